@@ -1,5 +1,6 @@
 """Regret minimizers that compose, and the games that they solve."""
 
+from regretkit import engine as engine
 from regretkit import evaluation as evaluation
 from regretkit import games as games
 from regretkit import play as play
@@ -18,6 +19,7 @@ from regretkit.evaluation import exploitability as exploitability
 from regretkit.evaluation import nash_conv as nash_conv
 from regretkit.games import ExtensiveFormGame as ExtensiveFormGame
 from regretkit.games import NormalFormGame as NormalFormGame
+from regretkit.games import load as load
 from regretkit.games import matrix_game as matrix_game
 from regretkit.minimizer import RegretMinimizer as RegretMinimizer
 from regretkit.minimizers import BestResponse as BestResponse

@@ -7,6 +7,12 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._typing import Vector
+from regretkit.minimizers._by_block import (
+    Law,
+    lesson,
+    proposal,
+)
+from regretkit.minimizers.kernel import Kernel
 from regretkit.minimizers.predictors import NoPrediction
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
 from regretkit.minimizers.simplex_rule import SimplexRule
@@ -53,12 +59,39 @@ class AbstractByRoles(SimplexRule):
     def _learned(self) -> State:
         return self.state
 
+    @final
+    @override
+    def _hold(self, name: str, array: Vector) -> None:
+        self.state[name] = array
+
+    @final
+    @override
+    def _kernel(self) -> Kernel | None:
+        belief, play = self.predictor.belief(), self.playing.by_block()
+        if belief is None or play is None or self.memory.law(1) is None:
+            return None
+        predictive = "predicted_regrets" in self.state
+
+        def numbers(t: int) -> tuple[float, ...]:
+            return (*self._law(t), *self._law(t + 1)[:2], belief.weight, play[1])
+
+        return Kernel(
+            proposal(play[0], predictive),
+            lesson(self.memory.fades, predictive, belief.repeats),
+            state=self.state,
+            numbers=numbers(1) if self.memory.steady else numbers,
+        )
+
+    def _law(self, iteration: int) -> Law:
+        # Before the first iteration nothing happens.
+        return (self.memory.law(iteration) if iteration else None) or Law()
+
     @property
     def regrets(self) -> Vector:
         """R, shape ``(dimension,)``, read-only: what the memory made of every action's regret."""
-        view = self.state["regrets"].view()
-        view.setflags(write=False)
-        return view
+        copy = self.state["regrets"].copy()
+        copy.setflags(write=False)
+        return copy
 
     @property
     @final

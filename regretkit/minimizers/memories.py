@@ -11,13 +11,19 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import at_least_one, extended, finite
+from regretkit.minimizers._by_block import Law
 from regretkit.minimizers.roles import Memory, State
 from regretkit.sets import Simplices
 
 
 @frozen
-class _Additive(Memory):
-    """A memory that starts at zero, and that an iteration without regret leaves as it is."""
+class _Lawful(Memory):
+    """A memory that starts at zero and whose every iteration follows a law."""
+
+    @abc.abstractmethod
+    @override
+    def law(self, iteration: int) -> Law:
+        """Return what ``iteration`` (from 1) does to R."""
 
     @final
     @override
@@ -26,13 +32,37 @@ class _Additive(Memory):
 
     @final
     @override
+    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        law = self.law(iteration)
+        scaled = regret if law.scale == 1.0 else law.scale * regret
+        regrets = _faded(state["regrets"], law) + scaled
+        if law.floor > -math.inf:
+            np.maximum(regrets, law.floor, out=regrets)
+        return {"regrets": regrets}
+
+    @final
+    @override
+    def carried(self, simplices: Simplices, state: State, iteration: int) -> Vector:
+        return _faded(state["regrets"], self.law(iteration))
+
+    @final
+    @override
     def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:
-        return dict(state)
+        laws = [self.law(later) for later in range(iteration, iteration + count)]
+        together = Law(math.prod(law.kept for law in laws), math.prod(law.dropped for law in laws))
+        return {"regrets": _faded(state["regrets"], together).copy()}
+
+
+def _faded(regrets: Vector, law: Law) -> Vector:
+    """Return ``kept R`` where R is positive, ``dropped R`` elsewhere; R itself if both are 1."""
+    if law.kept == law.dropped:
+        return regrets if law.kept == 1.0 else regrets * law.kept
+    return regrets * np.where(regrets > 0.0, law.kept, law.dropped)
 
 
 @final
 @frozen
-class Cumulative(_Additive):
+class Cumulative(_Lawful):
     """Every regret counts the same: ``R <- R + g``.
 
     Examples
@@ -41,14 +71,17 @@ class Cumulative(_Additive):
     {'regrets': array([0., 0.])}
     """
 
+    steady = True
+    fades = False
+
     @override
-    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": state["regrets"] + regret}
+    def law(self, iteration: int) -> Law:
+        return Law()
 
 
 @final
 @frozen
-class Plus(_Additive):
+class Plus(_Lawful):
     """Negative regret is forgotten: ``R <- [R + g]+``.
 
     Examples
@@ -57,15 +90,17 @@ class Plus(_Additive):
     {'regrets': array([1., 0.])}
     """
 
+    steady = True
+    fades = False
+
     @override
-    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        regrets = state["regrets"] + regret
-        return {"regrets": np.maximum(regrets, 0.0, out=regrets)}
+    def law(self, iteration: int) -> Law:
+        return Law(floor=0.0)
 
 
 @final
 @frozen
-class Linear(_Additive):
+class Linear(_Lawful):
     """Later regrets count more: ``R <- R + t g`` in iteration t.
 
     Examples
@@ -74,49 +109,16 @@ class Linear(_Additive):
     {'regrets': array([ 5., -5.])}
     """
 
+    fades = False
+
     @override
-    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": state["regrets"] + iteration * regret}
-
-
-@frozen
-class _Fading(Memory):
-    """A memory whose old regrets fade before new ones are added, by their sign."""
-
-    @abc.abstractmethod
-    def _factors(self, iteration: int) -> tuple[float, float]:
-        """Return what positive and what other regrets are multiplied by in ``iteration``."""
-
-    @final
-    @override
-    def start(self, simplices: Simplices) -> State:
-        return {"regrets": np.zeros(simplices.dimension)}
-
-    @final
-    @override
-    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": self.carried(simplices, state, iteration) + regret}
-
-    @final
-    @override
-    def carried(self, simplices: Simplices, state: State, iteration: int) -> Vector:
-        kept, dropped = self._factors(iteration)
-        regrets = state["regrets"]
-        return regrets * np.where(regrets > 0.0, kept, dropped)
-
-    @final
-    @override
-    def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:
-        factors = [self._factors(later) for later in range(iteration, iteration + count)]
-        kept = math.prod(positive for positive, _ in factors)
-        dropped = math.prod(other for _, other in factors)
-        regrets = state["regrets"]
-        return {"regrets": regrets * np.where(regrets > 0.0, kept, dropped)}
+    def law(self, iteration: int) -> Law:
+        return Law(scale=float(iteration))
 
 
 @final
 @frozen
-class Discounted(_Fading):
+class Discounted(_Lawful):
     """Old regrets fade, by a factor that depends on their sign.
 
     Before adding g in iteration t, with s = t - 1,
@@ -142,13 +144,14 @@ class Discounted(_Fading):
     beta: float = field(validator=extended, kw_only=True)
 
     @override
-    def _factors(self, iteration: int) -> tuple[float, float]:
-        return discount(iteration - 1, self.alpha), discount(iteration - 1, self.beta)
+    def law(self, iteration: int) -> Law:
+        kept = discount(iteration - 1, self.alpha)
+        return Law(kept, discount(iteration - 1, self.beta))
 
 
 @final
 @frozen
-class ScheduledDiscount(_Fading):
+class ScheduledDiscount(_Lawful):
     """Old regrets fade as in :class:`Discounted`, with exponents that follow a schedule.
 
         alpha = 1 + 3 p,  beta = -1 - 2 p,    p = (t - 1) / horizon
@@ -173,15 +176,16 @@ class ScheduledDiscount(_Fading):
     horizon: int = field(validator=at_least_one, kw_only=True)
 
     @override
-    def _factors(self, iteration: int) -> tuple[float, float]:
+    def law(self, iteration: int) -> Law:
         passed = iteration - 1
         progress = min(passed / self.horizon, 1.0)
-        return discount(passed, 1.0 + 3.0 * progress), discount(passed, -1.0 - 2.0 * progress)
+        kept = discount(passed, 1.0 + 3.0 * progress)
+        return Law(kept, discount(passed, -1.0 - 2.0 * progress))
 
 
 @final
 @frozen
-class DiscountedPlus(Memory):
+class DiscountedPlus(_Lawful):
     """Old regrets fade, and negative regret is forgotten.
 
     With s = t - 1 in iteration t,
@@ -209,22 +213,9 @@ class DiscountedPlus(Memory):
     shift: float = field(default=1.0, validator=[finite, ge(0.0)], kw_only=True)
 
     @override
-    def start(self, simplices: Simplices) -> State:
-        return {"regrets": np.zeros(simplices.dimension)}
-
-    @override
-    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": np.maximum(self.carried(simplices, state, iteration) + regret, 0.0)}
-
-    @override
-    def carried(self, simplices: Simplices, state: State, iteration: int) -> Vector:
-        return state["regrets"] * discount(iteration - 1, self.alpha, self.shift)
-
-    @override
-    def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:
-        passed = range(iteration - 1, iteration - 1 + count)
-        kept = math.prod(discount(s, self.alpha, self.shift) for s in passed)
-        return {"regrets": state["regrets"] * kept}
+    def law(self, iteration: int) -> Law:
+        kept = discount(iteration - 1, self.alpha, self.shift)
+        return Law(kept, kept, floor=0.0)
 
 
 def discount(passed: int, exponent: float, shift: float = 1.0) -> float:

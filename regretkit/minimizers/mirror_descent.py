@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import positive
+from regretkit.minimizers._by_block import Law, Play
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
 from regretkit.minimizers.predictors import LastUtility, NoPrediction
@@ -43,6 +44,11 @@ class Leader(PlayingRule):
     @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return self.regularizer.leader(simplices, regrets, self.rate)
+
+    @override
+    def by_block(self) -> tuple[Play, float] | None:
+        play = self.regularizer.by_block()
+        return play and (play, self.rate)
 
 
 @final
@@ -85,6 +91,10 @@ class Anchored(Memory):
             return moved
         leader = self.regularizer.leader(simplices, moved["regrets"], self.rate)
         return {"regrets": self.regularizer.gradient(leader) / self.rate}
+
+    @override
+    def law(self, iteration: int) -> Law | None:
+        return Law() if self.regularizer.interior else None
 
     @override
     def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:

@@ -9,6 +9,7 @@ from typing_extensions import override
 from regretkit._typing import Vector
 from regretkit._validate import positive
 from regretkit.minimizers._blocks import lift
+from regretkit.minimizers._by_block import Play, exponentially, in_proportion
 from regretkit.minimizers.roles import PlayingRule
 from regretkit.sets import Simplices
 
@@ -32,6 +33,10 @@ class Proportional(PlayingRule):
     @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return simplices.normalize(np.maximum(regrets, 0.0))
+
+    @override
+    def by_block(self) -> tuple[Play, float]:
+        return in_proportion, 0.0
 
 
 @final
@@ -74,3 +79,7 @@ class Exponential(PlayingRule):
     @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return simplices.softmax(regrets, self.rate)
+
+    @override
+    def by_block(self) -> tuple[Play, float]:
+        return exponentially, self.rate

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import finite
+from regretkit.minimizers._by_block import Belief
 from regretkit.minimizers.roles import Predictor, State
 from regretkit.sets import Simplices
 
@@ -40,6 +41,10 @@ class NoPrediction(Predictor):
     @override
     def predict(self, state: State) -> Vector | None:
         return None
+
+    @override
+    def belief(self) -> Belief:
+        return Belief(0.0, repeats=False)
 
 
 @final
@@ -80,6 +85,10 @@ class LastUtility(Predictor):
     def predict(self, state: State) -> Vector | None:
         return state["predicted_regrets"]
 
+    @override
+    def belief(self) -> Belief:
+        return Belief(1.0, repeats=True)
+
 
 @final
 @frozen
@@ -114,6 +123,10 @@ class ToldUtility(Predictor):
     @override
     def predict(self, state: State) -> Vector | None:
         return state["predicted_regrets"]
+
+    @override
+    def belief(self) -> Belief:
+        return Belief(1.0, repeats=False)
 
 
 @frozen
@@ -171,6 +184,11 @@ class Weighted(_Scaling):
     @override
     def _scaled(self, predicted: Vector, state: State) -> Vector:
         return self.weight * predicted
+
+    @override
+    def belief(self) -> Belief | None:
+        belief = self.predictor.belief()
+        return belief and belief._replace(weight=self.weight * belief.weight)
 
 
 @final

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import finite
+from regretkit.minimizers._by_block import Play, exponentially, nearest
 from regretkit.minimizers._roots import power_level
 from regretkit.sets import Simplices
 
@@ -47,6 +48,10 @@ class Regularizer(abc.ABC):
         It is infinite for an action that is never played, where ``interior`` holds.
         """
 
+    def by_block(self) -> Play | None:
+        """Return how to find the leader of one block in plain loops, None if it cannot be."""
+        return None
+
 
 def check_regularizer(_: object, attribute: "Attribute[Regularizer]", value: object) -> None:
     """Require a regularizer."""
@@ -70,6 +75,10 @@ class Entropy(Regularizer):
     @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         return simplices.softmax(scores, rate)
+
+    @override
+    def by_block(self) -> Play:
+        return exponentially
 
     @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
@@ -98,6 +107,10 @@ class Euclidean(Regularizer):
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         # A whole unit below the largest, an action has no weight, however far below it is.
         return simplices.project(np.maximum(_below(simplices, scores, rate), -1.0))
+
+    @override
+    def by_block(self) -> Play:
+        return nearest
 
     @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from regretkit._typing import Vector
+from regretkit.minimizers._by_block import Belief, Law, Play
 from regretkit.sets import Simplices
 
 State: TypeAlias = dict[str, Vector]
@@ -38,6 +39,12 @@ class Memory(abc.ABC):
     scale_free: bool = True
     """Whether regrets times a power of two leave R times that power, to the bit."""
 
+    steady: bool = False
+    """Whether every iteration follows the same law."""
+
+    fades: bool = True
+    """Whether that law may let R fade before it adds to it."""
+
     @abc.abstractmethod
     def start(self, simplices: Simplices) -> State:
         """Return the state before the first iteration; entry ``"regrets"`` is R."""
@@ -52,6 +59,13 @@ class Memory(abc.ABC):
         That is what predicted regrets are added to. This default is R as it stands.
         """
         return state["regrets"]
+
+    def law(self, iteration: int) -> Law | None:
+        """Return what ``iteration`` (from 1) does to R, None if that is no such law, as by default.
+
+        What has a law can be compiled.
+        """
+        return None
 
     def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:
         """Return the state after ``count`` iterations of zero utility, from ``iteration`` on.
@@ -95,6 +109,13 @@ class Predictor(abc.ABC):
     def predict(self, state: State) -> Vector | None:
         """Return v, shape ``(dimension,)``, or None where nothing is ever predicted."""
 
+    def belief(self) -> Belief | None:
+        """Return what is predicted unless told otherwise, None if it is nothing simple.
+
+        What has a belief can be compiled.
+        """
+        return None
+
 
 class PlayingRule(abc.ABC):
     """How a strategy follows from regrets, predicted ones included.
@@ -113,3 +134,10 @@ class PlayingRule(abc.ABC):
     @abc.abstractmethod
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         """Return the strategy, a new array of shape ``(dimension,)``."""
+
+    def by_block(self) -> tuple[Play, float] | None:
+        """Return how to play one block in plain loops, and at which rate, None if it cannot.
+
+        What can be played so can be compiled.
+        """
+        return None

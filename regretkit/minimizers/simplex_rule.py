@@ -12,6 +12,7 @@ from regretkit._cut import cut
 from regretkit._state import StateDict
 from regretkit._typing import Vector
 from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers.kernel import Kernel
 from regretkit.sets import Simplices, as_simplices
 
 _PER = "per"
@@ -88,6 +89,14 @@ class SimplexRule(RegretMinimizer):
         """Return the arrays that the rule learns, by name."""
         fields = attrs.fields(type(self))
         return {field.name: getattr(self, field.name) for field in fields if _PER in field.metadata}
+
+    def _kernel(self) -> Kernel | None:
+        """Return the rule for one block at a time, None if there is no such form of it."""
+        return None
+
+    def _hold(self, name: str, array: Vector) -> None:
+        """Keep what is learned under a name in this array from now on."""
+        setattr(self, name, array)
 
     @final
     @override

@@ -16,7 +16,7 @@ from regretkit.play.algorithms import named as named
 from regretkit.play.algorithms import pcfr_plus as pcfr_plus
 from regretkit.play.algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play.algorithms import sapcfr_plus as sapcfr_plus
-from regretkit.play.averaging import Average as Average
+from regretkit.play.average import Average as Average
 from regretkit.play.averaging import Averaging as Averaging
 from regretkit.play.averaging import HorizonPower as HorizonPower
 from regretkit.play.averaging import Last as Last

@@ -13,7 +13,7 @@ from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games.game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import check_seat
-from regretkit.play.averaging import Average
+from regretkit.play.average import Average
 
 
 @final

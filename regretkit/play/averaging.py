@@ -1,18 +1,15 @@
-"""Averages of play: how much each iteration counts."""
+"""Averaging: how much each iteration counts."""
 
 import abc
 import math
 from typing import final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from typing_extensions import override
 
-from regretkit._state import Stateful
 from regretkit._typing import Vector
-from regretkit._validate import finite, whole_number
-from regretkit.games.game import is_finite, shown
-from regretkit.play._checks import check_kind
+from regretkit._validate import finite
 
 _FAINTEST = 600.0
 """Weights below exp(-600) count as that, well above where numbers lose their precision."""
@@ -35,6 +32,13 @@ class Averaging(abc.ABC):
         weight makes the average forget all that came before.
         """
 
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        """Return the weights of ``count`` iterations, the first of which is ``first``.
+
+        The same numbers as :meth:`weight` returns, asked for one by one by default.
+        """
+        return np.array([self.weight(t, horizon) for t in range(first, first + count)])
+
 
 @final
 @frozen
@@ -50,6 +54,10 @@ class Uniform(Averaging):
     @override
     def weight(self, t: int, horizon: int | None) -> float:
         return 1.0
+
+    @override
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        return np.ones(count)
 
 
 @final
@@ -67,6 +75,10 @@ class Linear(Averaging):
     def weight(self, t: int, horizon: int | None) -> float:
         return float(t)
 
+    @override
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        return np.arange(float(first), float(first + count))
+
 
 @final
 @frozen
@@ -82,6 +94,10 @@ class Quadratic(Averaging):
     @override
     def weight(self, t: int, horizon: int | None) -> float:
         return float(t) ** 2
+
+    @override
+    def weights(self, first: int, count: int, horizon: int | None) -> Vector:
+        return np.arange(float(first), float(first + count)) ** 2
 
 
 @final
@@ -128,6 +144,7 @@ class Last(Averaging):
 
     Examples
     --------
+    >>> from regretkit.play import Average
     >>> average = Average(Last())
     >>> for strategy in ([1.0, 0.0], [0.0, 1.0]):
     ...     average.add(np.array(strategy))
@@ -195,102 +212,3 @@ class HorizonPower(Averaging):
         exponent = self.power * math.log(horizon / t) - 5.0 / horizon * relieved
         # Never quite zero: there is an average from the first iteration on.
         return math.exp(-exponent) if exponent < _FAINTEST else math.exp(-_FAINTEST)
-
-
-@final
-@define(eq=False)
-class Average(Stateful):
-    """The weighted average of the strategies added to it.
-
-        average  =  sum_t w_t x_t / sum_t w_t
-
-    Parameters
-    ----------
-    averaging
-        The weights w_t.
-    horizon
-        Number of strategies planned, for weights that depend on it, at least 1.
-
-    Attributes
-    ----------
-    iteration
-        Number of strategies added so far.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``averaging`` is none or cannot do without a horizon, or ``horizon`` is not a whole
-        number, at least 1.
-
-    Examples
-    --------
-    >>> average = Average(Linear())
-    >>> for strategy in ([1.0, 0.0], [0.0, 1.0], [0.0, 1.0]):
-    ...     average.add(np.array(strategy))
-    >>> average.strategy
-    array([0.16666667, 0.83333333])
-    """
-
-    averaging: Averaging = field(factory=Uniform)
-    horizon: int | None = field(default=None, kw_only=True)
-    iteration: int = field(default=0, init=False)
-    _total: Vector | None = field(default=None, init=False, repr=False)
-    _weight: float = field(default=0.0, init=False, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        check_kind(self.averaging, Averaging, "averaging", "Linear()")
-        if self.horizon is not None:
-            self.horizon = whole_number(self.horizon, "horizon", least=1)
-        # A scheme that cannot do without a horizon says so now, and not in mid-run.
-        self.averaging.weight(1, self.horizon)
-
-    def add(self, strategy: Vector) -> None:
-        """Add the next iteration's strategy.
-
-        Raises
-        ------
-        TypeError, ValueError
-            When it is not made of finite numbers, has another shape than those before it, or the
-            scheme gives it no weight that is at least 0. Nothing has changed then.
-        """
-        strategy = self._checked(strategy)
-        weight = self.averaging.weight(self.iteration + 1, self.horizon)
-        if not weight >= 0.0:
-            raise ValueError(
-                f"{self.averaging!r} must give a weight of at least 0, got {weight!r} for "
-                f"iteration {self.iteration + 1}"
-            )
-        if math.isinf(weight):
-            self._total, self._weight, weight = None, 0.0, 1.0
-        if self._total is None:
-            self._total = np.zeros(strategy.shape)
-        self._total += weight * strategy
-        self._weight += weight
-        self.iteration += 1
-
-    def _checked(self, strategy: Vector) -> Vector:
-        try:
-            checked = np.asarray(strategy, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"strategy must be an array of numbers, got {strategy!r}") from error
-        if self._total is not None and checked.shape != self._total.shape:
-            raise ValueError(
-                f"strategy has shape {checked.shape}, but the ones before it had "
-                f"{self._total.shape}; keep one average for each player"
-            )
-        if not is_finite(checked):
-            raise ValueError(f"strategy must be finite, got {shown(checked)}; repair it")
-        return checked
-
-    @property
-    def strategy(self) -> Vector:
-        """The average, a new array of the strategies' shape.
-
-        Raises
-        ------
-        ValueError
-            When nothing was added, or nothing that counts.
-        """
-        if self._total is None or self._weight == 0.0:
-            raise ValueError("nothing to average yet: play at least one iteration first")
-        return self._total / self._weight

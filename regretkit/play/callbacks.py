@@ -26,9 +26,13 @@ class _Watched:
 
     def goes_on(self, run: SelfPlay) -> bool:
         """Say whether a run is the one that was seen last, and no earlier than then."""
-        same = self._run is not None and self._run() is run and run.iteration >= self._iteration
+        same = self.has_seen(run)
         self._run, self._iteration = weakref.ref(run), run.iteration
         return same
+
+    def has_seen(self, run: SelfPlay) -> bool:
+        """Say whether a run is the one that was seen last, and no earlier than then."""
+        return self._run is not None and self._run() is run and run.iteration >= self._iteration
 
     def __reduce__(self) -> tuple[type["_Watched"], tuple[()]]:
         return _Watched, ()  # a copy has seen none yet
@@ -74,6 +78,10 @@ class Every:
     def __call__(self, run: SelfPlay) -> object:
         """Pass the call on when it is time."""
         return self.callback(run) if run.iteration % self.period == 0 else None
+
+    def due(self, run: SelfPlay) -> int:
+        """Return the next iteration at which it passes a call on."""
+        return (run.iteration // self.period + 1) * self.period
 
 
 @final
@@ -121,6 +129,11 @@ class Geometrically:
             return None
         self._next = run.iteration * self.ratio
         return self.callback(run)
+
+    def due(self, run: SelfPlay) -> int:
+        """Return the next iteration at which it passes a call on."""
+        later = math.ceil(self._next) if self._watched.has_seen(run) else 0
+        return max(later, run.iteration + 1)
 
 
 @final

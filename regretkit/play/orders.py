@@ -2,14 +2,14 @@
 
 import abc
 from collections.abc import Sequence
-from typing import Protocol, final
+from typing import NamedTuple, Protocol, final
 
 import numpy as np
 from attrs import field, frozen
 from typing_extensions import override
 
 from regretkit._state import Stateful
-from regretkit._typing import Vector
+from regretkit._typing import Indices, Vector
 from regretkit._validate import whole_number
 from regretkit.play._checks import check_generator
 
@@ -44,6 +44,21 @@ class Table(Protocol):
         ...
 
 
+class Turns(NamedTuple):
+    """Who learns in some iterations, each once at most.
+
+    Examples
+    --------
+    >>> Alternating(first=1).turns(players=2, iterations=3).players.tolist()
+    [[1, 0], [1, 0], [1, 0]]
+    """
+
+    players: Indices
+    """Who learns, in turn, -1 for nobody behind them, shape ``(iterations, players)``."""
+    together: bool
+    """Whether all learn from what all played, and not from what those before them play next."""
+
+
 class Order(abc.ABC):
     """What happens in one iteration.
 
@@ -60,6 +75,14 @@ class Order(abc.ABC):
     def check_players(self, players: int) -> None:
         """Refuse a number of players that this order cannot lead; any will do by default."""
         return
+
+    def turns(self, players: int, iterations: int) -> Turns | None:
+        """Return who learns in each of the next iterations, None if it is more than that.
+
+        What says it can be compiled. To be asked is to go through those iterations: an order that
+        draws players has drawn them.
+        """
+        return None
 
 
 @final
@@ -78,6 +101,10 @@ class Simultaneous(Order):
         profile = [table.strategy(player) for player in range(table.players)]
         for player in range(table.players):
             table.learn(player, profile)
+
+    @override
+    def turns(self, players: int, iterations: int) -> Turns:
+        return Turns(np.tile(np.arange(players), (iterations, 1)), together=True)
 
 
 @final
@@ -128,6 +155,11 @@ class Alternating(Order):
             table.learn(player, profile)
             profile[player] = table.strategy(player)
 
+    @override
+    def turns(self, players: int, iterations: int) -> Turns:
+        order = (self.first + np.arange(players)) % players
+        return Turns(np.tile(order, (iterations, 1)), together=False)
+
 
 @final
 @frozen(eq=False)
@@ -155,6 +187,12 @@ class RandomPlayer(Order, Stateful):
     def iterate(self, table: Table) -> None:
         profile = [table.strategy(player) for player in range(table.players)]
         table.learn(int(self.generator.integers(table.players)), profile)
+
+    @override
+    def turns(self, players: int, iterations: int) -> Turns:
+        order = np.full((iterations, players), -1)
+        order[:, 0] = [self.generator.integers(players) for _ in range(iterations)]
+        return Turns(order, together=False)
 
 
 @final

@@ -12,12 +12,24 @@ from regretkit._validate import whole_number
 from regretkit.games import Game, Profile
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import as_callbacks, as_seats, check_kind
-from regretkit.play.averaging import Average, Averaging, Uniform
+from regretkit.play.average import Average
+from regretkit.play.averaging import Averaging, Uniform
+from regretkit.play.engines import AUTO, Drive, check_engine, choose
 from regretkit.play.estimators import Estimator, FullSweep
 from regretkit.play.orders import Alternating, Order
 
 Callback: TypeAlias = Callable[["SelfPlay"], object]
-"""Sees a run after an iteration; a result that is ``True`` stops the run."""
+"""Sees a run after an iteration; a result that is ``True`` stops the run.
+
+Where it has a method ``due(run)``, that returns the next iteration at which it wants to be called;
+otherwise it is called after every one.
+"""
+
+
+def due(callback: Callback, run: "SelfPlay") -> int:
+    """Return the next iteration at which a callback wants to see a run."""
+    asked = getattr(callback, "due", None)
+    return run.iteration + 1 if asked is None else max(int(asked(run)), run.iteration + 1)
 
 
 @final
@@ -86,9 +98,13 @@ class SelfPlay(Stateful):
     averaging: Averaging = field(factory=Uniform, kw_only=True)
     estimator: Estimator = field(factory=FullSweep, kw_only=True)
     horizon: int | None = field(default=None, kw_only=True)
+    _asked: str = field(default=AUTO, kw_only=True, alias="engine", repr=False)
     iteration: int = field(default=0, init=False)
     played: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
+    _way: str | None = field(default=None, init=False, repr=False)
+    """Name of the engine that ran the last iterations. It is state, so that bits stay the same."""
+    _drive: Drive | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _broken: str | None = field(default=None, init=False, repr=False)
     """Why the run cannot go on. It is state: what a broken run saves is broken as well."""
     _learned_from: dict[int, Vector] = field(
@@ -103,6 +119,7 @@ class SelfPlay(Stateful):
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         check_kind(self.estimator, Estimator, "estimator", "FullSweep()")
         self.order.check_players(len(self.minimizers))
+        check_engine(self._asked)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
 
     def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
@@ -125,13 +142,28 @@ class SelfPlay(Stateful):
         iterations = whole_number(iterations, "iterations", least=0)
         watching = as_callbacks(callbacks)
         self._check_whole()
-        for _ in range(iterations):
-            self._iterate()
+        drive = self._driven(iterations)
+        end = self.iteration + iterations
+        while self.iteration < end:
+            # Until somebody wants to look
+            until = min([end, *(due(callback, self) for callback in watching)])
+            drive.play(until - self.iteration)
             # All of them are called, whatever the first ones say.
             said = [callback(self) for callback in watching]
             if any(isinstance(word, bool | np.bool_) and word for word in said):
                 break
         return self
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that ran the last iterations; before the first, what was asked for."""
+        return self._way or self._asked
+
+    def _driven(self, iterations: int) -> Drive:
+        engine = choose(self, self._asked, iterations)
+        if self._drive is None or self._way != engine.name:
+            self._drive, self._way = engine.start(self), engine.name
+        return self._drive
 
     def _iterate(self) -> None:
         asked = [minimizer.next_strategy() for minimizer in self.minimizers]

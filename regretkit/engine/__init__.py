@@ -1,0 +1,10 @@
+"""Compiled ways to run self-play: they add speed, and no meaning.
+
+Importing this package makes them known to :class:`~regretkit.play.SelfPlay`; machine code is loaded
+when a run first asks for it.
+"""
+
+from regretkit.engine.compiled import Compiled
+from regretkit.play.engines import add_engine
+
+add_engine(Compiled())

@@ -1,0 +1,95 @@
+"""One player of a run, as far as machine code is concerned."""
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._typing import Vector
+from regretkit.circuits import CFR
+from regretkit.engine._forest import Forest
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import SimplexRule
+from regretkit.minimizers.kernel import Kernel
+from regretkit.sets import StrategySet
+
+
+def rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | str:
+    """Return the one rule that plays all decision points of ``domain``, or why there is none."""
+    rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
+    if not isinstance(rule, SimplexRule):
+        return f"{rule!r} is not a single rule over simplices"
+    if minimizer.domain != domain:
+        return f"{minimizer!r} plays on a part of its player's set"
+    if rule._kernel() is None:
+        return f"{rule!r} has no kernel"
+    if minimizer._account is not None or rule._account is not None:
+        return f"{minimizer!r} stands in a ledger, which wants to see every iteration"
+    return rule
+
+
+@final
+class Seat:
+    """A player's minimizer, and its part of arrays in which those of all players lie end to end.
+
+    The minimizer's rule holds views of the arrays, so that nothing is copied while machine code and
+    Python take turns; what it holds anew is taken over.
+    """
+
+    def __init__(
+        self,
+        minimizer: RegretMinimizer,
+        rule: SimplexRule,
+        kernel: Kernel,
+        player: int,
+        forest: Forest,
+        state: tuple[Vector, ...],
+    ) -> None:
+        self.minimizer, self._rule, self._kernel = minimizer, rule, kernel
+        sequences, points = forest.sequences, forest.points
+        self._actions = slice(sequences[player] + 1, sequences[player + 1])
+        # On simplices there is no empty sequence, which stands in front of a tree's actions.
+        hidden = not isinstance(minimizer, CFR)
+        self._own = slice(sequences[player] + hidden, sequences[player + 1])
+        by_block = slice(points[player], points[player + 1])
+        where = [self._actions] * len(kernel.state) + [by_block] * len(kernel.block_state)
+        names = (*kernel.state, *kernel.block_state)
+        parts = [array[part] for array, part in zip(state, where, strict=True)]
+        self._held = dict(zip(names, parts, strict=True))
+
+    def own(self, array: Vector) -> Vector:
+        """Return the player's coordinates of something that every sequence has."""
+        return array[self._own]
+
+    def take_over(self) -> None:
+        """Take in what the rule has learned, unless it is there already."""
+        learned = self._rule._learned()
+        for name, here in self._held.items():
+            if learned[name] is not here:
+                here[...] = learned[name]
+                self._rule._hold(name, here)
+
+    def numbers(self, moves: NDArray[np.bool_]) -> Vector:
+        """Return the kernel's numbers in iterations, in some of which the player learns."""
+        numbers = self._kernel.numbers
+        if not callable(numbers):
+            return np.tile(np.array(numbers, dtype=np.float64), (moves.size, 1))
+        counts = self._rule.iteration + np.cumsum(moves)
+        return np.array([numbers(int(count)) for count in counts], dtype=np.float64)
+
+    def hand_back(self, moves: int, strategy: Vector, behavior: Vector, utility: Vector) -> None:
+        """Let the minimizer know what it has done, and what it would do next."""
+        minimizer, rule = self.minimizer, self._rule
+        rule.iteration += moves
+        rule._strategy = _frozen(behavior[self._actions])
+        if isinstance(minimizer, CFR):
+            minimizer.iteration += moves
+            minimizer._strategy = _frozen(self.own(strategy))
+            if moves:
+                minimizer._utilities = _frozen(utility[self._actions])
+
+
+def _frozen(array: Vector) -> Vector:
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy

@@ -1,0 +1,31 @@
+"""What changes in play."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from regretkit._typing import Vector
+from regretkit.engine._forest import Forest
+from regretkit.engine._payoffs import Matrix, Payoffs
+
+
+class Table(NamedTuple):
+    """One number for each sequence of each player, laid end to end."""
+
+    strategy: Vector
+    """x in sequence form; behind it, room for what the payoffs add up."""
+    behavior: Vector
+    """b, the distribution at each decision point."""
+    utility: Vector
+    """What each action was worth once there, in the last iteration."""
+    total: Vector
+    """Weighted sum of strategies."""
+    played: Vector
+    """x of the last iteration."""
+
+
+def table_of(forest: Forest, payoffs: Payoffs) -> Table:
+    """Return a table for all players of a forest."""
+    size = int(forest.sequences[-1])
+    room = int(payoffs.sums[-1]) if isinstance(payoffs, Matrix) else 0
+    return Table(np.zeros(size + room), *(np.zeros(size) for _ in range(4)))

@@ -1,0 +1,170 @@
+"""The compiled way: whole iterations in machine code, many in one call."""
+
+import time
+from functools import cache
+from typing import final
+
+import numpy as np
+from typing_extensions import override
+
+from regretkit.engine._forest import forest_of
+from regretkit.engine._interrupt import Interrupts
+from regretkit.engine._payoffs import payoffs_of
+from regretkit.engine._seats import Seat, rule_of
+from regretkit.engine._table import table_of
+from regretkit.games import ExtensiveFormGame, NormalFormGame
+from regretkit.minimizers import SimplexRule
+from regretkit.minimizers.kernel import Kernel
+from regretkit.play.engines import Drive, Engine
+from regretkit.play.estimators import FullSweep
+from regretkit.play.self_play import SelfPlay
+
+_PATIENCE = 0.05
+"""Seconds of machine code between two looks at whether somebody pressed Ctrl-C."""
+
+_MOST = 4096
+"""Iterations in one call; their weights and numbers are laid out beforehand."""
+
+_WORTHWHILE = 1.0
+"""Seconds that a run takes in NumPy from which on loading machine code pays."""
+
+
+@final
+class Compiled(Engine):
+    """Whole iterations in machine code, for rules that have a kernel."""
+
+    name = "compiled"
+
+    @override
+    def refusal(self, run: SelfPlay) -> str | None:
+        return reason_against(run) or _against_rules(run) or missing()
+
+    @override
+    def worthwhile(self, run: SelfPlay, iterations: int) -> bool:
+        return iterations * _seconds_in_numpy(run) > _WORTHWHILE
+
+    @override
+    def start(self, run: SelfPlay) -> Drive:
+        return _Compiled(run)
+
+
+def reason_against(run: SelfPlay) -> str | None:
+    """Return what about the game and the order of play cannot be compiled, None if all can."""
+    if not isinstance(run.game, NormalFormGame | ExtensiveFormGame):
+        return f"{run.game!r} is neither a normal-form nor an extensive-form game"
+    if not isinstance(run.estimator, FullSweep):
+        return f"{run.estimator!r} does not sweep the whole game"
+    if run.order.turns(run.players, 0) is None:
+        return f"{run.order!r} does more in an iteration than to let players learn in turn"
+    return None
+
+
+def _against_rules(run: SelfPlay) -> str | None:
+    kernels = set()
+    for player, minimizer in enumerate(run.minimizers):
+        rule = rule_of(minimizer, run.game.domains[player])
+        if isinstance(rule, str):
+            return f"minimizers[{player}]: {rule}"
+        kernel = _kernel_of(rule)
+        kernels.add((kernel.propose, kernel.learn))
+    return "the players' rules have different kernels" if len(kernels) > 1 else None
+
+
+@cache
+def missing() -> str | None:
+    """Return why there can be no machine code, None if there can."""
+    try:
+        import numba  # noqa: F401 - it takes a while, and many runs do without
+    except ImportError as error:
+        return f"Numba cannot be imported ({error})"
+    return None
+
+
+def _kernel_of(rule: SimplexRule | str) -> Kernel:
+    kernel = None if isinstance(rule, str) else rule._kernel()
+    if kernel is None:
+        raise TypeError(f"{rule} was refused, and cannot be run")
+    return kernel
+
+
+def _seconds_in_numpy(run: SelfPlay) -> float:
+    """Return about how long an iteration takes in NumPy, whatever the machine."""
+    sequences = sum(domain.dimension for domain in run.game.domains)
+    entries = getattr(run.game, "payoffs", np.empty(0)).size
+    return run.players * 5e-5 + sequences * 1e-7 + entries * 1e-8
+
+
+@final
+class _Compiled(Drive):
+    """One run, laid out for machine code."""
+
+    def __init__(self, run: SelfPlay) -> None:
+        from regretkit.engine._specialize import iterations
+
+        domains = run.game.domains
+        self._run, self._forest = run, forest_of(domains)
+        self._payoffs = payoffs_of(run.game, self._forest)
+        self._table = table_of(self._forest, self._payoffs)
+        rules = [rule_of(m, domain) for m, domain in zip(run.minimizers, domains, strict=True)]
+        kernels = [_kernel_of(rule) for rule in rules]
+        size, points = int(self._forest.sequences[-1]), int(self._forest.points[-1])
+        by_action = [np.zeros(size) for _ in kernels[0].state]
+        self._state = (*by_action, *(np.zeros(points) for _ in kernels[0].block_state))
+        self._seats = [
+            Seat(minimizer, rule, kernel, player, self._forest, self._state)
+            for player, (minimizer, rule, kernel) in enumerate(
+                zip(run.minimizers, rules, kernels, strict=True)
+            )
+            if isinstance(rule, SimplexRule)
+        ]
+        self._totals = [seat.own(self._table.total) for seat in self._seats]
+        self._begin, self._iterate = iterations(
+            kernels[0].propose, kernels[0].learn, type(self._payoffs).__name__
+        )
+        self._pace = 16
+
+    @override
+    def play(self, iterations: int) -> None:
+        self._take_over()
+        with Interrupts() as interrupts:
+            while iterations > 0 and not interrupts.happened():
+                count = min(iterations, self._pace, _MOST)
+                began = time.perf_counter()
+                self._advance(count)
+                took = time.perf_counter() - began
+                self._pace = max(1, int(count * min(_PATIENCE / took, 8.0)))
+                iterations -= count
+
+    def _take_over(self) -> None:
+        for seat in self._seats:
+            seat.take_over()
+        for average, total in zip(self._run._averages, self._totals, strict=True):
+            average.hold(total)
+        nobody = np.zeros(1, dtype=np.bool_)
+        numbers = np.concatenate([seat.numbers(nobody) for seat in self._seats])
+        self._begin(numbers, self._forest, self._table, self._state)
+
+    def _advance(self, count: int) -> None:
+        run, table = self._run, self._table
+        turns = run.order.turns(run.players, count)
+        if turns is None:
+            raise TypeError(f"{run.order!r} was refused, and cannot be followed")
+        moves = [(turns.players == player).any(axis=1) for player in range(run.players)]
+        pairs = zip(self._seats, moves, strict=True)
+        numbers = np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
+        weights, *_ = [average.count_in(count) for average in run._averages]
+        self._iterate(
+            turns.together,
+            turns.players,
+            numbers,
+            weights,
+            self._payoffs,
+            self._forest,
+            table,
+            self._state,
+        )
+        run.iteration += count
+        for seat, own in zip(self._seats, moves, strict=True):
+            moved = int(np.count_nonzero(own))
+            seat.hand_back(moved, table.strategy, table.behavior, table.utility)
+        run.played = [seat.own(table.played).copy() for seat in self._seats]

@@ -1,0 +1,81 @@
+"""A rule written for one block at a time, so that an engine can turn it into machine code."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, final
+
+from attrs import field, frozen
+
+BlockFunction: TypeAlias = Callable[..., None]
+"""A function of plain loops over the actions of one block, which writes to the arrays it gets."""
+
+
+@final
+@frozen
+class Kernel:
+    """How to play and to learn at one block, in loops that a compiler understands.
+
+    A rule that has one, returned by its hook ``_kernel``, runs in machine code from end to end, as
+    the rules of this library do. It must do what the rule's own hooks do, which
+    :func:`~regretkit.checks.check_minimizer` looks at. Nothing here needs a compiler to be
+    installed: as it stands, it is plain Python.
+
+    All blocks of all players lie end to end in the arrays that the functions get. A block has the
+    number ``block`` there, and its actions the numbers from ``first`` up to, not including,
+    ``last``. The functions may only read and write what belongs to their block.
+
+    Parameters
+    ----------
+    propose
+        Called as ``propose(block, first, last, strategy, state, numbers)``; writes the block's
+        distribution to ``strategy[first:last]``.
+    learn
+        Called before it as ``learn(block, first, last, utility, value, strategy, state, numbers)``
+        with the ``utility`` of each action, the ``strategy`` that was played, and the ``value``,
+        a number, that it earned: the regret of an action is ``utility[a] - value``. Writes to the
+        arrays of ``state``, and to nothing else.
+    state
+        Names of the rule's arrays with one number for each action, in the order in which
+        ``state`` holds them.
+    block_state
+        Names of those with one number for each block, which stand behind the others.
+    numbers
+        The floats that the functions get as ``numbers``, or a function that returns them for
+        iteration t, and for t = 0 before the first one; always as many.
+
+    Examples
+    --------
+    Regret matching:
+
+    >>> import numpy as np
+    >>> from attrs import define
+    >>> from regretkit import SimplexRule, state
+    >>> def propose(block, first, last, strategy, state, numbers):
+    ...     total = 0.0
+    ...     for a in range(first, last):
+    ...         strategy[a] = max(state[0][a], 0.0)
+    ...         total += strategy[a]
+    ...     for a in range(first, last):
+    ...         strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / (last - first)
+    >>> def learn(block, first, last, utility, value, strategy, state, numbers):
+    ...     for a in range(first, last):
+    ...         state[0][a] += utility[a] - value
+    >>> @define(eq=False)
+    ... class Mine(SimplexRule):
+    ...     regrets: np.ndarray = state()
+    ...
+    ...     def _propose(self):
+    ...         return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+    ...
+    ...     def _learn(self, utility, strategy):
+    ...         self.regrets += self.simplices.regret(utility, strategy)
+    ...
+    ...     def _kernel(self):
+    ...         return Kernel(propose, learn, state=["regrets"])
+    >>> player = Mine(2)
+    """
+
+    propose: BlockFunction
+    learn: BlockFunction
+    state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
+    block_state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
+    numbers: Sequence[float] | Callable[[int], Sequence[float]] = field(default=(), kw_only=True)

@@ -1,0 +1,142 @@
+"""The weighted average of strategies."""
+
+import math
+from typing import final
+
+import numpy as np
+from attrs import define, field
+
+from regretkit._state import Stateful
+from regretkit._typing import Vector
+from regretkit._validate import whole_number
+from regretkit.games.game import is_finite, shown
+from regretkit.play._checks import check_kind
+from regretkit.play.averaging import Averaging, Uniform
+
+
+@final
+@define(eq=False)
+class Average(Stateful):
+    """The weighted average of the strategies added to it.
+
+        average  =  sum_t w_t x_t / sum_t w_t
+
+    Parameters
+    ----------
+    averaging
+        The weights w_t.
+    horizon
+        Number of strategies planned, for weights that depend on it, at least 1.
+
+    Attributes
+    ----------
+    iteration
+        Number of strategies added so far.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``averaging`` is none or cannot do without a horizon, or ``horizon`` is not a whole
+        number, at least 1.
+
+    Examples
+    --------
+    >>> from regretkit.play import Linear
+    >>> average = Average(Linear())
+    >>> for strategy in ([1.0, 0.0], [0.0, 1.0], [0.0, 1.0]):
+    ...     average.add(np.array(strategy))
+    >>> average.strategy
+    array([0.16666667, 0.83333333])
+    """
+
+    averaging: Averaging = field(factory=Uniform)
+    horizon: int | None = field(default=None, kw_only=True)
+    iteration: int = field(default=0, init=False)
+    _total: Vector | None = field(default=None, init=False, repr=False)
+    _weight: float = field(default=0.0, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        check_kind(self.averaging, Averaging, "averaging", "Linear()")
+        if self.horizon is not None:
+            self.horizon = whole_number(self.horizon, "horizon", least=1)
+        # A scheme that cannot do without a horizon says so now, and not in mid-run.
+        self.averaging.weight(1, self.horizon)
+
+    def add(self, strategy: Vector) -> None:
+        """Add the next iteration's strategy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When it is not made of finite numbers, has another shape than those before it, or the
+            scheme gives it no weight that is at least 0. Nothing has changed then.
+        """
+        strategy = self._checked(strategy)
+        weight = self.averaging.weight(self.iteration + 1, self.horizon)
+        if not weight >= 0.0:
+            raise self._refused(weight, self.iteration + 1)
+        if math.isinf(weight):
+            self._total, self._weight, weight = None, 0.0, 1.0
+        if self._total is None:
+            self._total = np.zeros(strategy.shape)
+        self._total += weight * strategy
+        self._weight += weight
+        self.iteration += 1
+
+    def count_in(self, count: int) -> Vector:
+        """Count in the next iterations, whose strategies somebody else adds to what is held.
+
+        Returns, for each of them, by what to multiply the sum so far and what the strategy counts,
+        shape ``(count, 2)``.
+        """
+        weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
+        wrong = np.flatnonzero(~(weights >= 0.0))
+        if wrong.size:
+            raise self._refused(float(weights[wrong[0]]), self.iteration + 1 + int(wrong[0]))
+        forgetful = np.isinf(weights)
+        counted = np.where(forgetful, 1.0, weights)
+        since = int(np.flatnonzero(forgetful)[-1]) if forgetful.any() else 0
+        before = 0.0 if forgetful.any() else self._weight
+        # One by one, in order, as they are added one by one
+        self._weight = float(np.cumsum(np.append(before, counted[since:]))[-1])
+        self.iteration += count
+        return np.stack([np.where(forgetful, 0.0, 1.0), counted], axis=1)
+
+    def hold(self, total: Vector) -> None:
+        """Keep the weighted sum in this array from now on."""
+        if self._total is not total:
+            total[...] = 0.0 if self._total is None else self._total
+        self._total = total
+
+    def _refused(self, weight: float, iteration: int) -> ValueError:
+        return ValueError(
+            f"{self.averaging!r} must give a weight of at least 0, got {weight!r} for "
+            f"iteration {iteration}"
+        )
+
+    def _checked(self, strategy: Vector) -> Vector:
+        try:
+            checked = np.asarray(strategy, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"strategy must be an array of numbers, got {strategy!r}") from error
+        if self._total is not None and checked.shape != self._total.shape:
+            raise ValueError(
+                f"strategy has shape {checked.shape}, but the ones before it had "
+                f"{self._total.shape}; keep one average for each player"
+            )
+        if not is_finite(checked):
+            raise ValueError(f"strategy must be finite, got {shown(checked)}; repair it")
+        return checked
+
+    @property
+    def strategy(self) -> Vector:
+        """The average, a new array of the strategies' shape.
+
+        Raises
+        ------
+        ValueError
+            When nothing was added, or nothing that counts.
+        """
+        if self._total is None or self._weight == 0.0:
+            raise ValueError("nothing to average yet: play at least one iteration first")
+        return self._total / self._weight

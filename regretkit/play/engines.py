@@ -1,0 +1,117 @@
+"""Engines: the ways to run the iterations of self-play, which all mean the same."""
+
+import abc
+from typing import TYPE_CHECKING, ClassVar, final
+
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from regretkit.play.self_play import SelfPlay
+
+AUTO = "auto"
+
+
+class Drive(abc.ABC):
+    """An engine at work on one run."""
+
+    @abc.abstractmethod
+    def play(self, iterations: int) -> None:
+        """Play so many iterations more."""
+
+    @final
+    def __deepcopy__(self, memo: object) -> None:
+        return None  # a copy of a run finds its own
+
+    @final
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+class Engine(abc.ABC):
+    """A way to run iterations."""
+
+    name: ClassVar[str]
+
+    @abc.abstractmethod
+    def refusal(self, run: "SelfPlay") -> str | None:
+        """Say which part of a run this cannot drive, and why; None if there is none."""
+
+    @abc.abstractmethod
+    def start(self, run: "SelfPlay") -> Drive:
+        """Take a run that was not refused."""
+
+    def worthwhile(self, run: "SelfPlay", iterations: int) -> bool:
+        """Say whether so many iterations are worth what it takes to get going."""
+        return True
+
+
+@final
+class AsWritten(Engine):
+    """Everything as it is written, in Python and NumPy: what the other engines must agree with."""
+
+    name = "numpy"
+
+    @override
+    def refusal(self, run: "SelfPlay") -> str | None:
+        return None
+
+    @override
+    def start(self, run: "SelfPlay") -> Drive:
+        return _AsWritten(run)
+
+
+@final
+class _AsWritten(Drive):
+    def __init__(self, run: "SelfPlay") -> None:
+        self._run = run
+
+    @override
+    def play(self, iterations: int) -> None:
+        for _ in range(iterations):
+            self._run._iterate()
+
+
+_ENGINES: list[Engine] = [AsWritten()]
+
+
+def add_engine(engine: Engine) -> None:
+    """Make an engine known, as one that is faster than those known before."""
+    _ENGINES.insert(0, engine)
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return what ``engine`` may be, the fastest first."""
+    return (AUTO, *(engine.name for engine in _ENGINES))
+
+
+def check_engine(name: object) -> None:
+    """Refuse what is not the name of an engine."""
+    if not isinstance(name, str):
+        raise TypeError(f"engine must be the name of one, such as {AUTO!r}, got {name!r}")
+    if name not in engine_names():
+        known = ", ".join(map(repr, engine_names()))
+        raise ValueError(f"there is no engine {name!r}, only {known}")
+
+
+def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
+    """Return the engine of this name, or the fastest that applies to so many iterations.
+
+    Raises
+    ------
+    ValueError
+        When the engine of this name cannot drive the run.
+    """
+    for engine in _ENGINES:
+        refusal = None if name not in (AUTO, engine.name) else engine.refusal(run)
+        if name == engine.name:
+            if refusal is not None:
+                raise ValueError(
+                    f"engine {name!r} cannot run this: {refusal}; pass engine={AUTO!r} to have "
+                    "the fastest that can"
+                )
+            return engine
+        # What a run has begun with, it goes on with, unless something faster pays.
+        pays = run.engine == engine.name or engine.worthwhile(run, iterations)
+        if name == AUTO and refusal is None and pays:
+            return engine
+    raise ValueError(f"there is no engine {name!r}")
