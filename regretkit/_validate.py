@@ -30,7 +30,7 @@ def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math
     limit = min(largest, _FINITE)
     # The sum of squares is the quickest look at all of them, and almost always settles it. Both
     # are written so that NaN, which is in no order with anything, fails them too.
-    small = float(np.vdot(array, array)) <= _SURELY
+    small = _squares(array) <= _SURELY
     if not small and not (array.min() >= -limit and array.max() <= limit):
         where = int(np.flatnonzero(~(np.abs(array) <= limit))[0])
         size = f" and at most {largest:g} in size" if largest < math.inf else ""
@@ -41,6 +41,11 @@ def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+def _squares(array: Vector) -> float:
+    # Long ones not by BLAS, whose threads may wait for each other longer than the sum takes.
+    return float(np.vdot(array, array) if array.size < 8192 else np.einsum("i,i", array, array))
 
 
 def _numbers(value: ArrayLike, dimension: int, name: str) -> Vector:

@@ -10,7 +10,7 @@ grows slower than the number of iterations. Nothing in this module knows what a 
 
 import abc
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self, cast, final
 
 from attrs import define, field
@@ -52,7 +52,7 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     domain: StrategySet = field(init=False, repr=False)
     iteration: int = field(init=False, repr=False)
-    _strategy: Vector | None = field(init=False, repr=False, metadata=DERIVED)
+    _strategy: Vector | None = field(default=None, init=False, repr=False, metadata=DERIVED)
     _account: Account | None = field(init=False, repr=False, metadata=NOT_STATE)
     _delicate: bool | None = field(init=False, repr=False, metadata=NOT_STATE)
 
@@ -128,17 +128,17 @@ class RegretMinimizer(Stateful, abc.ABC):
             When ``utility`` is not a finite vector of this dimension. Nothing has changed then.
         """
         checked = _checked(utility, self.dimension, "utility")
-        if self._delicate is None:
-            self._delicate = _is_delicate(self)
-        if not self._delicate:
+        if not self._is_delicate():
             self._observe(checked)
             return
         # A part may refuse what it is handed, when others have learned already.
-        before = self.state_dict()
+        before, accounts = self.state_dict(), [account.saved() for account in _accounts(self)]
         try:
             self._observe(checked)
         except (TypeError, ValueError):
             self.load_state_dict(before)
+            for restore in accounts:
+                restore()
             raise
 
     @final
@@ -174,7 +174,14 @@ class RegretMinimizer(Stateful, abc.ABC):
         """Return what is proven about its regret, given the accounts of itself and its parts."""
         return None
 
-    # What circuits call on their parts: the utility has been checked once, at the top.
+    # What circuits and engines call on their parts: the utility has been checked at the top.
+
+    @final
+    def _is_delicate(self) -> bool:
+        """Say whether it, or a part, may refuse what it is handed when others have learned."""
+        if self._delicate is None:
+            self._delicate = _may_refuse(self)
+        return self._delicate
 
     @final
     def _observe(self, utility: Vector) -> None:
@@ -216,16 +223,25 @@ class RegretMinimizer(Stateful, abc.ABC):
     @override
     def _restored(self) -> None:
         self._strategy = None
+        if self._account is not None:
+            self._account.unbroken = False
 
 
 def _checked(value: ArrayLike, dimension: int, name: str) -> Vector:
     return _validate.vector(value, dimension, name, largest=_validate.LARGEST)
 
 
-def _is_delicate(minimizer: Stateful) -> bool:
+def _accounts(minimizer: Stateful) -> Iterator[Account]:
+    if isinstance(minimizer, RegretMinimizer) and minimizer._account is not None:
+        yield minimizer._account
+    for _, part in parts(minimizer):
+        yield from _accounts(part)
+
+
+def _may_refuse(minimizer: Stateful) -> bool:
     if isinstance(minimizer, RegretMinimizer) and minimizer._may_refuse:
         return True
-    return any(_is_delicate(part) for _, part in parts(minimizer))
+    return any(_may_refuse(part) for _, part in parts(minimizer))
 
 
 def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretMinimizer:

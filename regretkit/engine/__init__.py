@@ -5,6 +5,8 @@ when a run first asks for it.
 """
 
 from regretkit.engine.compiled import Compiled
+from regretkit.engine.vectorized import Vectorized
 from regretkit.play.engines import add_engine
 
+add_engine(Vectorized())
 add_engine(Compiled())

@@ -6,7 +6,7 @@ each kind of payoffs, and makes machine code of the whole.
 """
 
 from regretkit._typing import Indices, Vector
-from regretkit.engine._forest import Forest
+from regretkit.engine._forest import Forest, Narrow
 from regretkit.engine._payoffs import Ends, Matrix, Payoffs, Tensor
 from regretkit.engine._table import Table
 
@@ -17,6 +17,11 @@ def earn(
     player: int, payoffs: Payoffs, strategy: Vector, utility: Vector, sequences: Indices
 ) -> None:
     """Set a player's utility while the others play ``strategy``."""
+    raise NotImplementedError
+
+
+def form(*arrays: Vector) -> Payoffs:
+    """Return arrays as the payoffs that they are."""
     raise NotImplementedError
 
 
@@ -112,6 +117,7 @@ def climb(player: int, forest: Forest, utility: Vector, behavior: Vector) -> Non
     """Turn utilities into counterfactual ones, from the leaves up."""
     for j in range(forest.points[player + 1] - 1, forest.points[player] - 1, -1):
         first, last = forest.first[j], forest.last[j]
+        # The largest is set aside, so that equal utilities leave regrets of exactly zero.
         top = float(utility[first])
         for a in range(first + 1, last):
             top = max(top, float(utility[a]))
@@ -126,7 +132,6 @@ def backward(player: int, numbers: Vector, forest: Forest, table: Table, state: 
     utility, behavior = table.utility, table.behavior
     for j in range(forest.points[player + 1] - 1, forest.points[player] - 1, -1):
         first, last = forest.first[j], forest.last[j]
-        # The largest is set aside, so that equal utilities leave regrets of exactly zero.
         top = float(utility[first])
         for a in range(first + 1, last):
             top = max(top, float(utility[a]))
@@ -139,11 +144,19 @@ def backward(player: int, numbers: Vector, forest: Forest, table: Table, state: 
         utility[forest.parent[j]] += value
 
 
-def forward(player: int, decay: float, weight: float, forest: Forest, table: Table) -> None:
+def forward(
+    player: int,
+    decay: float,
+    weight: float,
+    forest: Forest,
+    strategy: Vector,
+    behavior: Vector,
+    total: Vector,
+) -> None:
     """Add x to the average, and make the new distributions the next x, from the root down."""
-    strategy, behavior, total = table.strategy, table.behavior, table.total
     root = forest.sequences[player]
     total[root] = decay * total[root] + weight * strategy[root]
+    strategy[root] = 1.0
     for j in range(forest.points[player], forest.points[player + 1]):
         reach = strategy[forest.parent[j]]
         for a in range(forest.first[j], forest.last[j]):
@@ -152,7 +165,7 @@ def forward(player: int, decay: float, weight: float, forest: Forest, table: Tab
 
 
 def stay(turn: Indices, decay: float, weight: float, forest: Forest, table: Table) -> None:
-    """Add x to the average, and leave it as it is, for all whose turn it is not."""
+    """Add the x of all whose turn it is not."""
     for player in range(turn.size):
         idle = True
         for mover in turn:
@@ -212,6 +225,49 @@ def iterate(
                 if not together:
                     earn(player, payoffs, strategy, utility, sequences)
                 backward(player, numbers[t, player], forest, table, state)
-                forward(player, decay, weight, forest, table)
+                forward(player, decay, weight, forest, strategy, table.behavior, table.total)
         if turns[t, -1] < 0:
             stay(turns[t], decay, weight, forest, table)
+
+
+# Parts of an iteration, for rules that are no machine code. They take arrays one by one, since
+# Python hands over a tuple of arrays ten times more slowly than the arrays.
+
+
+def rise(
+    player: int,
+    earning: bool,
+    climbing: bool,
+    strategy: Vector,
+    behavior: Vector,
+    utility: Vector,
+    first: Narrow,
+    last: Narrow,
+    parent: Narrow,
+    points: Indices,
+    sequences: Indices,
+    *payoffs: Vector,
+) -> None:
+    """Set a player's utility; turn it into counterfactual ones."""
+    if earning:
+        earn(player, form(*payoffs), strategy, utility, sequences)
+    if climbing:
+        climb(player, Forest(first, last, parent, points, sequences), utility, behavior)
+
+
+def fall(
+    player: int,
+    decay: float,
+    weight: float,
+    strategy: Vector,
+    behavior: Vector,
+    total: Vector,
+    first: Narrow,
+    last: Narrow,
+    parent: Narrow,
+    points: Indices,
+    sequences: Indices,
+) -> None:
+    """Add x to the average, and make the new distributions the next x."""
+    forest = Forest(first, last, parent, points, sequences)
+    forward(player, decay, weight, forest, strategy, behavior, total)

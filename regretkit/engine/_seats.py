@@ -81,15 +81,16 @@ class Seat:
         """Let the minimizer know what it has done, and what it would do next."""
         minimizer, rule = self.minimizer, self._rule
         rule.iteration += moves
-        rule._strategy = _frozen(behavior[self._actions])
+        rule._strategy = frozen_copy(behavior[self._actions])
         if isinstance(minimizer, CFR):
             minimizer.iteration += moves
-            minimizer._strategy = _frozen(self.own(strategy))
+            minimizer._strategy = frozen_copy(self.own(strategy))
             if moves:
-                minimizer._utilities = _frozen(utility[self._actions])
+                minimizer._utilities = frozen_copy(utility[self._actions])
 
 
-def _frozen(array: Vector) -> Vector:
+def frozen_copy(array: Vector) -> Vector:
+    """Return a read-only copy."""
     copy = array.copy()
     copy.setflags(write=False)
     return copy

@@ -5,13 +5,15 @@ import types
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 from numba.core.dispatcher import Dispatcher
 
 from regretkit.engine import _kernels
+from regretkit.engine._payoffs import Ends, Matrix, Tensor
 
+_FORMS: dict[str, Any] = {"Matrix": Matrix, "Ends": Ends, "Tensor": Tensor}
 _EARNERS: dict[str, Any] = {
     "Matrix": _kernels.earn_matrix,
     "Ends": _kernels.earn_ends,
@@ -20,6 +22,9 @@ _EARNERS: dict[str, Any] = {
 
 _LOOSE = {"reassoc", "contract", "nsz"}
 """What may happen to the order of sums over payoffs, and to nothing else."""
+
+
+_OUTER: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 @cache
@@ -33,6 +38,22 @@ def iterations(
     parts["backward"] = _inner(_filled(_kernels.backward, parts))
     parts |= {name: _inner(getattr(_kernels, name)) for name in ("forward", "stay")}
     return _kept(_kernels.begin, parts, mark), _kept(_kernels.iterate, parts, mark)
+
+
+class Passes(NamedTuple):
+    """Parts of an iteration, as machine code, each for one player."""
+
+    rise: Any
+    fall: Any
+
+
+@cache
+def passes(payoffs: str) -> Passes:
+    """Return the parts of an iteration in which no rule is involved, for a kind of payoffs."""
+    parts = {"earn": earner(payoffs), "form": _FORMS[payoffs]}
+    parts |= {name: _inner(getattr(_kernels, name)) for name in ("climb", "forward")}
+    mark = _mark([_EARNERS[payoffs]])
+    return Passes(_kept(_kernels.rise, parts, mark), _kept(_kernels.fall, parts, mark))
 
 
 @cache
@@ -80,9 +101,9 @@ def _kept(function: Any, names: dict[str, Any], mark: str) -> Any:
     # Numba keeps code under the name of its function, and knows nothing of what that calls.
     filled.__qualname__ = f"{function.__qualname__}_{mark}"
     try:
-        return numba.njit(filled, cache=True, nogil=True, error_model="numpy")
+        return numba.njit(cache=True, **_OUTER)(filled)
     except RuntimeError:  # there is nowhere to keep it
-        return numba.njit(filled, nogil=True, error_model="numpy")
+        return numba.njit(**_OUTER)(filled)
 
 
 def _used(function: Any) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,6 @@
 """The compiled way: whole iterations in machine code, many in one call."""
 
 import time
-from functools import cache
 from typing import final
 
 import numpy as np
@@ -10,13 +9,12 @@ from typing_extensions import override
 from regretkit.engine._forest import forest_of
 from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._payoffs import payoffs_of
+from regretkit.engine._reasons import in_the_way, is_long
 from regretkit.engine._seats import Seat, rule_of
 from regretkit.engine._table import table_of
-from regretkit.games import ExtensiveFormGame, NormalFormGame
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers.kernel import Kernel
 from regretkit.play.engines import Drive, Engine
-from regretkit.play.estimators import FullSweep
 from regretkit.play.self_play import SelfPlay
 
 _PATIENCE = 0.05
@@ -24,9 +22,6 @@ _PATIENCE = 0.05
 
 _MOST = 4096
 """Iterations in one call; their weights and numbers are laid out beforehand."""
-
-_WORTHWHILE = 1.0
-"""Seconds that a run takes in NumPy from which on loading machine code pays."""
 
 
 @final
@@ -37,26 +32,15 @@ class Compiled(Engine):
 
     @override
     def refusal(self, run: SelfPlay) -> str | None:
-        return reason_against(run) or _against_rules(run) or missing()
+        return in_the_way(run) or _against_rules(run)
 
     @override
     def worthwhile(self, run: SelfPlay, iterations: int) -> bool:
-        return iterations * _seconds_in_numpy(run) > _WORTHWHILE
+        return is_long(run, iterations)
 
     @override
     def start(self, run: SelfPlay) -> Drive:
         return _Compiled(run)
-
-
-def reason_against(run: SelfPlay) -> str | None:
-    """Return what about the game and the order of play cannot be compiled, None if all can."""
-    if not isinstance(run.game, NormalFormGame | ExtensiveFormGame):
-        return f"{run.game!r} is neither a normal-form nor an extensive-form game"
-    if not isinstance(run.estimator, FullSweep):
-        return f"{run.estimator!r} does not sweep the whole game"
-    if run.order.turns(run.players, 0) is None:
-        return f"{run.order!r} does more in an iteration than to let players learn in turn"
-    return None
 
 
 def _against_rules(run: SelfPlay) -> str | None:
@@ -70,28 +54,11 @@ def _against_rules(run: SelfPlay) -> str | None:
     return "the players' rules have different kernels" if len(kernels) > 1 else None
 
 
-@cache
-def missing() -> str | None:
-    """Return why there can be no machine code, None if there can."""
-    try:
-        import numba  # noqa: F401 - it takes a while, and many runs do without
-    except ImportError as error:
-        return f"Numba cannot be imported ({error})"
-    return None
-
-
 def _kernel_of(rule: SimplexRule | str) -> Kernel:
     kernel = None if isinstance(rule, str) else rule._kernel()
     if kernel is None:
         raise TypeError(f"{rule} was refused, and cannot be run")
     return kernel
-
-
-def _seconds_in_numpy(run: SelfPlay) -> float:
-    """Return about how long an iteration takes in NumPy, whatever the machine."""
-    sequences = sum(domain.dimension for domain in run.game.domains)
-    entries = getattr(run.game, "payoffs", np.empty(0)).size
-    return run.players * 5e-5 + sequences * 1e-7 + entries * 1e-8
 
 
 @final
@@ -152,7 +119,7 @@ class _Compiled(Drive):
         moves = [(turns.players == player).any(axis=1) for player in range(run.players)]
         pairs = zip(self._seats, moves, strict=True)
         numbers = np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
-        weights, *_ = [average.count_in(count) for average in run._averages]
+        weights = run._averages[0].ahead(count)
         self._iterate(
             turns.together,
             turns.players,
@@ -163,6 +130,8 @@ class _Compiled(Drive):
             table,
             self._state,
         )
+        for average in run._averages:
+            average.count_in(weights)
         run.iteration += count
         for seat, own in zip(self._seats, moves, strict=True):
             moved = int(np.count_nonzero(own))

@@ -83,24 +83,26 @@ class Average(Stateful):
         self._weight += weight
         self.iteration += 1
 
-    def count_in(self, count: int) -> Vector:
-        """Count in the next iterations, whose strategies somebody else adds to what is held.
+    def ahead(self, count: int) -> Vector:
+        """Return what the next strategies will count, for somebody else to add them.
 
-        Returns, for each of them, by what to multiply the sum so far and what the strategy counts,
-        shape ``(count, 2)``.
+        For each of them, by what to multiply the sum so far, and by what the strategy, shape
+        ``(count, 2)``.
         """
         weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
         wrong = np.flatnonzero(~(weights >= 0.0))
         if wrong.size:
             raise self._refused(float(weights[wrong[0]]), self.iteration + 1 + int(wrong[0]))
         forgetful = np.isinf(weights)
-        counted = np.where(forgetful, 1.0, weights)
-        since = int(np.flatnonzero(forgetful)[-1]) if forgetful.any() else 0
-        before = 0.0 if forgetful.any() else self._weight
+        return np.stack([np.where(forgetful, 0.0, 1.0), np.where(forgetful, 1.0, weights)], axis=1)
+
+    def count_in(self, factors: Vector) -> None:
+        """Count in strategies that somebody else has added to what is held, as told to."""
+        forgotten = np.flatnonzero(factors[:, 0] == 0.0)
+        since, before = (forgotten[-1], 0.0) if forgotten.size else (0, self._weight)
         # One by one, in order, as they are added one by one
-        self._weight = float(np.cumsum(np.append(before, counted[since:]))[-1])
-        self.iteration += count
-        return np.stack([np.where(forgetful, 0.0, 1.0), counted], axis=1)
+        self._weight = float(np.cumsum(np.append(before, factors[since:, 1]))[-1])
+        self.iteration += factors.shape[0]
 
     def hold(self, total: Vector) -> None:
         """Keep the weighted sum in this array from now on."""

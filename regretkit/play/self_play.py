@@ -173,14 +173,17 @@ class SelfPlay(Stateful):
             self._changed = True
             self._take_in(asked)
         except BaseException as error:
-            if not self._changed:
-                raise
-            self._broken = (
-                f"the run broke off half-way through iteration {self.iteration + 1}, at player "
-                f"{self._turn}'s turn: {error!r}; load a state from before it, or start anew"
-            )
-            if not isinstance(error, Exception):
-                raise  # somebody wants out
+            if self._changed:
+                self._break_off(error, self._turn)
+            raise
+
+    def _break_off(self, error: BaseException, turn: int) -> None:
+        """Refuse to go on after an iteration that failed when somebody had learned."""
+        self._broken = (
+            f"the run broke off half-way through iteration {self.iteration + 1}, at player "
+            f"{turn}'s turn: {error!r}; load a state from before it, or start anew"
+        )
+        if isinstance(error, Exception):  # and not somebody who wants out
             raise RuntimeError(self._broken) from error
 
     def _take_in(self, asked: Sequence[Vector]) -> None:

@@ -1,0 +1,58 @@
+"""What keeps a run from being compiled, and whether it should be."""
+
+from functools import cache
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from regretkit._validate import LARGEST
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
+from regretkit.play.estimators import FullSweep
+from regretkit.play.self_play import SelfPlay
+
+_LONG = 1.0
+"""Seconds."""
+
+_SIZES: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
+
+
+def in_the_way(run: SelfPlay) -> str | None:
+    """Return what about a run, its rules aside, cannot be compiled, and why; None if all can."""
+    game = run.game
+    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
+        return f"{game!r} is neither a normal-form nor an extensive-form game"
+    if not isinstance(run.estimator, FullSweep):
+        return f"{run.estimator!r} does not sweep the whole game"
+    if run.order.turns(run.players, 0) is None:
+        return f"{run.order!r} does more in an iteration than to let players learn in turn"
+    if _size(game) > LARGEST:
+        return f"the payoffs of {game!r} are so large that utilities could overflow"
+    return _without_numba()
+
+
+def is_long(run: SelfPlay, iterations: int) -> bool:
+    """Say whether so many iterations take so long in NumPy that loading machine code pays.
+
+    It depends on the run alone, and neither on the machine nor on the clock, so that the same run
+    goes the same way each time.
+    """
+    sequences = sum(domain.dimension for domain in run.game.domains)
+    entries = getattr(run.game, "payoffs", np.empty(0)).size
+    seconds = run.players * 5e-5 + sequences * 1e-7 + entries * 1e-8
+    return iterations * seconds > _LONG
+
+
+def _size(game: NormalFormGame | ExtensiveFormGame) -> float:
+    if game not in _SIZES:
+        with np.errstate(over="ignore"):
+            _SIZES[game] = float(np.abs(game.payoffs).sum())
+    return _SIZES[game]
+
+
+@cache
+def _without_numba() -> str | None:
+    try:
+        import numba  # noqa: F401 - it takes a while, and many runs do without
+    except ImportError as error:
+        return f"Numba cannot be imported ({error})"
+    return None

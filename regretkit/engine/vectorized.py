@@ -1,0 +1,196 @@
+"""The vectorized way: payoffs and trees in machine code, and rules as somebody wrote them."""
+
+from typing import TYPE_CHECKING, final
+
+from typing_extensions import override
+
+from regretkit._state import Stateful
+from regretkit._typing import Vector
+from regretkit.circuits import CFR
+from regretkit.engine._forest import Forest, forest_of
+from regretkit.engine._interrupt import Interrupts
+from regretkit.engine._payoffs import Payoffs, payoffs_of
+from regretkit.engine._reasons import in_the_way, is_long
+from regretkit.engine._seats import frozen_copy
+from regretkit.engine._table import Table, table_of
+from regretkit.minimizer import RegretMinimizer
+from regretkit.play.engines import Drive, Engine
+from regretkit.play.self_play import SelfPlay
+
+if TYPE_CHECKING:
+    from regretkit.engine._specialize import Passes
+
+_MOST = 1024
+"""Iterations whose turns and weights are laid out beforehand."""
+
+
+@final
+class Vectorized(Engine):
+    """Payoffs and passes over decision trees in machine code; minimizers as they are."""
+
+    name = "vectorized"
+
+    @override
+    def refusal(self, run: SelfPlay) -> str | None:
+        for player, minimizer in enumerate(run.minimizers):
+            if minimizer.domain != run.game.domains[player]:
+                return f"minimizers[{player}]: {minimizer!r} plays on a part of its player's set"
+            if isinstance(minimizer, CFR) and minimizer._account is not None:
+                return f"minimizers[{player}]: {minimizer!r} stands in a ledger"
+            if isinstance(minimizer, CFR) and minimizer._is_delicate():
+                return f"minimizers[{player}]: a part of {minimizer!r} may refuse a utility"
+        return in_the_way(run)
+
+    @override
+    def worthwhile(self, run: SelfPlay, iterations: int) -> bool:
+        return is_long(run, iterations)
+
+    @override
+    def start(self, run: SelfPlay) -> Drive:
+        return _Vectorized(run)
+
+
+@final
+class _Seat:
+    """A player's minimizer, and its part of arrays in which those of all players lie end to end."""
+
+    def __init__(
+        self,
+        player: int,
+        minimizer: RegretMinimizer,
+        laid: tuple[Forest, Table, Payoffs],
+        passes: "Passes",
+    ) -> None:
+        forest, table, payoffs = laid
+        self._cfr = minimizer if isinstance(minimizer, CFR) else None
+        self._rule = minimizer if self._cfr is None else self._cfr.rule
+        self._player, self._passes = player, passes
+        first, last = int(forest.sequences[player]), int(forest.sequences[player + 1])
+        # On simplices there is no empty sequence, which stands in front of a tree's actions.
+        self._own = slice(first + (minimizer.dimension < last - first), last)
+        actions = slice(first + 1, last)
+        self.strategy, self._utility = table.strategy[self._own], table.utility[self._own]
+        self._behavior, self._worth = table.behavior[actions], table.utility[actions]
+        self._utility.setflags(write=False)
+        self._worth.setflags(write=False)
+        self.total = table.total[self._own]
+        self._upward = (table.strategy, table.behavior, table.utility, *forest, *payoffs)
+        self._downward = (table.strategy, table.behavior, table.total, *forest)
+
+    def propose(self, decay: float, weight: float) -> None:
+        """Add x to the average, and work out what the minimizer plays next."""
+        if self._cfr is not None:
+            self._behavior[...] = self._rule.next_strategy()
+            self._passes.fall(self._player, decay, weight, *self._downward)
+            return
+        self.stay(decay, weight)
+        self.strategy[...] = self._rule.next_strategy()
+
+    def stay(self, decay: float, weight: float) -> None:
+        """Add x to the average."""
+        self.total *= decay
+        self.total += weight * self.strategy
+
+    def earn(self) -> None:
+        """Work out the utility."""
+        self._passes.rise(self._player, True, False, *self._upward)
+
+    def learn(self, earning: bool) -> None:
+        """Let the minimizer learn from the utility, worked out first where nobody has done so."""
+        climbing = self._cfr is not None
+        if earning or climbing:
+            self._passes.rise(self._player, earning, climbing, *self._upward)
+        if climbing:
+            self._rule._observe(self._worth)
+        else:
+            self._rule.observe_utility(self._utility)
+
+    def hand_back(self, moves: int) -> None:
+        """Let a circuit know what it has done, and what it would do next."""
+        if self._cfr is not None:
+            self._cfr.iteration += moves
+            self._cfr._strategy = frozen_copy(self.strategy)
+            if moves:
+                self._cfr._utilities = frozen_copy(self._worth)
+
+
+@final
+class _Vectorized(Drive):
+    """One run, laid out for passes in machine code."""
+
+    def __init__(self, run: SelfPlay) -> None:
+        from regretkit.engine._specialize import passes
+
+        forest = forest_of(run.game.domains)
+        payoffs = payoffs_of(run.game, forest)
+        laid = forest, table_of(forest, payoffs), payoffs
+        code = passes(type(payoffs).__name__)
+        self._run = run
+        self._seats = [
+            _Seat(player, minimizer, laid, code) for player, minimizer in enumerate(run.minimizers)
+        ]
+        self._played = [seat.strategy.copy() for seat in self._seats]
+        self._moves = [0] * run.players
+        self._turn = 0
+
+    @override
+    def play(self, iterations: int) -> None:
+        for seat, average in zip(self._seats, self._run._averages, strict=True):
+            average.hold(seat.total)
+            seat.propose(1.0, 0.0)
+        with Interrupts() as interrupts:
+            while iterations > 0 and not interrupts.happened():
+                # What draws players must not draw for iterations that are not played.
+                most = 1 if isinstance(self._run.order, Stateful) else _MOST
+                iterations -= self._some(min(iterations, most), interrupts)
+
+    def _some(self, count: int, interrupts: Interrupts) -> int:
+        """Play so many iterations, or fewer if somebody wants out; return how many."""
+        run = self._run
+        turns = run.order.turns(run.players, count)
+        if turns is None:
+            raise TypeError(f"{run.order!r} was refused, and cannot be followed")
+        factors = run._averages[0].ahead(count)
+        done, before, self._moves = 0, 0, [0] * run.players
+        try:
+            for turn, (decay, weight) in zip(turns.players.tolist(), factors.tolist(), strict=True):
+                before = sum(self._moves)
+                self._iterate(turn, turns.together, decay, weight)
+                done += 1
+                if interrupts.happened():
+                    break
+        except BaseException as error:
+            self._settle(factors[:done])
+            if sum(self._moves) > before:
+                run._break_off(error, self._turn)
+            raise
+        self._settle(factors[:done])
+        return done
+
+    def _iterate(self, turn: list[int], together: bool, decay: float, weight: float) -> None:
+        seats = self._seats
+        played = [seat.strategy.copy() for seat in seats]
+        movers = [player for player in turn if player >= 0]
+        if together:
+            for player in movers:
+                seats[player].earn()
+        for player in movers:
+            self._turn = player
+            seats[player].learn(earning=not together)
+            self._moves[player] += 1
+            seats[player].propose(decay, weight)
+        if len(movers) < len(seats):
+            for player in set(range(len(seats))) - set(movers):
+                seats[player].stay(decay, weight)
+        self._played = played
+
+    def _settle(self, factors: Vector) -> None:
+        """Write down iterations that were played."""
+        run = self._run
+        for average in run._averages:
+            average.count_in(factors)
+        run.iteration += factors.shape[0]
+        for seat, moves in zip(self._seats, self._moves, strict=True):
+            seat.hand_back(moves)
+        if factors.shape[0]:
+            run.played = self._played
