@@ -3,6 +3,16 @@
 from regretkit.evaluation.correlated import CorrelatedPlay as CorrelatedPlay
 from regretkit.evaluation.correlated import cce_gaps as cce_gaps
 from regretkit.evaluation.correlated import ce_gaps as ce_gaps
+from regretkit.evaluation.correlated_programs import CorrelatedEquilibrium as CorrelatedEquilibrium
+from regretkit.evaluation.correlated_programs import (
+    best_coarse_correlated_equilibrium as best_coarse_correlated_equilibrium,
+)
+from regretkit.evaluation.correlated_programs import (
+    best_correlated_equilibrium as best_correlated_equilibrium,
+)
+from regretkit.evaluation.dominance import Elimination as Elimination
+from regretkit.evaluation.dominance import dominated_actions as dominated_actions
+from regretkit.evaluation.dominance import eliminate_dominated as eliminate_dominated
 from regretkit.evaluation.gaps import best_response as best_response
 from regretkit.evaluation.gaps import expected_value as expected_value
 from regretkit.evaluation.gaps import exploitability as exploitability
@@ -11,3 +21,10 @@ from regretkit.evaluation.gaps import nash_conv as nash_conv
 from regretkit.evaluation.gaps import saddle_gap as saddle_gap
 from regretkit.evaluation.gaps import worst_case_value as worst_case_value
 from regretkit.evaluation.ledger import Ledger as Ledger
+from regretkit.evaluation.pure import pareto_optimal_outcomes as pareto_optimal_outcomes
+from regretkit.evaluation.pure import pure_equilibria as pure_equilibria
+from regretkit.evaluation.security import Guarantee as Guarantee
+from regretkit.evaluation.security import maxmin as maxmin
+from regretkit.evaluation.security import minmax as minmax
+from regretkit.evaluation.zero_sum import ExactSolution as ExactSolution
+from regretkit.evaluation.zero_sum import solve_zero_sum as solve_zero_sum

@@ -1,0 +1,117 @@
+"""Exact answers next to those of many real games, found by others in fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from corpus import CORPUS, reference
+from naive_exact import reduced_normal_form
+from naive_gambit import read
+
+from regretkit import ExtensiveFormGame
+from regretkit.evaluation import (
+    best_coarse_correlated_equilibrium,
+    best_correlated_equilibrium,
+    expected_value,
+    nash_conv,
+    pure_equilibria,
+    solve_zero_sum,
+)
+
+MOST_PLANS = 300_000
+"""Tables of more outcomes than this are passed by; they take memory and not thought."""
+
+
+def answers(known):
+    """Yield what is known of each game of perfect recall that has this answer, with the game."""
+    for name, expected in reference("expected.json").items():
+        forgetful = expected.get("perfect_recall") is False
+        if known in expected and not forgetful and (CORPUS / name).exists():
+            yield name, expected, read(CORPUS / name)
+
+
+def tables(known):
+    """Yield the same as tables of payoffs, in which a tree's players choose plans beforehand."""
+    for name, expected, game in answers(known):
+        if isinstance(game, ExtensiveFormGame):
+            plans = np.prod([np.prod(tree.sizes.astype(float)) for tree in game.domains])
+            if plans > MOST_PLANS:
+                continue
+            game = reduced_normal_form(game)
+        yield name, expected, game
+
+
+def test_the_value_is_that_of_an_exact_certificate():
+    seen, wrong = 0, {}
+    for name, expected, game in answers("value"):
+        solution = solve_zero_sum(game)
+        value = float(Fraction(expected["value"]))
+        seen += 1
+        if solution.value != pytest.approx(value, rel=1e-12, abs=1e-12):
+            wrong[name] = solution.value, value
+        if not nash_conv(game, solution.profile) <= 1e-12 * max(1.0, abs(value)):
+            wrong[name] = solution.gap
+
+    assert not wrong
+    assert seen > 50
+
+
+def test_the_value_lies_in_the_interval_that_is_known():
+    seen = 0
+    for _, expected, game in answers("value_interval"):
+        low, high = expected["value_interval"]
+        seen += 1
+
+        assert low - 1e-12 <= solve_zero_sum(game).value <= high + 1e-12
+
+    assert seen > 2
+
+
+def test_uniform_play_earns_what_is_known():
+    # So that one may believe that these are the games that are meant.
+    seen = 0
+    for name, expected, game in answers("uniform_payoffs"):
+        earned = expected_value(game, [domain.interior_point() for domain in game.domains])
+        known = [float(Fraction(x)) for x in expected["uniform_payoffs"]]
+        seen += 1
+        np.testing.assert_allclose(earned, known, rtol=1e-9, atol=1e-9, err_msg=name)
+
+    assert seen > 200
+
+
+def test_there_are_as_many_pure_equilibria_as_are_known_and_they_pay_the_same():
+    seen, wrong = 0, {}
+    for name, expected, game in tables("pure_nash"):
+        known = expected["pure_nash"]
+        # The table of a tree is made of sums, which are rounded.
+        found = pure_equilibria(game, atol=1e-12 if expected["form"] == "efg" else 0.0)
+        paid = {tuple(np.round(game.payoffs[(slice(None), *o)], 6) + 0.0) for o in found}
+        listed = {tuple(round(float(Fraction(x)), 6) for x in own) for own in known["payoffs"]}
+        seen += 1
+        if len(found) != known["count"] or paid != listed:
+            wrong[name] = len(found), known["count"]
+        if [list(outcome) for outcome in found] != known.get("profiles", list(map(list, found))):
+            wrong[name] = found
+
+    assert not wrong
+    assert seen > 150
+
+
+@pytest.mark.parametrize(
+    ("best", "kind"),
+    [(best_correlated_equilibrium, "ce"), (best_coarse_correlated_equilibrium, "cce")],
+)
+def test_the_range_of_welfare_is_the_known_one(best, kind):
+    seen, wrong = 0, {}
+    for name, expected, game in tables("correlated"):
+        scale = max(1.0, np.abs(game.payoffs).max())
+        most, least = best(game), best(game, -np.ones(game.players))
+        known = [expected["correlated"][f"{kind}_{which}_welfare"] for which in ("max", "min")]
+        seen += 1
+        if [most.value, -least.value] != pytest.approx(known, abs=1e-9 * scale):
+            wrong[name] = most.value, -least.value, known
+        if max(most.gap, least.gap, most.bound - most.value) > 1e-9 * scale:
+            wrong[name] = most, least
+
+    assert not wrong
+    assert seen > 150

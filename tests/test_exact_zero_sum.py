@@ -1,0 +1,476 @@
+"""Values, strategies and duals of zero-sum games: next to fractions, duality and what is known."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_exact import careless, value_of_matrix, with_payoffs
+from naive_games import chance, decision, end, random_game
+from scipy.sparse import csr_array
+from test_known_values import lp_value
+
+from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game, solve
+from regretkit.evaluation import _highs, best_response, nash_conv, solve_zero_sum, worst_case_value
+
+LEDUC = -1454920850547486749701863871533 / 16995463438839962469905132501930
+CAI_ET_AL = [[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]]
+
+entries = st.integers(-3, 3)
+matrices = st.integers(1, 4).flatmap(
+    lambda n: st.lists(st.lists(entries, min_size=n, max_size=n), min_size=1, max_size=4)
+)
+
+
+def random_matrix(seed, shape=(5, 7)):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def random_tree_game(seed):
+    return ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed), zero_sum=True))
+
+
+def check(game, solution, size=1.0):
+    """Hold a solution to what it says of itself, measured by best responses to it."""
+    x, y = solution.profile
+    sure = worst_case_value(game, 0, x), best_response(game, 0, [x, y])[0]
+    assert sure == pytest.approx((solution.lower, solution.upper), abs=1e-13 * size)
+    assert solution.lower - 1e-14 * size <= solution.value <= solution.upper + 1e-14 * size
+    assert solution.gap == pytest.approx(nash_conv(game, solution.profile), abs=1e-13 * size)
+    assert solution.gap == pytest.approx(0.0, abs=1e-12 * size)
+    for strategy, domain in zip(solution.profile, game.domains, strict=True):
+        assert domain.contains(strategy, atol=1e-14 * domain.dimension)
+        assert (strategy >= 0.0).all()
+
+
+# Numbers from outside
+
+
+@pytest.mark.parametrize(
+    ("game", "value"),
+    [
+        (games.rock_paper_scissors(), 0.0),
+        (games.biased_rock_paper_scissors(), 0.0),
+        (games.matching_pennies(), 0.0),
+        (matrix_game(CAI_ET_AL), 0.25),
+        (games.kuhn_poker(), -1 / 18),
+        (games.leduc_poker(merge_suits=True), LEDUC),
+        (games.leduc_poker(), LEDUC),
+        (games.load("dudo(sides=3)"), 1 / 9),
+        (games.load("dudo(sides=5)"), 1 / 125),
+    ],
+)
+def test_known_values_are_found_with_strategies_that_prove_them(game, value):
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(value, abs=1e-12)
+    check(game, solution)
+
+
+@pytest.mark.slow
+def test_dudo_with_one_die_each_is_worth_what_is_known():
+    # 24,571 sequences for each player; the value from a comment in OpenSpiel's tests
+    game = games.load("dudo")
+
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(-7 / 258, abs=1e-12)
+    check(game, solution)
+
+
+@pytest.mark.parametrize(
+    ("game", "x", "y"),
+    [
+        (games.rock_paper_scissors(), [1 / 3] * 3, [1 / 3] * 3),
+        (games.biased_rock_paper_scissors(), [1 / 16, 10 / 16, 5 / 16], [1 / 16, 10 / 16, 5 / 16]),
+        (matrix_game(CAI_ET_AL), [1 / 12, 1 / 12, 10 / 12], [4 / 12, 5 / 12, 3 / 12]),
+    ],
+)
+def test_an_equilibrium_that_is_the_only_one_is_found(game, x, y):
+    profile = solve_zero_sum(game).profile
+
+    np.testing.assert_allclose(profile[0], x, atol=1e-13)
+    np.testing.assert_allclose(profile[1], y, atol=1e-13)
+
+
+def test_kuhn_poker_is_solved_within_the_family_of_its_equilibria():
+    # Kuhn (1950): player 0 bets the jack with some alpha up to 1/3, the king three times as often,
+    # and calls with the queen 1/3 more often; what player 1 does is fixed.
+    profile = solve_zero_sum(games.kuhn_poker()).profile
+    bets = {
+        label: profile[label][1]
+        for label in ["J", "Q", "K", "Qpb", "Kpb", "Jp", "Qp", "Kp", "Jb", "Qb", "Kb"]
+    }
+
+    alpha = bets["J"]
+    assert -1e-12 <= alpha <= 1 / 3 + 1e-12
+    expected = [alpha, 0, 3 * alpha, alpha + 1 / 3, 1, 1 / 3, 0, 1, 0, 1 / 3, 1]
+    np.testing.assert_allclose(list(bets.values()), expected, atol=1e-12)
+
+
+# By fractions
+
+
+@given(matrices)
+def test_small_matrix_games_have_the_value_that_fractions_give(matrix):
+    game = matrix_game(matrix)
+
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(float(value_of_matrix(matrix)), abs=1e-12)
+    check(game, solution)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_same_program_written_densely_gives_the_same_value(seed):
+    game = random_tree_game(seed)
+    value, strategy = lp_value(game)
+
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(value, abs=1e-9)
+    assert worst_case_value(game, 0, strategy) <= solution.upper + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tree_is_worth_what_its_table_of_plans_is_worth(seed):
+    # Chance deals a card that only player 0 sees; its plans are one action for each.
+    payoffs = np.random.default_rng(seed).integers(-4, 5, size=(2, 2, 3)).astype(float)
+    dealt = {
+        f"card{c}": decision(
+            0,
+            f"card{c}",
+            **{
+                f"a{a}": decision(
+                    1,
+                    f"a{a}",
+                    **{f"b{b}": end(payoffs[c, a, b], -payoffs[c, a, b]) for b in range(3)},
+                )
+                for a in range(2)
+            },
+        )
+        for c in range(2)
+    }
+    game = ExtensiveFormGame.from_history(chance([0.25, 0.75], **dealt))
+    # Player 1 sees the action, and so plans a reply to each: 4 plans by 9.
+    table = [
+        [0.25 * payoffs[0, a, b[a]] + 0.75 * payoffs[1, o, b[o]] for b in np.ndindex(3, 3)]
+        for a, o in np.ndindex(2, 2)
+    ]
+
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(float(value_of_matrix(table)), abs=1e-12)
+    check(game, solution)
+
+
+# Duality
+
+
+def constraints(domain):
+    """Return E and e of ``E x = e``, row by row."""
+    if not hasattr(domain, "points"):
+        return np.ones((1, domain.dimension)), np.ones(1)
+    rows = np.zeros((1 + domain.points, domain.dimension))
+    rows[0, 0] = 1.0
+    for j in range(domain.points):
+        rows[1 + j, domain.first_sequence[j] : domain.first_sequence[j] + domain.sizes[j]] = 1.0
+        rows[1 + j, domain.parent_sequence[j]] -= 1.0
+    return rows, np.eye(1 + domain.points)[0]
+
+
+def solved_games():
+    found = [games.kuhn_poker(), games.leduc_poker(merge_suits=True), matrix_game(CAI_ET_AL)]
+    found += [matrix_game(random_matrix(seed)) for seed in range(3)]
+    return [*found, *map(random_tree_game, range(8))]
+
+
+@pytest.mark.parametrize("game", solved_games(), ids=repr)
+def test_the_duals_prove_that_the_other_player_can_do_no_better(game):
+    # Weak duality: E^T d >= u and E x = e give <u, x> <= <e, d> for all x, so that e d bounds
+    # what a player earns; here it is no more than what it does earn.
+    solution = solve_zero_sum(game)
+
+    for player, domain in enumerate(game.domains):
+        E, e = constraints(domain)
+        utility, d = game.utility(player, solution.profile), solution.duals[player]
+        slack = E.T @ d - utility
+
+        assert d.shape == e.shape
+        assert (slack >= -1e-13).all()
+        assert e @ d == pytest.approx((-1) ** player * solution.value, abs=1e-12)
+        # Complementary slackness: what is played earns its dual.
+        assert solution.profile[player] @ slack == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("game", solved_games(), ids=repr)
+def test_of_all_duals_they_are_the_least(game):
+    # Somewhere at each decision point the inequality is an equality, so that none can be lowered.
+    solution = solve_zero_sum(game)
+
+    for player, domain in enumerate(game.domains):
+        E, _ = constraints(domain)
+        slack = E.T @ solution.duals[player] - game.utility(player, solution.profile)
+        # A constraint lowers what stands with +1 in its row.
+        assert all(slack[row > 0].min() == pytest.approx(0.0, abs=1e-13) for row in E)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_no_regret_learns_encloses_the_value(seed):
+    game = random_tree_game(seed)
+    solution = solve_zero_sum(game)
+
+    run = solve(game, "cfr+", iterations=200)
+
+    gap = nash_conv(game, run.average)
+    low, high = (
+        worst_case_value(game, 0, run.average[0]),
+        -worst_case_value(game, 1, run.average[1]),
+    )
+    assert low - 1e-12 <= solution.value <= high + 1e-12
+    assert abs(game.value(run.average)[0] - solution.value) <= gap + 1e-12
+    assert 0.0 < gap < 0.1
+
+
+# Invariances
+
+
+@given(matrices, st.integers(-60, 60))
+def test_the_unit_of_payoff_changes_no_bit(matrix, power):
+    one = solve_zero_sum(matrix_game(matrix))
+    other = solve_zero_sum(matrix_game(np.ldexp(np.array(matrix, float), power)))
+
+    for player in (0, 1):
+        np.testing.assert_array_equal(one.profile[player], other.profile[player])
+        np.testing.assert_array_equal(np.ldexp(one.duals[player], power), other.duals[player])
+    assert np.ldexp([one.value, one.gap], power).tolist() == [other.value, other.gap]
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e-3, 1e6, 1e299])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_unit_is_too_large_or_too_small(unit, seed):
+    matrix = random_matrix(seed)
+    value = solve_zero_sum(matrix_game(matrix)).value
+
+    game = matrix_game(unit * matrix)
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(unit * value, rel=1e-12)
+    assert abs(solution.gap) <= 1e-13 * unit
+
+
+@pytest.mark.parametrize("offset", [-1e6, -3.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_constant_moves_the_value_and_nothing_else(offset, seed):
+    # Payoffs of 1e9 + 1 have 1e-7 left for what comes after the point.
+    rounding = 1e-15 * abs(offset)
+    matrix = random_matrix(seed)
+    tree_game = random_tree_game(seed)
+    moved = with_payoffs(tree_game, tree_game.tree.payoffs + np.array([offset, -offset]))
+
+    for game, shifted in [
+        (matrix_game(matrix), matrix_game(matrix + offset)),
+        (tree_game, moved),
+    ]:
+        solution = solve_zero_sum(shifted)
+
+        assert solution.value - offset == pytest.approx(
+            solve_zero_sum(game).value, abs=1e-12 + 10 * rounding
+        )
+        assert abs(solution.gap) <= 1e-12 + 10 * rounding
+        # Measured where nothing is rounded away
+        assert nash_conv(game, solution.profile) <= 1e-12 + 10 * rounding
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_players_and_actions_may_be_renumbered(seed):
+    generator = np.random.default_rng(seed)
+    matrix = random_matrix(seed)
+    rows, columns = generator.permutation(5), generator.permutation(7)
+    one = solve_zero_sum(matrix_game(matrix))
+
+    renumbered = solve_zero_sum(matrix_game(matrix[rows][:, columns]))
+    exchanged = solve_zero_sum(matrix_game(-matrix.T))
+
+    # Random payoffs have one equilibrium.
+    np.testing.assert_allclose(renumbered.profile[0], one.profile[0][rows], atol=1e-12)
+    np.testing.assert_allclose(renumbered.profile[1], one.profile[1][columns], atol=1e-12)
+    np.testing.assert_allclose(exchanged.profile[1], one.profile[0], atol=1e-12)
+    assert renumbered.value == pytest.approx(one.value, abs=1e-12)
+    assert exchanged.value == pytest.approx(-one.value, abs=1e-12)
+
+
+@given(matrices, st.data())
+def test_another_copy_or_a_worse_action_changes_nothing(matrix, data):
+    copied = data.draw(st.sampled_from(matrix))
+    worse = [x - data.draw(st.integers(0, 2)) for x in copied]
+
+    extended = solve_zero_sum(matrix_game([*matrix, copied, worse]))
+
+    assert extended.value == pytest.approx(solve_zero_sum(matrix_game(matrix)).value, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_payoffs_that_add_up_to_another_constant_are_no_less_exact(seed):
+    matrix = random_matrix(seed)
+    zero, five = matrix_game(matrix), NormalFormGame([matrix, 5.0 - matrix])
+
+    solution = solve_zero_sum(five)
+
+    np.testing.assert_array_equal(solution.profile[0], solve_zero_sum(zero).profile[0])
+    assert solution.duals[0][0] == pytest.approx(solution.value, abs=1e-12)
+    assert solution.duals[1][0] == pytest.approx(5.0 - solution.value, abs=1e-12)
+
+
+# Degenerate games
+
+
+def nobody_moves():
+    return ExtensiveFormGame.from_history(chance([0.5, 0.5], h=end(3.0, -3.0), t=end(-1.0, 1.0)))
+
+
+def one_moves():
+    return ExtensiveFormGame.from_history(decision(1, "only", a=end(3.0, -3.0), b=end(-1.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("game", "value"),
+    [
+        (matrix_game([[7.0]]), 7.0),
+        (matrix_game([[1.0, -2.0, 3.0]]), -2.0),
+        (matrix_game([[1.0], [-2.0], [3.0]]), 3.0),
+        (matrix_game(np.zeros((3, 4))), 0.0),
+        (matrix_game(np.full((2, 2), -0.1)), -0.1),
+        (matrix_game([[1.0, -1.0]] * 2 + [[-1.0, 1.0]] * 3), 0.0),
+        (matrix_game([[2.0, 3.0], [1.0, 0.0]]), 2.0),
+        (nobody_moves(), 1.0),
+        (one_moves(), -1.0),
+    ],
+)
+def test_degenerate_games_have_their_plain_value(game, value):
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(value, abs=1e-15)
+    check(game, solution)
+
+
+def test_small_differences_show_next_to_huge_payoffs_of_everybody():
+    pennies = np.array([[1.0, -1.0], [-1.0, 1.0]])
+
+    solution = solve_zero_sum(matrix_game(1e6 + 1e-3 * pennies))
+
+    np.testing.assert_allclose(solution.profile[0], [0.5, 0.5], atol=1e-6)
+    np.testing.assert_allclose(solution.profile[1], [0.5, 0.5], atol=1e-6)
+
+
+@pytest.mark.parametrize("decades", [5, 9, 18])
+def test_payoffs_of_very_different_sizes_cost_no_more_than_the_gap_says(decades):
+    generator = np.random.default_rng(decades)
+    for _ in range(30):
+        sizes = 10.0 ** generator.integers(-decades, 1, size=(8, 8))
+        game = matrix_game(generator.normal(size=(8, 8)) * sizes)
+
+        solution = solve_zero_sum(game)
+
+        assert solution.gap <= (1e-13 if decades == 5 else 1e-8)
+        assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9, abs=1e-15)
+
+
+def test_what_comes_out_cannot_be_written_to():
+    solution = solve_zero_sum(games.kuhn_poker())
+
+    for array in (*solution.profile, *solution.duals):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 2.0
+    with pytest.raises(AttributeError):
+        solution.value = 1.0
+    assert repr(solution).startswith("ExactSolution(value=-0.0555")
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("game", "error", "message"),
+    [
+        ("kuhn_poker", TypeError, r"game must be a Game, got its name; pass games.load"),
+        (np.eye(2), TypeError, "game must be a Game"),
+        (games.chicken(), ValueError, "game must be constant-sum, .* <chicken"),
+        (games.kuhn_poker(players=3), ValueError, "game must have two players, got 3; maxmin"),
+        (NormalFormGame([[1.0, 2.0]]), ValueError, "game must have two players, got 1"),
+    ],
+)
+def test_what_has_no_value_is_refused(game, error, message):
+    with pytest.raises(error, match=message):
+        solve_zero_sum(game)
+
+
+def test_a_game_of_ones_own_kind_has_no_matrix():
+    class Mine:
+        domains = games.matching_pennies().domains
+        utility = value = None
+
+    with pytest.raises(TypeError, match="game must be a NormalFormGame or an ExtensiveFormGame"):
+        solve_zero_sum(Mine())
+
+
+# The solver
+
+
+def program(worth, nonpositive, fixed, **free):
+    return _highs.maximize(
+        np.array(worth),
+        nonpositive=csr_array(np.array(nonpositive)),
+        fixed=csr_array(np.array(fixed)),
+        totals=np.ones(1),
+        **free,
+    )
+
+
+def test_a_linear_program_without_optimum_says_so():
+    # x + y = 1, x >= 0, y free: x is as large as one likes; and -x - y = 1 has no such x, y >= 0
+    with pytest.raises(RuntimeError, match=r"no optimum .* highs-ds: .*unbounded"):
+        program([1.0, 0.0], [[-1.0, 0.0]], [[1.0, 1.0]], free=1)
+    with pytest.raises(RuntimeError, match=r"no optimum .* highs-ds: .*infeasible"):
+        program([1.0, 0.0], [[-1.0, 0.0]], [[-1.0, -1.0]])
+
+
+def test_prices_are_what_giving_way_would_gain():
+    # Maximize x + 3y on x + y = 1 and 2y <= x: at (2/3, 1/3); giving way by 1 moves y by 1/3.
+    optimum = program([1.0, 3.0], [[-1.0, 2.0]], [[1.0, 1.0]])
+
+    np.testing.assert_allclose(optimum.point, [2 / 3, 1 / 3], atol=1e-15)
+    np.testing.assert_allclose(optimum.prices, [2 / 3], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("game", "value"), [(games.kuhn_poker(), -1 / 18), (matrix_game(CAI_ET_AL), 0.25)], ids=repr
+)
+def test_what_highs_leaves_outside_is_repaired(game, value, monkeypatch):
+    monkeypatch.setattr(scipy.optimize, "linprog", careless(scipy.optimize.linprog))
+
+    solution = solve_zero_sum(game)
+
+    assert solution.value == pytest.approx(value, abs=1e-8)
+    assert solution.lower < value < solution.upper
+    for strategy, domain in zip(solution.profile, game.domains, strict=True):
+        assert domain.contains(strategy, atol=1e-15 * domain.dimension)
+        assert (strategy >= 0.0).all()
+
+
+def test_where_the_simplex_method_gives_up_an_interior_point_is_tried(monkeypatch):
+    asked, real = [], scipy.optimize.linprog
+
+    def moody(*arguments, method, **keywords):
+        asked.append(method)
+        solved = real(*arguments, method=method, **keywords)
+        solved.status = 4 if method == "highs-ds" else solved.status
+        return solved
+
+    monkeypatch.setattr(scipy.optimize, "linprog", moody)
+
+    solution = solve_zero_sum(games.kuhn_poker())
+
+    assert asked == ["highs-ds", "highs-ipm"]
+    assert solution.value == pytest.approx(-1 / 18, abs=1e-9)
+    assert solution.gap < 1e-9
