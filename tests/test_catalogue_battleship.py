@@ -1,0 +1,400 @@
+"""Battleship has the size, the payoffs and the equilibria that it is known for."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from test_catalogue import play
+
+from regretkit import nash_conv
+from regretkit.evaluation import solve_zero_sum
+from regretkit.games import GameTree
+from regretkit.games.catalogue.sea_battle import battleship_history
+from regretkit.games.registry import load
+
+# OpenSpiel 2.0.2's ``battleship`` with the same board, ships, values and so on: histories, ends,
+# information sets of each player, what uniform play earns them, and for the smaller ones its gap.
+OPENSPIEL = {
+    "battleship(1, 2, shots=1)": (23, 12, (3, 3), (0.25, -0.25), 0.0),
+    "battleship(loss_multiplier=2.0)": (1_573, 1_072, (53, 109), (-0.1875, -0.5625), 0.0),
+    "battleship(repeated_shots=True)": (
+        2_581,
+        1_936,
+        (53, 157),
+        (0.09765625, -0.09765625),
+        0.09375,
+    ),
+    "battleship(shots=3)": (3_877, 2_224, (341, 397), (0.1875, -0.1875), 0.0),
+    "battleship(lengths=[2], values=[2.0])": (3_029, 2_048, (133, 337), (1 / 18, -1 / 18), 1 / 3),
+    "battleship(lengths=[1, 2], values=[1.0, 2.0])": (
+        13_685,
+        9_216,
+        (397, 1_189),
+        (0.0, 0.0),
+        1 / 3,
+    ),
+    "battleship(lengths=[2, 1], values=[1.0, 2.0])": (
+        13_685,
+        9_216,
+        (397, 1_189),
+        (0.0, 0.0),
+        1 / 6,
+    ),
+    "battleship(2, 2, [2, 2], [1.0, 2.0], 2, 1.5, True)": (
+        5_493,
+        4_096,
+        (73, 277),
+        (-0.1875, -0.1875),
+        0.75,
+    ),
+    "battleship(2, 3)": (23_839, 19_116, (187, 751), (1 / 18, -1 / 18), None),
+    "battleship(3, 2, lengths=[2], loss_multiplier=0.0)": (
+        52_095,
+        41_748,
+        (512, 2_395),
+        (1 / 15, 14 / 225),
+        None,
+    ),
+    "battleship(1, 4, [2, 2], [1.0, 3.0], 2, 0.5)": (863, 576, (37, 107), (1 / 3, 1 / 3), 8 / 3),
+    "battleship(1, 3, [2, 1], [1.0, 2.0], 2, 1.0, True)": (495, 324, (35, 99), (0.0, 0.0), 4 / 3),
+}
+
+
+def uniform(game):
+    return [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
+
+
+@pytest.mark.parametrize("name", OPENSPIEL)
+def test_sizes_and_uniform_play_are_those_of_openspiel(name):
+    game, (histories, terminals, information_sets, payoffs, gap) = load(name), OPENSPIEL[name]
+
+    assert game.tree.histories == histories
+    assert game.tree.terminals.size == terminals
+    assert game.tree.information_sets == information_sets
+    assert game.value(uniform(game)) == pytest.approx(payoffs, abs=1e-12)
+    assert gap is None or nash_conv(game, uniform(game)) == pytest.approx(gap, abs=1e-12)
+
+
+# By the linear programs of others, with OpenSpiel's trees
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("battleship(1, 2, shots=1)", 1 / 4),
+        ("battleship(repeated_shots=True)", 1 / 8),
+        ("battleship(lengths=[2], values=[2.0])", 1 / 8),
+        ("battleship(lengths=[1, 2], values=[1.0, 2.0])", 0.0),
+        ("battleship(2, 3, lengths=[2])", 1 / 49),
+    ],
+)
+def test_zero_sum_games_have_their_known_values(name, value):
+    game = load(name)
+
+    assert game.constant_sum == 0.0
+    assert solve_zero_sum(game).value == pytest.approx(value, abs=1e-9)
+
+
+def test_the_example_of_the_paper_has_its_equilibrium():
+    # Farina et al. (2019): all play at random, and sink a ship with probability 5/9 and 1/3.
+    game = load("battleship(height=1, width=3, loss_multiplier=2.0)")
+
+    assert game.value(uniform(game)) == pytest.approx([-1 / 9, -7 / 9], abs=1e-12)
+    assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 2.5])
+@pytest.mark.parametrize(("height", "width"), [(1, 2), (3, 1), (2, 2), (1, 5)])
+def test_one_ship_of_one_cell_is_best_hidden_and_sought_at_random(height, width, multiplier):
+    # The t-th shot finds the ship in one of n cells with probability 1/n, if it comes to it.
+    n = height * width
+    for k in (1, 2):
+        game = load(f"battleship({height}, {width}, shots={k}, loss_multiplier={multiplier})")
+        first = sum((1 - t / n) / n for t in range(k))
+        second = sum((1 - (t + 1) / n) / n for t in range(k))
+        earned = [first - multiplier * second, second - multiplier * first]
+
+        assert game.value(uniform(game)) == pytest.approx(earned, abs=1e-12)
+        assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
+
+
+# Independent recomputation, with cells as pairs and no tree
+
+
+def fleets(height, width, lengths):
+    """Yield all ways of placing the ships, each a set of cells."""
+    cells = list(itertools.product(range(height), range(width)))
+
+    def line(row, column, down, n):
+        return frozenset((row + i * down, column + i * (1 - down)) for i in range(n))
+
+    ships = [{line(*cell, down, n) for cell in cells for down in (0, 1)} for n in lengths]
+    ships = [[ship for ship in lines if ship <= set(cells)] for lines in ships]
+    for fleet in itertools.product(*ships):
+        if len(frozenset().union(*fleet)) == sum(lengths):
+            yield fleet
+
+
+def counted(height, width, lengths, values, shots, multiplier, repeated):
+    """Return the number of histories, the information sets of each player, and the payoffs."""
+    cells = list(itertools.product(range(height), range(width)))
+    hidden = list(fleets(height, width, lengths))
+    placing, known, payoffs, fired = set(), [set(), set()], Counter(), 0
+
+    def sunk(fleet, hits):
+        return [ship <= hits for ship in fleet]
+
+    def fire(both, aimed, told):
+        nonlocal fired
+        fired += 1
+        lost = [sunk(both[i], set(aimed[1 - i])) for i in (0, 1)]
+        if len(aimed[1]) == shots or all(lost[0]) or all(lost[1]):
+            worth = [float(np.dot(values, own)) for own in lost]
+            earned = [worth[1 - i] - multiplier * worth[i] for i in (0, 1)]
+            payoffs[tuple(np.round(earned, 9))] += 1
+            return
+        mover = int(len(aimed[0]) > len(aimed[1]))
+        known[mover].add((both[mover], told[mover]))
+        for cell in cells:
+            if cell in aimed[mover] and not repeated:
+                continue
+            hits = {*aimed[mover], cell}
+            target = [ship for ship in both[1 - mover] if cell in ship]
+            answer = (bool(target), bool(target) and target[0] <= hits)
+            now = [(*aimed[i], cell) if i == mover else aimed[i] for i in (0, 1)]
+            heard = [(*told[i], cell, answer if i == mover else None) for i in (0, 1)]
+            fire(both, now, heard)
+
+    for both in itertools.product(hidden, hidden):
+        for placed in range(2 * len(lengths)):
+            own = [both[i][: (placed + 1 - i) // 2] for i in (0, 1)]
+            placing.add((placed, *own))
+            known[placed % 2].add(own[placed % 2])
+        fire(both, [(), ()], [(), ()])
+    return len(placing) + fired, tuple(map(len, known)), payoffs
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (1, 2, (1,), (1.0,), 1, 1.0, False),
+        (2, 2, (1,), (3.0,), 2, 2.0, False),
+        (2, 2, (1,), (1.0,), 2, 1.0, True),
+        (2, 2, (2, 1), (1.0, 2.0), 1, 0.5, False),
+        (1, 4, (2, 2), (1.0, 3.0), 2, 1.5, False),
+        (1, 4, (2, 1), (0.0, 0.5), 2, 2.0, True),
+        (3, 1, (2,), (1.0,), 2, 1.0, False),
+        (2, 3, (2, 3), (1.0, 4.0), 1, 2.0, False),
+        (2, 2, (2, 2), (1.0, 2.0), 2, 3.0, True),
+    ],
+)
+def test_sizes_and_payoffs_are_those_of_a_naive_count(rules):
+    tree = GameTree.from_history(battleship_history(*rules))
+    histories, information_sets, payoffs = counted(*rules)
+
+    assert tree.histories == histories
+    assert tree.information_sets == information_sets
+    assert Counter(map(tuple, np.round(tree.payoffs, 9).tolist())) == payoffs
+
+
+# Symmetry
+
+
+def played(history, moves):
+    """Return the history after all moves, None if the game is over before."""
+    for move in moves:
+        if history.is_terminal():
+            return None
+        history = history.child(move)
+    return history
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        battleship_history(1, 3, [1, 1], [1.0, 2.0], 2, 2.0),
+        battleship_history(2, 3, [2, 1], [1.0, 3.0], 4, 0.5),
+        battleship_history(1, 4, [2, 2], [1.0, 3.0], 3),
+    ],
+)
+def test_who_swap_their_ships_and_shots_swap_their_payoffs(root):
+    generator, decided = np.random.default_rng(7), 0
+    for _ in range(200):
+        history, moves = root, []
+        while not history.is_terminal():
+            moves.append(str(generator.choice(history.actions())))
+            history = history.child(moves[-1])
+        # Player 0 shoots first: some games are over too soon to be swapped.
+        pairs = zip(moves[::2], moves[1::2], strict=False)
+        other = played(root, [move for one, two in pairs for move in (two, one)])
+        if len(moves) % 2 == 0 and other is not None:
+            decided += history.payoffs() != [0.0, 0.0]
+            assert other.is_terminal()
+            assert other.payoffs() == history.payoffs()[::-1]
+
+    assert decided > 10
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 0.5, 1.0, 2.0])
+def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multiplier):
+    tree = load(f"battleship(1, 4, [2, 1], [4.0, 1.0], 2, {multiplier})").tree
+    sunk = load("battleship(1, 4, [2, 1], [4.0, 1.0], 2, 0.0)").tree.payoffs
+
+    assert set(sunk.sum(axis=1)) > {0.0, 1.0, 4.0}
+    np.testing.assert_array_equal(tree.payoffs.sum(axis=1), (1 - multiplier) * sunk.sum(axis=1))
+    np.testing.assert_array_equal(tree.payoffs, sunk - multiplier * sunk[:, ::-1])
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("rules", "places"),
+    [
+        ({}, "a1 a2 b1 b2"),
+        ({"lengths": [2]}, "a1-a2 b1-b2 a1-b1 a2-b2"),
+        ({"height": 1, "width": 3, "lengths": [2]}, "a1-a2 a2-a3"),
+        ({"height": 3, "width": 1, "lengths": [2]}, "a1-b1 b1-c1"),
+        # No place from which the second ship could not be placed
+        ({"height": 1, "width": 4, "lengths": [2, 2]}, "a1-a2 a3-a4"),
+        ({"height": 2, "width": 3, "lengths": [2, 3]}, "a1-a2 a2-a3 b1-b2 b2-b3"),
+    ],
+)
+def test_ships_lie_in_rows_or_columns_and_leave_room_for_others(rules, places):
+    root = battleship_history(**rules)
+
+    assert list(root.actions()) == places.split()
+    assert list(play(root, root.actions()[0]).actions()) == places.split()
+
+
+def test_ships_are_placed_in_turn_and_do_not_overlap():
+    root = battleship_history(2, 2, [2, 1])
+    history = play(root, "a1-a2", "a1-b1")
+
+    assert [play(root, "a1-a2").player(), history.player()] == [1, 0]
+    assert list(history.actions()) == ["b1", "b2"]
+    assert list(play(history, "b2").actions()) == ["a2", "b2"]
+
+
+def test_shots_miss_hit_and_sink():
+    history = play(battleship_history(2, 3, [2, 1], shots=6), "a1-a2", "b1-b2", "b3", "a3")
+
+    assert history.information_set() == "0:a1-a2,b3"
+    history = play(history, "b2", "b3", "a2", "a1", "b1", "a3")
+    assert history.information_set() == "0:a1-a2,b3/b2 hit,b3,a2 miss,a1,b1 sunk,a3"
+    history = play(history, "b3")
+    assert history.information_set() == "1:b1-b2,a3/b2,b3 sunk,a2,a1 hit,b1,a3 miss,b3"
+    assert not history.is_terminal()
+    assert play(history, "a2").is_terminal()
+
+
+def test_an_example_of_the_docstring():
+    history = play(battleship_history(2, 2, [2]), "b1-b2", "a1-a2", "b1", "a2", "a2")
+
+    assert (history.player(), history.information_set()) == (1, "1:a1-a2/b1,a2 miss,a2")
+
+
+@pytest.mark.parametrize(
+    ("shots", "payoffs"),
+    [
+        ("a1 b2 b2", [3, -6]),
+        ("a1 a1 a2 b2", [-6, 3]),
+        ("a1 a2 a2 b1", [0, 0]),
+        ("b1 a1 b2", [3, -6]),
+    ],
+)
+def test_a_sunk_ship_is_earned_by_one_and_lost_by_the_other_many_times_over(shots, payoffs):
+    rules = {"values": [3.0], "loss_multiplier": 2.0}
+    hidden = {"a1 b2 b2": "b1 b2", "a1 a1 a2 b2": "b2 b2", "b1 a1 b2": "b2 b2"}
+    history = play(battleship_history(**rules), *hidden.get(shots, "b2 b1").split())
+    for shot in shots.split():
+        assert not history.is_terminal()
+        history = history.child(shot)
+
+    assert history.is_terminal()
+    assert history.payoffs() == payoffs
+
+
+def test_a_cell_is_shot_at_once_unless_that_is_allowed():
+    once = play(battleship_history(lengths=[2]), "a1-a2", "a1-a2", "a1", "b1")
+    again = play(battleship_history(lengths=[2], repeated_shots=True), "a1-a2", "a1-a2", "a1", "b1")
+
+    assert list(once.actions()) == ["a2", "b1", "b2"]
+    assert list(again.actions()) == ["a1", "a2", "b1", "b2"]
+    # A cell that was hit before adds nothing.
+    assert play(again, "a1", "b1").payoffs() == [0.0, 0.0]
+    assert play(again, "a1").child("a1").is_terminal()
+
+
+def test_a_shot_at_a_ship_that_is_sunk_says_so():
+    root = battleship_history(2, 2, [2, 1], shots=4, repeated_shots=True)
+    history = play(root, "a1-a2", "a1-a2", "b1", "b1", "a1", "b2", "a2", "b2", "a1", "b2")
+
+    assert history.information_set() == "0:a1-a2,b1/a1 hit,b2,a2 sunk,b2,a1 sunk,b2"
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("battleship(height=0)", "height must be a whole number from 1 to 26, got 0"),
+        ("battleship(height=27)", "height must be a whole number from 1 to 26, got 27"),
+        ("battleship(width=0)", "width must be a whole number, at least 1, got 0"),
+        ("battleship(lengths=[])", "lengths must have one number for each ship, got none"),
+        ("battleship(lengths=[1, 0])", "each of lengths must be .*, at least 1, got 0"),
+        (
+            "battleship(lengths=[3])",
+            r"ships of lengths \[3\] do not fit on 2 x 2 cells; pass a larg",
+        ),
+        ("battleship(2, 3, [2, 2, 2, 1])", "do not fit on 2 x 3 cells"),
+        # Too many to try all ways of placing them
+        (f"battleship(4, 4, {[1] * 17})", "do not fit on 4 x 4 cells"),
+        ("battleship(values=[1.0, 2.0])", r"values has shape \(2,\)"),
+        ("battleship(values=[-1.0])", r"values must be at least 0, got \[-1.0\]"),
+        ("battleship(values=[1e999])", "values must be finite, got inf"),
+        ("battleship(shots=0)", "shots must be a whole number from 1 to 4, got 0"),
+        ("battleship(shots=5)", "shots must be a whole number from 1 to 4, got 5"),
+        ("battleship(shots=0, repeated_shots=True)", "shots must be .*, at least 1, got 0"),
+        ("battleship(loss_multiplier=-1)", "loss_multiplier must be a finite number, .*got -1"),
+        ("battleship(loss_multiplier=1e999)", "loss_multiplier must be a finite number, .*got inf"),
+    ],
+)
+def test_an_argument_out_of_range_is_refused_with_the_range(call, message):
+    with pytest.raises(ValueError, match=message):
+        load(call)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("battleship(height=2.0)", "height must be a whole number.*, got 2.0"),
+        ("battleship(lengths=[1.5])", r"lengths must be whole numbers, got \[1.5\]"),
+        ("battleship(lengths='ship')", "lengths must be whole numbers, got"),
+        ("battleship(values=['a'])", r"values must be numbers, got \['a'\]"),
+        ("battleship(shots=True)", "shots must be a whole number.*, got True"),
+        ("battleship(loss_multiplier='2')", "loss_multiplier must be a number, got '2'"),
+        ("battleship(loss_multiplier=True)", "loss_multiplier must be a number, got True"),
+        ("battleship(repeated_shots=1)", "repeated_shots must be True or False, got 1"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_refused(call, message):
+    with pytest.raises(TypeError, match=message):
+        load(call)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("battleship(2, 2, [1], [1])", "battleship"),
+        (
+            "battleship(1, lengths=[2], loss_multiplier=2)",
+            "battleship(height=1, lengths=(2,), loss_multiplier=2.0)",
+        ),
+        ("battleship(values=[2])", "battleship(values=(2.0,))"),
+        ("battleship(shots=1, repeated_shots=True)", "battleship(shots=1, repeated_shots=True)"),
+    ],
+)
+def test_a_name_says_which_arguments_made_the_game(call, name):
+    assert load(call).name == name
+    assert load(name).name == name

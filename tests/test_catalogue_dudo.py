@@ -1,0 +1,221 @@
+"""Dudo has the size, the order of claims and the value that it is known for."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from test_catalogue import play, uniform_payoffs
+
+from regretkit import ExtensiveFormGame, nash_conv, solve
+from regretkit.evaluation import solve_zero_sum, worst_case_value
+from regretkit.games import GameTree
+from regretkit.games.catalogue.liars_dice import DudoHistory, dudo_history
+from regretkit.games.registry import load
+
+# With one die each, OpenSpiel 2.0.2's ``liars_dice`` is this game: there the highest face is wild,
+# and is claimed after the others. Histories, ends, information sets of each player, what uniform
+# play earns player 0 and, for the smaller ones, its gap.
+OPENSPIEL = {
+    1: (9, 3, 2, 1 / 2, 1.0),
+    2: (127, 60, 16, 1 / 8, 1.125),
+    3: (1_147, 567, 96, 0.018518518518518514, 1.1111111111111112),
+    4: (8_181, 4_080, 512, -0.015625, 1.3101190476190476),
+    5: (51_181, 25_575, 2_560, -0.028, 1.4417417989417993),
+    6: (294_883, 147_420, 12_288, -0.032407407407407406, None),
+}
+# The values of the smaller games, found by the linear programs of others from OpenSpiel's trees,
+# and that of the game in Neller and Lanctot (2013), which OpenSpiel's own tests quote.
+VALUES = {2: 1 / 2, 3: 1 / 9, 5: 1 / 125, 6: -7 / 258}
+
+
+@pytest.fixture(scope="module")
+def games():
+    return {sides: load(f"dudo(sides={sides})") for sides in OPENSPIEL}
+
+
+def uniform(game):
+    return [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
+
+
+@pytest.mark.parametrize("sides", OPENSPIEL)
+def test_sizes_are_those_of_openspiel(games, sides):
+    tree = games[sides].tree
+    histories, terminals, information_sets, *_ = OPENSPIEL[sides]
+
+    assert tree.histories == histories
+    assert tree.terminals.size == terminals
+    assert tree.information_sets == (information_sets, information_sets)
+
+
+def test_one_die_each_makes_24576_information_sets(games):
+    assert sum(games[6].tree.information_sets) == 24_576
+
+
+@pytest.mark.parametrize("sides", OPENSPIEL)
+def test_uniform_play_earns_what_it_does_in_openspiel(games, sides):
+    game, (*_, payoff, gap) = games[sides], OPENSPIEL[sides]
+
+    assert game.value(uniform(game)) == pytest.approx([payoff, -payoff], abs=1e-12)
+    assert gap is None or nash_conv(game, uniform(game)) == pytest.approx(gap, abs=1e-12)
+
+
+@pytest.mark.parametrize("sides", VALUES)
+def test_the_value_is_the_known_one(games, sides):
+    solution = solve_zero_sum(games[sides])
+
+    assert solution.value == pytest.approx(VALUES[sides], abs=1e-9)
+    assert solution.gap < 1e-9
+
+
+@pytest.mark.parametrize(("sides", "iterations"), [(5, 200), (6, 300)])
+def test_the_known_value_lies_between_what_both_hold_after_self_play(games, sides, iterations):
+    game = games[sides]
+    run = solve(game, "dcfr", iterations=iterations)
+
+    least, most = (worst_case_value(game, player, run.average[player]) for player in (0, 1))
+
+    assert least <= VALUES[sides] <= -most
+    assert -most - least < 3e-3
+
+
+# More dice
+
+
+def test_claims_of_one_die_each_are_in_the_order_of_the_paper():
+    order = "1x2 1x3 1x4 1x5 1x6 1x1 2x2 2x3 2x4 2x5 2x6 2x1"
+
+    assert dudo_history().claims == tuple(order.split())
+
+
+@pytest.mark.parametrize("dice", [1, 2, 3, 5])
+def test_claims_are_ordered_by_their_strength_in_the_paper(dice):
+    # Neller and Lanctot (2013) number n dice of face r among six like this.
+    def strength(claim):
+        n, r = map(int, claim.split("x"))
+        return 11 * n - 6 if r == 1 else 5 * n + n // 2 + r - 7
+
+    claims = dudo_history(dice).claims
+
+    assert sorted(claims) == sorted(f"{n}x{r}" for n in range(1, 2 * dice + 1) for r in "123456")
+    assert list(claims) == sorted(claims, key=strength)
+
+
+@pytest.mark.parametrize(("dice", "sides"), [(1, 1), (1, 4), (2, 1), (2, 2), (3, 1)])
+def test_sizes_are_rolls_times_rising_sequences_of_claims(dice, sides):
+    tree = GameTree.from_history(dudo_history(dice, sides))
+    rolls = math.comb(dice + sides - 1, dice)
+    rising = 4 ** (dice * sides)
+
+    # Every sequence of claims can be gone on from, and every one but the empty be challenged.
+    assert tree.histories == 1 + rolls + rolls**2 * (2 * rising - 1)
+    assert tree.terminals.size == rolls**2 * (rising - 1)
+    assert tree.information_sets == (rolls * rising // 2, rolls * rising // 2)
+
+
+@pytest.mark.parametrize(("dice", "sides"), [(1, 6), (2, 3), (3, 2), (4, 2)])
+def test_a_roll_is_as_likely_as_the_orders_in_which_it_falls(dice, sides):
+    counted = {}
+    for faces in itertools.product("123456"[:sides], repeat=dice):
+        roll = "".join(sorted(faces))
+        counted[roll] = counted.get(roll, 0.0) + 1 / sides**dice
+
+    assert dict(dudo_history(dice, sides).chance_outcomes()) == pytest.approx(counted, abs=1e-15)
+
+
+def test_two_dice_with_the_claims_of_openspiel_are_its_game():
+    # There ones come after the other faces of as many dice. OpenSpiel 2.0.2: 384 information sets
+    # each, 1/16 for uniform play; the value is by the linear programs of others on its tree.
+    order = ("1x2", "1x1", "2x2", "2x1", "3x2", "3x1", "4x2", "4x1")
+    game = ExtensiveFormGame.from_history(DudoHistory(2, 2, order))
+
+    assert game.tree.information_sets == (384, 384)
+    assert game.value(uniform(game)) == pytest.approx([1 / 16, -1 / 16], abs=1e-12)
+    assert solve_zero_sum(game).value == pytest.approx(7 / 8, abs=1e-9)
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("actions", "winner"),
+    [
+        ("3 5 1x3 dudo", 0),
+        ("5 3 1x3 dudo", 0),
+        ("5 5 1x3 dudo", 1),
+        ("1 5 1x3 dudo", 0),
+        ("1 3 1x2 2x3 dudo", 1),
+        ("1 3 1x2 2x4 dudo", 0),
+        ("3 3 1x1 dudo", 1),
+        ("1 3 1x1 2x1 dudo", 0),
+        ("1 1 1x1 2x1 dudo", 1),
+        ("1 1 2x6 dudo", 0),
+        ("6 1 1x2 1x3 2x6 dudo", 0),
+    ],
+)
+def test_a_challenge_is_lost_to_whoever_told_the_truth_ones_being_wild(actions, winner):
+    history = play(dudo_history(), *actions.split())
+
+    assert history.is_terminal()
+    assert history.payoffs() == ([1, -1] if winner == 0 else [-1, 1])
+
+
+@pytest.mark.parametrize(
+    ("claim", "true"),
+    [("3x2", True), ("4x2", False), ("4x3", True), ("5x3", False), ("1x1", True), ("2x1", False)],
+)
+def test_the_dice_of_both_count_for_a_claim(claim, true):
+    # On the table are a one, two twos and three threes.
+    history = play(dudo_history(3, 3), "123", "233", claim, "dudo")
+
+    assert history.payoffs() == ([1, -1] if true else [-1, 1])
+
+
+def test_only_stronger_claims_may_follow_and_the_strongest_must_be_challenged():
+    rolled = play(dudo_history(), "4", "2")
+
+    assert len(rolled.actions()) == 12
+    assert "dudo" not in rolled.actions()
+    assert tuple(play(rolled, "2x5").actions()) == ("2x6", "2x1", "dudo")
+    assert tuple(play(rolled, "1x1", "2x1").actions()) == ("dudo",)
+
+
+def test_a_label_has_the_own_dice_and_all_claims():
+    history = play(dudo_history(2), "36", "11", "1x2", "3x5")
+
+    assert (history.player(), history.information_set()) == (0, "36:1x2,3x5")
+    assert play(history, "3x6").information_set() == "11:1x2,3x5,3x6"
+
+
+def test_uniform_play_by_naive_recursion_earns_what_the_game_says(games):
+    naive = uniform_payoffs(dudo_history(1, 3))
+
+    np.testing.assert_allclose(games[3].value(uniform(games[3])), naive, atol=1e-12)
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        ("dudo(dice=0)", ValueError, "dice must be a whole number, at least 1, got 0"),
+        ("dudo(sides=0)", ValueError, "sides must be a whole number from 1 to 9, got 0"),
+        ("dudo(sides=10)", ValueError, "sides must be a whole number from 1 to 9, got 10"),
+        ("dudo(dice=1.0)", TypeError, "dice must be a whole number.*, got 1.0"),
+        ("dudo(sides='six')", TypeError, "sides must be a whole number.*, got 'six'"),
+        ("dudo(dice=True)", TypeError, "dice must be a whole number.*, got True"),
+    ],
+)
+def test_bad_arguments_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        load(call)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [("dudo(1, 2)", "dudo(sides=2)"), ("dudo(sides=2, dice=2)", "dudo(dice=2, sides=2)")],
+)
+def test_a_name_says_which_arguments_made_the_game(call, name):
+    assert load(call).name == name
+    assert load(name).name == name

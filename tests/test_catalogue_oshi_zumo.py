@@ -1,0 +1,298 @@
+"""Oshi-Zumo has its known size, favours nobody, and is worth what its rounds are worth."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from test_catalogue import play
+
+from regretkit import ExtensiveFormGame, nash_conv
+from regretkit.evaluation import solve_zero_sum
+from regretkit.games import GameTree
+from regretkit.games.catalogue.wrestler import oshi_zumo_history
+from regretkit.games.registry import load
+
+# OpenSpiel 2.0.2's ``oshi_zumo``, turned into a game in which player 1 bids without having seen
+# player 0's bid; its ``min_bid`` is our least bid. Histories, ends, information sets of each
+# player, and the gap of uniform play.
+OPENSPIEL = {
+    "oshi_zumo(coins=2, minimum_bid=0, horizon=3)": (197, 96, 34, 1.0925925925925926),
+    "oshi_zumo(coins=5, minimum_bid=0, horizon=3)": (4_064, 2_646, 371, 1.3487037037037035),
+    "oshi_zumo(coins=6, minimum_bid=0, horizon=3)": (8_413, 5_768, 644, 1.3798461289277615),
+    "oshi_zumo(4, 2, minimum_bid=0, horizon=4, alesia=True)": (8_815, 4_840, 1_211, 0.04325),
+    "oshi_zumo": (738, 230, 214, 1.3),
+    "oshi_zumo(alesia=True)": (738, 230, 214, 0.9),
+    "oshi_zumo(size=0)": (115, 68, 16, 1.6),
+    "oshi_zumo(size=2)": (861, 256, 256, 1.5666666666666667),
+    "oshi_zumo(coins=6)": (2_612, 826, 748, 1.3444444444444443),
+    "oshi_zumo(coins=6, horizon=2)": (393, 256, 36, 0.6888888888888889),
+    "oshi_zumo(coins=6, size=2, minimum_bid=2)": (211, 64, 64, 1.2),
+    "oshi_zumo(coins=7, minimum_bid=2, alesia=True)": (519, 163, 153, 0.6666666666666667),
+    "oshi_zumo(coins=7, minimum_bid=3)": (117, 36, 36, 1.2),
+    "oshi_zumo(coins=9, minimum_bid=2)": (3_077, 988, 890, 1.3319444444444444),
+}
+ROOTS = [
+    oshi_zumo_history(),
+    oshi_zumo_history(alesia=True),
+    oshi_zumo_history(7, 1, 2),
+    oshi_zumo_history(3, 1, 0, 3),
+    oshi_zumo_history(4, 0, 1),
+]
+
+
+def uniform(game):
+    return [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
+
+
+@pytest.mark.parametrize("name", OPENSPIEL)
+def test_sizes_and_uniform_play_are_those_of_openspiel(name):
+    game, (histories, terminals, information_sets, gap) = load(name), OPENSPIEL[name]
+
+    assert game.tree.histories == histories
+    assert game.tree.terminals.size == terminals
+    assert game.tree.information_sets == (information_sets, information_sets)
+    assert game.value(uniform(game)) == pytest.approx([0.0, 0.0], abs=1e-12)
+    assert nash_conv(game, uniform(game)) == pytest.approx(gap, abs=1e-12)
+
+
+# Independent recomputation: a round is a matrix game, and whoever is ahead says so
+
+
+def rounds(coins, size, least, horizon, alesia):
+    """Return functions of the coins and the pushes so far: the result, None if it goes on; bids."""
+
+    def result(mine, theirs, pushes, played):
+        if abs(pushes) <= size and (mine or theirs) and played != horizon:
+            return None
+        return 0 if alesia and abs(pushes) <= size else np.sign(pushes)
+
+    def bids(mine):
+        return [bid for bid in range(mine + 1) if bid >= least] or [mine]
+
+    return result, bids
+
+
+def counted(*rules):
+    """Return the numbers of histories, of ends and of rounds, without a tree."""
+    result, bids = rounds(*rules)
+
+    @cache
+    def count(mine, theirs, pushes, played):
+        if result(mine, theirs, pushes, played) is not None:
+            return np.array([1, 1, 0])
+        below = [
+            count(mine - a, theirs - b, pushes + np.sign(a - b), played + 1)
+            for a in bids(mine)
+            for b in bids(theirs)
+        ]
+        return np.array([1 + len(bids(mine)), 0, 1]) + sum(below)
+
+    return count(rules[0], rules[0], 0, 0).tolist()
+
+
+def backward_value(mine, theirs, pushes, played, *rules):
+    """Return what a round is worth to player 0, the value of a matrix of later rounds."""
+    result, bids = rounds(*rules)
+
+    @cache
+    def value(mine, theirs, pushes, played):
+        end = result(mine, theirs, pushes, played)
+        if end is not None:
+            return float(end)
+        return matrix_value(
+            [
+                [
+                    value(mine - a, theirs - b, pushes + np.sign(a - b), played + 1)
+                    for b in bids(theirs)
+                ]
+                for a in bids(mine)
+            ]
+        )
+
+    return value(mine, theirs, pushes, played)
+
+
+def matrix_value(payoffs):
+    A = np.array(payoffs)
+    rows, columns = A.shape
+    solution = linprog(
+        [0.0] * rows + [-1.0],
+        A_ub=np.hstack([-A.T, np.ones((columns, 1))]),
+        b_ub=np.zeros(columns),
+        A_eq=[[1.0] * rows + [0.0]],
+        b_eq=[1.0],
+        bounds=[(0, None)] * rows + [(None, None)],
+    )
+    return -solution.fun
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (1, 1, 1, None, False),
+        (5, 1, 1, None, False),
+        (6, 2, 1, None, True),
+        (8, 1, 2, None, False),
+        (3, 1, 0, 4, False),
+        (4, 0, 0, 3, False),
+        (6, 3, 3, None, False),
+    ],
+)
+def test_sizes_are_those_counted_round_by_round(rules):
+    tree = GameTree.from_history(oshi_zumo_history(*rules))
+    histories, terminals, started = counted(*rules)
+
+    assert tree.histories == histories
+    assert tree.terminals.size == terminals
+    # All bids of earlier rounds are known: each round that is begun is one for each player.
+    assert tree.information_sets == (started, started)
+
+
+@pytest.mark.parametrize(
+    ("rules", "bids"),
+    [
+        ((5, 1, 1, None, False), [2, 1]),
+        ((6, 1, 1, None, False), [3, 1]),
+        ((6, 1, 1, None, True), [1, 2]),
+        ((7, 1, 1, None, False), [1, 2]),
+        ((7, 1, 1, None, False), [2, 4]),
+        ((8, 1, 2, None, False), [5, 3]),
+        ((4, 1, 0, 3, False), [1, 3]),
+        ((5, 1, 0, 3, False), [2, 0]),
+    ],
+)
+def test_what_is_left_of_a_game_is_worth_what_backward_induction_says(rules, bids):
+    history = play(oshi_zumo_history(*rules), *bids)
+    mine, theirs = rules[0] - bids[0], rules[0] - bids[1]
+    known = backward_value(mine, theirs, int(np.sign(bids[0] - bids[1])), 1, *rules)
+
+    value = solve_zero_sum(ExtensiveFormGame.from_history(history)).value
+
+    assert 0.1 < abs(known) < 0.9  # neither an even game nor one that is decided
+    assert value == pytest.approx(known, abs=1e-8)
+
+
+# Symmetry
+
+
+def ends(history, *bids):
+    """Yield all bids up to an end, and the payoffs there."""
+    if history.is_terminal():
+        yield bids, history.payoffs()
+        return
+    for bid in history.actions():
+        yield from ends(history.child(bid), *bids, bid)
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_who_swap_their_bids_swap_their_payoffs(root):
+    payoffs = dict(ends(root))
+
+    assert any(first != 0.0 for first, _ in payoffs.values())
+    for bids, (first, second) in payoffs.items():
+        swapped = tuple(bid for pair in zip(bids[1::2], bids[::2], strict=True) for bid in pair)
+        assert payoffs[swapped] == [second, first]
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_the_game_is_worth_nothing_to_either(root):
+    solution = solve_zero_sum(ExtensiveFormGame.from_history(root))
+
+    assert solution.value == pytest.approx(0.0, abs=1e-9)
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("rules", "bids", "payoffs"),
+    [
+        ({}, [3, 1, 2, 1], [1, -1]),
+        ({}, [1, 2, 1, 2], [-1, 1]),
+        ({}, [1, 1, 2, 2, 2, 2], [0, 0]),
+        ({}, [5, 1, 0, 1, 0, 3], [-1, 1]),
+        ({}, [2, 1, 3, 3, 0, 1], [0, 0]),
+        ({"coins": 2}, [2, 1, 0, 1], [0, 0]),
+        ({"coins": 3, "size": 3}, [2, 1, 1, 1, 0, 1], [0, 0]),
+        ({"coins": 3, "size": 3}, [2, 1, 1, 2], [0, 0]),
+        ({"coins": 3, "size": 3}, [1, 2, 2, 1], [0, 0]),
+        ({"coins": 2, "size": 3, "minimum_bid": 2}, [2, 2], [0, 0]),
+        ({"horizon": 1}, [2, 1], [1, -1]),
+        ({"horizon": 1}, [1, 2], [-1, 1]),
+        ({"horizon": 1, "alesia": True}, [2, 1], [0, 0]),
+        ({"alesia": True}, [3, 1, 2, 1], [1, -1]),
+        ({"size": 0}, [2, 1], [1, -1]),
+    ],
+)
+def test_whoever_bids_more_pushes_the_wrestler_away(rules, bids, payoffs):
+    history = oshi_zumo_history(**rules)
+    for bid in bids:
+        assert not history.is_terminal()
+        assert bid in history.actions()
+        history = history.child(bid)
+
+    assert history.is_terminal()
+    assert history.payoffs() == payoffs
+
+
+def test_bids_are_what_can_be_paid_and_no_less_than_the_least():
+    start = oshi_zumo_history(5, 3, 2)
+
+    assert list(start.actions()) == [2, 3, 4, 5]
+    assert list(play(start, 3, 2).actions()) == [2]
+    assert list(play(start, 3, 2, 2).actions()) == [2, 3]
+    assert list(play(start, 4, 2).actions()) == [1]
+    assert list(play(start, 5, 2).actions()) == [0]
+
+
+def test_player_1_does_not_see_the_bid_of_its_own_round_and_later_both_do():
+    start = oshi_zumo_history(5, 2)
+
+    assert play(start, 1).information_set() == play(start, 4).information_set() == "1:"
+    assert play(start, 1, 2).information_set() == "0:1-2"
+    assert play(start, 1, 2, 3).information_set() == "1:1-2"
+    assert play(start, 1, 2, 3, 1).information_set() == "0:1-2,3-1"
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        ("oshi_zumo(coins=0)", ValueError, "coins must be a whole number, at least 1, got 0"),
+        ("oshi_zumo(size=-1)", ValueError, "size must be a whole number, at least 0, got -1"),
+        ("oshi_zumo(minimum_bid=6)", ValueError, "minimum_bid must be .* from 0 to 5, got 6"),
+        ("oshi_zumo(minimum_bid=-1)", ValueError, "minimum_bid must be .* from 0 to 5, got -1"),
+        ("oshi_zumo(horizon=0)", ValueError, "horizon must be a whole number, at least 1, got 0"),
+        (
+            "oshi_zumo(minimum_bid=0)",
+            ValueError,
+            "horizon must be a whole number where minimum_bid is 0.*; pass a number of rounds",
+        ),
+        ("oshi_zumo(coins=5.0)", TypeError, "coins must be a whole number.*, got 5.0"),
+        ("oshi_zumo(size=None)", TypeError, "size must be a whole number.*, got None"),
+        ("oshi_zumo(horizon='long')", TypeError, "horizon must be a whole number.*, got 'long'"),
+        ("oshi_zumo(alesia=1)", TypeError, "alesia must be True or False, got 1"),
+    ],
+)
+def test_bad_arguments_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        load(call)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("oshi_zumo(3)", "oshi_zumo(coins=3)"),
+        ("oshi_zumo(coins=5, alesia=False, horizon=None)", "oshi_zumo"),
+        (
+            "oshi_zumo(2, 3, 0, 4, True)",
+            "oshi_zumo(coins=2, size=3, minimum_bid=0, horizon=4, alesia=True)",
+        ),
+    ],
+)
+def test_a_name_says_which_arguments_made_the_game(call, name):
+    assert load(call).name == name
+    assert load(name).name == name
