@@ -81,7 +81,12 @@ class Algorithm:
         raise TypeError(f"domain must be a DecisionTree or Simplices, got {domain!r}")
 
     def start(
-        self, game: Game, *, estimator: Estimator | None = None, horizon: int | None = None
+        self,
+        game: Game,
+        *,
+        estimator: Estimator | None = None,
+        horizon: int | None = None,
+        engine: str = "auto",
     ) -> SelfPlay:
         """Return a run of this algorithm on a game, before its first iteration."""
         return SelfPlay(
@@ -91,6 +96,7 @@ class Algorithm:
             averaging=self.averaging,
             estimator=FullSweep() if estimator is None else estimator,
             horizon=horizon,
+            engine=engine,
         )
 
 

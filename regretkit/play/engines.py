@@ -101,17 +101,18 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
     ValueError
         When the engine of this name cannot drive the run.
     """
+    if name != AUTO:
+        engine = next(engine for engine in _ENGINES if engine.name == name)
+        refusal = engine.refusal(run)
+        if refusal is not None:
+            raise ValueError(
+                f"engine {name!r} cannot run this: {refusal}; pass engine={AUTO!r} to have the "
+                "fastest that can"
+            )
+        return engine
     for engine in _ENGINES:
-        refusal = None if name not in (AUTO, engine.name) else engine.refusal(run)
-        if name == engine.name:
-            if refusal is not None:
-                raise ValueError(
-                    f"engine {name!r} cannot run this: {refusal}; pass engine={AUTO!r} to have "
-                    "the fastest that can"
-                )
-            return engine
         # What a run has begun with, it goes on with, unless something faster pays.
         pays = run.engine == engine.name or engine.worthwhile(run, iterations)
-        if name == AUTO and refusal is None and pays:
+        if pays and engine.refusal(run) is None:
             return engine
-    raise ValueError(f"there is no engine {name!r}")
+    raise ValueError(f"no engine can run {run!r}")

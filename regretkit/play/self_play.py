@@ -61,9 +61,15 @@ class SelfPlay(Stateful):
         Says what strategies are worth.
     horizon
         Number of iterations planned, for averagings that depend on it, at least 1.
+    engine
+        How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
+        but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the fastest of these
+        that applies and pays for so many iterations. They agree up to rounding.
 
     Attributes
     ----------
+    engine
+        What ran the last iterations.
     iteration
         T, the number of iterations so far.
     played
@@ -76,7 +82,7 @@ class SelfPlay(Stateful):
         kind.
     ValueError
         When there is not one minimizer for each player, one plays what its player cannot, one
-        object stands in two places, or the order begins with nobody.
+        object stands in two places, the order begins with nobody, or there is no such engine.
 
     Examples
     --------
@@ -121,6 +127,8 @@ class SelfPlay(Stateful):
         self.order.check_players(len(self.minimizers))
         check_engine(self._asked)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
+        if self._asked != AUTO:
+            choose(self, self._asked, 0)  # refuses now what it could not run later
 
     def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -135,7 +143,8 @@ class SelfPlay(Stateful):
         Raises
         ------
         TypeError, ValueError
-            When ``iterations`` is not a whole number, at least 0, or a callback is none.
+            When ``iterations`` is not a whole number, at least 0, a callback is none, or the engine
+            asked for cannot drive this run.
         RuntimeError
             When an iteration, now or earlier, failed after somebody had learned.
         """

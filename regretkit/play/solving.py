@@ -28,6 +28,7 @@ def solve(
     target_gap: float | None = None,
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
+    engine: str = "auto",
 ) -> SelfPlay:
     """Play a game with an algorithm and return the run.
 
@@ -46,6 +47,8 @@ def solve(
         Says what strategies are worth; exactly by default.
     callbacks
         Called with the run after every iteration; a result that is ``True`` stops it.
+    engine
+        How to run it, as :class:`SelfPlay` takes it.
 
     Raises
     ------
@@ -76,7 +79,7 @@ def solve(
         if iterations is None:
             _check_reached(game, chosen, estimator, target_gap)
     horizon = None if iterations is None else max(iterations, 1)
-    run = chosen.start(game, estimator=estimator, horizon=horizon)
+    run = chosen.start(game, estimator=estimator, horizon=horizon, engine=engine)
     return run.run(_EVER if iterations is None else iterations, callbacks=watching)
 
 
