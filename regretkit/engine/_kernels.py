@@ -53,19 +53,58 @@ def earn_matrix(
     player: int, payoffs: Matrix, strategy: Vector, utility: Vector, sequences: Indices
 ) -> None:
     """Set a player's utility to A x, with x the opponent's strategy."""
+    scratch = payoffs.scratch
+    for batch in range(payoffs.sums_of_player[player], payoffs.sums_of_player[player + 1]):
+        add_up(payoffs.sum_batches[batch], payoffs.summed, strategy, scratch)
     behind = sequences[-1]
     for group in range(payoffs.sums[player], payoffs.sums[player + 1]):
-        together = 0.0
-        for k in range(payoffs.sum_begin[group], payoffs.sum_begin[group + 1]):
-            together += strategy[payoffs.summed[k]]
-        strategy[behind + group] = together
-    for row in range(payoffs.rows[player], payoffs.rows[player + 1]):
-        worth = 0.0
-        for k in range(payoffs.begin[row], payoffs.begin[row + 1]):
-            worth += payoffs.payoff[k] * strategy[payoffs.column[k]]
-        payoffs.scratch[row] = worth
+        strategy[behind + group] = scratch[group]
+    for batch in range(payoffs.of_player[player], payoffs.of_player[player + 1]):
+        multiply(payoffs.batches[batch], payoffs.column, payoffs.payoff, strategy, scratch)
     for a in range(sequences[player], sequences[player + 1]):
-        utility[a] = payoffs.scratch[payoffs.row[a]]
+        utility[a] = scratch[payoffs.row[a]]
+
+
+def add_up(batch: Indices, summed: Narrow, strategy: Vector, sums: Vector) -> None:
+    """Add up the sequences of each sum of a batch."""
+    row, quads, length, k = batch[0], batch[1], batch[2], batch[3]
+    if quads == 0:
+        alone = 0.0
+        for entry in range(k, k + length):
+            alone += float(strategy[summed[entry]])
+        sums[row] = alone
+    for quad in range(quads):
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        for _ in range(length):
+            one += float(strategy[summed[k]])
+            two += float(strategy[summed[k + 1]])
+            three += float(strategy[summed[k + 2]])
+            four += float(strategy[summed[k + 3]])
+            k += 4
+        at = row + 4 * quad
+        sums[at], sums[at + 1], sums[at + 2], sums[at + 3] = one, two, three, four
+
+
+def multiply(
+    batch: Indices, column: Narrow, payoff: Vector, strategy: Vector, worth: Vector
+) -> None:
+    """Multiply each row of a batch by the strategy."""
+    row, quads, length, k = batch[0], batch[1], batch[2], batch[3]
+    if quads == 0:
+        alone = 0.0
+        for entry in range(k, k + length):
+            alone += float(payoff[entry] * strategy[column[entry]])
+        worth[row] = alone
+    for quad in range(quads):
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        for _ in range(length):
+            one += float(payoff[k] * strategy[column[k]])
+            two += float(payoff[k + 1] * strategy[column[k + 1]])
+            three += float(payoff[k + 2] * strategy[column[k + 2]])
+            four += float(payoff[k + 3] * strategy[column[k + 3]])
+            k += 4
+        at = row + 4 * quad
+        worth[at], worth[at + 1], worth[at + 2], worth[at + 3] = one, two, three, four
 
 
 def earn_ends(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from regretkit._typing import Indices, Vector
 from regretkit.engine._forest import Forest, Narrow, narrow
+from regretkit.engine._quads import Rows, quads_of, spread, stacked, starts, taken
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 
 
@@ -21,22 +22,24 @@ class Matrix(NamedTuple):
 
     row: Narrow
     """Which row says what each sequence is worth, shape ``(sequences,)``."""
-    rows: Indices
-    """Where each player's rows begin, and where the last one's end."""
-    begin: Narrow
-    """Where the entries of each row begin, and where the last one's end."""
+    batches: Indices
+    """Batches of rows, see :class:`~regretkit.engine._quads.Quads`."""
+    of_player: Indices
+    """Where each player's batches begin, and where the last one's end."""
     column: Narrow
     """For each entry a sequence, or beyond all sequences the number of a sum."""
     payoff: Vector
     """For each entry, times chance's probability."""
-    sums: Indices
-    """Where the sums that each player's rows need begin, and where the last one's end."""
-    sum_begin: Narrow
-    """Where the sequences of each sum begin, and where the last one's end."""
+    sum_batches: Indices
+    """Batches of the sums that rows need."""
+    sums_of_player: Indices
+    """Where the batches of each player's sums begin, and where the last one's end."""
     summed: Narrow
     """The sequences in the sums."""
+    sums: Indices
+    """Where each player's sums begin, and where the last one's end."""
     scratch: Vector
-    """Room for what the rows are worth."""
+    """Room for what rows are worth, or sums come to."""
 
 
 class Ends(NamedTuple):
@@ -103,25 +106,13 @@ def _ends(sequences: Indices, payoffs: NDArray[np.float64], total: int) -> Ends:
     own = np.concatenate(owns)
     order = np.argsort(own, kind="stable")
     return Ends(
-        begin=narrow(_starts(np.bincount(own, minlength=total))),
+        begin=narrow(starts(np.bincount(own, minlength=total))),
         others=narrow(np.concatenate(others)[order]),
         payoff=np.concatenate(worth)[order],
     )
 
 
 # Two players
-
-
-class _Entries(NamedTuple):
-    """A sparse matrix, by rows."""
-
-    begin: Indices
-    column: Indices
-    value: Vector
-
-    @property
-    def lengths(self) -> Indices:
-        return np.diff(self.begin)
 
 
 def _matrix(sequences: Indices, payoffs: NDArray[np.float64], forest: Forest) -> Matrix:
@@ -134,28 +125,30 @@ def _matrix(sequences: Indices, payoffs: NDArray[np.float64], forest: Forest) ->
         earned = np.flatnonzero(payoffs[player])
         own, other = own[earned] - first[player], other[earned] - first[1 - player]
         size, across = np.diff(first)[[player, 1 - player]]
-        entries = _by_rows(own, other, payoffs[player, earned], size)
-        kept, which = _merged(entries)
-        row[first[player] : first[player + 1]] = rows[-1] + which
-        merged, members = _merge_columns(kept, int(across), int(first[1 - player]))
+        distinct, which = _distinct(_by_rows(own, other, payoffs[player, earned], size))
+        left, members = _merge_columns(distinct, int(across), int(first[1 - player]))
+        added, place, count = quads_of(members)
         # Behind all sequences stand the sums, those of player 0 before those of player 1.
-        beyond = merged.column >= _SUMS
-        merged.column[beyond] += total + groups[-1] - _SUMS
-        parts.append(merged)
-        sums.append(members)
-        rows.append(rows[-1] + merged.lengths.size)
-        groups.append(groups[-1] + members.lengths.size)
-    both, summed = _stacked(parts), _stacked(sums)
+        beyond = left.column >= _SUMS
+        left.column[beyond] = total + groups[-1] + place[left.column[beyond] - _SUMS]
+        sums.append(added)
+        groups.append(groups[-1] + count)
+        multiplied, place, count = quads_of(left)
+        row[first[player] : first[player + 1]] = rows[-1] + place[which]
+        parts.append(multiplied)
+        rows.append(rows[-1] + count)
+    both, summed = stacked(parts, rows[:-1]), stacked(sums, groups[:-1])
     return Matrix(
         row=narrow(row),
-        rows=np.array(rows),
-        begin=narrow(both.begin),
+        batches=both.batches,
+        of_player=starts(np.array([len(part.batches) for part in parts])),
         column=narrow(both.column),
         payoff=both.value,
-        sums=np.array(groups),
-        sum_begin=narrow(summed.begin),
+        sum_batches=summed.batches,
+        sums_of_player=starts(np.array([len(part.batches) for part in sums])),
         summed=narrow(summed.column),
-        scratch=np.empty(rows[-1]),
+        sums=np.array(groups),
+        scratch=np.empty(max(rows[-1], groups[-1])),
     )
 
 
@@ -163,56 +156,51 @@ _SUMS = 2**62
 """From this number on, columns are sums, as long as nobody knows where those will stand."""
 
 
-def _merge_columns(entries: _Entries, columns: int, first: int) -> tuple[_Entries, _Entries]:
+def _merge_columns(rows: Rows, columns: int, first: int) -> tuple[Rows, Rows]:
     """Merge equal columns; return what is left, and which sequences have to be summed."""
-    of_row = np.repeat(np.arange(entries.lengths.size), entries.lengths)
-    representative, which = _distinct(_by_rows(entries.column, of_row, entries.value, columns))
-    used = np.bincount(entries.column, minlength=columns) > 0
-    several = np.flatnonzero(np.bincount(which[used], minlength=representative.size) > 1)
+    of_row = np.repeat(np.arange(rows.lengths.size), rows.lengths)
+    transposed = _by_rows(rows.column, of_row, rows.value, columns)
+    which, representative = _kinds(transposed)
+    used = transposed.lengths > 0
+    size = np.bincount(which[used], minlength=representative.size)
+    several = np.flatnonzero(size > 1)
     name = representative + first
     name[several] = _SUMS + np.arange(several.size)
-    kept = representative[which[entries.column]] == entries.column
-    lengths = np.bincount(of_row[kept], minlength=entries.lengths.size)
-    left = _Entries(_starts(lengths), name[which[entries.column[kept]]], entries.value[kept])
+    kept = representative[which[rows.column]] == rows.column
+    lengths = np.bincount(of_row[kept], minlength=rows.lengths.size)
+    left = Rows(starts(lengths), name[which[rows.column[kept]]], rows.value[kept])
     members = np.flatnonzero(used & (name[which] >= _SUMS))
-    group = name[which[members]] - _SUMS
-    order = np.argsort(group, kind="stable")
-    sizes = np.bincount(group, minlength=several.size)
-    return left, _Entries(_starts(sizes), first + members[order], np.empty(0))
+    order = np.argsort(name[which[members]], kind="stable")
+    summed = first + members[order]
+    return left, Rows(starts(size[several]), summed, np.empty(summed.size))
 
 
-def _merged(entries: _Entries) -> tuple[_Entries, Indices]:
-    """Return the distinct rows, short ones first, and which of them each row is."""
-    representative, which = _distinct(entries)
-    # Rows of one length one after the other let the machine guess where a loop ends.
-    order = np.argsort(entries.lengths[representative], kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    representative = representative[order]
-    kept = entries.lengths[representative]
-    begin = _starts(kept)
-    take = _spread(entries.begin[representative], kept)
-    return _Entries(begin, entries.column[take], entries.value[take]), rank[which]
+def _distinct(rows: Rows) -> tuple[Rows, Indices]:
+    """Return one of each kind of equal rows, and of which kind each row is."""
+    which, representative = _kinds(rows)
+    return taken(rows, representative), which
 
 
-def _distinct(entries: _Entries) -> tuple[Indices, Indices]:
-    """Return the first of each kind of equal rows, in order, and of which kind each row is."""
-    mixed = _mixed(_mixed(entries.value.view(np.uint64)) + _mixed(entries.column.astype(np.uint64)))
+def _kinds(rows: Rows) -> tuple[Indices, Indices]:
+    """Return of which kind each row is, equal ones of the same, and the first of each kind."""
+    mixed = _mixed(_mixed(rows.value.view(np.uint64)) + _mixed(rows.column.astype(np.uint64)))
     running = np.zeros(mixed.size + 1, dtype=np.uint64)
     np.cumsum(mixed, out=running[1:])
-    mark = running[entries.begin[1:]] - running[entries.begin[:-1]]
+    mark = running[rows.begin[1:]] - running[rows.begin[:-1]]
     _, representative, which = np.unique(mark, return_index=True, return_inverse=True)
+    # Neighbours stay neighbours, also in memory.
+    order = np.argsort(representative)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    representative, which = representative[order], place[which.ravel()]
     # Equal rows have equal marks; that unequal ones do is all but impossible, and looked up.
-    lengths, like = entries.lengths, representative[which]
-    if (lengths == lengths[like]).all():
-        there = _spread(entries.begin[like], lengths)
-        same_columns = np.array_equal(entries.column, entries.column[there])
-        if same_columns and np.array_equal(entries.value, entries.value[there]):
-            order = np.argsort(representative)  # neighbours stay neighbours, also in memory
-            rank = np.empty_like(order)
-            rank[order] = np.arange(order.size)
-            return representative[order], rank[which.ravel()]
-    return np.arange(lengths.size), np.arange(lengths.size)
+    like = representative[which]
+    if np.array_equal(rows.lengths, rows.lengths[like]):
+        there = spread(rows.begin[like], rows.lengths)
+        same_columns = np.array_equal(rows.column, rows.column[there])
+        if same_columns and np.array_equal(rows.value, rows.value[there]):
+            return which, representative
+    return np.arange(rows.lengths.size), np.arange(rows.lengths.size)
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -222,23 +210,7 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
-def _by_rows(row: Indices, column: Indices, value: Vector, size: int) -> _Entries:
+def _by_rows(row: Indices, column: Indices, value: Vector, size: int) -> Rows:
     order = np.lexsort((column, row))
-    begin = _starts(np.bincount(row, minlength=size))
-    return _Entries(begin, column[order].astype(np.int64), value[order])
-
-
-def _stacked(parts: list[_Entries]) -> _Entries:
-    lengths = np.concatenate([part.lengths for part in parts])
-    column = np.concatenate([part.column for part in parts])
-    return _Entries(_starts(lengths), column, np.concatenate([part.value for part in parts]))
-
-
-def _starts(lengths: Indices) -> Indices:
-    return np.concatenate(([0], np.cumsum(lengths)))
-
-
-def _spread(begin: Indices, lengths: Indices) -> Indices:
-    """Return the numbers ``begin, begin + 1, ...`` of each group of these lengths."""
-    ends = np.cumsum(lengths)
-    return np.repeat(begin - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    begin = starts(np.bincount(row, minlength=size))
+    return Rows(begin, column[order].astype(np.int64), value[order])

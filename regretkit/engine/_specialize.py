@@ -59,7 +59,9 @@ def passes(payoffs: str) -> Passes:
 @cache
 def earner(payoffs: str) -> Any:
     """Return how to work out one kind of payoffs, as machine code."""
-    return _inner(_EARNERS[payoffs], fastmath=_LOOSE)
+    loose = {"fastmath": _LOOSE}
+    parts = {name: _inner(getattr(_kernels, name), **loose) for name in ("add_up", "multiply")}
+    return _inner(_filled(_EARNERS[payoffs], parts), **loose)
 
 
 def jitted(function: Any) -> Any:
