@@ -30,6 +30,18 @@ class Law(NamedTuple):
     floor: float = -math.inf
 
 
+class BlockMemory(NamedTuple):
+    """A memory for one block at a time."""
+
+    remember: BlockFunction
+    """Called as ``learn`` of a kernel is; writes to R, and to what else the memory keeps."""
+    numbers: Callable[[int], tuple[float, ...]]
+    """Returns, after iteration t, four numbers for it, and two that the next one's R begins with:
+    by what R is multiplied where it is positive, and elsewhere."""
+    steady: bool = True
+    """Whether these are always the same."""
+
+
 class Belief(NamedTuple):
     """What a simple predictor predicts: the last regret or, unless told otherwise, nothing."""
 
@@ -37,12 +49,16 @@ class Belief(NamedTuple):
     """By what the prediction is multiplied."""
     repeats: bool
     """Whether the last regret is expected to come again."""
+    trusted: bool = False
+    """Whether it is multiplied by the memory's trust as well."""
 
 
 @cache
-def proposal(play: Play, predictive: bool) -> BlockFunction:
+def proposal(play: Play, predictive: bool, trusted: bool) -> BlockFunction:
     """Return the function that plays regrets, with predicted ones added where there are any."""
-    aim = _aim_at_predicted if predictive else _aim_at_regrets
+    aim = _aim_at_regrets
+    if predictive:
+        aim = _aim_at_trusted if trusted else _aim_at_predicted
 
     def propose(
         block: int, first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
@@ -69,10 +85,17 @@ def _aim_at_predicted(
         strategy[a] = regrets[a] * factor + numbers[6] * predicted[a]
 
 
+def _aim_at_trusted(
+    first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
+) -> None:
+    regrets, predicted, trust = state[0], state[1], state[3]
+    for a in range(first, last):
+        strategy[a] = regrets[a] + numbers[6] * trust[a] * predicted[a]
+
+
 @cache
-def lesson(fading: bool, predictive: bool, repeats: bool) -> BlockFunction:
-    """Return the function that learns: by the memory's law, and what the predictor goes by."""
-    remember = _remember_less if fading else _remember
+def lesson(remember: BlockFunction, predictive: bool, repeats: bool) -> BlockFunction:
+    """Return the function that learns: what the memory keeps, and what the predictor goes by."""
     notice = (_expect_again if repeats else _expect_nothing) if predictive else _notice_nothing
 
     def learn(
@@ -85,25 +108,89 @@ def lesson(fading: bool, predictive: bool, repeats: bool) -> BlockFunction:
         state: Arrays,
         numbers: Vector,
     ) -> None:
-        remember(first, last, utility, value, state[0], numbers)
+        remember(block, first, last, utility, value, strategy, state, numbers)
         notice(first, last, utility, value, strategy, state)
 
     return learn
 
 
-def _remember(
-    first: int, last: int, utility: Vector, value: float, regrets: Vector, numbers: Vector
+def add_regret(
+    block: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    value: float,
+    strategy: Vector,
+    state: Arrays,
+    numbers: Vector,
 ) -> None:
+    """Follow a law that lets nothing fade."""
+    regrets = state[0]
     for a in range(first, last):
         regrets[a] = max(regrets[a] + numbers[2] * (utility[a] - value), numbers[3])
 
 
-def _remember_less(
-    first: int, last: int, utility: Vector, value: float, regrets: Vector, numbers: Vector
+def fade_and_add(
+    block: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    value: float,
+    strategy: Vector,
+    state: Arrays,
+    numbers: Vector,
 ) -> None:
+    """Follow a law."""
+    regrets = state[0]
     for a in range(first, last):
         factor = numbers[0] if regrets[a] > 0.0 else numbers[1]
         regrets[a] = max(regrets[a] * factor + numbers[2] * (utility[a] - value), numbers[3])
+
+
+def stay_with_the_nearest(
+    block: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    value: float,
+    strategy: Vector,
+    state: Arrays,
+    numbers: Vector,
+) -> None:
+    """Remember only the distribution nearest to ``rate (R + g)``, in units of R."""
+    regrets, rate = state[0], numbers[0]
+    for a in range(first, last):
+        regrets[a] += utility[a] - value
+    nearest(first, last, regrets, rate)
+    for a in range(first, last):
+        regrets[a] /= rate
+
+
+def learn_trust(
+    block: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    value: float,
+    strategy: Vector,
+    state: Arrays,
+    numbers: Vector,
+) -> None:
+    """Forget negative regret, and trust predictions as far as they came true."""
+    regrets, predicted, trust, errors, steps = state[0], state[1], state[3], state[4], state[5]
+    missed, moved = 0.0, 0.0
+    for a in range(first, last):
+        missed = math.hypot(missed, utility[a] - value - predicted[a])
+        raised = max(regrets[a] + utility[a] - value, 0.0)
+        moved = math.hypot(moved, raised - regrets[a])
+        regrets[a] = raised
+    errors[block] = math.hypot(errors[block], missed)
+    steps[block] = math.hypot(steps[block], moved)
+    alpha = numbers[0]
+    if errors[block] < numbers[0] * steps[block]:
+        alpha = errors[block] / steps[block]
+    for a in range(first, last):
+        trust[a] = 1.0 / (1.0 + alpha)
 
 
 def _notice_nothing(

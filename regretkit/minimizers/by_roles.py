@@ -8,7 +8,6 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit.minimizers._by_block import (
-    Law,
     lesson,
     proposal,
 )
@@ -16,6 +15,10 @@ from regretkit.minimizers.kernel import Kernel
 from regretkit.minimizers.predictors import NoPrediction
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
 from regretkit.minimizers.simplex_rule import SimplexRule
+
+_BY_ACTION = ("regrets", "predicted_regrets", "last_strategy", "trust")
+_BY_BLOCK = ("errors", "steps")
+"""The arrays that kernels know, in the order in which they get them."""
 
 
 @define(eq=False)
@@ -67,24 +70,26 @@ class AbstractByRoles(SimplexRule):
     @final
     @override
     def _kernel(self) -> Kernel | None:
-        belief, play = self.predictor.belief(), self.playing.by_block()
-        if belief is None or play is None or self.memory.law(1) is None:
+        memory, belief = self.memory.by_block(), self.predictor.belief()
+        play = self.playing.by_block()
+        if memory is None or belief is None or play is None:
             return None
-        predictive = "predicted_regrets" in self.state
+        if not self.state.keys() <= {*_BY_ACTION, *_BY_BLOCK}:
+            return None
+        if belief.trusted != ("trust" in self.state):
+            return None
 
         def numbers(t: int) -> tuple[float, ...]:
-            return (*self._law(t), *self._law(t + 1)[:2], belief.weight, play[1])
+            return (*memory.numbers(t), belief.weight, play[1])
 
+        predictive = "predicted_regrets" in self.state
         return Kernel(
-            proposal(play[0], predictive),
-            lesson(self.memory.fades, predictive, belief.repeats),
-            state=self.state,
-            numbers=numbers(1) if self.memory.steady else numbers,
+            proposal(play[0], predictive, belief.trusted),
+            lesson(memory.remember, predictive, belief.repeats),
+            state=[name for name in _BY_ACTION if name in self.state],
+            block_state=[name for name in _BY_BLOCK if name in self.state],
+            numbers=numbers(1) if memory.steady else numbers,
         )
-
-    def _law(self, iteration: int) -> Law:
-        # Before the first iteration nothing happens.
-        return (self.memory.law(iteration) if iteration else None) or Law()
 
     @property
     def regrets(self) -> Vector:

@@ -2,7 +2,7 @@
 
 import abc
 import math
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from attrs import field, frozen
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import at_least_one, extended, finite
-from regretkit.minimizers._by_block import Law
+from regretkit.minimizers._by_block import BlockMemory, Law, add_regret, fade_and_add
 from regretkit.minimizers.roles import Memory, State
 from regretkit.sets import Simplices
 
@@ -20,10 +20,23 @@ from regretkit.sets import Simplices
 class _Lawful(Memory):
     """A memory that starts at zero and whose every iteration follows a law."""
 
+    _steady: ClassVar[bool] = False
+    """Whether every iteration follows the same law."""
+    _fades: ClassVar[bool] = True
+    """Whether the law may let R fade before it adds to it."""
+
     @abc.abstractmethod
-    @override
     def law(self, iteration: int) -> Law:
         """Return what ``iteration`` (from 1) does to R."""
+
+    @final
+    @override
+    def by_block(self) -> BlockMemory:
+        def numbers(t: int) -> tuple[float, ...]:
+            # Before the first iteration nothing happens.
+            return (*(self.law(t) if t else Law()), *self.law(t + 1)[:2])
+
+        return BlockMemory(fade_and_add if self._fades else add_regret, numbers, self._steady)
 
     @final
     @override
@@ -71,8 +84,8 @@ class Cumulative(_Lawful):
     {'regrets': array([0., 0.])}
     """
 
-    steady = True
-    fades = False
+    _steady = True
+    _fades = False
 
     @override
     def law(self, iteration: int) -> Law:
@@ -90,8 +103,8 @@ class Plus(_Lawful):
     {'regrets': array([1., 0.])}
     """
 
-    steady = True
-    fades = False
+    _steady = True
+    _fades = False
 
     @override
     def law(self, iteration: int) -> Law:
@@ -109,7 +122,7 @@ class Linear(_Lawful):
     {'regrets': array([ 5., -5.])}
     """
 
-    fades = False
+    _fades = False
 
     @override
     def law(self, iteration: int) -> Law:

@@ -9,11 +9,11 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import positive
-from regretkit.minimizers._by_block import Law, Play
+from regretkit.minimizers._by_block import BlockMemory, Play, stay_with_the_nearest
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
 from regretkit.minimizers.predictors import LastUtility, NoPrediction
-from regretkit.minimizers.regularizers import Regularizer, check_regularizer
+from regretkit.minimizers.regularizers import Euclidean, Regularizer, check_regularizer
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
 from regretkit.sets import Simplices
 
@@ -93,8 +93,13 @@ class Anchored(Memory):
         return {"regrets": self.regularizer.gradient(leader) / self.rate}
 
     @override
-    def law(self, iteration: int) -> Law | None:
-        return Law() if self.regularizer.interior else None
+    def by_block(self) -> BlockMemory | None:
+        if self.regularizer.interior:
+            return Cumulative().by_block()
+        if not isinstance(self.regularizer, Euclidean):
+            return None
+        numbers = (self.rate, 1.0, 1.0, 0.0, 1.0, 1.0)
+        return BlockMemory(stay_with_the_nearest, lambda _: numbers)
 
     @override
     def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:

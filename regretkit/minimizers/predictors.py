@@ -218,3 +218,8 @@ class Trusted(_Scaling):
                 "Restarting(floor=1.0); with others, use Weighted"
             )
         return state["trust"] * predicted
+
+    @override
+    def belief(self) -> Belief | None:
+        belief = self.predictor.belief()
+        return belief and belief._replace(trusted=True)

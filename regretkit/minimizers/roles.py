@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from regretkit._typing import Vector
-from regretkit.minimizers._by_block import Belief, Law, Play
+from regretkit.minimizers._by_block import Belief, BlockMemory, Play
 from regretkit.sets import Simplices
 
 State: TypeAlias = dict[str, Vector]
@@ -39,12 +39,6 @@ class Memory(abc.ABC):
     scale_free: bool = True
     """Whether regrets times a power of two leave R times that power, to the bit."""
 
-    steady: bool = False
-    """Whether every iteration follows the same law."""
-
-    fades: bool = True
-    """Whether that law may let R fade before it adds to it."""
-
     @abc.abstractmethod
     def start(self, simplices: Simplices) -> State:
         """Return the state before the first iteration; entry ``"regrets"`` is R."""
@@ -60,10 +54,10 @@ class Memory(abc.ABC):
         """
         return state["regrets"]
 
-    def law(self, iteration: int) -> Law | None:
-        """Return what ``iteration`` (from 1) does to R, None if that is no such law, as by default.
+    def by_block(self) -> BlockMemory | None:
+        """Return how to remember one block in plain loops, None if it cannot be, as by default.
 
-        What has a law can be compiled.
+        What can be remembered so can be compiled.
         """
         return None
 

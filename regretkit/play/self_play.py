@@ -104,7 +104,7 @@ class SelfPlay(Stateful):
     averaging: Averaging = field(factory=Uniform, kw_only=True)
     estimator: Estimator = field(factory=FullSweep, kw_only=True)
     horizon: int | None = field(default=None, kw_only=True)
-    _asked: str = field(default=AUTO, kw_only=True, alias="engine", repr=False)
+    _asked: str = field(default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE)
     iteration: int = field(default=0, init=False)
     played: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
