@@ -4,6 +4,11 @@ import numpy as np
 
 from regretkit._typing import Indices, Vector
 
+_SHORT = 10
+"""Runs that are shorter than this on average are quicker to go through number by number,"""
+_FEW = 20
+"""unless there are fewer than this."""
+
 
 def total_by(index: Indices, values: Vector, size: int) -> Vector:
     """Add up the values of each index from 0 to ``size - 1``, in order, from left to right.
@@ -13,6 +18,20 @@ def total_by(index: Indices, values: Vector, size: int) -> Vector:
     """
     totals = np.bincount(index, weights=values, minlength=size)
     return totals.astype(np.float64, copy=False)
+
+
+def largest_by(index: Indices, values: Vector, first: Indices) -> Vector:
+    """Return the largest value of each index, where equal indices stand together.
+
+    ``first`` says where each index first stands.
+    """
+    largest: Vector
+    if first.size < _FEW or values.size >= _SHORT * first.size:
+        largest = np.maximum.reduceat(values, first)
+    else:
+        largest = values[first]
+        np.maximum.at(largest, index, values)
+    return largest
 
 
 def depths(parent: Indices) -> Indices:

@@ -110,7 +110,7 @@ def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
 def finite(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number."""
     _check_number(attribute, value)
-    if not math.isfinite(value):
+    if not abs(value) <= _FINITE:
         raise ValueError(f"{attribute.name} must be a finite number, got {value!r}")
 
 

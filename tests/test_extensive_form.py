@@ -18,6 +18,7 @@ import regretkit as rk
 from regretkit import evaluation, games
 from regretkit.games.catalogue.kuhn import kuhn_history
 from regretkit.games.catalogue.leduc import leduc_history
+from regretkit.games.sequences import merge_ends
 
 # First histories of the games below
 ROOTS = {
@@ -209,6 +210,22 @@ def test_ends_with_the_same_sequences_are_added_up_with_their_chances():
 
     np.testing.assert_array_equal(game.sequences, [[1, 2], [0, 0]])
     np.testing.assert_array_equal(game.payoffs, [[1.0, -4.0], [10.0, -40.0]])
+
+
+@pytest.mark.parametrize("dimensions", [(4, 3, 5), (2**40, 2**30, 2**35)], ids=["one key", "wide"])
+@pytest.mark.parametrize("ends", [1, 7, 40, 3000])
+def test_ends_are_merged_in_the_order_of_their_sequences(ends, dimensions):
+    generator = np.random.default_rng(ends)
+    sequences = generator.integers(4, size=(3, ends)) % np.array([[4], [3], [5]])
+    weights, payoffs = generator.random(ends), generator.normal(size=(ends, 3))
+
+    distinct, merged = merge_ends(sequences, weights, payoffs, dimensions)
+
+    worth = {}
+    for column, weight, paid in zip(sequences.T.tolist(), weights, payoffs, strict=True):
+        worth[tuple(column)] = worth.get(tuple(column), 0.0) + weight * paid
+    assert distinct.T.tolist() == [list(column) for column in sorted(worth)]
+    np.testing.assert_array_equal(merged.T, [worth[column] for column in sorted(worth)])
 
 
 @pytest.mark.parametrize(("name", "ends"), [("kuhn_poker", 30), ("leduc_poker", 5520)])

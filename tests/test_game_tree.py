@@ -424,6 +424,20 @@ def test_arrays_that_do_not_fit_together_are_refused(changes, message):
         one_choice(**changes)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("parent", [-1, 0, 2**32]),
+        ("player", [2**32, -2, -2]),
+        ("information_set", [2**32, -1, -1]),
+        ("action", [-1, 0, 2**32 + 1]),
+    ],
+)
+def test_numbers_of_more_than_32_bits_are_not_cut_to_what_would_do(name, value):
+    with pytest.raises(ValueError, match=rf"{name}\[\d\] is {max(value)}"):
+        one_choice(**{name: value})
+
+
 @pytest.mark.parametrize("name", ["parent", "player", "information_set", "action"])
 def test_numbers_that_are_not_whole_are_refused(name):
     with pytest.raises(TypeError, match=f"{name} must be whole numbers"):

@@ -7,9 +7,13 @@ from typing import TypedDict, final
 import numpy as np
 
 from regretkit._typing import Indices, Vector
+from regretkit.games._memory import Room
 from regretkit.games.history import CHANCE, TERMINAL, Action, History, path_text
 
 Names = tuple[str, ...]
+
+_BETWEEN_LOOKS = 4096
+"""So many histories are visited before the next look at how much memory is left."""
 
 
 class Arrays(TypedDict):
@@ -21,16 +25,16 @@ class Arrays(TypedDict):
     action: Indices
     probability: Vector
     payoffs: Vector
-    labels: tuple[Names, ...]
-    actions: tuple[tuple[Names, ...], ...]
-    outcomes: tuple[Names, ...]
+    labels: tuple[Sequence[str], ...]
+    actions: tuple[Sequence[Names], ...]
+    outcomes: Sequence[Names]
 
 
-def walk(root: History) -> Arrays:
+def walk(root: History, room: Room) -> Arrays:
     """Return the game that begins with ``root`` as arrays, in breadth-first order."""
     if not isinstance(root, History):
         raise TypeError(f"root must have the methods of a History, got {root!r}")
-    walker = _Walker()
+    walker = _Walker(room)
     level = [root]
     while level:
         level = [child for history in level for child in walker.visit(history)]
@@ -55,7 +59,8 @@ def path_to(
 class _Walker:
     """Notes histories one after the other; each appends its children behind all others."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room) -> None:
+        self._room = room
         # One entry for each history that was visited
         self._player = array("q")
         self._information_set = array("q")
@@ -75,6 +80,8 @@ class _Walker:
 
     def visit(self, history: History[Action]) -> Iterator[History[Action]]:
         """Note one history, and yield its children."""
+        if len(self._player) % _BETWEEN_LOOKS == _BETWEEN_LOOKS - 1:
+            self._room.check_objects(len(self._parent))
         if history.is_terminal():
             self._end(history)
             return

@@ -12,7 +12,8 @@ from regretkit._typing import Indices, Vector
 from regretkit.games.game import as_profile, check_player, constant
 from regretkit.games.game_tree import GameTree
 from regretkit.games.history import History
-from regretkit.games.sequences import decision_trees, last_sequences, reach_of_chance
+from regretkit.games.level import Level
+from regretkit.games.sequences import decision_trees, last_sequences, merge_ends, reach_of_chance
 from regretkit.sets import DecisionTree
 
 
@@ -71,15 +72,16 @@ class ExtensiveFormGame:
         at_histories = last_sequences(self.tree)
         self.domains = decision_trees(self.tree, at_histories)
         terminals = self.tree.terminals
-        weighted = reach_of_chance(self.tree)[terminals] * self.tree.payoffs.T
-        self.sequences, place = np.unique(at_histories[:, terminals], axis=1, return_inverse=True)
-        ends = self.sequences.shape[1]
-        self.payoffs = np.array([total_by(place.ravel(), own, ends) for own in weighted])
-        self.sequences.setflags(write=False)
-        self.payoffs.setflags(write=False)
+        at_ends = at_histories[:, terminals]
+        del at_histories
+        weights = reach_of_chance(self.tree)[terminals]
+        dimensions = [domain.dimension for domain in self.domains]
+        self.sequences, self.payoffs = merge_ends(at_ends, weights, self.tree.payoffs, dimensions)
 
     @classmethod
-    def from_history(cls, root: History, *, name: str | None = None) -> "ExtensiveFormGame":
+    def from_history(
+        cls, root: History, *, name: str | None = None, memory_limit: float | None = None
+    ) -> "ExtensiveFormGame":
         """Walk a game from its first history and return it.
 
         Parameters
@@ -88,13 +90,28 @@ class ExtensiveFormGame:
             The empty history.
         name
             What to call the game.
+        memory_limit
+            Bytes that building may take, by default all that are available.
 
         Raises
         ------
         ValueError
             When the game is not well formed, with the history that shows the fault.
+        MemoryError
+            When there are more histories than memory has room for.
         """
-        return cls(GameTree.from_history(root), name=name)
+        return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
+
+    @classmethod
+    def from_levels(
+        cls, root: Level, *, name: str | None = None, memory_limit: float | None = None
+    ) -> "ExtensiveFormGame":
+        """Expand a game level by level and return it.
+
+        Parameters and errors are those of :meth:`from_history`, but ``root`` is the level of the
+        empty history.
+        """
+        return cls(GameTree.from_levels(root, memory_limit=memory_limit), name=name)
 
     @property
     def players(self) -> int:

@@ -132,8 +132,9 @@ def is_finite(array: NDArray[np.float64]) -> bool:
 def check_payoffs(payoffs: NDArray[np.float64], where: Callable[[tuple[int, ...]], str]) -> None:
     """Refuse payoffs that are not finite, or so large that sums of them might not be."""
     # NaN is in no order with anything, and fails it too.
-    wrong = np.argwhere(~(np.abs(payoffs) <= LARGEST))
-    if wrong.size:
+    small = not payoffs.size or (payoffs.min() >= -LARGEST and payoffs.max() <= LARGEST)
+    if not small:
+        wrong = np.argwhere(~(np.abs(payoffs) <= LARGEST))
         first = tuple(int(i) for i in wrong[0])
         wanted = f"at most {LARGEST:g} in size" if np.isfinite(payoffs[first]) else "finite"
         raise ValueError(

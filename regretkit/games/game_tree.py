@@ -1,17 +1,25 @@
 """The histories of a game as a flat tree, whether or not its players remember everything."""
 
 from collections.abc import Iterable, Sequence
-from typing import final
+from typing import TypeGuard, TypeVar, final
 
 import numpy as np
 from attrs import define
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from regretkit import _validate
 from regretkit._typing import Indices, Vector
+from regretkit.games._expand import expand
+from regretkit.games._memory import Room
 from regretkit.games._tree_checks import check_tree
 from regretkit.games._walk import path_to, walk
 from regretkit.games.history import CHANCE, TERMINAL, History
+from regretkit.games.level import Level
+from regretkit.sets._lazy import Lazy
+
+Number = TypeVar("Number", bound=np.generic)
+
+_SMALL = np.iinfo(np.int32)
 
 
 @final
@@ -26,7 +34,9 @@ class GameTree:
     labels are for people and need not differ.
 
     Nothing here asks for perfect recall; :class:`~regretkit.games.ExtensiveFormGame` does.
-    Usually built by :meth:`from_history`.
+    Usually built by :meth:`from_history`, or by :meth:`from_levels` where there are very many.
+    Whole numbers are held in 32 bits, and in 64 where those are not enough. Arrays that are passed
+    in are copied, unless they are read-only already.
 
     Parameters
     ----------
@@ -91,14 +101,16 @@ class GameTree:
     """Payoffs at the ends of the game, shape ``(terminals, players)``."""
     terminals: Indices
     """The histories at which the game ends, shape ``(terminals,)``."""
-    labels: tuple[tuple[str, ...], ...]
-    """For each player, the names of its information sets."""
-    actions: tuple[tuple[tuple[str, ...], ...], ...]
+    labels: tuple[Sequence[str], ...]
+    """For each player, the names of its information sets; they may be made when asked for."""
+    actions: tuple[Sequence[Sequence[str]], ...]
     """For each player and information set, the names of the actions."""
-    outcomes: tuple[tuple[str, ...], ...]
+    outcomes: Sequence[Sequence[str]]
     """For each chance history, in order, the names of the outcomes."""
-    _chance_before: Indices
-    """Number of chance histories that stand before each history, shape ``(histories,)``."""
+    sizes: tuple[Indices, ...]
+    """For each player, the number of actions of each information set."""
+    _chance: Indices
+    """The histories at which chance acts."""
 
     def __init__(
         self,
@@ -113,23 +125,21 @@ class GameTree:
         actions: Sequence[Sequence[Sequence[str]]],
         outcomes: Sequence[Sequence[str]] = (),
     ) -> None:
-        self.parent = _validate.whole_numbers(parent, "parent")
-        self.player = _validate.whole_numbers(player, "player")
-        self.information_set = _validate.whole_numbers(information_set, "information_set")
-        self.action = _validate.whole_numbers(action, "action")
+        self.parent = _whole(parent, "parent")
+        self.player = _whole(player, "player")
+        self.information_set = _whole(information_set, "information_set")
+        self.action = _whole(action, "action")
         self.probability = _numbers(probability, "probability")
         self.payoffs = _numbers(payoffs, "payoffs")
-        self.terminals = np.flatnonzero(self.player == TERMINAL)
-        self.terminals.setflags(write=False)
-        self.labels = tuple(map(tuple, labels))
-        self.actions = tuple(tuple(map(tuple, own)) for own in actions)
-        self.outcomes = tuple(map(tuple, outcomes))
-        by_chance = self.player == CHANCE
-        self._chance_before = np.cumsum(by_chance) - by_chance
-        check_tree(self)
+        self.terminals = _whole(np.flatnonzero(self.player == TERMINAL), "terminals")
+        self._chance = np.flatnonzero(self.player == CHANCE)
+        self.labels = tuple(own if isinstance(own, Lazy) else tuple(own) for own in labels)
+        self.actions = tuple(map(_names_of_actions, actions))
+        self.outcomes = _names_of_actions(outcomes)
+        self.sizes = check_tree(self)
 
     @classmethod
-    def from_history(cls, root: History) -> "GameTree":
+    def from_history(cls, root: History, *, memory_limit: float | None = None) -> "GameTree":
         """Walk a game from its first history and return all of them.
 
         Information sets and actions are named by what ``str`` makes of them. One level of
@@ -139,6 +149,8 @@ class GameTree:
         ----------
         root
             The empty history.
+        memory_limit
+            Bytes that building may take, by default all that are available.
 
         Raises
         ------
@@ -148,8 +160,37 @@ class GameTree:
             When an information set has different actions at different histories, actions are
             missing or occur twice, chance does not sum to 1, or payoffs are not one finite
             number for each player; with the history that shows it.
+        MemoryError
+            When there are more histories than memory has room for.
         """
-        return cls(**walk(root))
+        return cls(**walk(root, Room(memory_limit)))
+
+    @classmethod
+    def from_levels(cls, root: Level, *, memory_limit: float | None = None) -> "GameTree":
+        """Expand a game level by level and return all histories.
+
+        This takes no object for a history, nor for the name of one. The tree is the same as that
+        of the same rules by :meth:`from_history`, except that names are made when asked for.
+
+        Parameters
+        ----------
+        root
+            The level of the empty history.
+        memory_limit
+            Bytes that building may take, by default all that are available.
+
+        Raises
+        ------
+        TypeError
+            When ``root`` lacks a method, or ``child`` returns no level.
+        ValueError
+            When an array has another shape or type than it should, an information set has
+            different actions at different histories, actions are missing, chance does not sum to
+            1, or payoffs are not finite; with a history that shows it.
+        MemoryError
+            When there are more histories than memory has room for.
+        """
+        return cls(**expand(root, Room(memory_limit)))
 
     @property
     def histories(self) -> int:
@@ -182,12 +223,12 @@ class GameTree:
             raise ValueError(f"history must be one of 0 to {self.histories - 1}, got {history}")
         return path_to(int(history), self.parent, self.action, self._names)
 
-    def _names(self, history: int) -> tuple[str, ...]:
+    def _names(self, history: int) -> Sequence[str]:
         """Return the names of what may be done at a history."""
         player = int(self.player[history])
         if player == CHANCE:
-            return self.outcomes[self._chance_before[history]]
-        return self.actions[player][self.information_set[history]]
+            return self.outcomes[int(np.searchsorted(self._chance, history))]
+        return self.actions[player][int(self.information_set[history])]
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.information_sets))
@@ -197,10 +238,36 @@ class GameTree:
         )
 
 
+def _whole(value: Iterable[int], name: str) -> Indices:
+    if _is_settled(value, np.int32):
+        return value
+    array = _validate.whole_numbers(value, name)
+    if _SMALL.min <= array.min(initial=0) and array.max(initial=0) <= _SMALL.max:
+        array = array.astype(np.int32)
+        array.setflags(write=False)
+    return array
+
+
 def _numbers(value: ArrayLike, name: str) -> Vector:
+    if _is_settled(value, np.float64):
+        return value
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be an array of numbers, got {value!r}") from error
     array.setflags(write=False)
     return array
+
+
+def _is_settled(value: object, dtype: type[Number]) -> TypeGuard[NDArray[Number]]:
+    """Say whether an array is of a type, and nobody can change it any more."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == dtype
+        and value.base is None
+        and not value.flags.writeable
+    )
+
+
+def _names_of_actions(names: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    return names if isinstance(names, Lazy) else tuple(map(tuple, names))

@@ -1,11 +1,14 @@
-"""Games by name, so that a command line or a table can say which one is meant."""
+"""Games by name or from a file, so that a command line or a table can say which one is meant."""
 
 import ast
 import difflib
 import inspect
 from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
+from regretkit.games.formats.reading import read_game
 from regretkit.games.game import Game
 
 _FACTORIES: dict[str, Callable[..., Game]] = {}
@@ -58,27 +61,35 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_FACTORIES))
 
 
-def load(text: str) -> Game:
-    """Return the game that ``text`` names, like ``"kuhn_poker"`` or ``"kuhn_poker(deck=5)"``.
+def load(text: str | PathLike[str]) -> Game:
+    """Return the game called ``text``, like ``"kuhn_poker(deck=5)"``, or the game in a file.
 
     Parameters
     ----------
     text
         A registered name, and after it, in parentheses, arguments if there are any. They are
-        literals such as ``3``, ``-0.5``, ``True`` or ``"a"``; nothing is evaluated.
+        literals such as ``3``, ``-0.5``, ``True`` or ``"a"``; nothing is evaluated. Or a path
+        to a file in one of Gambit's formats: a :class:`~pathlib.Path`, or a string that ends
+        in ``.efg`` or ``.nfg``. What the file holds decides how it is read, see
+        :func:`~regretkit.games.read_efg` and :func:`~regretkit.games.read_nfg`.
 
     Raises
     ------
     TypeError
-        When ``text`` is not a string, or an argument of the wrong kind.
+        When ``text`` is neither a string nor a path, or an argument of the wrong kind.
+    OSError
+        When the file cannot be read.
     ValueError
-        When ``text`` is no such call, or no game has the name, or it does not take the arguments.
+        When ``text`` is no such call, or no game has the name, or it does not take the arguments;
+        or when the file holds no game, with the line and the column that show it.
 
     Examples
     --------
     >>> load("kuhn_poker(players=3)").domains[2].points
     16
     """
+    if isinstance(text, PathLike) or _is_file_name(text):
+        return read_game(Path(text))
     name, positional, keywords = _parsed(text)
     if name not in _FACTORIES:
         close = difflib.get_close_matches(name, names()) or [n for n in names() if name in n]
@@ -103,6 +114,10 @@ def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
         if value != parameters[name].default
     ]
     return f"{factory.__name__}({', '.join(given)})" if given else factory.__name__
+
+
+def _is_file_name(text: str) -> bool:
+    return isinstance(text, str) and text.lower().endswith((".efg", ".nfg"))
 
 
 def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:

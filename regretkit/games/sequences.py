@@ -1,9 +1,11 @@
 """Sequences of a game tree, and the proof that nobody forgets."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from regretkit._arrays import total_by
 from regretkit._typing import Indices, Vector
 from regretkit.games.game_tree import GameTree
 from regretkit.sets import DecisionTree
@@ -14,22 +16,22 @@ def levels(tree: GameTree) -> Iterator[slice]:
     start, end = 1, tree.histories
     while start < end:
         # The level's own children begin behind the last history whose parent lies before it.
-        stop = int(np.searchsorted(tree.parent, start))
+        stop = int(np.searchsorted(tree.parent, tree.parent.dtype.type(start)))
         yield slice(start, stop)
         start = stop
 
 
 def last_sequences(tree: GameTree) -> Indices:
     """Return each player's last sequence at each history, shape ``(players, histories)``."""
-    first = [1 + np.cumsum(sizes) - sizes for sizes in _sizes(tree)]
-    last = np.zeros((tree.players, tree.histories), dtype=np.int64)
+    first = [1 + np.cumsum(sizes) - sizes for sizes in tree.sizes]
+    last = np.zeros((tree.players, tree.histories), dtype=tree.parent.dtype)
     for level in levels(tree):
         parent = tree.parent[level]
-        last[:, level] = last[:, parent]
-        for player in range(tree.players):
-            moved = np.flatnonzero(tree.player[parent] == player)
-            taken = first[player][tree.information_set[parent[moved]]] + tree.action[level][moved]
-            last[player, level.start + moved] = taken
+        mover, here = tree.player[parent], tree.information_set[parent]
+        for player, own in enumerate(last):
+            own[level] = own[parent]
+            moved = np.flatnonzero(mover == player)
+            own[level.start + moved] = first[player][here[moved]] + tree.action[level][moved]
     return last
 
 
@@ -41,6 +43,54 @@ def reach_of_chance(tree: GameTree) -> Vector:
     return reach
 
 
+def merge_ends(
+    sequences: Indices, weights: Vector, payoffs: Vector, dimensions: Sequence[int]
+) -> tuple[Indices, Vector]:
+    """Return the distinct columns of ``sequences``, in order, and what is paid there in all.
+
+    ``sequences`` and the payoffs that are returned have shape ``(players, ends)``; ``payoffs``, as
+    a tree has them, ``(ends, players)``. Each is paid times its weight.
+    """
+    order, place = _sorted_columns(sequences, dimensions)
+    ends = order.size if place is None else int(place[-1]) + 1
+    weights, merged = weights[order], np.empty((len(sequences), ends))
+    for player, paid in enumerate(payoffs.T):
+        weighted = weights * paid[order]
+        merged[player] = weighted if place is None else total_by(place, weighted, ends)
+    if place is not None:
+        order = order[np.flatnonzero(np.diff(place, append=-1))]
+    distinct = np.empty(merged.shape, dtype=np.int64)
+    for player, last in enumerate(sequences):
+        distinct[player] = last[order]
+    distinct.setflags(write=False)
+    merged.setflags(write=False)
+    return distinct, merged
+
+
+def _sorted_columns(
+    sequences: Indices, dimensions: Sequence[int]
+) -> tuple[Indices, Indices | None]:
+    """Return the order that sorts columns by their first entry, then the second and so on.
+
+    Equal ones stay as they are. Also returns the number of each among those that differ, None
+    where all do.
+    """
+    if math.prod(dimensions) > np.iinfo(np.int64).max:
+        order = np.lexsort(sequences[::-1])
+        differ = (np.diff(sequences[:, order]) != 0).any(axis=0)
+    else:
+        # All entries as one number, of which they are the digits
+        key = np.zeros(sequences.shape[1], dtype=np.int64)
+        for own, dimension in zip(sequences, dimensions, strict=True):
+            key *= dimension
+            key += own
+        order = np.argsort(key)
+        differ = np.diff(key[order]) != 0
+        if not differ.all():
+            order = np.argsort(key, kind="stable")
+    return order, None if differ.all() else np.append(0, np.cumsum(differ))
+
+
 def decision_trees(tree: GameTree, last: Indices) -> tuple[DecisionTree, ...]:
     """Return every player's decision tree, numbered as the game's information sets are."""
     return tuple(
@@ -50,12 +100,8 @@ def decision_trees(tree: GameTree, last: Indices) -> tuple[DecisionTree, ...]:
             labels=tree.labels[player],
             actions=tree.actions[player],
         )
-        for player, sizes in enumerate(_sizes(tree))
+        for player, sizes in enumerate(tree.sizes)
     )
-
-
-def _sizes(tree: GameTree) -> list[Indices]:
-    return [np.array([len(names) for names in own], dtype=np.int64) for own in tree.actions]
 
 
 def _parents(tree: GameTree, player: int, last: Indices) -> Indices:
@@ -68,7 +114,7 @@ def _parents(tree: GameTree, player: int, last: Indices) -> Indices:
     differing = np.flatnonzero(last[here] != last[first[numbers]])
     if differing.size:
         one, other = int(first[numbers[differing[0]]]), int(here[differing[0]])
-        label = tree.labels[player][numbers[differing[0]]]
+        label = tree.labels[player][int(numbers[differing[0]])]
         raise ValueError(
             f"imperfect recall: player {player} cannot tell {_path(tree, one)} from "
             f"{_path(tree, other)}, which both lie in its information set {label!r}, but it did "

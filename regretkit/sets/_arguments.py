@@ -30,7 +30,11 @@ def as_sets(values: Iterable[StrategySet], name: str) -> tuple[StrategySet, ...]
 
 def as_vector(value: ArrayLike, name: str) -> Vector:
     """Return ``value`` as a new read-only vector of finite floats, of whatever length it has."""
-    vector = _validate.vector(value, np.size(np.asarray(value)), name).copy()
+    try:
+        length = np.size(np.asarray(value))
+    except ValueError as error:
+        raise TypeError(f"{name} must be a vector of numbers, got {value!r}") from error
+    vector = _validate.vector(value, length, name).copy()
     vector.setflags(write=False)
     return vector
 
@@ -38,8 +42,10 @@ def as_vector(value: ArrayLike, name: str) -> Vector:
 def as_matrix(value: ArrayLike, name: str) -> Vector:
     """Return ``value`` as a new read-only matrix of finite floats, with a row at least."""
     try:
+        if value is None or np.asarray(value).dtype.kind not in "biufO":
+            raise TypeError("these are no numbers")
         matrix = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             f"{name} must be numbers, got {value!r}; pass rows of equal length"
         ) from error
@@ -58,10 +64,23 @@ def as_matrix(value: ArrayLike, name: str) -> Vector:
     return matrix
 
 
+def as_point(value: ArrayLike, dimension: int, atol: float) -> Vector:
+    """Return ``value`` as a vector, to be looked for in a set up to ``atol``, a tolerance."""
+    if isinstance(atol, bool) or not isinstance(atol, Real):
+        raise TypeError(f"atol must be a number, at least 0, got {atol!r}")
+    if not atol >= 0.0:  # NaN is not either
+        raise ValueError(f"atol must be at least 0, got {atol!r}; pass 0.0 to allow nothing")
+    return _validate.vector(value, dimension, "point")
+
+
 def as_number(value: float, name: str) -> float:
     """Return ``value`` as a float, if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    if not math.isfinite(value):
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        number = math.inf
+    if not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
+    return number

@@ -1,12 +1,17 @@
 """Names of blocks and of their actions, and finding a block by its name."""
 
+import zlib
 from collections.abc import Iterable, Sequence
-from typing import TypedDict, final
+from typing import TypedDict, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regretkit import _validate
 from regretkit._typing import Indices
+from regretkit.sets._lazy import Lazy
+
+T = TypeVar("T")
 
 
 class Names(TypedDict):
@@ -27,9 +32,9 @@ class Labels:
         actions: Iterable[Sequence[str]] | None,
     ) -> None:
         self._sizes = sizes
-        self._blocks = _validate.strings(labels, sizes.size, "labels")
-        self._actions = None if actions is None else _action_names(sizes, tuple(actions))
-        self._numbers: dict[str, list[int]] | None = None
+        self._blocks = _block_names(sizes, labels)
+        self._actions = None if actions is None else _action_names(sizes, actions)
+        self._checksums: NDArray[np.uint32] | None = None
 
     @property
     def named(self) -> bool:
@@ -44,22 +49,22 @@ class Labels:
         """Return the names of a block's actions."""
         if self._actions is None:
             return tuple(str(action) for action in range(self._sizes[number]))
-        return self._actions[number]
+        return tuple(self._actions[number])
 
     def select(self, numbers: Indices) -> Names:
         """Return the names of some blocks, as the arguments that would give them."""
         return Names(
-            labels=None if self._blocks is None else [self._blocks[i] for i in numbers],
-            actions=None if self._actions is None else [self._actions[i] for i in numbers],
+            labels=_selected(self._blocks, numbers), actions=_selected(self._actions, numbers)
         )
 
     def numbers(self, label: str) -> list[int]:
         """Return the numbers of all blocks of this name."""
-        if self._numbers is None:
-            self._numbers = {}
-            for number, name in enumerate(self._blocks or ()):
-                self._numbers.setdefault(name, []).append(number)
-        return self._numbers.get(label, [])
+        names = self._blocks or ()
+        # Four bytes for each name, where there may be millions that nobody holds
+        if self._checksums is None:
+            self._checksums = np.fromiter(map(_checksum, names), np.uint32, len(names))
+        alike = np.flatnonzero(self._checksums == _checksum(label))
+        return [number for number in alike.tolist() if names[number] == label]
 
     def find(self, key: int | str) -> int:
         """Return the number of the block called ``key``, a number or a name that is unique."""
@@ -91,9 +96,27 @@ class Labels:
         return found[0]
 
 
-def _action_names(
-    sizes: Indices, actions: tuple[Sequence[str], ...]
-) -> tuple[tuple[str, ...], ...]:
+def _selected(names: Sequence[T] | None, numbers: Indices) -> Sequence[T] | None:
+    if isinstance(names, Lazy):
+        return names.select(numbers)
+    return None if names is None else tuple(names[i] for i in numbers)
+
+
+def _checksum(name: str) -> int:
+    # And not hash(), which is another one in the process that reads a pickle
+    return zlib.crc32(name.encode(errors="surrogatepass"))
+
+
+def _block_names(sizes: Indices, labels: Iterable[str] | None) -> Sequence[str] | None:
+    if isinstance(labels, Lazy) and len(labels) == sizes.size:
+        return labels
+    return _validate.strings(labels, sizes.size, "labels")
+
+
+def _action_names(sizes: Indices, actions: Iterable[Sequence[str]]) -> Sequence[Sequence[str]]:
+    if isinstance(actions, Lazy) and len(actions) == sizes.size:
+        return actions
+    actions = tuple(actions)
     if len(actions) != sizes.size:
         raise ValueError(
             f"actions must name those of {sizes.size} decision points, got {len(actions)} of them"

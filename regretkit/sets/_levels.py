@@ -14,7 +14,7 @@ class Level:
     """All decision points with the same number of decisions before them."""
 
     simplices: Simplices
-    """The level's decision points side by side."""
+    """The level's decision points side by side, without names."""
     actions: Where
     """Where the level's actions stand in a behavioural strategy."""
     sequences: Where
@@ -40,7 +40,8 @@ def levels_of(parent_sequence: Indices, simplices: Simplices) -> tuple[Level, ..
         return ()
     point_of_sequence = np.append(-1, np.repeat(np.arange(simplices.blocks), simplices.sizes))
     depth = depths(point_of_sequence[parent_sequence])
-    order = np.argsort(depth, kind="stable")
+    # Numbers of few bits are sorted by counting them.
+    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
     ends = np.cumsum(np.bincount(depth))
     return tuple(
         _level(points, parent_sequence, simplices) for points in np.split(order, ends[:-1])
@@ -48,20 +49,19 @@ def levels_of(parent_sequence: Indices, simplices: Simplices) -> tuple[Level, ..
 
 
 def _level(points: Indices, parent_sequence: Indices, simplices: Simplices) -> Level:
-    part = simplices.select(points)
+    part = Simplices(simplices.sizes[points])
     actions = simplices.coordinates(points)
     parents = parent_sequence[points]
     in_order = bool((np.diff(parents) >= 0).all())
     children = None if in_order else np.argsort(parents, kind="stable")
-    unique, first_child = np.unique(
-        parents if children is None else parents[children], return_index=True
-    )
+    by_parent = parents if children is None else parents[children]
+    first_child = np.append(0, 1 + np.flatnonzero(np.diff(by_parent)))
     return Level(
         simplices=part,
         actions=as_where(actions),
         sequences=as_where(actions + 1),
         parent_of_action=np.repeat(parents, part.sizes),
-        parents=unique,
+        parents=by_parent[first_child],
         children=children,
         first_child=first_child,
     )

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
-from regretkit.sets._arguments import as_matrix, as_number, as_set
+from regretkit.sets._arguments import as_matrix, as_number, as_point, as_set
 from regretkit.sets._distance import within
 from regretkit.sets.base import StrategySet
 
@@ -151,7 +151,7 @@ class AffineImage(Image):
 
         The distance is measured in the image, not in the source: no inverse of M is needed.
         """
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         return within(point, self.best_response, atol)
 
     def __eq__(self, other: object) -> bool:
@@ -247,7 +247,7 @@ class Scaled(Image):
         The source measures, in its own norm: it is asked about ``point / a``, with ``atol / |a|``
         and a few units in the last place.
         """
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         allowance = atol + _ROUNDING * float(np.abs(point).max(initial=0.0))
         with np.errstate(over="ignore"):
             origin = point / self.factor

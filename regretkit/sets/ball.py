@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
-from regretkit.sets._arguments import as_number, as_vector
+from regretkit.sets._arguments import as_number, as_point, as_vector
 from regretkit.sets.base import StrategySet
 
 # What rounding may move a point by, for each unit of the numbers that it was computed from.
@@ -80,7 +80,7 @@ class Ball(StrategySet):
 
         A few units in the last place of the numbers involved are allowed on top.
         """
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         distance = _polar(point - self.center)[0] - self.radius
         return bool(distance <= atol + _ROUNDING * (_polar(self.center)[0] + self.radius))
 

@@ -39,7 +39,14 @@ class StrategySet(abc.ABC):
 
     @abc.abstractmethod
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether ``point`` lies in the set, up to ``atol``."""
+        """Say whether ``point`` lies in the set, up to ``atol``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When ``point`` is not a finite vector of this dimension, or ``atol`` not a number of at
+            least 0.
+        """
 
     @abc.abstractmethod
     def interior_point(self) -> Vector:

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
-from regretkit.sets._arguments import as_vector
+from regretkit.sets._arguments import as_point, as_vector
 from regretkit.sets.base import StrategySet
 
 
@@ -76,12 +76,14 @@ class Box(StrategySet):
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether no coordinate of ``point`` is beyond its bounds by more than ``atol``."""
-        point = _validate.vector(point, self.dimension, "point")
-        return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
+        point = as_point(point, self.dimension, atol)
+        with np.errstate(over="ignore"):
+            return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
 
     @override
     def interior_point(self) -> Vector:
-        return self.low + (self.high - self.low) / 2.0
+        # Halves first: the width itself may be too large a number.
+        return self.low + (self.high / 2.0 - self.low / 2.0)
 
     def project(self, point: ArrayLike) -> Vector:
         """Return the nearest point of the box, in the Euclidean norm and in most others."""

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Indices, Vector
+from regretkit.sets._arguments import as_point
 from regretkit.sets._levels import Level, levels_of
 from regretkit.sets.base import StrategySet
 from regretkit.sets.simplices import Simplices
@@ -190,7 +191,7 @@ class DecisionTree(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         flow = self.simplices.sum(point[1:]) - self.reach(point)
         return bool(
             abs(point[0] - 1.0) <= atol and (point >= -atol).all() and (np.abs(flow) <= atol).all()

@@ -8,9 +8,8 @@ from attrs import define
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from regretkit import _validate
 from regretkit._typing import Vector
-from regretkit.sets._arguments import as_sets
+from regretkit.sets._arguments import as_point, as_sets
 from regretkit.sets._distance import within
 from regretkit.sets.base import StrategySet
 
@@ -73,7 +72,7 @@ class Hull(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         return within(point, self.best_response, atol)
 
     @override

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
+from regretkit.sets._arguments import as_point
 from regretkit.sets.base import StrategySet
 
 
@@ -52,7 +53,7 @@ class Point(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         return bool((np.abs(point - self.point) <= atol).all())
 
     @override

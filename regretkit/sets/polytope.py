@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
-from regretkit.sets._arguments import as_matrix
+from regretkit.sets._arguments import as_matrix, as_point
 from regretkit.sets._distance import within
 from regretkit.sets.base import StrategySet
 
@@ -70,7 +70,7 @@ class Polytope(StrategySet):
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether ``point`` is within ``atol`` of the polytope, in the Euclidean norm."""
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         return within(point, self.best_response, atol)
 
     @override

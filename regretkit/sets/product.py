@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Indices, Vector
-from regretkit.sets._arguments import as_sets
+from regretkit.sets._arguments import as_point, as_sets
 from regretkit.sets._indexing import Where, as_where
 from regretkit.sets.base import StrategySet
 from regretkit.sets.simplices import Simplices
@@ -95,7 +95,7 @@ class Product(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        parts = self.split(_validate.vector(point, self.dimension, "point"))
+        parts = self.split(as_point(point, self.dimension, atol))
         return all(f.contains(part, atol) for f, part in zip(self.factors, parts, strict=True))
 
     @override

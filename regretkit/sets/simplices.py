@@ -1,6 +1,6 @@
 """Probability simplices laid end to end: one decision, or a million, in one vector."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, final
 
 import numpy as np
@@ -9,15 +9,14 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit import _validate
-from regretkit._arrays import total_by
+from regretkit._arrays import largest_by, total_by
 from regretkit._typing import Indices, Vector
+from regretkit.sets._arguments import as_point
+from regretkit.sets._columns import by_column, combined, thresholds
 from regretkit.sets._labels import Labels
 from regretkit.sets.base import StrategySet
 
 _WIDEST = np.iinfo(np.int64).max
-
-_NARROW = 8
-"""Blocks this narrow, all of one size, are compared column by column, which is faster."""
 
 
 @final
@@ -64,7 +63,8 @@ class Simplices(StrategySet):
     _block_of: Indices
     _width: int
     """The common size of all blocks, 0 where they differ."""
-    _by_size: tuple[tuple[int, Indices], ...] | None = field(default=None)
+    _columnar: bool
+    _by_size: tuple[Indices, ...] | None = field(default=None)
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class Simplices(StrategySet):
         self._block_of = np.repeat(np.arange(self.blocks), self.sizes)
         narrowest, widest = self.sizes.min(initial=_WIDEST), self.sizes.max(initial=0)
         self._width = int(widest) if narrowest == widest else 0
+        self._columnar = by_column(self.blocks, self._width)
         self._by_size = None
         self.first.setflags(write=False)
 
@@ -119,31 +120,31 @@ class Simplices(StrategySet):
 
     def sum(self, vector: Vector) -> Vector:
         """Add up each block from left to right, shape ``(blocks,)``."""
+        if self._columnar:
+            return combined(np.add, self._rows(vector))
         self._check(vector)
-        if 2 <= self._width <= _NARROW:
-            return self._by_column(np.add, vector)
         return total_by(self._block_of, vector, self.blocks)
 
     def dot(self, left: Vector, right: Vector) -> Vector:
         """Return the inner product of each block of two vectors, shape ``(blocks,)``."""
+        if self._columnar:
+            return combined(np.add, self._rows(left), self._rows(right))
         return self.sum(left * right)
 
     def cumulate(self, vector: Vector) -> Vector:
         """Return the running sums of each block, shape ``(dimension,)``."""
         self._check(vector)
         running = np.empty(self.dimension)
-        for size, starts in self._groups():
-            where = starts[:, None] + np.arange(size)
+        for _, where in self._groups():
             running[where] = np.cumsum(vector[where], axis=1)
         return running
 
     def max(self, vector: Vector) -> Vector:
         """Return the largest entry of each block, shape ``(blocks,)``."""
+        if self._columnar:
+            return combined(np.maximum, self._rows(vector))
         self._check(vector)
-        if 2 <= self._width <= _NARROW:
-            return self._by_column(np.maximum, vector)
-        largest: Vector = np.maximum.reduceat(vector, self.first)
-        return largest
+        return largest_by(self._block_of, vector, self.first)
 
     def repeat(self, numbers: Vector) -> Vector:
         """Give every action the number of its block, shape ``(dimension,)``."""
@@ -156,16 +157,14 @@ class Simplices(StrategySet):
         whatever the strategy sums to after rounding: the largest is set aside before averaging.
         """
         top = self.max(utility)
-        return top + self.dot(utility - self.repeat(top), strategy)
+        return top + self.dot(self._less(utility, top), strategy)
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return what each action earns more than ``strategy``, ``u - <u, x>`` in each block.
 
         Where all utilities of a block are equal to the bit, all its regrets are exactly zero.
         """
-        # Into arrays that are there already: a large new one costs more than the arithmetic.
-        regrets = self.repeat(self.max(utility))
-        np.subtract(utility, regrets, out=regrets)
+        regrets = self._less(utility, self.max(utility))
         regrets -= self.repeat(self.dot(regrets, strategy))
         return regrets
 
@@ -175,19 +174,22 @@ class Simplices(StrategySet):
         # Exactly zero, not merely small: no rule may depend on the unit of utility.
         empty = totals == 0.0
         if empty.any():
-            totals[empty] = self.sizes[empty]
-            vector = np.where(self.repeat(empty), 1.0, vector)
+            # By adding zeros elsewhere: a choice for each number would take several times longer.
+            ones = empty.astype(np.float64)
+            totals = totals + self.sizes * ones
+            vector = vector + self.repeat(ones)
         shares = self.repeat(totals)
-        np.divide(vector, shares, out=shares)
-        return shares
+        return np.divide(vector, shares, out=shares)
 
     def softmax(self, vector: Vector, rate: float = 1.0) -> Vector:
         """Return the distribution proportional to ``exp(rate vector)`` in each block."""
-        below = vector - self.repeat(self.max(vector))
         # However far below the largest: what overflows is minus infinity, whose weight is zero.
         with np.errstate(over="ignore", under="ignore"):
-            weights = np.exp(rate * below)
-        return weights / self.repeat(self.sum(weights))
+            weights = self._less(vector, self.max(vector))
+            weights *= rate
+            np.exp(weights, out=weights)
+        weights /= self.repeat(self.sum(weights))
+        return weights
 
     def project(self, vector: Vector) -> Vector:
         """Return the nearest point of the set in Euclidean distance.
@@ -195,28 +197,29 @@ class Simplices(StrategySet):
         Held, Wolfe and Crowder (1974), "Validation of subgradient optimization": subtract from
         each block the one number that makes its positive part sum to one.
         """
-        self._check(vector)
-        projected = np.empty(self.dimension)
-        for size, starts in self._groups():
-            where = starts[:, None] + np.arange(size)
-            # A constant changes nothing here, and without it large numbers would drown the one.
-            block = vector[where]
-            block -= block.max(axis=1, keepdims=True)
-            falling = np.sort(block, axis=1)[:, ::-1]
-            # The threshold if the k largest entries stay positive; the last k that agrees with it
-            levels = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, size + 1)
-            kept = np.count_nonzero(falling > levels, axis=1)
-            level = levels[np.arange(starts.size), np.maximum(kept, 1) - 1]
-            projected[where] = np.maximum(block - level[:, None], 0.0)
-        return projected
+        # A constant changes nothing here, and without it large numbers would drown the one.
+        below = self._less(vector, self.max(vector))
+        below -= self.repeat(self._thresholds(below))
+        return np.maximum(below, 0.0, out=below)
 
-    def _by_column(self, combine: np.ufunc, vector: Vector) -> Vector:
-        """Combine the actions of blocks of one width, from left to right."""
-        columns = vector.reshape(-1, self._width)
-        combined: Vector = combine(columns[:, 0], columns[:, 1])
-        for column in range(2, self._width):
-            combine(combined, columns[:, column], out=combined)
-        return combined
+    def _less(self, vector: Vector, top: Vector) -> Vector:
+        """Return a vector less a number for each block, a new array."""
+        # Into an array that is there already: a large new one costs more than the arithmetic.
+        below = self.repeat(top.astype(np.float64, copy=False))
+        return np.subtract(vector, below, out=below)
+
+    def _thresholds(self, vector: Vector) -> Vector:
+        if self._width:
+            return thresholds(self._rows(vector))
+        levels = np.empty(self.blocks)
+        for blocks, where in self._groups():
+            levels[blocks] = thresholds(vector[where])
+        return levels
+
+    def _rows(self, vector: Vector) -> Vector:
+        """Return the blocks, all of one size, as rows."""
+        self._check(vector)
+        return vector.reshape(-1, self._width)
 
     def _check(self, vector: Vector) -> None:
         if vector.shape != self._block_of.shape:
@@ -225,13 +228,12 @@ class Simplices(StrategySet):
                 f"pass shape ({self.dimension},)"
             )
 
-    def _groups(self) -> tuple[tuple[int, Indices], ...]:
-        """Return each distinct size with the first coordinates of the blocks of that size."""
+    def _groups(self) -> Iterator[tuple[Indices, Indices]]:
+        """Yield, for each size, the blocks that have it and where they lie, a block a row."""
         if self._by_size is None:
-            self._by_size = tuple(
-                (int(size), self.first[self.sizes == size]) for size in np.unique(self.sizes)
-            )
-        return self._by_size
+            self._by_size = tuple(np.flatnonzero(self.sizes == n) for n in np.unique(self.sizes))
+        for blocks in self._by_size:
+            yield blocks, self.first[blocks][:, None] + np.arange(int(self.sizes[blocks[0]]))
 
     def uniform(self) -> Vector:
         """Return the uniform distribution in each block, a new array."""
@@ -257,7 +259,7 @@ class Simplices(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = _validate.vector(point, self.dimension, "point")
+        point = as_point(point, self.dimension, atol)
         totals = self.sum(point)
         return bool((point >= -atol).all() and (np.abs(totals - 1.0) <= atol).all())
 

@@ -1,6 +1,8 @@
 """Games with known answers, ready to play."""
 
+from regretkit.games.catalogue.claims import dudo as dudo
 from regretkit.games.catalogue.colonel_blotto import blotto as blotto
+from regretkit.games.catalogue.dice import liars_dice as liars_dice
 from regretkit.games.catalogue.kuhn import kuhn_poker as kuhn_poker
 from regretkit.games.catalogue.leduc import leduc_poker as leduc_poker
 from regretkit.games.catalogue.matrix_games import battle_of_the_sexes as battle_of_the_sexes
@@ -13,3 +15,6 @@ from regretkit.games.catalogue.matrix_games import prisoners_dilemma as prisoner
 from regretkit.games.catalogue.matrix_games import rock_paper_scissors as rock_paper_scissors
 from regretkit.games.catalogue.matrix_games import shapley_game as shapley_game
 from regretkit.games.catalogue.matrix_games import traffic_light as traffic_light
+from regretkit.games.catalogue.prizes import goofspiel as goofspiel
+from regretkit.games.catalogue.sea_battle import battleship as battleship
+from regretkit.games.catalogue.wrestler import oshi_zumo as oshi_zumo

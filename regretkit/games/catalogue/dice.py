@@ -1,0 +1,205 @@
+"""Liar's dice: hidden dice, bids on all of them, and somebody who does not believe it."""
+
+from typing import final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from regretkit._typing import Indices, Vector
+from regretkit._validate import whole_number
+from regretkit.games._memory import Room
+from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games.history import CHANCE, TERMINAL
+from regretkit.games.registry import call_text, register
+
+_COUNTED = 100
+"""More dice or bids than this are counted as so many; no memory has room for either."""
+
+
+@register
+def liars_dice(
+    dice: int = 1, sides: int = 6, players: int = 2, *, memory_limit: float | None = None
+) -> ExtensiveFormGame:
+    """Return liar's dice, a game of bids on dice that nobody sees all of.
+
+    Everybody rolls some dice and looks at them. Then the players bid in turn, player 0 first: the
+    bid ``3-5`` says that there are at least three fives on the table, where the highest face is
+    wild and counts as any. A bid must be higher than the last one, by its quantity or, with the
+    same quantity, by its face. Instead of bidding, a player may call the last bidder a ``liar``,
+    which ends the game, and after the highest bid that is all it can do. If the bid was true the
+    bidder wins 1 and the caller loses 1, otherwise it is the other way round; nobody else wins or
+    loses.
+
+    An information set is named by the player's dice, the lowest first, and all bids: ``2 1-3 1-5``.
+
+    Parameters
+    ----------
+    dice
+        Number of dice of each player, at least 1.
+    sides
+        Number of sides of a die, at least 1.
+    players
+        Number of players, at least 2.
+    memory_limit
+        Bytes that building may take, by default all that are available.
+
+    Raises
+    ------
+    TypeError
+        When an argument is not a whole number.
+    ValueError
+        When an argument is out of its range.
+    MemoryError
+        When memory has no room for the histories, of which there are, with n dice of s sides in
+        all, ``1 + s + ... + s**n + s**n (2**(n s + 1) - 2)``.
+
+    Examples
+    --------
+    >>> game = liars_dice(sides=4)
+    >>> game.tree
+    <GameTree: 8181 histories, 4080 terminals, 512 + 512 information sets>
+    >>> game.tree.labels[1][5], game.tree.actions[1][5]
+    ('1 2-2', ('2-3', '2-4', 'liar'))
+
+    References
+    ----------
+    Lisý, Lanctot and Bowling (2015), "Online Monte Carlo counterfactual regret minimization for
+    search in imperfect information games", AAMAS. Rules as in OpenSpiel's ``liars_dice``.
+    """
+    rules = _Rules(
+        whole_number(dice, "dice", least=1),
+        whole_number(sides, "sides", least=1),
+        whole_number(players, "players", least=2),
+    )
+    Room(memory_limit).check(rules.histories, rules.players)
+    name = call_text(liars_dice, dice=rules.dice, sides=rules.sides, players=rules.players)
+    return ExtensiveFormGame.from_levels(rules.start(), name=name, memory_limit=memory_limit)
+
+
+@final
+@frozen
+class _Rules:
+    """How many there are of everything; bids are numbered from the lowest."""
+
+    dice: int
+    sides: int
+    players: int
+
+    @property
+    def rolls(self) -> int:
+        return self.dice * self.players
+
+    @property
+    def bids(self) -> int:
+        return self.rolls * self.sides
+
+    @property
+    def histories(self) -> int:
+        rolls, bids = min(self.rolls, _COUNTED), min(self.bids, _COUNTED)
+        rolled = sum(int(self.sides**rolled) for rolled in range(rolls + 1))
+        return rolled + int(self.sides**rolls) * ((1 << bids + 1) - 2)
+
+    def start(self) -> "LiarsDice":
+        none = np.zeros(1, dtype=np.int64)
+        return LiarsDice(self, 0, none, none, none - 1, none > 0)
+
+    def deals(self) -> NDArray[np.int8]:
+        """Return the faces of all dice, player by player, of each roll: ``(rolls, deals)``."""
+        faces = np.arange(self.sides, dtype=np.int8)
+        return np.array([die.ravel() for die in np.meshgrid(*[faces] * self.rolls, indexing="ij")])
+
+    def hands(self, player: int) -> Indices:
+        """Return for each deal a player's dice, the lowest first, as the digits of a number."""
+        own = self.deals()[player * self.dice : (player + 1) * self.dice]
+        number = np.zeros(own.shape[1], dtype=np.int64)
+        for die in np.sort(own, axis=0):
+            number = number * self.sides + die
+        return number
+
+    def counts(self) -> Indices:
+        """Return for each deal how many dice count as each face, shape ``(deals, sides)``."""
+        faces = self.deals()[..., np.newaxis]
+        alike = (faces == np.arange(self.sides)) | (faces == self.sides - 1)
+        counts: Indices = np.count_nonzero(alike, axis=0)
+        return counts
+
+
+@final
+@frozen(eq=False)
+class LiarsDice:
+    """What was rolled and bid, after ``length`` moves."""
+
+    rules: _Rules
+    length: int
+    deal: Indices
+    """What was rolled, a digit each."""
+    bids: Indices
+    """Which bids were made, a bit each."""
+    last: Indices
+    """The last of them, -1 before the first."""
+    over: NDArray[np.bool_]
+    """Whether somebody was called a liar."""
+
+    @property
+    def _turn(self) -> int:
+        """How many moves there were after the dice had been rolled."""
+        return self.length - self.rules.rolls
+
+    def player(self) -> Indices:
+        """Return whose turn it is."""
+        mover = CHANCE if self._turn < 0 else self._turn % self.rules.players
+        return np.where(self.over, TERMINAL, mover)
+
+    def actions(self, at: Indices) -> NDArray[np.bool_]:
+        """Return all faces, or all higher bids and behind them, after a bid, ``liar``."""
+        if self._turn < 0:
+            return np.ones((at.size, self.rules.sides), dtype=np.bool_)
+        last = self.last[at].astype(np.int8)
+        possible = np.arange(self.rules.bids + 1, dtype=np.int8) > last[:, np.newaxis]
+        possible[:, -1] = last >= 0
+        return possible
+
+    def child(self, at: Indices, action: Indices) -> "LiarsDice":
+        """Return the histories after a roll, or after a bid or ``liar``."""
+        deal, bids, last = self.deal[at], self.bids[at], self.last[at]
+        if self._turn < 0:
+            deal = deal * self.rules.sides + action
+            return LiarsDice(self.rules, self.length + 1, deal, bids, last, last >= 0)
+        over = action == self.rules.bids
+        bids |= np.where(over, 0, np.int64(1) << action)
+        last = np.where(over, last, action)
+        return LiarsDice(self.rules, self.length + 1, deal, bids, last, over)
+
+    def probability(self, at: Indices, action: Indices) -> Vector:
+        """Return that of a face of a fair die."""
+        return np.full(at.size, 1.0 / self.rules.sides)
+
+    def information_set(self, at: Indices) -> Indices:
+        """Return the player's dice and the bids as one number."""
+        hands = self.rules.hands(self._turn % self.rules.players) << self.rules.bids
+        return hands[self.deal[at]] | self.bids[at]
+
+    def payoffs(self, at: Indices) -> Vector:
+        """Return what the last bidder and whoever did not believe it win from each other."""
+        quantity, face = np.divmod(self.last[at], self.rules.sides)
+        true = self.rules.counts()[self.deal[at], face] > quantity
+        payoffs = np.zeros((at.size, self.rules.players))
+        payoffs[:, (self._turn - 2) % self.rules.players] = np.where(true, 1.0, -1.0)
+        payoffs[:, (self._turn - 1) % self.rules.players] = np.where(true, -1.0, 1.0)
+        return payoffs
+
+    def action_name(self, player: int, action: int) -> str:
+        """Return a face, a bid as quantity and face, or ``liar``."""
+        if player == CHANCE:
+            return str(action + 1)
+        quantity, face = divmod(action, self.rules.sides)
+        return "liar" if action == self.rules.bids else f"{quantity + 1}-{face + 1}"
+
+    def label(self, player: int, information_set: int) -> str:
+        """Return the dice, and what was bid."""
+        hand, made = divmod(information_set, 2**self.rules.bids)
+        sides, places = self.rules.sides, reversed(range(self.rules.dice))
+        dice = "".join(str(hand // sides**place % sides + 1) for place in places)
+        bids = [self.action_name(player, bid) for bid in range(self.rules.bids) if made >> bid & 1]
+        return " ".join([dice, *bids])

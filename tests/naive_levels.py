@@ -1,0 +1,202 @@
+"""Large games written once more, history by history, and a level made of such histories."""
+
+from collections import Counter
+
+import numpy as np
+from attrs import evolve, frozen
+
+from regretkit.games import CHANCE, TERMINAL
+
+# The rules of games that the catalogue builds in arrays
+
+
+@frozen
+class LiarsDice:
+    """Every die that was rolled, in order, and every bid as quantity and face."""
+
+    dice: int
+    sides: int
+    players: int = 2
+    rolled: tuple = ()
+    bids: tuple = ()
+    called: bool = False
+
+    def is_terminal(self):
+        return self.called
+
+    def player(self):
+        dealt = len(self.rolled) == self.dice * self.players
+        return len(self.bids) % self.players if dealt else CHANCE
+
+    def chance_outcomes(self):
+        return [(str(face), 1.0 / self.sides) for face in range(1, self.sides + 1)]
+
+    def actions(self):
+        total = self.dice * self.players
+        bids = [(q, face) for q in range(1, total + 1) for face in range(1, self.sides + 1)]
+        higher = [bid for bid in bids if not self.bids or bid > self.bids[-1]]
+        return [f"{q}-{face}" for q, face in higher] + (["liar"] if self.bids else [])
+
+    def child(self, action):
+        if action == "liar":
+            return evolve(self, called=True)
+        if "-" in action:
+            return evolve(self, bids=(*self.bids, tuple(map(int, action.split("-")))))
+        return evolve(self, rolled=(*self.rolled, int(action)))
+
+    def information_set(self):
+        first = self.player() * self.dice
+        own = sorted(self.rolled[first : first + self.dice])
+        return " ".join(["".join(map(str, own)), *(f"{q}-{face}" for q, face in self.bids)])
+
+    def payoffs(self):
+        quantity, face = self.bids[-1]
+        bidder = (len(self.bids) - 1) % self.players
+        caller = len(self.bids) % self.players
+        there = sum(die in (face, self.sides) for die in self.rolled)
+        payoffs = [0.0] * self.players
+        payoffs[bidder] = 1.0 if there >= quantity else -1.0
+        payoffs[caller] = -payoffs[bidder]
+        return payoffs
+
+
+@frozen
+class Goofspiel:
+    """The prizes in the order they came, and the bids of each turn, the current one last."""
+
+    cards: int
+    order: str
+    information: str
+    players: int
+    turns: int
+    returns: str
+    prizes: tuple = ()
+    bids: tuple = ((),)
+
+    def _over(self):
+        """Return the turns that are over, one that plays itself among them."""
+        turns = [bids for bids in self.bids if len(bids) == self.players]
+        if self.turns == self.cards and len(turns) == self.turns - 1:
+            left = [set(range(1, self.cards + 1)) - {t[p] for t in turns} for p in self._everybody]
+            turns.append(tuple(own.pop() for own in left))
+        return turns
+
+    @property
+    def _everybody(self):
+        return range(self.players)
+
+    def _prize(self, turn):
+        if self.order == "random" and turn < len(self.prizes):
+            return self.prizes[turn]
+        if self.order == "random":
+            return (set(range(1, self.cards + 1)) - set(self.prizes)).pop()
+        return turn + 1 if self.order == "ascending" else self.cards - turn
+
+    def _winner(self, bids):
+        (best, *_) = sorted(bids, reverse=True)
+        return bids.index(best) if Counter(bids)[best] == 1 else None
+
+    def is_terminal(self):
+        return len(self._over()) == self.turns
+
+    def player(self):
+        if self.order == "random" and len(self.prizes) < len(self.bids):
+            return CHANCE
+        return len(self.bids[-1])
+
+    def chance_outcomes(self):
+        left = [str(p) for p in range(1, self.cards + 1) if p not in self.prizes]
+        return [(prize, 1.0 / len(left)) for prize in left]
+
+    def actions(self):
+        played = {turn[self.player()] for turn in self.bids[:-1]}
+        return [str(card) for card in range(1, self.cards + 1) if card not in played]
+
+    def child(self, action):
+        if self.player() == CHANCE:
+            return evolve(self, prizes=(*self.prizes, int(action)))
+        bids = (*self.bids[:-1], (*self.bids[-1], int(action)))
+        return evolve(self, bids=(*bids, ()) if len(bids[-1]) == self.players else bids)
+
+    def information_set(self):
+        told = []
+        for turn, bids in enumerate(self.bids[:-1]):
+            winner = self._winner(bids)
+            result = "=" if winner is None else f">{winner}"
+            hidden = f"{bids[self.player()]}{result}"
+            open_bids = "/".join(map(str, bids))
+            told.append(
+                f"{self._prize(turn)}:{hidden if self.information == 'hidden' else open_bids}"
+            )
+        return " ".join([*told, f"{self._prize(len(told))}:"])
+
+    def payoffs(self):
+        points = [0.0] * self.players
+        for turn, bids in enumerate(self._over()):
+            if (winner := self._winner(bids)) is not None:
+                points[winner] += self._prize(turn)
+        if self.returns == "total_points":
+            return points
+        if self.returns == "point_difference":
+            return [own - sum(points) / self.players for own in points]
+        winners = points.count(max(points))
+        if winners == self.players:
+            return [0.0] * self.players
+        losers = self.players - winners
+        return [1.0 / winners if own == max(points) else -1.0 / losers for own in points]
+
+
+# Any rules as a level
+
+
+class AsLevel:
+    """A level of any :class:`History` objects, by asking each of them.
+
+    ``key`` makes the number of an information set from a small one. Of ``spread`` actions one is
+    possible.
+    """
+
+    def __init__(self, histories, key=lambda number: number, spread=1, numbers=None):
+        self.histories, self.key, self.spread = histories, key, spread
+        self.numbers = {} if numbers is None else numbers
+
+    def player(self):
+        return np.array([TERMINAL if h.is_terminal() else h.player() for h in self.histories])
+
+    def _moves(self, history):
+        if history.player() == CHANCE:
+            return [action for action, _ in history.chance_outcomes()]
+        return list(history.actions())
+
+    def actions(self, at):
+        moves = [self._moves(self.histories[i]) for i in at]
+        possible = np.zeros((len(at), self.spread * max(map(len, moves))), dtype=bool)
+        for row, names in zip(possible, moves, strict=True):
+            row[self.spread - 1 :: self.spread][: len(names)] = True
+        return possible
+
+    def child(self, at, action):
+        parents = [self.histories[i] for i in at]
+        moves = [self._moves(h)[a // self.spread] for h, a in zip(parents, action, strict=True)]
+        children = [h.child(move) for h, move in zip(parents, moves, strict=True)]
+        return AsLevel(children, self.key, self.spread, self.numbers)
+
+    def probability(self, at, action):
+        chances = [dict(enumerate(self.histories[i].chance_outcomes())) for i in at]
+        return [c[a // self.spread][1] for c, a in zip(chances, action, strict=True)]
+
+    def information_set(self, at):
+        known = [(self.histories[i].player(), self.histories[i].information_set()) for i in at]
+        numbers = [self.numbers.setdefault(k, len(self.numbers)) for k in known]
+        for (player, label), number, i in zip(known, numbers, at, strict=True):
+            self.numbers[player, self.key(number)] = (label, self._moves(self.histories[i]))
+        return np.array([self.key(number) for number in numbers])
+
+    def payoffs(self, at):
+        return np.array([self.histories[i].payoffs() for i in at])
+
+    def action_name(self, player, action):
+        return str(action // self.spread)
+
+    def label(self, player, information_set):
+        return str(self.numbers[player, information_set][0])

@@ -1,0 +1,163 @@
+"""Games for which memory has no room are refused, with their size, before they are built."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+from naive_levels import AsLevel, LiarsDice
+
+from regretkit import games
+from regretkit.games import GameTree, _memory
+from regretkit.games.catalogue.leduc import leduc_history
+
+GIB = 2**30
+
+
+@pytest.fixture
+def with_left(monkeypatch):
+    """Return a function that leaves only so many bytes available."""
+    return lambda left: monkeypatch.setattr(_memory, "available", lambda: left)
+
+
+@pytest.mark.parametrize(
+    ("call", "histories"),
+    [
+        # With n sides each of n^2 deals has 4^n - 1 histories that go on or are over after bids.
+        ("liars_dice(sides=12)", 1 + 12 + 144 * (2 * 4**12 - 1)),
+        ("liars_dice(dice=2, sides=6)", sum(6**k for k in range(4)) + 6**4 * (2 * 16**6 - 1)),
+        ("liars_dice(sides=3, players=6)", sum(3**k for k in range(6)) + 3**6 * (2 * 2**18 - 1)),
+        # Turn by turn: every bid of one player, and every bid of the other after it
+        ("goofspiel(cards=8, information='hidden')", None),
+        ("goofspiel(cards=13, order='random')", None),
+    ],
+)
+def test_a_game_too_large_for_memory_is_refused_with_its_size(call, histories, with_left):
+    with_left(8 * GIB)
+    shown = "" if histories is None else f"has {histories:,} "
+
+    with pytest.raises(MemoryError, match=rf"the game {shown}.*histories, .* there are 8.0 GiB"):
+        games.load(call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "liars_dice(sides=40)",
+        "liars_dice(dice=1000000, sides=1000000, memory_limit=1e999)",
+        "liars_dice(players=1000000)",
+        "goofspiel(cards=62, players=1000000)",
+        "goofspiel(cards=62, memory_limit=1e999)",
+    ],
+)
+def test_games_beyond_all_memory_are_refused_at_once(call):
+    with pytest.raises(MemoryError, match=r"over 10\*\*\d+ histories"):
+        games.load(call)
+
+
+def test_more_histories_than_32_bits_can_number_are_refused_in_any_memory():
+    with pytest.raises(MemoryError, match=r"4,831,838,077 histories, but at most 2,147,483,647"):
+        games.liars_dice(sides=12, memory_limit=math.inf)
+
+
+@pytest.mark.parametrize("call", ["liars_dice(sides={})", "goofspiel(cards={}, order='random')"])
+def test_the_size_that_is_refused_is_the_size_that_is_built(call, with_left):
+    for number in (1, 2, 3, 4):
+        histories = games.load(call.format(number)).tree.histories
+        with_left(10)
+        with pytest.raises(MemoryError, match=rf"the game has {histories:,} histories"):
+            games.load(call.format(number))
+        with_left(math.inf)
+
+
+@pytest.mark.parametrize(
+    ("build", "root"),
+    [
+        (GameTree.from_levels, AsLevel([LiarsDice(1, 4)])),
+        (games.ExtensiveFormGame.from_levels, AsLevel([LiarsDice(1, 4)])),
+        (GameTree.from_history, LiarsDice(1, 4)),
+        (games.ExtensiveFormGame.from_history, leduc_history()),
+    ],
+)
+def test_a_game_of_ones_own_is_refused_while_it_is_built(build, root, with_left):
+    with_left(200_000)
+
+    with pytest.raises(MemoryError, match=r"more than [\d,]+ histories, .*memory_limit=math.inf"):
+        build(root)
+    with pytest.raises(MemoryError, match=r"choose a smaller game$"):
+        build(root, memory_limit=300_000)
+    assert build(root, memory_limit=math.inf)
+
+
+def test_a_limit_of_ones_own_takes_the_place_of_what_is_available(with_left):
+    with_left(10)
+
+    assert games.liars_dice(sides=3, memory_limit=GIB).tree.histories == 1147
+    with pytest.raises(MemoryError, match="there are 1000 bytes"):
+        games.goofspiel(memory_limit=1e3)
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [(0, ValueError), (-1.0, ValueError), (math.nan, ValueError), ("8 GiB", TypeError)],
+)
+def test_a_limit_that_is_no_number_of_bytes_is_refused(limit, error):
+    with pytest.raises(error, match="memory_limit must be a number of bytes"):
+        games.liars_dice(sides=2, memory_limit=limit)
+
+
+# What is available
+
+
+def left_of(monkeypatch, files):
+    monkeypatch.setattr(_memory, "_text", lambda path: files.get(str(path), ""))
+    return _memory.available()
+
+
+MACHINE = {"/proc/meminfo": "MemTotal: 4000 kB\nMemFree: 10 kB\nMemAvailable: 3000 kB\n"}
+SECOND = {
+    "/proc/self/cgroup": "0::/work/here\n",
+    "/sys/fs/cgroup/work/here/memory.max": "max\n",
+    "/sys/fs/cgroup/work/memory.max": "1000000\n",
+    "/sys/fs/cgroup/work/memory.current": "400000\n",
+    "/sys/fs/cgroup/work/memory.stat": "anon 300000\ninactive_file 50000\n",
+}
+FIRST = {
+    "/proc/self/cgroup": "9:cpu:/\n4:memory:/box\n",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes": "900000\n",
+    "/sys/fs/cgroup/memory/memory.usage_in_bytes": "200000\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "left"),
+    [
+        (MACHINE, 3000 * 1024),
+        (MACHINE | SECOND, 1_000_000 - 400_000 + 50_000),
+        (MACHINE | FIRST, 900_000 - 200_000),
+    ],
+    ids=["machine", "cgroup v2", "cgroup v1"],
+)
+def test_what_is_available_is_the_least_that_anybody_leaves(files, left, monkeypatch):
+    assert left_of(monkeypatch, files) == left
+
+
+def test_where_nothing_is_known_all_memory_counts(monkeypatch):
+    monkeypatch.setattr(_memory, "_sysconf", {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}.get)
+    assert left_of(monkeypatch, {}) == 1000 * 4096
+
+    monkeypatch.setattr(_memory, "_sysconf", lambda name: 0)
+    assert left_of(monkeypatch, {}) == math.inf
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits on the address space are Linux's")
+def test_a_limit_on_the_address_space_is_seen():
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
+        "from regretkit import games\n"
+        "games.liars_dice(sides=9)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+    assert "MemoryError: the game has 42,467,257 histories" in done.stderr
