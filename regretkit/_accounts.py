@@ -1,8 +1,10 @@
 """What a minimizer earned and might have earned, and what a circuit promises about its parts."""
 
+import copy
 from collections.abc import Callable
 from typing import final
 
+import attrs
 import numpy as np
 from attrs import define, field, frozen
 
@@ -32,6 +34,8 @@ class Theorem:
     """What it is at most, or exactly."""
     exact: bool
     """Whether the regret equals the bound, and is not only at most as large."""
+    also: "tuple[Theorem, ...]" = ()
+    """What else is proven about it."""
 
     @property
     def gap(self) -> float:
@@ -53,6 +57,8 @@ class Account:
         Number of iterations entered.
     utilities
         Sum of u_t, shape ``(dimension,)``.
+    strategies
+        Sum of x_t, shape ``(dimension,)``.
     earned
         Sum of <u_t, x_t>.
     width
@@ -71,17 +77,25 @@ class Account:
     domain: StrategySet
     iterations: int = field(default=0, init=False)
     utilities: Vector = field(init=False, repr=False)
+    strategies: Vector = field(init=False, repr=False)
     on_simplices: bool = field(init=False, repr=False)
     """Whether play is on simplices that are not too large to keep internal and swap regret."""
     earned: float = field(default=0.0, init=False)
     width: float = field(default=0.0, init=False)
     size: float = field(default=0.0, init=False)
+    unbroken: bool = field(default=True, init=False)
+    """Whether its minimizer went from each iteration to the next, with no state put back."""
     then: Callable[[], None] | None = field(default=None, init=False, repr=False)
     """Called after each entry."""
+    _weighted: Vector = field(init=False, repr=False)
+    _earned_weighted: float = field(default=0.0, init=False, repr=False)
+    _period: Vector = field(init=False, repr=False)
+    _best_before: float = field(default=0.0, init=False, repr=False)
     _joint: list[Vector] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        self.utilities = np.zeros(self.domain.dimension)
+        zeros = np.zeros((4, self.domain.dimension))
+        self.utilities, self.strategies, self._period, self._weighted = zeros
         sizes = self.domain.sizes if isinstance(self.domain, Simplices) else np.zeros(0, np.int64)
         self.on_simplices = isinstance(self.domain, Simplices) and (sizes**2).sum() <= _LARGEST
         self._joint = [np.zeros((n, n)) for n in sizes] if self.on_simplices else []
@@ -90,6 +104,8 @@ class Account:
         """Enter one iteration."""
         self.iterations += 1
         self.utilities += utility
+        self.strategies += strategy
+        self._period += utility
         self.earned += self.domain.worth(utility, strategy)
         highest, lowest = self.domain.best_response(utility), self.domain.best_response(-utility)
         self.width += highest[0] + lowest[0]
@@ -100,6 +116,40 @@ class Account:
                 joint += np.outer(strategy[block], utility[block])
         if self.then is not None:
             self.then()
+
+    def saved(self) -> Callable[[], None]:
+        """Return a function that puts the account back to where it is now."""
+        held = {each.name: getattr(self, each.name) for each in attrs.fields(Account)}
+        held = {
+            name: copy.deepcopy(value) if isinstance(value, np.ndarray | list) else value
+            for name, value in held.items()
+        }
+
+        def restore() -> None:
+            for name, value in held.items():
+                setattr(self, name, value)
+
+        return restore
+
+    def enter_weighted(self, weight: float, utility: Vector, strategy: Vector) -> None:
+        """Enter what one iteration is worth where its weight counts."""
+        self._weighted += weight * utility
+        self._earned_weighted += weight * self.domain.worth(utility, strategy)
+
+    def begin_period(self) -> None:
+        """From here on, let whoever one is compared with play another point."""
+        self._best_before += self.domain.best_response(self._period)[0]
+        self._period = np.zeros(self.domain.dimension)
+
+    @property
+    def tracking(self) -> float:
+        """Regret against the best point of the domain in each period, another one in each."""
+        return self._best_before + self.domain.best_response(self._period)[0] - self.earned
+
+    @property
+    def weighted(self) -> float:
+        """Regret where every iteration counts by its weight."""
+        return self.domain.best_response(self._weighted)[0] - self._earned_weighted
 
     @property
     def external(self) -> float:

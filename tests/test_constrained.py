@@ -11,7 +11,9 @@ from strategies import ADVERSARIES
 
 import regretkit as rk
 from regretkit import sets
-from regretkit.circuits import AffineImage, Constrained
+from regretkit.circuits import AffineImage, Constrained, MinkowskiSum
+from regretkit.evaluation import Ledger
+from regretkit.minimizers import OnlineGradientDescent
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 RULES = [rk.RegretMatching, rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus]
@@ -170,6 +172,154 @@ def test_constraints_that_never_bind_change_nothing_in_the_end():
     assert player.total_violation[0] == pytest.approx(-51.0)
 
 
+# Regret against those who keep the constraints
+
+
+def kinds_of_sets():
+    """Return, by name, a minimizer and the vertices of the set that it plays on."""
+    map_ = np.random.default_rng(0).normal(size=(3, 5))
+    tree = rk.DecisionTree([0, 2], [2, 2])
+    sums = [a + b for a in np.eye(3) for b in (np.zeros(3), np.array([0.5, 0.5, 1.0]))]
+    return {
+        "simplex": (lambda rule: rule(4), np.eye(4)),
+        "tree": (
+            lambda rule: rk.CFR(tree, rule),
+            np.array([[1, 1, 0, 0, 0], [1, 0, 1, 1, 0], [1, 0, 1, 0, 1]], float),
+        ),
+        "image": (lambda rule: AffineImage(rule(5), map_), map_.T),
+        "sum": (
+            lambda rule: MinkowskiSum([rule(3), AffineImage(rule(2), [[0, 0.5]] * 2 + [[0, 1]])]),
+            np.array(sums),
+        ),
+    }
+
+
+@SEEDS
+@pytest.mark.parametrize("kind", kinds_of_sets())
+def test_feasible_regret_is_what_a_linear_program_over_all_vertices_says(kind, seed):
+    make, vertices = kinds_of_sets()[kind]
+    generator = np.random.default_rng(seed)
+    matrix = generator.normal(size=(2, vertices.shape[1]))
+    bound = matrix @ (generator.dirichlet(np.ones(len(vertices))) @ vertices) + 0.05
+    player = Constrained(make(rk.RegretMatchingPlus), matrix, bound, box_prices(2, 10.0))
+    assert player.feasible_regret == 0.0
+
+    history = list(meets(player, seed, 100))
+
+    total = sum(u for _, _, u in history)
+    earned = math.fsum(float(u @ x) for x, _, u in history)
+    shares = np.ones((1, len(vertices)))
+    program = linprog(-vertices @ total, matrix @ vertices.T, bound, shares, [1.0])
+    assert player.feasible_regret == pytest.approx(-program.fun - earned, abs=1e-8)
+    point, earns, most = player.best_feasible()
+    assert total @ point == pytest.approx(earns, abs=1e-9)
+    assert 0.0 <= most - earns < 1e-10
+    assert player.domain.contains(point)
+    assert (matrix @ point <= bound + 1e-9).all()
+
+
+def test_feasible_regret_on_a_ball_is_within_its_tolerance():
+    # Of the unit disc, what is left of x = 1/2. The best y there is the square root of 3/4.
+    disc = OnlineGradientDescent(sets.Ball([0.0, 0.0], 1.0), rate=0.1)
+    player = Constrained(disc, [[1.0, 0.0]], [0.5], prices(1, 10.0))
+    earned = 0.0
+    for _ in range(50):
+        earned += float(player.next_strategy() @ [2.0, 1.0])
+        player.observe_utility([2.0, 1.0])
+
+    _, earns, most = player.best_feasible()
+
+    best = 50.0 * (1.0 + math.sqrt(0.75))
+    assert earns <= best + 1e-9
+    assert best <= most + 1e-9
+    assert most - earns < 1e-9
+    assert player.feasible_regret == pytest.approx(best - earned, abs=1e-8)
+
+
+def test_whoever_breaks_the_constraints_may_have_no_regret():
+    # The price is 0 for ever, and the constraint is no obstacle.
+    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], rk.Point([0.0]))
+    for _ in range(100):
+        player.observe_utility([1.0, 0.0])
+
+    assert player.feasible_regret == pytest.approx(25.0 - 99.5)
+    assert player.average_violation == pytest.approx(0.745)
+
+
+def test_one_set_of_numbers_leaves_a_single_point_and_regret_against_it():
+    player = Constrained(
+        rk.RegretMatching(3),
+        [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]],
+        [0.2, -0.2, 0.3, -0.3],
+        box_prices(4, 5.0),
+    )
+    played = list(meets(player, seed=1, iterations=30))
+
+    regret = math.fsum(float(u @ ([0.2, 0.3, 0.5] - x)) for x, _, u in played)
+    assert player.feasible_regret == pytest.approx(regret, abs=1e-9)
+
+
+# The ledger
+
+
+@SEEDS
+@each_rule
+def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule):
+    generator = np.random.default_rng(seed)
+    matrix, bound = constraints(generator, 4, 2)
+    player = Constrained(rule(4), matrix, bound, box_prices(2, 10.0, rule))
+    list(meets(player, seed, 7))  # before there is a ledger
+    ledger = Ledger(player, strict=True)
+
+    history = list(meets(player, seed, 80))
+
+    theorem = ledger.theorems()["top"]
+    (identity,) = theorem.also
+    inner = [(x, u - p @ matrix) for x, p, u in history]
+    outer = [(p, matrix @ x - bound) for x, p, _ in history]
+    both = regret(player.minimizer.domain, inner) + regret(player.multipliers.domain, outer)
+    assert theorem.bound == pytest.approx(both, abs=1e-8)
+    assert identity.bound == pytest.approx(both, abs=1e-8)
+    earned = math.fsum(float(u @ x) for x, _, u in history)
+    worst = 10.0 * np.maximum(sum(g for _, g in outer), 0.0).sum()
+    feasible = best_feasible(sum(u for _, _, u in history), matrix, bound)[0] - earned
+    assert theorem.regret == pytest.approx(feasible + worst, abs=1e-7)
+    # Each corner pays for its own violation, at the prices of each iteration.
+    paying = max(
+        math.fsum(float(u @ corner - p @ (matrix @ corner - bound)) for _, p, u in history)
+        for corner in np.eye(4)
+    )
+    assert identity.regret == pytest.approx(paying - earned + worst, abs=1e-8)
+    assert (theorem.exact, identity.exact) == (False, True)
+
+
+@pytest.mark.parametrize("part", ["minimizer", "multipliers"])
+@pytest.mark.parametrize("by", [-1e3, 1e3])
+def test_a_ledger_with_a_wrong_account_is_found_out(part, by):
+    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], prices(1, 5.0))
+    ledger = Ledger(player)
+    list(meets(player, seed=3, iterations=20))
+    ledger.check()
+
+    ledger.account(getattr(player, part)).earned += by
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks .R against"):
+        ledger.check()
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 0.5])
+def test_a_lagrangian_with_another_price_than_it_says_is_found_out(factor, monkeypatch):
+    def wrong(self, utility):
+        return utility - factor * self.multipliers.next_strategy() @ self.matrix
+
+    monkeypatch.setattr(Constrained, "_priced", wrong)
+    player = Constrained(rk.RegretMatching(3), [[1.0, 0.0, 2.0]], [0.5], prices(1, 5.0))
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks .R against"):
+        list(meets(player, seed=4, iterations=20))
+
+
 # Predictions, domain and state
 
 
@@ -208,10 +358,12 @@ def test_a_restored_player_goes_on_to_the_bit_and_remembers_its_violation():
     fresh.load_state_dict(player.state_dict())
 
     np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
+    assert fresh.feasible_regret == player.feasible_regret
     for x, _, u in meets(player, seed=3, iterations=15):
         np.testing.assert_array_equal(fresh.next_strategy(), x)
         fresh.observe_utility(u)
     np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
+    assert fresh.feasible_regret == player.feasible_regret
 
 
 def test_a_utility_that_overflows_with_its_price_is_refused_and_nothing_has_changed():
@@ -229,7 +381,7 @@ def test_a_utility_that_overflows_with_its_price_is_refused_and_nothing_has_chan
 
 
 @SEEDS
-@pytest.mark.parametrize("shift", [-1e-3, -1e-6, 1e-6, 1e-3])
+@pytest.mark.parametrize("shift", [-1e-3, -1e-6, -1e-9, 1e-9, 1e-6, 1e-3])
 def test_constraints_are_refused_just_where_a_linear_program_finds_no_point(seed, shift):
     generator = np.random.default_rng(seed)
     size, count = 5, 3
@@ -268,6 +420,30 @@ def test_equalities_are_two_constraints():
     assert mean @ [1.0, 2.0, 3.0] == pytest.approx(2.0, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "bound"),
+    [
+        (0.0, 1e12, -1.0),
+        (0.0, 1e18, -1e-3),
+        (-1e12, 1e12, -1e12 - 1.0),
+        (0.0, 1e-12, -1e-15),
+        (1e12, 1e12 + 1.0, 1e12 - 0.5),
+        (-1e9, -1e9 + 1e-3, -1e9 - 1e-4),
+    ],
+)
+def test_what_cannot_be_met_is_refused_on_every_scale_and_what_can_is_not(low, high, bound):
+    def constrained(bound):
+        player = OnlineGradientDescent(sets.Box([low], [high]), rate=0.1)
+        return Constrained(player, [[1.0]], [bound], prices(1, 1.0))
+
+    with pytest.raises(ValueError, match=r"constraint 0 cannot be met: .* at least .*, above"):
+        constrained(bound)
+    constrained(low)
+    player = constrained(low + (low - bound))
+    player.observe_utility([-1.0])
+    assert player.best_feasible() == ([low], -low, -low)
+
+
 def build(minimizer=None, matrix=((1.0, 0.0),), bound=(0.5,), multipliers=None):
     minimizer = rk.RegretMatching(2) if minimizer is None else minimizer
     return Constrained(minimizer, matrix, bound, multipliers or prices(1, 1.0))
@@ -290,7 +466,7 @@ def negative_prices():
                 matrix=[[1.0, 0.0], [0.0, 1.0]], bound=[0.4, 0.4], multipliers=prices(2, 1.0)
             ),
             ValueError,
-            r"cannot be met together: .* \[0.1 0.1\] is the least",
+            r"cannot be met together: .* weights \[1. 1.\] .* breaks by 0.2 at least",
         ),
         (
             lambda: build(rk.BestResponse(sets.Ball([0.0, 0.0], 1.0)), [[-1.0, 0.0]], [-1.1]),
@@ -302,6 +478,10 @@ def negative_prices():
         (lambda: build(matrix=[[np.nan, 0.0]]), ValueError, "matrix must be finite"),
         (lambda: build(bound=[1.0, 1.0]), ValueError, r"bound has shape \(2,\), but dimension 1"),
         (lambda: build(bound=[np.inf]), ValueError, "bound must be finite"),
+        (lambda: build(bound=[[1.0], [1.0, 2.0]]), TypeError, "bound must be a vector of numbers"),
+        (lambda: build(matrix=None), TypeError, "matrix must be numbers, got None"),
+        (lambda: build(matrix=[["1", "0"]]), TypeError, "matrix must be numbers, got"),
+        (lambda: build(matrix=10**400), TypeError, "matrix must be numbers, got"),
         (lambda: build(multipliers=prices(2, 1.0)), ValueError, "dimension 2, but there are 1"),
         (lambda: build(multipliers=negative_prices()), ValueError, "can be as low as -0.5"),
         (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Point"),

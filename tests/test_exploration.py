@@ -5,10 +5,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from strategies import MAKERS, train
+from strategies import MAKERS, meets, regret, train
 
 import regretkit as rk
 from regretkit.circuits import AverageAsIterate, Exploring, Thresholded
+from regretkit.evaluation import Ledger
 from regretkit.games import kuhn_poker, matching_pennies
 from regretkit.minimizers import DilatedMirrorDescent
 from regretkit.play import Last, SelfPlay, Simultaneous
@@ -87,6 +88,41 @@ def test_exp3_is_hedge_exploring_and_keeps_its_bound(seed):
     assert 0.0 < regret < 2.0 * math.sqrt((math.e - 1.0) * n * math.log(n) * T)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("toward", [None, [0.0, 1.0, 0.2, 0.3, 0.5]])
+def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(seed, toward):
+    player = Exploring(rk.RegretMatching([2, 3]), gamma=0.3, toward=toward)
+    learn(player, seed)  # before there is a ledger
+    ledger = Ledger(player, strict=True)
+    inner, history = [], []
+
+    for x, u in meets(player, seed):
+        inner.append((player.minimizer.next_strategy(), u))
+        history.append((x, u))
+
+    theorem = ledger.theorems()["top"]
+    point = Simplices([2, 3]).uniform() if toward is None else np.array(toward)
+    explored = regret(player.domain, [(point, u) for _, u in history])
+    assert theorem.exact
+    assert theorem.regret == pytest.approx(regret(player.domain, history), abs=1e-9)
+    assert theorem.bound == pytest.approx(
+        0.7 * regret(player.domain, inner) + 0.3 * explored, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.5])
+def test_exploring_more_or_less_than_it_says_is_found_out(wrong, monkeypatch):
+    def reshaped(self, strategy):
+        return (1.0 - wrong) * strategy + wrong * self._target
+
+    monkeypatch.setattr(Exploring, "_reshaped", reshaped)
+    player = Exploring(rk.RegretMatching(3), gamma=0.2)
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'R = \(1 - gamma\) R of the min"):
+        list(meets(player, seed=0))
+
+
 # Thresholds
 
 
@@ -130,6 +166,58 @@ def test_the_minimizer_learns_as_if_nothing_were_cut():
     learn(alone, 5)
 
     np.testing.assert_array_equal(inner.next_strategy(), alone.next_strategy())
+
+
+def sets_to_cut_on():
+    tree = rk.DecisionTree([0, 1, 1, 2, 7], [2, 2, 3, 2, 2])
+    return {"simplices": rk.Simplices([2, 4, 1]), "tree": tree}
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("name", sets_to_cut_on())
+def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
+    domain = sets_to_cut_on()[name]
+    is_tree = name == "tree"
+    inner = rk.CFR(domain, rk.RegretMatching) if is_tree else rk.RegretMatching(domain)
+    player = Thresholded(inner, threshold=threshold)
+    ledger = Ledger(player, strict=True)
+    alone, history = [], []
+
+    for x, u in meets(player, seed=1):
+        alone.append((inner.next_strategy(), u))
+        history.append((x, u))
+
+    theorem = ledger.theorems()["top"]
+    ranges = sum(domain.best_response(u)[0] + domain.best_response(-u)[0] for _, u in history)
+    least = {n: 1.0 - min((n - 1) * threshold, 1.0 - 1.0 / n) for n in (1, 2, 3, 4)}
+    # The path with the most to lose makes a decision of two, one of three and one of two.
+    kept = least[2] * least[3] * least[2] if is_tree else least[4]
+    assert theorem.regret == pytest.approx(regret(domain, history), abs=1e-9)
+    assert theorem.bound == pytest.approx(regret(domain, alone) + (1.0 - kept) * ranges, abs=1e-8)
+
+
+def test_what_a_cut_may_cost_it_does_cost_somebody():
+    # Two actions below the threshold, by a hair, and all that is worth something is theirs.
+    below = 0.2 - 1e-9
+    inner = PlayedOn(Simplices(3), np.array([1.0 - 2.0 * below, below, below]))
+    player = Thresholded(inner, threshold=0.2)
+    ledger = Ledger(player, strict=True)
+
+    for _ in range(10):
+        player.observe_utility([0.0, 1.0, 1.0])
+
+    theorem = ledger.theorems()["top"]
+    assert ledger.external(player) - ledger.external(inner) == pytest.approx(10 * 0.4, abs=1e-7)
+    assert theorem.regret == pytest.approx(theorem.bound, abs=1e-7)
+
+
+def test_a_cut_that_takes_more_than_it_says_is_found_out(monkeypatch):
+    monkeypatch.setattr(Thresholded, "_cut", lambda self, simplices, x: 1.0 * (x == x.min()))
+    player = Thresholded(PlayedOn(Simplices(2), np.array([0.9, 0.1])), threshold=0.05)
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'R <= R of the minimizer [+] share"):
+        player.observe_utility([1.0, 0.0])
 
 
 class PlayedOn(rk.RegretMinimizer):
@@ -211,6 +299,21 @@ def test_it_tells_the_minimizer_what_it_expects_without_averages():
         last = utility
 
 
+def test_of_averages_as_iterates_the_ledger_knows_no_theorem_for_there_is_none():
+    # All utilities favour what is not played, but the last one, which is zero: the minimizer has
+    # learned nothing in sum, and has no regret.
+    player = AverageAsIterate(PlayedOn(Simplices(2), np.array([1.0, 0.0])))
+    ledger = Ledger(player, strict=True)
+
+    for _ in range(100):
+        player.observe_utility([0.0, 1.0])
+    player.observe_utility([0.0, 0.0])
+
+    assert ledger.theorems() == {}
+    assert ledger.external(player.minimizer) == 0.0
+    assert ledger.external(player) == 100.0
+
+
 # Together, and refused
 
 
@@ -261,7 +364,28 @@ def test_they_take_minimizers_on_any_set_that_their_rule_makes_sense_on():
         (
             lambda: Exploring(rk.RegretMatching(2), gamma=0.5, toward=[1.0]),
             ValueError,
-            "dimension 2 is wanted",
+            "toward has shape .* dimension 2 is wanted",
+        ),
+        (
+            lambda: Exploring(rk.RegretMatching(2), gamma=0.5, toward=[[1.0], [1.0, 2.0]]),
+            TypeError,
+            "toward must be a vector of numbers",
+        ),
+        (
+            lambda: Exploring(rk.RegretMatching(2), gamma=0.5, toward="ab"),
+            TypeError,
+            "toward must be numbers, got 'ab'",
+        ),
+        (lambda: Exploring(rk.RegretMatching(2), gamma=None), TypeError, "gamma must be a number"),
+        (
+            lambda: Exploring(rk.RegretMatching(2), gamma=10**400),
+            ValueError,
+            "gamma must be a finite number",
+        ),
+        (
+            lambda: Thresholded(rk.RegretMatching(2), threshold=math.nan),
+            ValueError,
+            "threshold must be a finite number, got nan",
         ),
         (
             lambda: Thresholded(rk.Point([1.0]), threshold=0.1),

@@ -1,14 +1,34 @@
 """The ledger's regrets are those of the history, and it finds a broken theorem by its node."""
 
+import copy
+import itertools
+import types
+
 import naive
 import numpy as np
 import pytest
 from test_contract import ROWS
 
 import regretkit as rk
-from regretkit.circuits import AveragedPowerIterate, Maps, MarkovMaps, StochasticMatrices
+from regretkit._accounts import Theorem
+from regretkit.circuits import (
+    AffineImage,
+    AverageAsIterate,
+    AveragedPowerIterate,
+    Constrained,
+    Discount,
+    Maps,
+    MarkovMaps,
+    StochasticMatrices,
+    TreeSwap,
+)
 from regretkit.evaluation import Ledger
 from regretkit.sets import Box
+
+
+def theorems_of(make):
+    """Return what is proven about the minimizer that ``make`` builds, not of its parts."""
+    return Ledger(make()).theorems().get("top")
 
 
 def play(player, seed=0, iterations=60):
@@ -103,6 +123,134 @@ def test_without_the_switch_nothing_is_raised_until_one_asks():
 
     with pytest.raises(AssertionError, match=r"top.parts\[1\]"):
         ledger.check()
+
+
+@pytest.mark.parametrize("by", [-1e3, 1e3])
+@pytest.mark.parametrize("name", [name for name, make in ROWS.items() if theorems_of(make)])
+def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):
+    # What it is said to have earned, plainly, weighted or by its first action, must fit.
+    player = ROWS[name]()
+    ledger = Ledger(player)
+    play(player)
+    ledger.check()
+    theorem = ledger.theorems()["top"]
+    exact = theorem.exact or any(other.exact for other in theorem.also)
+
+    account = ledger.account(player)
+    account.earned += by
+    account._earned_weighted += by
+    for joint in account._joint[:1]:
+        joint[0, 0] += by
+
+    if exact or by < 0.0:
+        with pytest.raises(AssertionError, match=r"(?s)top, .* breaks "):
+            ledger.check()
+    else:
+        ledger.check()  # to have earned more breaks no bound
+
+
+def test_every_circuit_but_one_states_a_theorem():
+    nodes = {name: make() for name, make in ROWS.items()}
+    circuits = {type(node) for node in nodes.values() if len(Ledger(node)._nodes) > 1}
+    silent = circuits - {type(nodes[name]) for name, make in ROWS.items() if theorems_of(make)}
+
+    assert silent == {AverageAsIterate}
+    assert len(circuits) >= 14
+
+
+def test_what_else_is_proven_is_printed_and_checked():
+    class Both(rk.RegretMinimizer):
+        def __init__(self, first, second):
+            self.domain, self.claims = rk.Simplices(2), (first, second)
+
+        def _propose(self):
+            return np.array([1.0, 0.0])
+
+        def _learn(self, utility, strategy):
+            pass
+
+        def _theorem(self, account):
+            regret = account(self).external
+            first, second = self.claims
+            other = Theorem("R <= second", regret, second, exact=False)
+            return Theorem("R = first", regret, first, exact=True, also=(other,))
+
+    for first, second, broken in ((1.0, 1.0, None), (2.0, 1.0, "first"), (1.0, 0.5, "second")):
+        player = Both(first, second)
+        ledger = Ledger(player)
+        player.observe_utility([0.0, 1.0])
+        assert str(ledger).endswith("R = first, and R <= second")
+        if broken is None:
+            ledger.check()
+        else:
+            with pytest.raises(AssertionError, match=f"breaks 'R <?= {broken}': its regret is 1.0"):
+                ledger.check()
+
+
+def test_rounding_is_allowed_by_the_size_of_what_parts_add_up_too():
+    # Prices of 1e6 for utilities of 1e-6: the parts' numbers are what rounding is relative to.
+    prices = AffineImage(rk.RegretMatchingPlus(3), 1e6 * np.eye(2, 3))
+    player = Constrained(rk.RegretMatching(4), np.eye(2, 4), [0.3, 0.4], prices)
+    Ledger(player, strict=True)
+
+    for utility in 1e-6 * np.random.default_rng(0).normal(size=(200, 4)):
+        player.observe_utility(utility)
+
+
+def test_a_utility_that_is_refused_half_way_leaves_no_trace_in_any_account():
+    class Refusing(rk.RegretMinimizer):
+        _may_refuse = True
+
+        def __init__(self):
+            self.domain = rk.Simplices(2)
+
+        def _propose(self):
+            return np.array([1.0, 0.0])
+
+        def _learn(self, utility, strategy):
+            if utility[0] > 5.0:
+                raise ValueError("that is too much")
+
+    layered = TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=2)
+    weighted = Discount(rk.RegretMatching(2), weight=float)
+    player = rk.Product([layered, weighted, rk.SwapRegret(2, rk.RegretMatching), Refusing()])
+    alone = copy.deepcopy(player)
+    ledgers = [Ledger(player, strict=True), Ledger(alone, strict=True)]
+    generator = np.random.default_rng(0)
+
+    for utility in generator.normal(size=(11, 8)):
+        with pytest.raises(ValueError, match="that is too much"):
+            player.observe_utility([*utility[:6], 9.0, 0.0])
+        player.observe_utility(utility)
+        alone.observe_utility(utility)
+
+    assert str(ledgers[0]) == str(ledgers[1])
+    assert ledgers[0].theorems() == ledgers[1].theorems()
+    assert "top.parts[0]" in ledgers[0].theorems()  # it takes play for unbroken, and rightly so
+
+
+@pytest.mark.parametrize("cuts", [[], [10], [5, 5, 12]])
+def test_tracking_regret_is_the_sum_of_the_regrets_of_the_periods(cuts):
+    player = rk.RegretMatching([2, 3])
+    account = Ledger(player).account(player)
+    utilities = np.random.default_rng(1).normal(np.arange(5), size=(20, 5))
+    utilities[10:] *= -1.0  # what was best is worst
+    strategies = []
+
+    for t, utility in enumerate(utilities):
+        for _ in range(cuts.count(t)):
+            account.begin_period()
+        strategies.append(player.next_strategy())
+        player.observe_utility(utility)
+
+    best = sum(
+        player.domain.best_response(utilities[a:b].sum(axis=0))[0]
+        for a, b in itertools.pairwise([0, *cuts, 20])
+    )
+    earned = (np.array(strategies) * utilities).sum()
+    assert account.tracking == pytest.approx(best - earned, abs=1e-9)
+    assert (account.tracking > account.external + 1.0) == bool(cuts)
+    np.testing.assert_allclose(account.strategies, np.sum(strategies, axis=0), atol=1e-12)
 
 
 def test_an_averaged_power_iterate_loses_what_the_ledger_says():
@@ -209,8 +357,15 @@ def test_what_stands_in_no_ledger_or_in_another_is_refused():
         ledger.external(rk.RegretMatching(2))
     with pytest.raises(ValueError, match="top already stands in another ledger"):
         Ledger(player)
-    with pytest.raises(TypeError, match="subject must be a minimizer or a run"):
-        Ledger(3)
+    for wrong in (3, None, "player", [player], types.SimpleNamespace(minimizers=[player, 3])):
+        with pytest.raises(TypeError, match="subject must be a minimizer or a run"):
+            Ledger(wrong)
+    for strict in (1, "yes", None, np.ones(2)):
+        with pytest.raises(TypeError, match="strict must be True or False, got"):
+            Ledger(rk.RegretMatching(2), strict=strict)
+    for rtol in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="rtol must be a finite number above 0, got"):
+            Ledger(rk.RegretMatching(2), rtol=rtol)
     ledger.detach()
     Ledger(player)
 

@@ -2,12 +2,15 @@
 
 from typing import ClassVar
 
+import naive
 import numpy as np
 import pytest
 
 import regretkit as rk
-from regretkit.circuits import TreeSwap
+from regretkit.circuits import Restart, TreeSwap
 from regretkit.evaluation import Ledger
+from regretkit.minimizers import OnlineGradientDescent
+from regretkit.sets import Ball
 
 
 class Listening(rk.RegretMinimizer):
@@ -72,6 +75,121 @@ def test_swap_regret_is_below_one_layers_external_regret_and_one_over_the_layers
     assert 0.0 < swap <= external_regret_of_one_step(branching) + 1.0 / layers
 
 
+def regrets_of_periods(utilities, branching, layer, rule, actions):
+    """Return what a layer's regrets add up to, and that of what it has not yet learned."""
+    size, period = branching**layer, branching ** (layer + 1)
+    total, rest = 0.0, 0.0
+    for start in range(0, len(utilities), period):
+        minimizer, history = rule(actions), []
+        for first in range(start, min(start + period, len(utilities)), size):
+            block = utilities[first : first + size]
+            pair = (minimizer.next_strategy(), block.sum(axis=0) / size)
+            if len(block) == size:
+                history.append(pair)
+                minimizer.observe_utility(pair[1])
+            else:
+                rest += size * naive.external_regret([pair])
+        total += naive.external_regret(history) if history else 0.0
+    return total, rest
+
+
+RULES = [rk.RegretMatching, rk.PredictiveRegretMatchingPlus]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("layers", "branching"), [(1, 3), (2, 4), (3, 2), (4, 3)])
+def test_the_ledger_knows_the_theorem_in_the_middle_of_every_period(rule, layers, branching):
+    player = TreeSwap(lambda: rule(3), layers=layers, branching=branching)
+    ledger = Ledger(player, strict=True)
+    utilities = np.random.default_rng(layers).normal([0.5, 0.0, -0.5], size=(50, 3))
+    strategies = []
+
+    for t, utility in enumerate(utilities, start=1):
+        strategies.append(player.next_strategy())
+        player.observe_utility(utility)
+        seen = utilities[:t]
+        bound = (seen.max(axis=1) - seen.min(axis=1)).sum()
+        for layer in range(layers - 1):
+            regrets, rest = regrets_of_periods(seen, branching, layer, rule, 3)
+            bound += branching**layer * regrets + rest
+        theorem = ledger.theorems()["top"]
+        assert theorem.bound == pytest.approx(bound / layers, abs=1e-9)
+    history = list(zip(strategies, utilities, strict=True))
+    assert theorem.regret == pytest.approx(naive.swap_regret(history), abs=1e-9)
+
+
+def test_off_simplices_the_theorem_is_about_external_regret():
+    def make():
+        return OnlineGradientDescent(Ball([1.0, 0.0], 2.0), rate=0.1)
+
+    player = TreeSwap(make, layers=2, branching=3)
+    ledger = Ledger(player, strict=True)
+    for utility in np.random.default_rng(0).normal(size=(20, 2)):
+        player.observe_utility(utility)
+
+    theorem = ledger.theorems()["top"]
+    assert theorem.statement.startswith("R <=")
+    assert theorem.regret == ledger.external(player)
+
+
+@pytest.mark.parametrize("begins", range(10))
+def test_the_ledger_says_nothing_where_it_began_within_what_a_layer_learns_from(begins):
+    player = TreeSwap(lambda: rk.RegretMatching(2), layers=3, branching=2)
+    for _ in range(begins):
+        player.observe_utility([1.0, 0.0])
+    ledger = Ledger(player, strict=True)
+    for utility in np.random.default_rng(begins).normal(size=(20, 2)):
+        player.observe_utility(utility)
+
+    assert ("top" in ledger.theorems()) == (begins % 4 == 0)
+
+
+def test_the_ledger_says_nothing_once_a_state_was_put_back():
+    player = Restart(TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=3), every=5)
+    ledger = Ledger(player, strict=True)
+
+    for t, utility in enumerate(np.random.default_rng(1).normal(size=(20, 2)), start=1):
+        player.observe_utility(utility)
+        assert ("top.minimizer" in ledger.theorems()) == (t < 5)
+
+
+def test_a_ledger_with_a_wrong_account_of_a_layer_is_found_out():
+    player = TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=3)
+    ledger = Ledger(player)
+    for utility in np.random.default_rng(2).normal(size=(20, 2)):
+        player.observe_utility(utility)
+    ledger.check()
+
+    ledger.account(player.members[0].minimizer).earned += 1e3
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'swap R <= "):
+        ledger.check()
+
+
+class Sleeping(rk.RegretMinimizer):
+    """Plays its first action for ever, and says that it learns."""
+
+    def __init__(self):
+        self.domain = rk.Simplices(2)
+
+    def _propose(self):
+        return np.array([1.0, 0.0])
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+def test_layers_that_are_not_told_what_happened_are_found_out(monkeypatch):
+    # Told that nothing was worth anything, they believe to have no regret.
+    learn = TreeSwap._learn
+    monkeypatch.setattr(TreeSwap, "_learn", lambda self, u, x: learn(self, 0.0 * u, x))
+    player = TreeSwap(Sleeping, layers=4, branching=2)
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'swap R <= "):
+        player.observe_utility([0.0, 1.0])
+
+
 def test_where_regret_matching_has_swap_regret_layers_have_less():
     # In Shapley's game regret matching cycles ever more slowly, and swaps would gain from it.
     def swap_gap(make):
@@ -91,7 +209,9 @@ def test_where_regret_matching_has_swap_regret_layers_have_less():
     ("arguments", "message"),
     [
         ({"layers": 0, "branching": 2}, "layers must be a whole number, at least 1, got 0"),
-        ({"layers": 2, "branching": 1}, "branching must be at least 2, got 1"),
+        ({"layers": 2, "branching": 1}, "branching must be a whole number, at least 2, got 1"),
+        ({"layers": None, "branching": 2}, "layers must be a whole number, at least 1, got None"),
+        ({"layers": 2, "branching": "3"}, "branching must be a whole number, at least 2, got '3'"),
         ({"layers": 1.5, "branching": 2}, "layers must be a whole number"),
     ],
 )
@@ -104,6 +224,14 @@ def test_what_builds_no_minimizer_or_one_and_the_same_is_refused():
     one = rk.RegretMatching(2)
     sizes = iter([2, 3])
 
+    with pytest.raises(TypeError, match=r"make must be a function, got 5; pass one, as in lambda"):
+        TreeSwap(5, layers=2, branching=2)
+    with pytest.raises(TypeError, match="make must be a function, got None"):
+        TreeSwap(None, layers=2, branching=2)
+    with pytest.raises(TypeError, match="make must be a function, got RegretMatching"):
+        TreeSwap(one, layers=2, branching=2)
+    with pytest.raises(TypeError, match="make must be a function of 0 arguments, got <class"):
+        TreeSwap(rk.RegretMatching, layers=2, branching=2)
     with pytest.raises(TypeError, match="what make returned must be a RegretMinimizer"):
         TreeSwap(lambda: 3, layers=2, branching=2)
     with pytest.raises(ValueError, match="stands in two places"):

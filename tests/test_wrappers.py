@@ -1,6 +1,7 @@
 """Wrappers: each regret that they promise, against the minimizer as it would have been alone."""
 
 import copy
+import itertools
 import math
 from functools import partial
 
@@ -19,6 +20,10 @@ each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 def squared(iteration):
     return float(iteration) ** 2
+
+
+def power_of_ten(iteration):
+    return 10 ** (iteration if iteration < 4 else 400)
 
 
 # Restart
@@ -49,6 +54,35 @@ def test_the_regrets_of_the_periods_bound_the_regret(seed):
     for own, budget in zip(regrets, budgets, strict=True):
         assert own <= math.sqrt(budget) + 1e-9
     assert regret(player.domain, history) <= sum(regrets) + 1e-9
+
+
+@SEEDS
+def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
+    player = Restart(rk.RegretMatching(4), every=10)
+    list(meets(player, seed, 7))  # the ledger begins in the middle of a period
+    ledger = Ledger(player, strict=True)
+
+    history = list(meets(player, seed, 45))
+
+    theorem = ledger.theorems()["top"]
+    (periods,) = theorem.also
+    cuts = [0, 3, 13, 23, 33, 43, 45]
+    expected = sum(regret(player.domain, history[a:b]) for a, b in itertools.pairwise(cuts))
+    assert periods.bound == pytest.approx(expected, rel=1e-9)
+    assert periods.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
+    assert theorem.regret == periods.regret < periods.bound
+
+
+def test_a_ledger_with_wrong_periods_is_found_out():
+    player = Restart(rk.RegretMatching(4), every=10)
+    ledger = Ledger(player)
+    list(meets(player, seed=1))
+    ledger.check()
+
+    ledger.account(player.minimizer)._best_before -= 1e3
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'R <= sum of R over the periods'"):
+        ledger.check()
 
 
 def test_a_schedule_says_after_which_iterations_to_restart():
@@ -189,6 +223,47 @@ def test_a_weight_out_of_range_is_refused_and_nothing_has_changed(weight, error,
     np.testing.assert_equal(player.state_dict(), state)
 
 
+@SEEDS
+def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
+    player = Discount(rk.PredictiveRegretMatching([2, 3]), weight=squared)
+    list(meets(player, seed, 5))  # before there is a ledger
+    ledger = Ledger(player, strict=True)
+
+    history = [(x, squared(t) * u) for t, (x, u) in enumerate(meets(player, seed), start=6)]
+
+    theorem = ledger.theorems()["top"]
+    expected = regret(player.domain, history)
+    assert theorem.exact
+    assert theorem.regret == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert theorem.bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert abs(ledger.external(player) - expected) > 1.0  # its own, without weights, is another
+
+
+def test_a_discount_that_teaches_other_weights_than_it_says_is_found_out(monkeypatch):
+    monkeypatch.setattr(Discount, "_weighted", lambda self, weight, utility: utility)
+    player = Discount(rk.RegretMatching(3), weight=squared)
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'weighted R = R of the minimizer'"):
+        list(meets(player, seed=1))
+
+
+def test_a_weight_that_is_no_float_any_more_is_refused_and_the_accounts_are_as_they_were():
+    player = rk.Product([rk.RegretMatching(2), Discount(rk.RegretMatching(2), weight=power_of_ten)])
+    ledger = Ledger(player)
+    for _ in range(3):
+        player.observe_utility([1.0, 0.0, 0.0, 1.0])
+    regrets = [ledger.external(each) for each in (player, *player.parts)]
+
+    with pytest.raises(ValueError, match=r"weight\(4\) must be a finite number"):
+        player.observe_utility([1.0, 0.0, 0.0, 1.0])
+
+    # The first part had learned already.
+    assert [ledger.account(each).iterations for each in (player, *player.parts)] == [3, 3, 3]
+    assert [ledger.external(each) for each in (player, *player.parts)] == regrets
+    ledger.check()
+
+
 # Freeze
 
 
@@ -205,6 +280,47 @@ def test_a_frozen_minimizer_plays_what_it_had_reached(make):
     player.expect_utility(np.arange(5.0))
     np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
     assert (player.iteration, player.minimizer.iteration) == (60, 9)
+
+
+@SEEDS
+@pytest.mark.parametrize("before", [0, 4, 15])
+def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(seed, before):
+    player = Freeze(rk.PredictiveRegretMatching([2, 3]), after=9)
+    list(meets(player, seed, before))
+    ledger = Ledger(player, strict=True)
+
+    history = list(meets(player, seed, 30))
+
+    theorem = ledger.theorems()["top"]
+    learned = max(9 - before, 0)
+    best = player.domain.best_response(sum(u for _, u in history))[0]
+    first = math.fsum(float(u @ x) for x, u in history[:learned])
+    last = math.fsum(float(u @ player.next_strategy()) for _, u in history[learned:])
+    assert theorem.exact
+    assert theorem.bound == pytest.approx(best - first - last, rel=1e-9, abs=1e-9)
+    assert theorem.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
+
+
+def test_a_frozen_minimizer_that_still_learns_is_found_out(monkeypatch):
+    def learn(self, utility, strategy):
+        self.minimizer._observe(utility if not self.frozen else -utility)
+
+    monkeypatch.setattr(Freeze, "_learn", learn)
+    player = Freeze(rk.RegretMatching(3), after=5)
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'R = best of all u"):
+        list(meets(player, seed=2))
+
+
+def test_the_ledger_says_nothing_of_what_was_frozen_and_put_back():
+    player = Restart(Freeze(rk.RegretMatching(3), after=5), every=12)
+    ledger = Ledger(player, strict=True)
+
+    list(meets(player, seed=3, iterations=11))
+    assert ledger.theorems().keys() == {"top", "top.minimizer"}
+    list(meets(player, seed=3, iterations=11))
+    assert ledger.theorems().keys() == {"top"}
 
 
 def test_frozen_at_once_it_never_moves():
@@ -332,7 +448,19 @@ RM = rk.RegretMatching(2)
             TypeError,
             "after must be a whole number, at least [01], got '9'",
         ),
-        (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function of the iteration"),
+        (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
+        (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
+        (lambda: Restart(RM, every=lambda: True), TypeError, "every must be a function of 1 arg"),
+        (lambda: Restart(RM, every=float), TypeError, r"every\(1\) must be True or False, got 1.0"),
+        (
+            lambda: Restart(None, every=3),
+            TypeError,
+            "minimizer must be a RegretMinimizer, got None",
+        ),
+        (lambda: Freeze(RM, after=math.nan), TypeError, "after must be a whole number, .* got nan"),
+        (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9; pass"),
+        (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "weight must be a function of 1 arg"),
+        (lambda: Discount(RM, weight=str), TypeError, r"weight\(1\) must be a number, got '1'"),
         (lambda: Discount(RM, weight=lambda t: -1), ValueError, r"weight\(1\) must be at least 0"),
         (lambda: rk.Product([RM, Freeze(RM, after=3)]), ValueError, "stands in two places"),
     ],

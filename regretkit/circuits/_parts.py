@@ -1,5 +1,6 @@
 """Checks of the minimizers that a circuit is built from."""
 
+import inspect
 import sys
 from collections.abc import Iterable
 
@@ -26,6 +27,22 @@ def as_parts(values: Iterable[RegretMinimizer], name: str) -> tuple[RegretMinimi
     if not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a sequence of minimizers, got {values!r}")
     return tuple(as_part(value, f"{name}[{i}]") for i, value in enumerate(values))
+
+
+def check_function(value: object, name: str, *arguments: object, hint: str) -> None:
+    """Refuse what is no function, or cannot be called with such arguments."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, got {value!r}; {hint}")
+    try:
+        inspect.signature(value).bind(*arguments)
+    except TypeError as error:
+        count = len(arguments)
+        raise TypeError(
+            f"{name} must be a function of {count} argument{'s' * (count != 1)}, got {value!r}: "
+            f"{error}; {hint}"
+        ) from error
+    except ValueError:
+        return  # some that are built in do not say what they take
 
 
 _FRAMES = 8

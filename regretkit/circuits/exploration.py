@@ -1,25 +1,21 @@
 """Play something else than a minimizer does: explore beside it, or cut what it hardly plays."""
 
-import abc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import final
 
-import attrs
 import numpy as np
 from attrs import Attribute, define, field
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit import _validate
+from regretkit._accounts import Account, Theorem
 from regretkit._state import NOT_STATE
 from regretkit._typing import Vector
-from regretkit.circuits._parts import as_part, check_distinct
+from regretkit.circuits._around import Reshaping
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionTree, Simplices
-
-
-def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "minimizer")
+from regretkit.sets._arguments import as_vector
 
 
 def _share(_: object, attribute: "Attribute[float]", value: float) -> None:
@@ -28,63 +24,24 @@ def _share(_: object, attribute: "Attribute[float]", value: float) -> None:
         raise ValueError(f"{attribute.name} must be from 0 to 1, got {value!r}")
 
 
-def _vector(value: ArrayLike | None) -> Vector | None:
-    if value is None:
-        return None
-    vector = _validate.vector(value, np.size(np.asarray(value)), "toward").copy()
-    vector.setflags(write=False)
-    return vector
-
-
-@define(eq=False)
-class _Reshaping(RegretMinimizer):
-    """Plays a point made of what another minimizer plays, which learns all the same."""
-
-    minimizer: RegretMinimizer = field(converter=_minimizer)
-
-    def __attrs_post_init__(self) -> None:
-        check_distinct([self.minimizer])
-        self.domain = self.minimizer.domain
-
-    @property
-    @final
-    @override
-    def scale_free(self) -> bool:
-        return self.minimizer.scale_free
-
-    @override
-    def over(self, simplices: Simplices) -> RegretMinimizer | None:
-        there = self.minimizer.over(simplices)
-        return None if there is None else attrs.evolve(self, minimizer=there)
-
-    @abc.abstractmethod
-    def _reshaped(self, strategy: Vector) -> Vector:
-        """Return what is played where the minimizer would play ``strategy``, a new array."""
-
-    @final
-    @override
-    def _propose(self) -> Vector:
-        return self._reshaped(self.minimizer.next_strategy())
-
-    @override
-    def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self.minimizer._observe(utility)
-
-    @override
-    def _expect(self, prediction: Vector) -> None:
-        self.minimizer._anticipate(prediction)
+def _toward(value: ArrayLike | None) -> Vector | None:
+    return None if value is None else as_vector(value, "toward")
 
 
 @final
 @define(eq=False)
-class Exploring(_Reshaping):
+class Exploring(Reshaping):
     """Explore with some probability, and else play as a minimizer does.
 
         x  =  (1 - gamma) times the minimizer's strategy  +  gamma rho
 
-    The minimizer learns from the utility itself. Its own regret it keeps; exploring costs gamma
-    times the range of payoffs in every iteration on top. It is needed where utilities are estimated
-    from what was played: EXP3 is Hedge in it, with an estimator that owns the importance weight.
+    The minimizer learns from the utility itself. The regret is a mean of its own and of that of
+    playing rho for ever, exactly:
+
+        R  =  (1 - gamma) R of the minimizer  +  gamma (max over y of sum <u_t, y - rho>)
+
+    It is needed where utilities are estimated from what was played: EXP3 is Hedge in it, with an
+    estimator that owns the importance weight.
 
     Parameters
     ----------
@@ -117,12 +74,13 @@ class Exploring(_Reshaping):
     """
 
     gamma: float = field(validator=_share, kw_only=True)
-    toward: Vector | None = field(default=None, converter=_vector, kw_only=True)
+    toward: Vector | None = field(default=None, converter=_toward, kw_only=True)
     _target: Vector = field(init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._target = self.domain.interior_point() if self.toward is None else self.toward
+        _validate.vector(self._target, self.dimension, "toward")
         if not self.domain.contains(self._target):
             raise ValueError(
                 f"toward must be a point of the minimizer's domain, {self.domain!r}, "
@@ -139,13 +97,25 @@ class Exploring(_Reshaping):
         return super().over(simplices) if self.toward is None else None
 
     @override
+    def _theorem(self, account: Callable[[RegretMinimizer], Account]) -> Theorem:
+        own, inner = account(self), account(self.minimizer)
+        explored = self.domain.best_response(own.utilities)[0]
+        explored -= self.domain.worth(own.utilities, self._target)
+        return Theorem(
+            "R = (1 - gamma) R of the minimizer + gamma R of rho",
+            own.external,
+            (1.0 - self.gamma) * inner.external + self.gamma * explored,
+            exact=True,
+        )
+
+    @override
     def _reshaped(self, strategy: Vector) -> Vector:
         return (1.0 - self.gamma) * strategy + self.gamma * self._target
 
 
 @final
 @define(eq=False)
-class Thresholded(_Reshaping):
+class Thresholded(Reshaping):
     """Play as a minimizer does, but never what it plays too rarely.
 
     In each block of simplices, or at each decision point of a tree, probabilities below a
@@ -153,7 +123,13 @@ class Thresholded(_Reshaping):
     largest remain. With threshold 1 that is purification: nothing but the largest is played.
 
     The minimizer learns from the utility itself, as if it had played its own strategy. What is
-    played may earn less, so that no regret is promised: measure what a cut costs.
+    played may earn less, and that in every iteration: of a block with n actions at most a share
+    (n - 1) threshold is cut off, and never more than 1 - 1 / n. So where a path makes several
+    decisions, the product of what these leave over it is played as it should be, and
+
+        R  <=  R of the minimizer  +  (1 - least such product) sum of the ranges of u_t
+
+    That is what may be lost; measure what a cut does cost.
 
     Parameters
     ----------
@@ -198,6 +174,32 @@ class Thresholded(_Reshaping):
         return {**super().exemptions(), **(own if self.threshold > 0.0 else {})}
 
     @override
+    def _theorem(self, account: Callable[[RegretMinimizer], Account]) -> Theorem:
+        # The minimizer's strategy is a mixture: of what is played, and of something else.
+        own, inner = account(self), account(self.minimizer)
+        return Theorem(
+            "R <= R of the minimizer + share cut off * ranges of u",
+            own.external,
+            inner.external + (1.0 - self._least_kept()) * own.width,
+            exact=False,
+        )
+
+    def _least_kept(self) -> float:
+        """Return the least share of a strategy that is sure to be played as it is."""
+        if isinstance(self.domain, DecisionTree):
+            kept = self.domain.simplices.repeat(self._kept(self.domain.simplices))
+            return float(self.domain.sequence_form(kept).min())
+        if isinstance(self.domain, Simplices):
+            return float(self._kept(self.domain).min(initial=1.0))
+        raise TypeError(f"{self.domain!r} has no probabilities")
+
+    def _kept(self, simplices: Simplices) -> Vector:
+        cut: Vector = np.minimum(
+            (simplices.sizes - 1) * self.threshold, 1.0 - 1.0 / simplices.sizes
+        )
+        return 1.0 - cut
+
+    @override
     def _reshaped(self, strategy: Vector) -> Vector:
         if isinstance(self.domain, DecisionTree):
             behavior = self._cut(self.domain.simplices, self.domain.behavior(strategy))
@@ -214,7 +216,7 @@ class Thresholded(_Reshaping):
 
 @final
 @define(eq=False)
-class AverageAsIterate(_Reshaping):
+class AverageAsIterate(Reshaping):
     """Play the average of what a minimizer has played, so that the last iterate is its average.
 
     In iteration t, with y_1 to y_t what the minimizer plays,
@@ -225,7 +227,9 @@ class AverageAsIterate(_Reshaping):
     In a game in which each player's utility is linear in what all the others play, as it is with
     two players, if all play so and learn simultaneously, that is the utility that there would have
     been had everybody played y_t: the minimizers play exactly as they would among themselves, and
-    what is played converges as their averages do. Against anybody else it promises nothing.
+    what is played converges as their averages do. Against anybody else it promises nothing: what
+    the minimizer learns adds up to T u_T, so that its regret forgets all utilities but the last,
+    and no bound on it bounds the regret of what was played. A ledger knows no theorem about it.
 
     Parameters
     ----------

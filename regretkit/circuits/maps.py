@@ -34,6 +34,15 @@ class Maps(abc.ABC):
     coefficients: StrategySet
     """Where the coefficients of a map live."""
 
+    @property
+    def cover_constants(self) -> bool:
+        """Whether small regret against them is known to mean small external regret.
+
+        It is where each constant map is one of them, or does what some of them do together, each
+        to another action.
+        """
+        return False
+
     @abc.abstractmethod
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
         """Return where the map with these coefficients sends a point, a new array."""
@@ -100,6 +109,11 @@ class StochasticMatrices(MarkovMaps):
             rows = first[block][:, None, None] + square
             groups.append((rows, self.simplices.first[block][:, None] + np.arange(size)))
         self._by_size = tuple(groups)
+
+    @property
+    @override
+    def cover_constants(self) -> bool:
+        return True
 
     @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
@@ -176,6 +190,15 @@ class MixturesOf(MarkovMaps):
             )
         self.domain = Simplices(shape[1])
         self.coefficients = Simplices(shape[0])
+
+    @property
+    @override
+    def cover_constants(self) -> bool:
+        sends = self.matrices == 1.0  # map k sends action a to action b, entry (k, a, b)
+        constants = sends.all(axis=1).any(axis=0)
+        moved = len(sends[0]) - np.diagonal(sends, axis1=1, axis2=2).sum(axis=1)
+        pairs = sends[moved <= 1].any(axis=0) | np.eye(len(constants), dtype=bool)
+        return bool((constants | pairs.all(axis=0)).all())
 
     @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:

@@ -1,7 +1,7 @@
 """Regret against maps: Gordon's construction, and swap regret as the case of all matrices."""
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 import numpy as np
@@ -42,6 +42,21 @@ class _Gordon(RegretMinimizer):
     @override
     def scale_free(self) -> bool:
         return self.minimizer.scale_free
+
+    @final
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        own = {}
+        if isinstance(self.fixed_point, AveragedPowerIterate):
+            own["regret_grows_slowly"] = (
+                "what is played is not quite a fixed point, and may cost the range of payoffs over "
+                "steps in every iteration"
+            )
+        elif not self.maps.cover_constants:
+            own["regret_grows_slowly"] = (
+                "what is small is the regret against its maps, which do not cover the constant ones"
+            )
+        return {**super().exemptions(), **own}
 
     @final
     @override

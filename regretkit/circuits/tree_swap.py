@@ -4,14 +4,25 @@ from collections.abc import Callable, Mapping
 from typing import final
 
 import numpy as np
-from attrs import define, field
+from attrs import Attribute, define, field
 from typing_extensions import override
 
+from regretkit._accounts import Account, Theorem
 from regretkit._typing import Vector
-from regretkit._validate import at_least_one
-from regretkit.circuits._parts import as_part, check_distinct
+from regretkit._validate import at_least_one, whole_number
+from regretkit.circuits._parts import as_part, check_distinct, check_function
 from regretkit.circuits.wrappers import Restart
 from regretkit.minimizer import RegretMinimizer
+
+
+def _builds(
+    _: object, attribute: "Attribute[Callable[[], RegretMinimizer]]", value: object
+) -> None:
+    check_function(value, attribute.name, hint="pass one, as in lambda: RegretMatching(3)")
+
+
+def _at_least_two(_: object, attribute: "Attribute[int]", value: int) -> None:
+    whole_number(value, attribute.name, least=2)
 
 
 @final
@@ -28,6 +39,13 @@ class TreeSwap(RegretMinimizer):
     on a simplex is swap regret, is at most what one layer's external regret is over M steps,
     divided by M, plus the range of a utility over the set divided by the number of layers. No
     fixed point is computed, and the set may be any on which a minimizer plays.
+
+    After any number of iterations, and for every affine map phi of the set to itself,
+
+        sum of <u_t, phi(x_t) - x_t>  <=  (sum of the ranges of u_t  +  sum of M^k R_k) / layers
+
+    where k runs over all layers but the slowest, and R_k adds up the regrets of layer k in each
+    of its periods of M^(k+1) iterations, what it has yet to learn among them.
 
     Against maps that are not affine the theorem speaks of playing one layer drawn at random, and
     not of their mean: draw from ``members`` for that.
@@ -70,15 +88,13 @@ class TreeSwap(RegretMinimizer):
     stops after M^layers iterations; here the slowest layer then starts afresh like the others.
     """
 
-    make: Callable[[], RegretMinimizer]
+    make: Callable[[], RegretMinimizer] = field(validator=_builds)
     layers: int = field(validator=at_least_one, kw_only=True)
-    branching: int = field(validator=at_least_one, kw_only=True)
-    members: tuple[RegretMinimizer, ...] = field(init=False, repr=False)
+    branching: int = field(validator=_at_least_two, kw_only=True)
+    members: tuple[Restart, ...] = field(init=False, repr=False)
     _waiting: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        if self.branching < 2:
-            raise ValueError(f"branching must be at least 2, got {self.branching}")
         made = [as_part(self.make(), "what make returned") for _ in range(self.layers)]
         check_distinct(made)
         self.members = tuple(Restart(member, every=self.branching) for member in made)
@@ -103,6 +119,27 @@ class TreeSwap(RegretMinimizer):
             "regret_grows_slowly": "its regret falls with the number of layers, not with time: "
             "one over it is left for ever",
         }
+
+    @override
+    def _theorem(self, account: Callable[[RegretMinimizer], Account]) -> Theorem | None:
+        own = account(self)
+        block = self.branching ** (self.layers - 1)
+        if not own.unbroken or (self.iteration - own.iterations) % block:
+            return None  # the accounts begin, or go on, in the middle of what a layer learns from
+        total = own.width
+        for k, member in enumerate(self.members[:-1]):
+            total += self.branching**k * account(member.minimizer).tracking
+            # Since it last learned it has kept its strategy, and whoever it is compared with too.
+            unseen = self._waiting[: k + 1].sum(axis=0)
+            total += self.domain.best_response(unseen)[0]
+            total -= self.domain.worth(unseen, member.next_strategy())
+        name, regret = ("swap R", own.swap) if own.on_simplices else ("R", own.external)
+        return Theorem(
+            f"{name} <= (ranges of u + sum of M^k R of layer k in its periods) / layers",
+            regret,
+            total / self.layers,
+            exact=False,
+        )
 
     @override
     def _propose(self) -> Vector:

@@ -1,11 +1,10 @@
 """Change what a minimizer learns from, and when: restart it, discount its past, or freeze it."""
 
-import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, field
 from typing_extensions import override
 
 from regretkit import _validate
@@ -13,60 +12,17 @@ from regretkit._accounts import Account, Theorem
 from regretkit._state import NOT_STATE, StateDict, generators
 from regretkit._typing import Vector
 from regretkit._validate import whole_number
-from regretkit.circuits._parts import as_part
+from regretkit.circuits._around import Wrapper
+from regretkit.circuits._parts import check_function
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import Simplices
 from regretkit.sets._arguments import as_number
 
-
-def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "minimizer")
-
-
-@define(eq=False)
-class _Wrapper(RegretMinimizer):
-    """Plays what another minimizer plays, and decides what that one learns."""
-
-    minimizer: RegretMinimizer = field(converter=_minimizer)
-
-    def __attrs_post_init__(self) -> None:
-        self.domain = self.minimizer.domain
-
-    @property
-    @final
-    @override
-    def scale_free(self) -> bool:
-        return self.minimizer.scale_free
-
-    @final
-    @override
-    def over(self, simplices: Simplices) -> RegretMinimizer | None:
-        inner = self.minimizer.over(simplices)
-        return None if inner is None else evolve(self, minimizer=inner)
-
-    @final
-    @override
-    def exemptions(self) -> Mapping[str, str]:
-        return {**super().exemptions(), "regret_grows_slowly": self._promise()}
-
-    @abc.abstractmethod
-    def _promise(self) -> str:
-        """Say what it promises, other than that its regret grows slower than time."""
-
-    @final
-    @override
-    def _propose(self) -> Vector:
-        return self.minimizer.next_strategy().copy()
-
-    @final
-    @override
-    def _worth(self, utility: Vector) -> float:
-        return self.minimizer._worth(utility)
+_EVERY = "pass 10, or a function of the iteration that says whether to restart after it"
 
 
 @final
 @define(eq=False)
-class Restart(_Wrapper):
+class Restart(Wrapper):
     """Let a minimizer begin anew from time to time.
 
     After some of the iterations the minimizer is put back into the state in which it was when
@@ -110,8 +66,17 @@ class Restart(_Wrapper):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if not callable(self.every):
+        if callable(self.every):
+            check_function(self.every, "every", 1, hint=_EVERY)
+            if not isinstance(due := self.every(1), bool | np.bool_):
+                raise TypeError(f"every(1) must be True or False, got {due!r}; {_EVERY}")
+        elif isinstance(self.every, int | np.integer):
             whole_number(self.every, "every", least=1)
+        else:
+            raise TypeError(
+                f"every must be a whole number, at least 1, or a function, got {self.every!r}; "
+                f"{_EVERY}"
+            )
         self._start = self.minimizer.state_dict()
 
     @override
@@ -125,11 +90,12 @@ class Restart(_Wrapper):
 
     @override
     def _theorem(self, account: Callable[[RegretMinimizer], Account]) -> Theorem:
+        own, inner = account(self), account(self.minimizer)
+        periods = Theorem(
+            "R <= sum of R over the periods", own.external, inner.tracking, exact=False
+        )
         return Theorem(
-            "R = R of the minimizer",
-            account(self).external,
-            account(self.minimizer).external,
-            exact=True,
+            "R = R of the minimizer", own.external, inner.external, exact=True, also=(periods,)
         )
 
     @override
@@ -141,6 +107,8 @@ class Restart(_Wrapper):
             self.minimizer.load_state_dict(self._start)
             for generator, state in going:
                 generator.bit_generator.state = state
+            if self.minimizer._account is not None:
+                self.minimizer._account.begin_period()
 
     @override
     def _expect(self, prediction: Vector) -> None:
@@ -149,7 +117,7 @@ class Restart(_Wrapper):
 
 @final
 @define(eq=False)
-class Discount(_Wrapper):
+class Discount(Wrapper):
     """Let later iterations count for more, and so earlier ones for less.
 
         the minimizer learns from w_t u_t
@@ -199,45 +167,58 @@ class Discount(_Wrapper):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if not callable(self.weight):
-            raise TypeError(
-                f"weight must be a function of the iteration, got {self.weight!r}; "
-                "pass float for the weights 1, 2, 3, ..."
-            )
-        self._weighted(np.zeros(self.dimension))
+        hint = "pass one of the iteration, as float for the weights 1, 2, 3, ..."
+        check_function(self.weight, "weight", 1, hint=hint)
+        self._coming_weight()
 
     @override
     def _promise(self) -> str:
         return "what is small is the regret weighted as the utilities are"
 
-    def _weighted(self, utility: Vector) -> Vector:
-        """Return the utility times the weight of the coming iteration."""
+    def _coming_weight(self) -> float:
         name = f"weight({self.iteration + 1})"
         weight = as_number(self.weight(self.iteration + 1), name)
         if weight < 0.0:
             raise ValueError(f"{name} must be at least 0, got {weight!r}")
+        return weight
+
+    def _weighted(self, weight: float, utility: Vector) -> Vector:
         with np.errstate(over="ignore"):
             weighted = weight * utility
-        return _validate.vector(
-            weighted, self.dimension, f"{name} * utility", largest=_validate.LARGEST
+        name = f"weight({self.iteration + 1}) * utility"
+        return _validate.vector(weighted, self.dimension, name, largest=_validate.LARGEST)
+
+    @override
+    def _theorem(self, account: Callable[[RegretMinimizer], Account]) -> Theorem:
+        return Theorem(
+            "weighted R = R of the minimizer",
+            account(self).weighted,
+            account(self.minimizer).external,
+            exact=True,
         )
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self.minimizer._observe(self._weighted(utility))
+        weight = self._coming_weight()
+        self.minimizer._observe(self._weighted(weight, utility))
+        if self._account is not None:
+            self._account.enter_weighted(weight, utility, strategy)
 
     @override
     def _expect(self, prediction: Vector) -> None:
-        self.minimizer._anticipate(self._weighted(prediction))
+        self.minimizer._anticipate(self._weighted(self._coming_weight(), prediction))
 
 
 @final
 @define(eq=False)
-class Freeze(_Wrapper):
+class Freeze(Wrapper):
     """Let a minimizer stop learning.
 
     After a number of iterations it neither learns nor expects anything any more, and plays the
-    strategy that it had reached for ever. There is no bound on its regret from then on.
+    strategy that it had reached for ever. There is no bound on its regret from then on: with S
+    the iterations in which it learned, and x what it plays since,
+
+        R  =  max over y of sum <u_t, y>  -  what it earned in S  -  sum over t not in S of <u_t, x>
 
     Parameters
     ----------
@@ -275,6 +256,20 @@ class Freeze(_Wrapper):
     def frozen(self) -> bool:
         """Whether it has stopped learning."""
         return self.iteration >= self.after
+
+    @override
+    def _theorem(self, account: Callable[[RegretMinimizer], Account]) -> Theorem | None:
+        own, inner = account(self), account(self.minimizer)
+        if not own.unbroken:
+            return None  # it may have been frozen at one strategy, thawed, and frozen at another
+        best, _ = self.domain.best_response(own.utilities)
+        later = self.domain.worth(own.utilities - inner.utilities, self.next_strategy())
+        return Theorem(
+            "R = best of all u - earned until frozen - <later u, x>",
+            own.external,
+            best - inner.earned - later,
+            exact=True,
+        )
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:

@@ -3,12 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import final
 
-from attrs import define, field
+import numpy as np
+from attrs import Attribute, define, field
 
 from regretkit._accounts import Account, Theorem
 from regretkit._state import Stateful, parts
 from regretkit._validate import positive
 from regretkit.minimizer import RegretMinimizer
+
+
+def _yes_or_no(_: object, attribute: "Attribute[bool]", value: bool) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{attribute.name} must be True or False, got {value!r}")
 
 
 @final
@@ -32,9 +38,10 @@ class Ledger:
     Raises
     ------
     TypeError
-        When ``subject`` is neither a minimizer nor a run.
+        When ``subject`` is neither a minimizer nor a run, ``strict`` neither True nor False, or
+        ``rtol`` no number.
     ValueError
-        When one of its minimizers stands in another ledger.
+        When one of its minimizers stands in another ledger, or ``rtol`` is out of its range.
 
     Examples
     --------
@@ -57,7 +64,7 @@ class Ledger:
     """
 
     subject: object
-    strict: bool = field(default=False, kw_only=True)
+    strict: bool = field(default=False, validator=_yes_or_no, kw_only=True)
     rtol: float = field(default=1e-9, validator=positive, kw_only=True)
     _nodes: dict[str, RegretMinimizer] = field(init=False)
 
@@ -115,12 +122,18 @@ class Ledger:
             Naming the node, the theorem and the numbers.
         """
         for name, theorem in self.theorems().items():
-            allowed = self.rtol * self.account(self._nodes[name]).size
-            if not theorem.gap <= allowed:
-                raise AssertionError(
-                    f"{name}, {self._nodes[name]!r}, breaks {theorem.statement!r}: its regret is "
-                    f"{theorem.regret!r}, and that bound is {theorem.bound!r}"
-                )
+            allowed = self.rtol * self._size(self._nodes[name])
+            for each in (theorem, *theorem.also):
+                if not each.gap <= allowed:
+                    raise AssertionError(
+                        f"{name}, {self._nodes[name]!r}, breaks {each.statement!r}: its regret is "
+                        f"{each.regret!r}, and that bound is {each.bound!r}"
+                    )
+
+    def _size(self, node: RegretMinimizer) -> float:
+        """Return what rounding in a theorem about a node is relative to."""
+        minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
+        return sum(self.account(each).size for each in (node, *minimizers))
 
     def __str__(self) -> str:
         rows = [("node", "external", "internal", "swap", "theorem")]
@@ -130,7 +143,7 @@ class Ledger:
             label = "  " * name.count(".") + name.rpartition(".")[2]
             internal = f"{account.internal:.6g}" if account.on_simplices else ""
             swap = f"{account.swap:.6g}" if account.on_simplices else ""
-            statement = theorems[name].statement if name in theorems else ""
+            statement = _statement(theorems.get(name))
             rows.append((label, f"{account.external:.6g}", internal, swap, statement))
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         return "\n".join(
@@ -143,14 +156,23 @@ class Ledger:
         return f"<Ledger of {len(self._nodes)} minimizers>"
 
 
+def _statement(theorem: Theorem | None) -> str:
+    if theorem is None:
+        return ""
+    return ", and ".join(each.statement for each in (theorem, *theorem.also))
+
+
 def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
     if isinstance(subject, RegretMinimizer):
         yield from _below("top", subject)
-    elif isinstance(getattr(subject, "minimizers", None), Sequence):
-        for player, minimizer in enumerate(subject.minimizers):  # type: ignore[attr-defined]
-            yield from _below(f"player {player}", minimizer)
-    else:
+        return
+    players = getattr(subject, "minimizers", None)
+    if not isinstance(players, Sequence) or not all(
+        isinstance(player, RegretMinimizer) for player in players
+    ):
         raise TypeError(f"subject must be a minimizer or a run of several, got {subject!r}")
+    for player, minimizer in enumerate(players):
+        yield from _below(f"player {player}", minimizer)
 
 
 def _below(name: str, node: Stateful) -> Iterator[tuple[str, RegretMinimizer]]:

@@ -1,0 +1,350 @@
+"""The best point of a set under linear constraints, and whether there is one, on every scale."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import regretkit as rk
+from regretkit.sets import (
+    AffineImage,
+    Ball,
+    Box,
+    Hull,
+    MinkowskiSum,
+    Point,
+    Polytope,
+    Product,
+    _restricted,
+)
+from regretkit.sets._mixture import Mixture
+from regretkit.sets._restricted import Restricted
+
+SEEDS = pytest.mark.parametrize("seed", range(6))
+
+
+def restricted(source, matrix, bound):
+    return Restricted(source, np.array(matrix, float), np.array(bound, float))
+
+
+def is_feasible(source, matrix, bound):
+    try:
+        restricted(source, matrix, bound)
+    except ValueError as error:
+        if "cannot be met" in str(error):
+            return False
+        raise
+    return True
+
+
+# The best point
+
+
+def simplices(generator):
+    """Return simplices, with matrix and vector of what their points fulfil."""
+    return rk.Simplices([3, 4]), [[1.0] * 3 + [0.0] * 4, [0.0] * 3 + [1.0] * 4], [1.0, 1.0]
+
+
+def box(generator):
+    return Box(np.zeros(5), np.full(5, 2.0)), None, None
+
+
+def tree(generator):
+    # After each action of decision 0 comes another decision; after the first, two.
+    flows = [
+        [1, 0, 0, 0, 0, 0, 0, 0, 0],
+        [-1, 1, 1, 0, 0, 0, 0, 0, 0],
+        [0, -1, 0, 1, 1, 0, 0, 0, 0],
+        [0, -1, 0, 0, 0, 1, 1, 0, 0],
+        [0, 0, -1, 0, 0, 0, 0, 1, 1],
+    ]
+    return rk.DecisionTree([0, 1, 1, 2], [2, 2, 2, 2]), flows, [1.0, 0.0, 0.0, 0.0, 0.0]
+
+
+@SEEDS
+@pytest.mark.parametrize("count", [1, 3, 6])
+@pytest.mark.parametrize("make", [simplices, box, tree])
+def test_the_best_point_is_that_of_a_linear_program_over_an_explicit_description(make, seed, count):
+    generator = np.random.default_rng(seed)
+    source, equal, total = make(generator)
+    matrix = generator.normal(size=(count, source.dimension))
+    bound = matrix @ source.interior_point() + 0.01 * generator.random(count)
+    found = restricted(source, matrix, bound)
+
+    for utility in generator.normal(size=(3, source.dimension)):
+        point, lower, upper = found.best_response(utility)
+        high = 2.0 if make is box else 1.0
+        program = linprog(-utility, matrix, bound, equal, total, bounds=(0.0, high))
+        assert lower == pytest.approx(-program.fun, abs=1e-9)
+        assert 0.0 <= upper - lower < 1e-12
+        assert utility @ point == pytest.approx(lower, abs=1e-12)
+        assert source.contains(point)
+        assert (matrix @ point <= bound + 1e-12).all()
+
+
+@SEEDS
+def test_a_set_without_a_description_needs_none(seed):
+    # A hull of an image, a sum and a point: its vertices are among known ones.
+    generator = np.random.default_rng(seed)
+    map_, corners, far = (generator.normal(size=shape) for shape in [(3, 4), (4, 3), 3])
+    square = Box([-0.1] * 3, [0.1] * 3)
+    source = Hull(
+        [
+            AffineImage(rk.Simplices(4), map_),
+            MinkowskiSum([Polytope(corners), square]),
+            Point(far),
+        ]
+    )
+    shifts = np.array(list(itertools.product([-0.1, 0.1], repeat=3)))
+    vertices = np.vstack([map_.T, *(corners + shift for shift in shifts), far])
+    matrix = generator.normal(size=(2, 3))
+    bound = matrix @ source.interior_point()
+    utility = generator.normal(size=3)
+
+    _, lower, upper = restricted(source, matrix, bound).best_response(utility)
+
+    program = linprog(
+        -vertices @ utility, matrix @ vertices.T, bound, np.ones((1, len(vertices))), [1.0]
+    )
+    np.testing.assert_allclose([lower, upper], -program.fun, atol=1e-9)
+
+
+@SEEDS
+def test_on_a_ball_the_bounds_come_within_their_tolerance_of_the_formula(seed):
+    # Where <a, x> <= b cuts, the best point has that share of a, and all else along u.
+    generator = np.random.default_rng(seed)
+    normal, utility, center = generator.normal(size=(3, 6))
+    normal /= np.linalg.norm(normal)
+    along, across = utility @ normal, utility - (utility @ normal) * normal
+    share, radius = along / np.linalg.norm(utility) - 0.3, 3.0  # less than without a constraint
+
+    found = restricted(Ball(center, radius), [normal], [normal @ center + radius * share])
+    point, lower, upper = found.best_response(utility)
+
+    best = share * along + np.sqrt(1.0 - share**2) * np.linalg.norm(across)
+    best = utility @ center + radius * best
+    assert lower <= best + 1e-12
+    assert best <= upper + 1e-12
+    assert upper - lower < 1e-10
+    assert normal @ (point - center) <= radius * share + 1e-12
+
+
+@SEEDS
+def test_no_point_of_a_curved_set_is_worth_more_than_the_bound(seed):
+    generator = np.random.default_rng(seed)
+    matrix, utility = generator.normal(size=(3, 4)), generator.normal(size=4)
+    bound = 0.2 * generator.random(3)
+    point, lower, upper = restricted(Ball(np.zeros(4), 1.0), matrix, bound).best_response(utility)
+
+    assert 0.0 <= upper - lower < 1e-10
+    assert np.linalg.norm(point) <= 1.0 + 1e-12
+    sample = generator.normal(size=(20_000, 4))
+    sample /= np.maximum(np.linalg.norm(sample, axis=1), 1.0)[:, None]
+    sample = sample[(sample @ matrix.T <= bound).all(axis=1)]
+    assert len(sample) > 100
+    assert (sample @ utility).max() <= upper
+
+
+def test_many_ties_and_constraints_that_repeat_are_no_obstacle():
+    source, ones = rk.Simplices([4, 4]), np.ones(8)
+    matrix = np.vstack([np.eye(8), np.eye(8), -np.eye(8), ones, -ones])
+    bound = np.concatenate([np.full(16, 0.25), np.full(8, -0.25), [2.0, -2.0]])
+
+    point, lower, upper = restricted(source, matrix, bound).best_response(np.arange(8.0))
+
+    np.testing.assert_array_equal(point, np.full(8, 0.25))
+    assert (lower, upper) == (7.0, 7.0)
+
+
+def test_a_utility_of_zero_or_of_any_size_is_met():
+    found = restricted(rk.Simplices(3), [[1.0, 2.0, 0.0]], [0.5])
+
+    assert found.best_response(np.zeros(3))[1:] == (0.0, 0.0)
+    _, lower, upper = found.best_response(1e290 * np.array([3.0, 2.0, 1.0]))
+    np.testing.assert_allclose([lower, upper], 2e290, rtol=1e-14)
+
+
+# The simplex method in whole numbers
+
+
+def exact_best(utility, matrix, bound):
+    """Return, in fractions, the best mixture of the corners of a simplex: try every basis."""
+    count = len(bound)
+    columns = [[*column, 1] for column in zip(*matrix, strict=True)]
+    columns += [[int(i == j) for i in range(count)] + [0] for j in range(count)]
+    worths, right = [*utility, *[0] * count], [*bound, 1]
+    best = None
+    for basis in itertools.combinations(range(len(columns)), count + 1):
+        weights = solved([columns[number] for number in basis], right)
+        if weights is not None and min(weights) >= 0:
+            worth = sum(worths[number] * w for number, w in zip(basis, weights, strict=True))
+            best = worth if best is None else max(best, worth)
+    return best
+
+
+def solved(columns, right):
+    """Return weights of the columns that add up to ``right``, by Gauss and in fractions."""
+    size = len(right)
+    rows = [[Fraction(column[i]) for column in columns] + [Fraction(right[i])] for i in range(size)]
+    for i in range(size):
+        pivot = next((r for r in range(i, size) if rows[r][i]), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for r in range(size):
+            if r != i:
+                rows[r] = [x - rows[r][i] * y for x, y in zip(rows[r], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_small_programs_in_whole_numbers_are_solved_as_all_bases_in_fractions_say(seed):
+    # Small whole numbers: ties and degenerate bases are the rule here.
+    generator = np.random.default_rng(seed)
+    matrix = generator.integers(-2, 3, size=(3, 5)).astype(float)
+    bound = generator.integers(-1, 2, size=3).astype(float)
+    utility = generator.integers(-3, 4, size=5).astype(float)
+    best = exact_best(*(x.astype(int).tolist() for x in (utility, matrix, bound)))
+
+    assert is_feasible(rk.Simplices(5), matrix, bound) == (best is not None)
+    if best is not None:
+        _, lower, upper = restricted(rk.Simplices(5), matrix, bound).best_response(utility)
+        np.testing.assert_allclose([lower, upper], float(best), atol=1e-15)
+
+
+def test_the_prices_are_what_a_constraint_that_gives_way_is_worth():
+    matrix, bound = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 1.25])
+    mixture = Mixture(np.array([4.0, 1.0]), matrix, bound, start=np.zeros(2))
+    for corner in ([1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]):
+        mixture.enter(np.array(corner))
+
+    np.testing.assert_array_equal(mixture.point, [0.5, 0.75])
+    np.testing.assert_array_equal(mixture.prices, [3.0, 1.0])
+    direction, charge = mixture.priced()
+    np.testing.assert_array_equal(direction, [0.0, 0.0])
+    assert charge == 2.75  # which is what the point is worth
+
+
+# Whether there are any points, on every scale
+
+
+@pytest.mark.parametrize("top", [1.0, 1e6, 1e12, 1e18, 1e100, 1e290])
+def test_on_a_large_set_constraints_count_by_their_own_numbers(top):
+    line, square = Box([0.0], [top]), Box([0.0, 0.0], [top, top])
+    below, above = [1.0, 1.0], [[-1.0, 0.0], [0.0, -1.0]]
+
+    assert not is_feasible(line, [[1.0]], [-1.0])
+    assert not is_feasible(line, [[1.0]], [-1e-9])
+    assert is_feasible(line, [[1.0]], [0.0])
+    # x + y <= b, but each of them is 0.375 or more
+    assert not is_feasible(square, [below, *above], [0.5, -0.375, -0.375])
+    assert not is_feasible(square, [below, *above], [0.75 - 1e-9, -0.375, -0.375])
+    assert is_feasible(square, [below, *above], [0.75, -0.375, -0.375])
+    _, lower, upper = restricted(square, [below, *above], [0.875, -0.375, -0.375]).best_response(
+        np.array([2.0, 1.0])
+    )
+    np.testing.assert_allclose([lower, upper], 1.375, rtol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-12, 1e-100, 1e-290])
+def test_on_a_tiny_set_what_is_tiny_counts(size):
+    line, square = Box([0.0], [size]), Box([0.0, 0.0], [size, size])
+    matrix = [[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+
+    assert not is_feasible(line, [[1.0]], [-1e-3 * size])
+    assert not is_feasible(square, matrix, [size, -0.6 * size, -0.6 * size])
+    assert is_feasible(square, matrix, [size, -0.4 * size, -0.4 * size])
+
+
+@pytest.mark.parametrize("shift", [1e3, 1e6, 1e9, 1e12, -1e12])
+def test_on_a_shifted_set_differences_count_down_to_rounding(shift):
+    line, square = Box([shift], [shift + 1.0]), Box([shift] * 2, [shift + 1.0] * 2)
+    matrix = [[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+
+    assert not is_feasible(line, [[1.0]], [shift - 0.5])
+    assert is_feasible(line, [[1.0]], [shift])
+    assert is_feasible(line, [[1.0]], [shift - 2e-16 * abs(shift)])  # that is a rounding error
+    assert not is_feasible(square, matrix, [2.0 * shift + 1.0, -shift - 0.75, -shift - 0.75])
+    assert is_feasible(square, matrix, [2.0 * shift + 1.5, -shift - 0.75, -shift - 0.75])
+    with pytest.raises(ValueError, match=r"constraint 0 cannot be met: .* at least .*, above"):
+        restricted(line, [[1.0]], [shift - 0.5])
+
+
+@SEEDS
+@pytest.mark.parametrize("gap", [-1e-3, -1e-9, -1e-12, 1e-12, 1e-9, 1e-3])
+def test_units_of_coordinates_and_of_constraints_decide_nothing(seed, gap):
+    # A box in other units, powers of two: the same numbers but for their exponents.
+    generator = np.random.default_rng(seed)
+    matrix, point = generator.normal(size=(4, 3)), generator.random(3)
+    weights = generator.random(4)
+    matrix[3] = -(weights[:3] @ matrix[:3]) / weights[3]  # so that with weights they add up to 0
+    bound = matrix @ point
+    bound[0] += gap * np.abs(matrix[0]).sum()
+    plain = is_feasible(Box(np.zeros(3), np.full(3, 1.0)), matrix, bound)
+
+    assert plain == (gap > 0.0)
+    for scale in (2.0**40, 2.0**-40, 2.0 ** generator.integers(-60, 60, size=3)):
+        units = 2.0 ** generator.integers(-60, 60, size=4)
+        scaled = matrix / scale * units[:, None]
+        top = np.ones(3) * scale
+        assert is_feasible(Box(np.zeros(3), top), scaled, bound * units) == plain
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_a_curved_set_is_touched_or_missed(gap):
+    # Both constraints touch the ball at one point, and each alone cuts through it.
+    matrix, bound = np.eye(2, 3), np.full(2, -np.sqrt(0.5))
+
+    assert is_feasible(Ball(np.zeros(3), 1.0), matrix, bound + gap)
+    assert not is_feasible(Ball(np.zeros(3), 1.0), matrix, bound - gap)
+
+
+def test_what_rounding_breaks_is_not_broken():
+    # Numbers that would fit exactly, were they not written in binary.
+    third, tenths = 1.0 / 3.0, 0.1 + 0.2
+
+    assert is_feasible(Box([1.0, 1.0], [2.0, 5.0]), [[1.0, -third], [-3.0, 1.0]], [0.0, 0.0])
+    assert is_feasible(rk.Simplices(3), [[1.0] * 3, [-1.0] * 3], [0.7 + 0.2 + 0.1, -1.0])
+    assert is_feasible(
+        rk.Simplices(3), [[1, 1, 0], [-1, -1, 0], [0, 0, 1], [0, 0, -1]], [0.3, -tenths, 0.7, -0.7]
+    )
+    assert is_feasible(Box([-1e12], [1e12]), [[1.0], [-1.0]], [0.3, -0.3])
+    assert not is_feasible(Box([-1e12], [1e12]), [[1.0], [-1.0]], [0.3, -0.4])
+
+
+def test_a_refusal_is_its_own_proof():
+    matrix, bound = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), np.array([0.5, 0.25])
+
+    with pytest.raises(ValueError, match="cannot be met together") as refused:
+        restricted(rk.Simplices(3), matrix, bound)
+
+    # Added up, 2 x + y + z <= 3/4, and on the simplex that is 1 or more.
+    assert "weights [1. 1.]" in str(refused.value)
+    assert "breaks by 0.25 at least" in str(refused.value)
+
+
+def test_a_product_of_a_ball_and_simplices_is_restricted_across_its_factors():
+    source = Product([Ball([0.0, 0.0], 1.0), rk.Simplices(2)])
+
+    found = restricted(source, [[1.0, 0.0, 1.0, 0.0]], [0.0])
+    point, lower, upper = found.best_response(np.array([1.0, 0.0, 3.0, 0.0]))
+
+    # x <= -p costs p, and earns 3 p.
+    np.testing.assert_allclose(point, [-1.0, 0.0, 1.0, 0.0], atol=1e-5)
+    np.testing.assert_allclose([lower, upper], 2.0, atol=1e-10)
+
+
+def test_a_search_that_is_cut_short_says_so_and_its_bounds_are_true(monkeypatch):
+    matrix, bound, utility = np.eye(2, 3), np.array([-0.5, 0.5]), np.array([1.0, 2.0, 0.5])
+    found = restricted(Ball(np.zeros(3), 1.0), matrix, bound)
+    _, least, most = found.best_response(utility)
+
+    monkeypatch.setattr(_restricted, "_LIMIT", 4)
+
+    _, lower, upper = found.best_response(utility)
+    assert lower < least <= most < upper
+    with pytest.raises(RuntimeError, match=r"was not found out from 4 points of Ball.* between"):
+        restricted(Ball(np.zeros(3), 1.0), matrix, np.full(2, -np.sqrt(0.5) + 1e-6))
