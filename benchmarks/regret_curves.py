@@ -42,7 +42,7 @@ def regrets(make: Make, adversary: Adversary) -> list[float]:
     total, earned, width, found = np.zeros(5), 0.0, 0.0, []
     for t in range(TIMES[-1]):
         strategy = player.next_strategy()
-        utility = adversary(simplex, strategy, t, generator)
+        utility = adversary(strategy, t, generator)
         total += utility
         earned += float(utility @ strategy)
         width = max(width, float(np.ptp(utility)))

@@ -1,12 +1,14 @@
 """Boxes, balls, polytopes, images and sums: each against its inequalities, or a linear program."""
 
+import inspect
 import itertools
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from regretkit import Simplices
+import regretkit as rk
+from regretkit import DecisionTree, Simplices
 from regretkit.sets import (
     AffineImage,
     Ball,
@@ -140,6 +142,46 @@ def test_a_vector_of_another_length_is_refused_by_every_question(kind):
             question(wrong)
 
 
+EVERY_SET = some_sets(0) | {
+    "simplices": Simplices([2, 3]),
+    "point": Point([0.5, -1.0]),
+    "tree": DecisionTree([0, 1], [2, 3]),
+}
+
+
+def test_every_kind_of_set_is_among_those_asked_about_a_tolerance():
+    kinds = {kind for kind in vars(rk.sets).values() if inspect.isclass(kind)}
+    sets = {kind for kind in kinds if issubclass(kind, StrategySet)} - {StrategySet}
+
+    assert sets == {type(domain) for domain in EVERY_SET.values()}
+
+
+@pytest.mark.parametrize("domain", EVERY_SET.values(), ids=EVERY_SET)
+@pytest.mark.parametrize(
+    ("atol", "error"),
+    [
+        (np.nan, ValueError),
+        (-1e-9, ValueError),
+        (-np.inf, ValueError),
+        ("1e-9", TypeError),
+        (None, TypeError),
+        (True, TypeError),
+    ],
+)
+def test_a_tolerance_that_is_none_is_refused_by_every_set(domain, atol, error):
+    with pytest.raises(error, match=f"atol must be .*at least 0, got {atol!r}"):
+        domain.contains(domain.interior_point(), atol=atol)
+
+
+@pytest.mark.parametrize("domain", EVERY_SET.values(), ids=EVERY_SET)
+def test_a_tolerance_lets_in_what_is_that_near_and_zero_is_one(domain):
+    outside = domain.interior_point() + 1e3
+
+    assert not domain.contains(outside, atol=0)
+    assert not domain.contains(outside, atol=np.float32(1.0))
+    assert domain.contains(outside, atol=1e4)
+
+
 @KINDS
 def test_a_set_does_not_move_when_what_it_was_built_from_or_handed_out_does(kind):
     domain = some_sets(5)[kind]
@@ -187,6 +229,17 @@ def test_a_box_measures_each_coordinate_by_itself():
 
     assert box.contains([1.0 + 0.9e-3, -0.9e-3], atol=1e-3)
     assert not box.contains([1.0 + 1.1e-3, 0.5], atol=1e-3)
+
+
+@pytest.mark.parametrize("bound", [5e-324, 1.0, 1.5e308, np.finfo(float).max])
+def test_the_middle_of_a_box_is_in_it_however_large_or_small_the_box(bound):
+    low, high = [-bound, 0.0, bound, -bound], [bound, bound, bound, -bound]
+    box = Box(low, high)
+
+    middle = box.interior_point()
+
+    assert box.contains(middle, atol=0.0)
+    np.testing.assert_allclose(middle, [0.0, bound / 2.0, bound, -bound], atol=5e-324)
 
 
 def test_what_earns_nothing_is_played_low_in_a_box_and_in_the_middle_of_a_ball():

@@ -1,5 +1,7 @@
 """Every operation on blocks is the obvious one, and a block never feels its neighbours."""
 
+import itertools
+
 import naive
 import numpy as np
 import pytest
@@ -7,10 +9,18 @@ from strategies import random_behavior
 
 from regretkit import Simplices
 from regretkit.sets import as_simplices
+from regretkit.sets._columns import _falling
 
-# Sizes that take every path: one block, uniform and narrow, uniform and wide, ragged, with ones.
-SIZES = [[3], [1], [2] * 5, [1, 1, 1], [9] * 3, [2, 3, 1, 4], [12, 1, 7, 2, 40], [300]]
-each_layout = pytest.mark.parametrize("sizes", SIZES, ids=str)
+# Sizes that take every path: one block, uniform and narrow, uniform and wide, ragged, with ones,
+# and so many blocks that they are worked on by column or action by action.
+SIZES = {
+    **{str(s): s for s in ([3], [1], [2] * 5, [1, 1, 1], [9] * 3, [2, 3, 1, 4])},
+    **{str(s): s for s in ([12, 1, 7, 2, 40], [300])},
+    "many of 3": [3] * 400,
+    "many of 8": [8] * 200,
+    "many of 2 to 4": [2, 3, 1, 4] * 100,
+}
+each_layout = pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 
 
 def in_blocks(sizes, vector):
@@ -93,6 +103,58 @@ def test_projection_is_the_nearest_point_by_its_optimality_condition(sizes):
     assert farthest - (vector - nearest) @ nearest <= 1e-12
 
 
+@pytest.mark.parametrize("size", range(1, 15))
+@pytest.mark.parametrize("scale", [1e-9, 0.3, 2.0, 1e12])
+def test_many_blocks_are_projected_to_the_bits_of_each_alone(size, scale):
+    # Many narrow blocks of one size are sorted and added up by column, a single block by row.
+    generator = np.random.default_rng(size)
+    count = 1_200 // size
+    rows = scale * generator.normal(size=(count, size))
+    rows[::3] = scale * generator.integers(-2, 3, size=(len(rows[::3]), size))  # ties
+    rows[::7] = np.sort(rows[::7], axis=1)
+
+    together = Simplices([size] * count).project(rows.ravel()).reshape(rows.shape)
+
+    np.testing.assert_array_equal(together, [Simplices(size).project(row) for row in rows])
+    found = [naive.project([number - max(row) for number in row]) for row in rows.tolist()]
+    np.testing.assert_allclose(together, found, rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [2, 3, 8])
+@pytest.mark.parametrize("operation", ["sum", "max", "project"])
+def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(size, operation):
+    generator = np.random.default_rng(size)
+    few, count = Simplices([size] * 100), 500
+    vector = signed(generator, count * few.dimension)
+
+    together = getattr(Simplices([size] * 100 * count), operation)(vector)
+
+    parts = [getattr(few, operation)(part) for part in np.split(vector, count)]
+    np.testing.assert_array_equal(together, np.concatenate(parts))
+
+
+@pytest.mark.parametrize("size", range(1, 9))
+def test_columns_are_sorted_whatever_the_order_of_zeros_and_ones(size):
+    # A network that sorts zeros and ones sorts everything (Knuth 5.3.4, theorem Z).
+    rows = np.array(list(itertools.product([0.0, 1.0], repeat=size)))
+
+    falling = _falling(rows.T)
+
+    np.testing.assert_array_equal(np.transpose(falling), np.sort(rows, axis=1)[:, ::-1])
+
+
+def test_a_tree_with_decisions_of_every_size_is_projected_size_by_size():
+    generator = np.random.default_rng(11)
+    sizes = generator.integers(1, 12, size=1_500)
+    simplices = Simplices(sizes)
+    vector = signed(generator, simplices.dimension)
+
+    projected = simplices.project(vector)
+
+    alone = [Simplices(len(block)).project(np.array(block)) for block in in_blocks(sizes, vector)]
+    np.testing.assert_array_equal(projected, np.concatenate(alone))
+
+
 @each_layout
 def test_a_distribution_is_its_own_projection(sizes):
     simplices = Simplices(sizes)
@@ -165,6 +227,7 @@ NEIGHBOURS = {
     "last": lambda size: ([7, size, 1, 1], []),
     "first": lambda size: ([], [64, 2]),
     "many": lambda size: ([2] * 700, [3] * 700),
+    "alike": lambda size: ([size] * 700, [size] * 700),
 }
 
 
@@ -213,6 +276,19 @@ def test_softmax_of_numbers_beyond_the_range_of_exp_is_finite():
     weights = Simplices([2, 2]).softmax(np.array([1e6, 1e6, -1e6, 0.0]))
 
     np.testing.assert_array_equal(weights, [0.5, 0.5, 0.0, 1.0])
+
+
+@each_layout
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_whole_numbers_are_numbers_too(sizes, operation):
+    simplices = Simplices(sizes)
+    u = np.random.default_rng(12).integers(-3, 4, size=simplices.dimension)
+    x = simplices.uniform()
+
+    result = OPERATIONS[operation](simplices, u, x)
+
+    as_floats = OPERATIONS[operation](simplices, u.astype(float), x)
+    np.testing.assert_array_equal(result, as_floats)
 
 
 def test_operations_leave_their_arguments_alone():

@@ -18,8 +18,7 @@ def lift(simplices: Simplices, vector: Vector) -> Vector:
     low = np.flatnonzero(simplices.sum(lifted) < 1.0)
     if low.size:
         where, few = simplices.coordinates(low), Simplices(simplices.sizes[low])
-        # The nearest point does not move with a constant; without one, nothing large is left.
-        lifted[where] = few.project(vector[where] - few.repeat(few.max(vector[where])))
+        lifted[where] = few.project(vector[where])
     return lifted
 
 
@@ -46,10 +45,15 @@ def norms(simplices: Simplices, vector: Vector) -> Vector:
 
 def longer(left: Vector, right: Vector) -> Vector:
     """Return ``sqrt(left^2 + right^2)`` of numbers that are not negative, by elements."""
-    high, low = np.maximum(left, right), np.minimum(left, right)
-    ratio = np.divide(low, high, out=np.zeros_like(high), where=high > 0.0)
-    with np.errstate(under="ignore"):
-        return high * np.sqrt(1.0 + ratio * ratio)
+    high, length = np.maximum(left, right), np.minimum(left, right)
+    with np.errstate(under="ignore", invalid="ignore"):
+        length /= high
+        length *= length
+        length += 1.0
+        np.sqrt(length, out=length)
+        length *= high
+    # Zero over zero is no number, and zero has the length zero.
+    return np.fmax(length, high, out=length)
 
 
 def raise_to(simplices: Simplices, vector: Vector, lengths: Vector) -> Vector:
@@ -59,9 +63,8 @@ def raise_to(simplices: Simplices, vector: Vector, lengths: Vector) -> Vector:
     of a quadratic in c. Every length is positive.
     """
     raised = np.empty(simplices.dimension)
-    for size, starts in simplices._groups():
-        where = starts[:, None] + np.arange(size)
-        raised[where] = _raise_rows(vector[where], lengths[simplices.sizes == size])
+    for blocks, where in simplices._groups():
+        raised[where] = _raise_rows(vector[where], lengths[blocks])
     return raised
 
 

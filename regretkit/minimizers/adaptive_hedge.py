@@ -82,34 +82,31 @@ class AdaHedge(SimplexRule):
 
     @override
     def _propose(self) -> Vector:
-        return self.simplices.normalize(self._weights(self.regrets))
+        largest = self.simplices.max(self.regrets)
+        return self.simplices.normalize(self._weights(self.regrets, largest))
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        regrets = self.regrets + self.simplices.regret(utility, strategy)
+        regrets = self.simplices.regret(utility, strategy)
+        regrets += self.regrets
+        before, after = self.simplices.max(self.regrets), self.simplices.max(regrets)
         # What is largest in the strategy had weight 1, and so tells what the weights summed to.
-        before = self._mixed(self.regrets, 1.0 / self.simplices.max(strategy))
-        after = self._mixed(regrets, self.simplices.sum(self._weights(regrets)))
+        growth = self.simplices.sum(self._weights(regrets, after)) * self.simplices.max(strategy)
+        gap = after - before + np.log(growth) * (self.gaps / self._log_sizes)
         # A gap is never negative, but rounding is.
-        self.regrets, self.gaps = regrets, self.gaps + np.maximum(after - before, 0.0)
+        self.regrets, self.gaps = regrets, self.gaps + np.maximum(gap, 0.0)
 
-    def _weights(self, regrets: Vector) -> Vector:
-        """Return ``exp(eta (R - max R))``, at an infinite rate as well."""
-        below = self.simplices.repeat(self.simplices.max(regrets))
-        np.subtract(regrets, below, out=below)
+    def _weights(self, regrets: Vector, largest: Vector) -> Vector:
+        """Return ``exp(eta (R - max R))``, given the maxima, at an infinite rate as well."""
+        weights = self.simplices.repeat(largest)
+        np.subtract(regrets, weights, out=weights)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
             rates = self._log_sizes / self.gaps
-            exponents = self.simplices.repeat(rates)
-            exponents *= below
+            weights *= self.simplices.repeat(rates)
             if np.isinf(rates).any():
-                exponents[below == 0.0] = 0.0
-            return np.exp(exponents, out=exponents)
-
-    def _mixed(self, regrets: Vector, total: Vector) -> Vector:
-        """Return M in each block, whose weights sum to ``total``."""
-        mean = total / self.simplices.sizes
-        mixed: Vector = self.simplices.max(regrets) + self.gaps / self._log_sizes * np.log(mean)
-        return mixed
+                # Zero times infinity is no number: the best actions are behind by nothing.
+                np.fmin(weights, 0.0, out=weights)
+            return np.exp(weights, out=weights)
 
 
 @final

@@ -9,6 +9,7 @@ from typing_extensions import override
 from regretkit._typing import Vector
 from regretkit._validate import positive
 from regretkit.minimizers._blocks import longer, norms, raise_to
+from regretkit.minimizers._by_block import BlockMemory, learn_trust
 from regretkit.minimizers.roles import Memory, State
 from regretkit.sets import Simplices
 
@@ -87,17 +88,23 @@ class LearningTrust(Memory):
 
     @override
     def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        regrets = np.maximum(state["regrets"] + regret, 0.0)
+        regrets = state["regrets"] + regret
+        np.maximum(regrets, 0.0, out=regrets)
+        moved = regrets - state["regrets"]
         # Roots of sums of squares: sums of squares could overflow.
-        predicted = state.get("predicted_regrets", np.zeros_like(regret))
-        errors = longer(state["errors"], norms(simplices, regret - predicted))
-        steps = longer(state["steps"], norms(simplices, regrets - state["regrets"]))
-        limit = np.full_like(steps, self.limit)
-        # Not errors / steps < limit: the quotient could overflow.
-        within = errors < self.limit * steps
-        alpha = np.divide(errors, steps, out=limit, where=within)
+        steps = longer(state["steps"], norms(simplices, moved))
+        missed = np.subtract(regret, state.get("predicted_regrets", 0.0), out=moved)
+        errors = longer(state["errors"], norms(simplices, missed))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # Where nothing has moved yet the quotient is infinite, or no number.
+            alpha = np.fmin(errors / steps, self.limit)
         trust = simplices.repeat(1.0 / (1.0 + alpha))
         return {"regrets": regrets, "trust": trust, "errors": errors, "steps": steps}
+
+    @override
+    def by_block(self) -> BlockMemory:
+        numbers = (self.limit, 1.0, 1.0, 0.0, 1.0, 1.0)
+        return BlockMemory(learn_trust, lambda _: numbers)
 
     @override
     def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:

@@ -106,7 +106,8 @@ class Euclidean(Regularizer):
     @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         # A whole unit below the largest, an action has no weight, however far below it is.
-        return simplices.project(np.maximum(_below(simplices, scores, rate), -1.0))
+        below = _below(simplices, scores, rate)
+        return simplices.project(np.maximum(below, -1.0, out=below))
 
     @override
     def by_block(self) -> Play:
@@ -209,7 +210,9 @@ class LogBarrier(Regularizer):
 def _below(simplices: Simplices, scores: Vector, rate: float) -> Vector:
     """Return ``rate`` times how far each action is below the best of its block, at most 0."""
     with np.errstate(over="ignore"):
-        return rate * (scores - simplices.repeat(simplices.max(scores)))
+        below = simplices._less(scores, simplices.max(scores))
+        below *= rate
+    return below
 
 
 def _in_powers(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
