@@ -7,36 +7,33 @@ from typing import TypeAlias
 import numpy as np
 
 from regretkit._typing import Vector
-from regretkit.sets import StrategySet
 
-Adversary: TypeAlias = Callable[[StrategySet, Vector, int, np.random.Generator], Vector]
-"""From the domain, the strategy, the iteration (from 0) and a generator to a utility."""
+Adversary: TypeAlias = Callable[[Vector, int, np.random.Generator], Vector]
+"""From the strategy, the iteration (from 0) and a generator to a utility."""
 
 
-def _random(domain: StrategySet, x: Vector, t: int, generator: np.random.Generator) -> Vector:
+def _random(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     """Draw every coordinate, some better than others in the mean."""
     return generator.normal(size=x.size) + np.linspace(-0.5, 0.5, x.size)
 
 
-def _alternating(domain: StrategySet, x: Vector, t: int, generator: np.random.Generator) -> Vector:
+def _alternating(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     """Favour even coordinates in two iterations of three, and odd ones in the third."""
     even = np.arange(x.size) % 2 == 0
     return np.where(even == (t % 3 < 2), 1.0, -1.0)
 
 
-def _sign_flipping(
-    domain: StrategySet, x: Vector, t: int, generator: np.random.Generator
-) -> Vector:
+def _sign_flipping(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     """Keep a direction for ever longer, then turn it around."""
     return np.linspace(-1.0, 1.0, x.size) * (1.0 if int(np.log2(t + 1.0)) % 2 else -1.0)
 
 
-def _drifting(domain: StrategySet, x: Vector, t: int, generator: np.random.Generator) -> Vector:
+def _drifting(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     """Let the best coordinate wander slowly."""
     return np.cos(t / 60.0 + 2.0 * np.pi * np.arange(x.size) / max(1, x.size))
 
 
-def _punishing(domain: StrategySet, x: Vector, t: int, generator: np.random.Generator) -> Vector:
+def _punishing(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     """Make worth least what is played most, and leave one coordinate a little better."""
     utility = -x.copy()
     utility[:1] += 0.3 * np.abs(x).max(initial=0.0)

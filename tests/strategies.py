@@ -7,6 +7,7 @@ import naive
 import numpy as np
 
 import regretkit as rk
+from regretkit._adversaries import ADVERSARIES as SHIPPED
 
 INF = math.inf
 DISCOUNTS = [(1.5, 0.0), (1.5, -INF), (1.0, 1.0), (INF, 0.0), (-INF, -INF), (0.5, 2.0)]
@@ -37,36 +38,24 @@ PREDICTIVE = {name: MAKERS[name] for name in ("prm", "prm+", "optimistic")}
 # Adversaries: called with the strategy they will hurt, the iteration (from 1) and a generator
 
 
-def random(strategy, t, generator):
-    return generator.normal(size=strategy.size)
+def counted_from_one(adversary):
+    """Return an adversary of the package, which counts iterations from 0, as one of these."""
+    return lambda strategy, t, generator: adversary(strategy, t - 1, generator)
 
 
-def alternating(strategy, t, generator):
+def flipping(strategy, t, generator):
+    """Turn everything around in every iteration, so that the last one predicts the opposite."""
     return (-1.0) ** t * np.linspace(-1.0, 1.0, strategy.size)
 
 
-def drifting(strategy, t, generator):
-    angles = t / 30.0 + np.linspace(0.0, 5.0, strategy.size)
-    return np.sin(angles) + 0.1 * generator.normal(size=strategy.size)
-
-
 def bursting(strategy, t, generator):
+    """Draw from a distribution with neither a variance nor a mean."""
     return generator.standard_cauchy(size=strategy.size)
 
 
-def punishing(strategy, t, generator):
-    """Give the best reply to the last iterations nothing, and everything else one."""
-    return (strategy < strategy.max()).astype(float)
-
-
-def mirroring(strategy, t, generator):
-    """Make every action worth less the more it is played, and shake it a little."""
-    return 0.1 * generator.normal(size=strategy.size) - strategy
-
-
-ADVERSARIES = {
-    f.__name__: f for f in (random, alternating, drifting, bursting, punishing, mirroring)
-}
+# The five of the package, and what they have not: hopeless predictions, and no range to rely on.
+ADVERSARIES = {name: counted_from_one(adversary) for name, adversary in SHIPPED.items()}
+ADVERSARIES |= {f.__name__: f for f in (flipping, bursting)}
 
 
 def play(player, adversary, iterations, generator):

@@ -94,6 +94,17 @@ def test_a_state_taken_out_and_put_back_goes_on_to_the_bit(make):
 
 
 @law
+def test_a_state_from_before_asking_fits_whoever_was_asked_since(make):
+    player = trained(make)
+    state = player.state_dict()
+    strategy = player.next_strategy().copy()
+
+    player.load_state_dict(state)
+
+    np.testing.assert_array_equal(player.next_strategy(), strategy)
+
+
+@law
 def test_a_state_survives_a_prediction_that_is_still_to_come_true(make):
     player, fresh = trained(make), make()
     player.expect_utility(np.random.default_rng(1).normal(size=player.dimension))

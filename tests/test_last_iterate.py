@@ -35,6 +35,10 @@ EXTRA = partial(m.ExtragradientRegretMatchingPlus, rate=0.1)
 NORM = m.NormKeepingRegretMatchingPlus
 
 
+def stable(floor):
+    return partial(m.StablePredictiveRegretMatchingPlus, floor=floor)
+
+
 def play(make, order, iterations, game=CIRCLING):
     players = [make(domain.dimension) for domain in game.domains]
     return rk.SelfPlay(game, players, order=order).run(iterations)
@@ -45,8 +49,13 @@ def play(make, order, iterations, game=CIRCLING):
 
 @pytest.mark.parametrize(
     ("make", "order"),
-    [(RM_PLUS, Simultaneous()), (RM_PLUS, Alternating()), (PRM_PLUS, Simultaneous())],
-    ids=["rm+", "rm+ alternating", "prm+"],
+    [
+        (RM_PLUS, Simultaneous()),
+        (RM_PLUS, Alternating()),
+        (PRM_PLUS, Simultaneous()),
+        (stable(1.0), Simultaneous()),
+    ],
+    ids=["rm+", "rm+ alternating", "prm+", "stable, by a low floor"],
 )
 def test_the_last_iterate_does_not_converge(make, order):
     run, gaps = play(make, order, 2_000), []
@@ -68,6 +77,8 @@ def test_the_last_iterate_does_not_converge(make, order):
         (EXTRA, Extragradient()),
         (NORM, Simultaneous()),
         (NORM, Alternating()),
+        (stable(5.0), Simultaneous()),
+        (stable(5.0), Alternating()),
     ],
     ids=[
         "prm+ alternating",
@@ -77,6 +88,8 @@ def test_the_last_iterate_does_not_converge(make, order):
         "extra",
         "norm",
         "norm alternating",
+        "stable",
+        "stable alternating",
     ],
 )
 def test_the_last_iterate_converges(make, order):
@@ -124,6 +137,85 @@ def test_the_norms_saturate():
     assert growth[-10:].max() < 1e-12 * np.max(lengths)
 
 
+# No theorem is known on the last iterate of predictive regret matching+ with restarts. Near the
+# equilibrium nobody restarts, and what an iteration does can be differentiated: where the regrets
+# of both are multiples of the equilibrium, they rest, and others nearby are drawn to it or driven
+# away as the derivative has eigenvalues inside of the unit circle only or not. Longer regrets make
+# for smaller steps, and a floor keeps them long.
+
+
+def iteration_without_restarts(place):
+    """Return where the regrets Q, R and the last gains of both players go, by the formula."""
+    Q, R, v, w = place.reshape(4, 3)
+    x, y = np.maximum(Q + v, 0.0), np.maximum(R + w, 0.0)
+    x, y = x / x.sum(), y / y.sum()
+    v, w = PAYOFF @ y - x @ PAYOFF @ y, x @ PAYOFF @ y - x @ PAYOFF
+    return np.concatenate([np.maximum(Q + v, 0.0), np.maximum(R + w, 0.0), v, w])
+
+
+def factor_at_rest(lengths):
+    """Return by what factor a small distance changes in an iteration, in the long run."""
+    rest = [length * x for length, x in zip(lengths, EQUILIBRIUM, strict=True)]
+    place = np.concatenate([*rest, np.zeros(6)])
+    slopes = [
+        (iteration_without_restarts(place + step) - iteration_without_restarts(place - step)) / 2e-6
+        for step in 1e-6 * np.eye(12)
+    ]
+    sizes = np.abs(np.linalg.eigvals(np.array(slopes)))
+    # Longer regrets of either player are at rest as well: two of the eigenvalues are 1.
+    neutral = np.abs(sizes - 1.0) < 1e-6
+    assert neutral.sum() == 2
+    return sizes[~neutral].max()
+
+
+def factor_measured(distances):
+    """Return the factor between the peaks of what swings while it grows or falls."""
+    peaks = [
+        t
+        for t in range(1, len(distances) - 1)
+        if distances[t - 1] < distances[t] > distances[t + 1]
+    ]
+    first, last = peaks[len(peaks) // 5], peaks[-1]
+    return (distances[last] / distances[first]) ** (1.0 / (last - first))
+
+
+def distance(run):
+    return max(np.abs(x - e).max() for x, e in zip(run.current, EQUILIBRIUM, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "attracts"),
+    [((6.0, 17.0), False), ((4.0, 26.5), False), ((6.0, 18.0), True), ((20.0, 28.0), True)],
+)
+def test_the_equilibrium_attracts_stable_play_where_regrets_are_long(lengths, attracts):
+    run, noise = play(stable(0.1), Simultaneous(), 0), np.random.default_rng(1)
+    for player, length, x in zip(run.minimizers, lengths, EQUILIBRIUM, strict=True):
+        state = player.state_dict()
+        state["state"]["regrets"] = length * x * (1.0 + 1e-8 * noise.normal(size=3))
+        player.load_state_dict(state)
+
+    distances = [distance(run.run(1))]
+    while 1e-12 < distances[-1] < 1e-4:
+        distances.append(distance(run.run(1)))
+
+    factor = factor_at_rest(lengths)
+    assert (factor < 1.0) == (distances[-1] < 1e-12) == attracts
+    assert np.log(factor_measured(distances)) == pytest.approx(np.log(factor), rel=0.1)
+
+
+@pytest.mark.parametrize("floor", [5.0, 10.0])
+def test_a_high_floor_makes_regrets_so_long_that_play_is_attracted(floor):
+    run, distances = play(stable(floor), Simultaneous(), 300), []
+
+    while not distances or distances[-1] > 1e-10:
+        distances.append(distance(run.run(1)))
+
+    factor = factor_at_rest([player.regrets.sum() for player in run.minimizers])
+    assert all(player.regrets.max() > floor for player in run.minimizers)
+    assert factor < 1.0
+    assert np.log(factor_measured(distances)) == pytest.approx(np.log(factor), rel=0.1)
+
+
 @pytest.mark.parametrize(
     "payoff",
     [
@@ -140,8 +232,9 @@ def test_the_norms_saturate():
         (OPTIMISTIC, Simultaneous()),
         (EXTRA, Extragradient()),
         (NORM, Simultaneous()),
+        (stable(5.0), Simultaneous()),
     ],
-    ids=["smooth", "optimistic", "extra", "norm"],
+    ids=["smooth", "optimistic", "extra", "norm", "stable"],
 )
 def test_the_last_iterate_converges_in_other_games(make, order, payoff):
     run = play(make, order, 1_500, rk.matrix_game(payoff))

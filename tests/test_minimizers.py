@@ -226,7 +226,7 @@ def test_who_is_scale_free_plays_the_same_bits_in_another_unit(name, exponent):
     for t in range(1, 101):
         strategy = player.next_strategy()
         np.testing.assert_array_equal(scaled.next_strategy(), strategy)
-        utility = list(ADVERSARIES.values())[t % 6](strategy, t, generator)
+        utility = list(ADVERSARIES.values())[t % len(ADVERSARIES)](strategy, t, generator)
         player.observe_utility(utility)
         scaled.observe_utility(unit * utility)
         if t % 3 == 0:

@@ -1,16 +1,20 @@
 """Circuits of random parts, up to five levels deep, keep every law and every theorem."""
 
+import inspect
 from functools import partial
 
 import numpy as np
 import pytest
+from test_contract import classes
 
 import regretkit as rk
-from regretkit import minimizers
-from regretkit.checks import check_minimizer, laws_of
+from regretkit import minimizers as m
+from regretkit._state import parts
+from regretkit.checks import LAWS, check_minimizer, laws_of
 from regretkit.circuits import (
     AffineImage,
     AverageAsIterate,
+    AveragedPowerIterate,
     Constrained,
     Discount,
     Exploring,
@@ -20,151 +24,277 @@ from regretkit.circuits import (
     Scaled,
     Thresholded,
     TreeSwap,
+    constant_maps,
     internal_maps,
 )
 from regretkit.evaluation import Ledger
-from regretkit.minimizers import ConicBlackwell, DilatedMirrorDescent, OnlineGradientDescent
-from regretkit.sets import Ball, Box
+from regretkit.sets import Ball, Box, Simplices, as_simplices
 
+# Every rule over simplices, once or more; each is called with simplices, or with a number.
 RULES = [
     rk.RegretMatching,
     rk.RegretMatchingPlus,
     rk.LinearRegretMatching,
     rk.DiscountedRegretMatching,
+    rk.PredictiveRegretMatching,
     rk.PredictiveRegretMatchingPlus,
-    partial(rk.Hedge, rate=0.2),
-    partial(rk.OptimisticHedge, rate=0.2),
-    minimizers.AdaHedge,
-    minimizers.NormalHedge,
-    minimizers.AsymmetricRegretMatchingPlus,
-    minimizers.NormKeepingRegretMatchingPlus,
-    minimizers.PredictiveDiscountedRegretMatchingPlus,
-    partial(minimizers.StablePredictiveRegretMatchingPlus, floor=1.0),
-    partial(minimizers.SmoothPredictiveRegretMatchingPlus, rate=0.1),
-    partial(minimizers.FollowTheRegularizedLeader, regularizer=minimizers.Euclidean(), rate=0.1),
+    partial(rk.Hedge, rate=0.3),
+    partial(rk.OptimisticHedge, rate=0.3),
+    m.AdaHedge,
+    m.NormalHedge,
+    m.DiscountedRegretMatchingPlus,
+    m.PredictiveDiscountedRegretMatchingPlus,
+    m.AsymmetricRegretMatchingPlus,
+    m.AdaptiveAsymmetricRegretMatchingPlus,
+    m.NormKeepingRegretMatchingPlus,
+    partial(m.StablePredictiveRegretMatchingPlus, floor=1.0),
+    partial(m.SmoothPredictiveRegretMatchingPlus, rate=0.3),
+    partial(m.SmoothOptimisticRegretMatchingPlus, rate=0.3),
+    partial(m.ExtragradientRegretMatchingPlus, rate=0.3),
+    partial(m.ScheduledRegretMatching, horizon=50),
+    partial(m.FollowTheRegularizedLeader, regularizer=m.Tsallis(), rate=0.3),
+    partial(m.FollowTheRegularizedLeader, regularizer=m.Euclidean(), rate=0.3, optimistic=True),
+    partial(m.OnlineMirrorDescent, regularizer=m.LogBarrier(), rate=2.0, optimistic=True),
+    partial(m.OnlineMirrorDescent, regularizer=m.Entropy(), rate=0.3),
+    partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.0),
+    partial(m.ByRoles, remember=m.Plus(), play=m.Exponential(rate=0.3), predict=m.LastUtility()),
+    lambda simplices: m.ConicBlackwell(as_simplices(simplices)),
+    lambda simplices: m.OnlineGradientDescent(as_simplices(simplices), rate=0.3),
+]
+# These two promise no small regret.
+RECKLESS = [
+    partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.2, optimistic=True),
+    lambda simplices: rk.BestResponse(as_simplices(simplices)),
 ]
 
 
-def pick(generator, choices):
-    return choices[int(generator.integers(len(choices)))]
+class Lot:
+    """Draws numbers, and rules from a deck that is shuffled again when it is used up."""
+
+    def __init__(self, seed, promising):
+        self.numbers = np.random.default_rng(seed)
+        self.promising = promising
+        self.deck = []
+
+    def rule(self):
+        if not self.deck:
+            rules = RULES if self.promising else [*RULES, *RECKLESS]
+            self.deck = [rules[number] for number in self.numbers.permutation(len(rules))]
+        return self.deck.pop()
+
+    def pick(self, *choices):
+        return choices[int(self.numbers.integers(len(choices)))]
+
+    def upto(self, most):
+        return int(self.numbers.integers(most + 1))
+
+    def again(self, make, depth):
+        """Return a factory that makes the same at each call with the same actions."""
+        seed = self.numbers.integers(2**32)
+        return lambda actions: make(Lot(seed, self.promising), depth, actions)
 
 
-def split(generator, total):
+# Leaves on whatever set
+
+
+def anything(lot, dimension):
+    """Return a leaf of this dimension, on whatever set."""
+    center, radius = 0.5 * lot.numbers.normal(size=dimension), 1.0 + lot.numbers.random()
+    domain = lot.pick(Ball(center, radius), Box(center - radius, center + radius))
+    choices = [
+        partial(lot.rule(), dimension),
+        partial(m.OnlineGradientDescent, domain, rate=0.3, optimistic=lot.pick(True, False)),
+        partial(m.ConicBlackwell, domain, kappa=radius),
+        partial(rk.Point, center),
+    ]
+    choices += [] if lot.promising else [partial(rk.BestResponse, domain)]
+    return lot.pick(*choices)()
+
+
+def descent(lot, tree):
+    return m.DilatedMirrorDescent(
+        tree,
+        rate=0.3,
+        regularizer=lot.pick(m.Entropy(), m.Euclidean(), m.Tsallis()),
+        temperature=0.0 if lot.promising else lot.pick(0.0, 0.1),
+        optimistic=lot.pick(True, False),
+    )
+
+
+# Circuits: called with a lot, the levels that they are to have, at least 1, and a dimension
+
+
+def split(lot, total):
     """Return two or more numbers, each at least 1, that add up to ``total``."""
-    cuts = np.flatnonzero(generator.random(total - 1) < 0.5) + 1
-    cuts = cuts if cuts.size else np.array([generator.integers(1, total)])
+    cuts = np.flatnonzero(lot.numbers.random(total - 1) < 0.5) + 1
+    cuts = cuts if cuts.size else np.array([lot.numbers.integers(1, total)])
     return np.diff([0, *cuts, total]).tolist()
 
 
-def on_simplex(generator, depth, actions):
-    """Return a minimizer on one simplex."""
-    rule = pick(generator, RULES)
-    if depth == 0 or generator.random() < 0.3:
-        return rule(actions)
-    kind = pick(generator, ["swap", "internal", "hull", "tree swap", "exploring", "cut"])
-    if kind == "exploring":
-        return Exploring(on_simplex(generator, depth - 1, actions), gamma=0.1)
-    if kind == "cut":
-        return Thresholded(on_simplex(generator, depth - 1, actions), threshold=0.05)
-    if kind == "internal" and actions > 1:
-        return rk.PhiRegret(rule(actions * (actions - 1)), internal_maps(actions))
-    if kind == "hull":
-        members = [on_simplex(generator, depth - 1, actions) for _ in range(2)]
-        return rk.ConvexHull(members, on_simplex(generator, depth - 1, 2))
-    if kind == "tree swap":
-        return TreeSwap(lambda: rule(actions), layers=2, branching=4)
-    return rk.SwapRegret(actions, pick(generator, [rule, rk.each(rule)]))
+def product(lot, depth, dimension):
+    sizes = split(lot, dimension)
+    order = np.split(lot.numbers.permutation(dimension), np.cumsum(sizes)[:-1])
+    depths = [depth - 1, *(lot.upto(min(1, depth - 1)) for _ in sizes[1:])]
+    made = [anywhere(lot, part, size) for part, size in zip(depths, sizes, strict=True)]
+    return rk.Product(made, order)
 
 
-def on_tree(generator, dimension):
-    """Return CFR on a random tree of this dimension."""
+def hull(lot, depth, dimension):
+    depths = lot.numbers.permutation([depth - 1, 0, lot.upto(min(1, depth - 1))]).tolist()
+    members = [anywhere(lot, part, dimension) for part in depths[:2]]
+    return rk.ConvexHull(members, on_simplex(lot, depths[2], 2))
+
+
+def image(lot, depth, dimension):
+    inner = int(lot.numbers.integers(1, 4))
+    matrix = lot.numbers.normal(size=(dimension, inner))
+    return AffineImage(anywhere(lot, depth - 1, inner), matrix, lot.numbers.normal(size=dimension))
+
+
+def scaled(lot, depth, dimension):
+    return Scaled(anywhere(lot, depth - 1, dimension), lot.pick(-2.0, 0.5, 3.0))
+
+
+def minkowski_sum(lot, depth, dimension):
+    return MinkowskiSum([anywhere(lot, part, dimension) for part in (depth - 1, 0)])
+
+
+def on_tree(lot, depth, dimension):
+    """Return CFR on a random tree of this dimension, with minimizers as deep at each point."""
     parents, sizes = [], []
     while (missing := dimension - 1 - sum(sizes)) > 0:
-        parents.append(int(generator.integers(0, 1 + sum(sizes))))
-        sizes.append(min(missing, int(generator.integers(1, 4))))
+        parents.append(int(lot.numbers.integers(0, 1 + sum(sizes))))
+        sizes.append(min(missing, int(lot.numbers.integers(1, 4))))
     tree = rk.DecisionTree(parents, sizes)
-    if generator.random() < 0.3:
-        return DilatedMirrorDescent(tree, rate=0.1)
-    return rk.CFR(tree, pick(generator, [*RULES, rk.each(pick(generator, RULES))]))
+    if depth == 0:
+        return descent(lot, tree)
+    if depth == 1:
+        return rk.CFR(tree, lot.rule())
+    return rk.CFR(tree, rk.each(lot.again(on_simplex, depth - 2)))
 
 
-def product(generator, depth, dimension):
-    sizes = split(generator, dimension)
-    order = np.split(generator.permutation(dimension), np.cumsum(sizes)[:-1])
-    return rk.Product([anywhere(generator, depth, size) for size in sizes], order)
+def swap(lot, depth, actions):
+    expert = lot.rule() if depth == 1 else rk.each(lot.again(on_simplex, depth - 2))
+    return rk.SwapRegret(actions, expert)
 
 
-def hull(generator, depth, dimension):
-    members = [anywhere(generator, depth, dimension) for _ in range(int(generator.integers(2, 4)))]
-    return rk.ConvexHull(members, on_simplex(generator, depth, len(members)))
+def internal(lot, depth, actions):
+    maps = internal_maps(actions) if 1 < actions < 4 else constant_maps(actions)
+    return rk.PhiRegret(on_simplex(lot, depth - 1, maps.coefficients.dimension), maps)
 
 
-def image(generator, depth, dimension):
-    inner = int(generator.integers(1, 4))
-    matrix = generator.normal(size=(dimension, inner))
-    part = anywhere(generator, depth, inner)
-    return AffineImage(part, matrix, generator.normal(size=dimension))
+def nearly_fixed(lot, depth, actions):
+    maps = constant_maps(actions)
+    return rk.PhiRegret(on_simplex(lot, depth - 1, actions), maps, AveragedPowerIterate(9))
+
+
+def hull_of_simplices(lot, depth, actions):
+    depths = lot.numbers.permutation([depth - 1, 0, lot.upto(min(1, depth - 1))]).tolist()
+    members = [on_simplex(lot, part, actions) for part in depths[:2]]
+    return rk.ConvexHull(members, on_simplex(lot, depths[2], 2))
 
 
 def constrained(part):
     """Keep the sum of the coordinates below what the middle of the set has, and a little more."""
     ones = np.ones((1, part.dimension))
     bound = ones @ part.domain.interior_point() + 0.1
-    return Constrained(part, ones, bound, OnlineGradientDescent(Box([0.0], [5.0]), rate=0.1))
+    return Constrained(part, ones, bound, m.OnlineGradientDescent(Box([0.0], [5.0]), rate=0.3))
 
 
-def wrapped(generator, depth, dimension):
-    part = anywhere(generator, depth, dimension)
-    wrap = pick(
-        generator,
-        [
-            partial(Scaled, factor=float(generator.normal())),
-            partial(Restart, every=7),
-            partial(Freeze, after=20),
-            partial(Discount, weight=lambda t: float(t)),
-            AverageAsIterate,
-            constrained,
-        ],
-    )
-    return wrap(part)
+WRAPPERS = [
+    partial(Restart, every=7),
+    partial(Freeze, after=20),
+    partial(Discount, weight=lambda t: float(t)),
+    AverageAsIterate,
+    partial(Exploring, gamma=0.1),
+    constrained,
+]
 
 
-def descent(generator, dimension):
-    """Return gradient descent, or its conic cousin, on a box or a ball."""
-    center, radius = generator.normal(size=dimension), 1.0 + generator.random()
-    domain = pick(generator, [Box(center - radius, center + radius), Ball(center, radius)])
-    rule = pick(generator, [partial(OnlineGradientDescent, rate=0.1), ConicBlackwell])
-    return rule(domain)
+def wrapped(lot, depth, dimension, make=None):
+    part = (make or anywhere)(lot, depth - 1, dimension)
+    of_probabilities = isinstance(part.domain, Simplices | rk.DecisionTree)
+    cuts = [partial(Thresholded, threshold=0.05)] * 2 if of_probabilities else []
+    return lot.pick(*WRAPPERS, *cuts)(part)
 
 
-def anywhere(generator, depth, dimension):
-    """Return a minimizer of this dimension, on whatever set."""
+def layered(lot, depth, dimension, make=None):
+    again = lot.again(make or anywhere, depth - 2)
+    return TreeSwap(lambda: again(dimension), layers=2, branching=4)
+
+
+def on_simplex(lot, depth, actions):
+    """Return a minimizer on one simplex, with so many levels of circuits."""
     if depth == 0:
-        leaves = [lambda: pick(generator, RULES)(dimension)]
-        leaves += [lambda: rk.Point(generator.normal(size=dimension))]
-        leaves += [lambda: descent(generator, dimension)]
-        return pick(generator, leaves)()
-    kinds = [hull, image, wrapped]
-    kinds += [lambda g, d, n: on_simplex(g, d, n)]
-    kinds += [lambda g, d, n: MinkowskiSum([anywhere(g, d, n) for _ in range(2)])]
-    if dimension > 1:
-        kinds += [product, product, lambda g, d, n: on_tree(g, n)]
-    return pick(generator, kinds)(generator, depth - 1, dimension)
+        return lot.rule()(actions)
+    kinds = [swap, internal, hull_of_simplices]
+    if not lot.promising:
+        kinds += [nearly_fixed, partial(wrapped, make=on_simplex)]
+        kinds += [partial(layered, make=on_simplex)] if depth > 1 else []
+    return lot.pick(*kinds)(lot, depth, actions)
 
 
-def composed(seed):
-    generator = np.random.default_rng(seed)
-    return anywhere(generator, 1 + seed % 5, int(generator.integers(2, 7)))
+def anywhere(lot, depth, dimension):
+    """Return a minimizer of this dimension on whatever set, with so many levels of circuits."""
+    if depth == 0 and dimension > 1 and lot.pick(True, False, False):
+        return on_tree(lot, 0, dimension)
+    if depth == 0:
+        return anything(lot, dimension)
+    kinds = [hull, image, scaled, minkowski_sum, on_simplex]
+    kinds += [product, on_tree] if dimension > 1 else []
+    if not lot.promising:
+        kinds += [wrapped, layered] if depth > 1 else [wrapped]
+    return lot.pick(*kinds)(lot, depth, dimension)
 
 
-@pytest.mark.parametrize("seed", range(40))
+# The compositions
+
+
+def composed(seed, promising=False):
+    """Return a circuit of random parts: of parts that promise small regret only, or of any."""
+    lot = Lot(seed, promising)
+    return anywhere(lot, (3, 1, 4, 2, 5, 3)[seed % 6], int(lot.numbers.integers(2, 5)))
+
+
+def below(player):
+    """Yield a minimizer and all its parts, each with the number of circuits around it."""
+    waiting = [(player, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting += [(part, depth + 1) for _, part in parts(node)]
+
+
+def depth_of(player):
+    return max(depth for _, depth in below(player))
+
+
+OF_ANY, PROMISING = range(36), range(12)
+slowly = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(36, 240)]
+promising_slowly = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 96)]
+
+
+def drawn():
+    return [composed(seed) for seed in OF_ANY] + [composed(seed, True) for seed in PROMISING]
+
+
+@pytest.mark.parametrize("seed", [*OF_ANY, *slowly])
 def test_a_random_circuit_keeps_every_law(seed):
     check_minimizer(partial(composed, seed))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_random_circuit_keeps_every_theorem(seed):
-    player = composed(seed)
+@pytest.mark.parametrize("seed", [*PROMISING, *promising_slowly])
+def test_a_random_circuit_of_parts_that_keep_all_laws_keeps_all_laws(seed):
+    make = partial(composed, seed, promising=True)
+
+    assert laws_of(make()) == list(LAWS)
+    check_minimizer(make)
+
+
+@pytest.mark.parametrize("promising", [False, True])
+@pytest.mark.parametrize("seed", [*OF_ANY, *slowly])
+def test_a_random_circuit_keeps_every_theorem(seed, promising):
+    player = composed(seed, promising)
     ledger = Ledger(player, strict=True)
 
     for utility in np.random.default_rng(seed).normal(size=(30, player.dimension)):
@@ -173,13 +303,35 @@ def test_a_random_circuit_keeps_every_theorem(seed):
     assert ledger.account(player).iterations == 30
 
 
-def test_random_circuits_are_deep_and_hardly_exempt():
-    # So that the two tests above say something: few laws are passed over, and depth is reached.
-    players = [composed(seed) for seed in range(40)]
+# What was drawn, so that the tests above say something
 
-    def depth(name):
-        return name.count(".")
 
-    assert max(depth(name) for player in players for name in Ledger(player)._nodes) >= 5
-    held = [len(laws_of(player)) for player in players]
-    assert np.mean(held) > 12
+def test_every_class_of_a_minimizer_was_drawn():
+    met = {type(node) for player in drawn() for node, _ in below(player)}
+
+    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == set()
+
+
+def test_every_regularizer_and_either_fixed_point_was_drawn():
+    nodes = [node for player in drawn() for node, _ in below(player)]
+    regularizers = {type(node.regularizer) for node in nodes if hasattr(node, "regularizer")}
+    fixed_points = {type(node.fixed_point) for node in nodes if hasattr(node, "fixed_point")}
+
+    assert regularizers == set(m.Regularizer.__subclasses__())
+    assert AveragedPowerIterate in fixed_points
+    assert len(fixed_points) == 2
+
+
+def test_most_are_three_levels_deep_and_some_are_five():
+    depths = [depth_of(player) for player in drawn()]
+
+    assert max(depths) == 5
+    assert min(depths) >= 1
+    assert sum(depth >= 3 for depth in depths) >= len(depths) / 2
+
+
+def test_where_everything_may_be_drawn_hardly_a_law_is_passed_over():
+    held = [len(laws_of(composed(seed))) for seed in OF_ANY]
+
+    assert min(held) == len(LAWS) - 1
+    assert np.mean(held) > len(LAWS) - 1

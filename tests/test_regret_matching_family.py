@@ -212,7 +212,7 @@ def same_play(one, other, seed=1, atol=1e-12, told=None):
 
 
 @each_rule
-@pytest.mark.parametrize("adversary", ["random", "drifting", "bursting", "punishing"])
+@pytest.mark.parametrize("adversary", ["random", "drifting", "bursting", "best-reply-punishing"])
 @pytest.mark.parametrize("actions", [1, 2, 5])
 def test_a_rule_plays_its_recurrence(name, adversary, actions):
     generator = np.random.default_rng(actions)

@@ -1,5 +1,6 @@
 """Predictive regret matching+ that does not quite believe its predictions."""
 
+from collections.abc import Mapping
 from typing import final
 
 from attrs import define, field
@@ -13,6 +14,11 @@ from regretkit.minimizers.memories_adaptive import LearningTrust
 from regretkit.minimizers.playing import Proportional
 from regretkit.minimizers.predictors import LastUtility, Trusted, Weighted
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor
+
+_CREDULOUS = {
+    "regret_grows_slowly": "with a weight above 1 it believes what it expects more than what "
+    "happened, and pays for it up to 1 + weight times as much"
+}
 
 
 @final
@@ -58,6 +64,10 @@ class AsymmetricRegretMatchingPlus(AbstractByRoles):
     """
 
     weight: float = field(default=1.0 / 3.0, validator=[finite, ge(0.0)], kw_only=True)
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        return {} if self.weight <= 1.0 else _CREDULOUS
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:

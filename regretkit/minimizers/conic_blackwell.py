@@ -1,5 +1,6 @@
 """The conic Blackwell algorithm: regret matching+ on any convex set."""
 
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -12,6 +13,10 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers.gradient_descent import as_projectable, project
 from regretkit.sets import StrategySet
 
+_FAR = {
+    "regret_grows_slowly": "on a set far from the origin, or with a kappa far from the size of its "
+    "points, its bound is many times the range of payoffs"
+}
 _LIMIT = 200
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
@@ -78,6 +83,16 @@ class ConicBlackwell(RegretMinimizer):
     @override
     def scale_free(self) -> bool:
         return True
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        # The bound has the factor kappa + |y|^2 / kappa, and the payoffs a range of about the
+        # diagonal of the smallest box around the set.
+        axes = np.eye(self.dimension)
+        sides = [sum(self.domain.best_response(s * axis)[0] for s in (-1.0, 1.0)) for axis in axes]
+        diagonal, middle = float(np.linalg.norm(sides)), self.domain.interior_point()
+        square = float(middle @ middle) + diagonal**2 / 4.0
+        return {} if self.kappa + square / self.kappa <= 2.0 * diagonal or not diagonal else _FAR
 
     @override
     def _propose(self) -> Vector:

@@ -1,5 +1,6 @@
 """Discounted regret matching+, and its predictive form."""
 
+import math
 from collections.abc import Mapping
 from typing import final
 
@@ -14,7 +15,14 @@ from regretkit.minimizers.playing import Proportional
 from regretkit.minimizers.predictors import LastUtility, NoPrediction
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor
 
-_FORGETFUL = {"regret_grows_slowly": "with alpha at most 0 it forgets all but a recent past"}
+_FORGETFUL = {
+    "regret_grows_slowly": "with alpha below 1 it remembers a share of the past that falls to "
+    "nothing"
+}
+_FORGETFUL_AT_FIRST = {
+    "regret_grows_slowly": "with a shift above 4 it remembers little of the past, at first or for "
+    "ever"
+}
 
 
 @final
@@ -65,7 +73,11 @@ class DiscountedRegretMatchingPlus(AbstractByRoles):
 
     @override
     def exemptions(self) -> Mapping[str, str]:
-        return {} if self.alpha > 0.0 or self.shift == 0.0 else _FORGETFUL
+        if self.shift == 0.0 or self.alpha == math.inf:
+            return {}
+        if self.alpha < 1.0:
+            return _FORGETFUL
+        return _FORGETFUL_AT_FIRST if self.shift > 4.0 else {}
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:
@@ -120,7 +132,7 @@ class PredictiveDiscountedRegretMatchingPlus(AbstractByRoles):
 
     @override
     def exemptions(self) -> Mapping[str, str]:
-        return {} if self.alpha > 0.0 else _FORGETFUL
+        return {} if self.alpha >= 1.0 else _FORGETFUL
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:

@@ -185,9 +185,12 @@ class DiscountedRegretMatching(AbstractByRoles):
 
     @override
     def exemptions(self) -> Mapping[str, str]:
-        if self.alpha > 0.0:
+        if self.alpha >= 1.0:
             return {}
-        return {"regret_grows_slowly": "with alpha at most 0 it forgets half of all regret or more"}
+        return {
+            "regret_grows_slowly": "with alpha below 1 it remembers a share of the past that falls "
+            "to nothing"
+        }
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:

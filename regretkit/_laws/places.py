@@ -1,0 +1,31 @@
+"""Laws of the domain: whatever is learned or expected, a point of it is played."""
+
+import numpy as np
+
+from regretkit._laws.tools import Make, play, require_in_domain, utilities
+
+
+def strategies_lie_in_the_domain(make: Make) -> None:
+    """Require that whatever is played is a point of ``domain``."""
+    minimizer = make()
+    for strategy in play(minimizer, utilities(minimizer)):
+        require_in_domain(minimizer, strategy)
+
+
+def strategies_lie_in_the_domain_whatever_is_expected(make: Make) -> None:
+    """Require a point of ``domain`` also after ``expect_utility``, little as much is expected."""
+    minimizer = make()
+    sizes = np.resize([1.0, 1e-6, 1e6], len(utilities(minimizer)))
+    predictions = sizes[:, None] * utilities(minimizer, seed=1)
+    for utility, prediction in zip(utilities(minimizer), predictions, strict=True):
+        minimizer.expect_utility(prediction)
+        require_in_domain(minimizer, minimizer.next_strategy())
+        minimizer.observe_utility(utility)
+
+
+def strategies_lie_in_the_domain_whatever_the_unit(make: Make) -> None:
+    """Require a point of ``domain`` also where utilities are of size 1e-6, and of size 1e6."""
+    for unit in (1e-6, 1e6):
+        minimizer = make()
+        for strategy in play(minimizer, unit * utilities(minimizer)):
+            require_in_domain(minimizer, strategy)

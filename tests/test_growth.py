@@ -1,0 +1,174 @@
+"""The law of growth: which hyperparameters keep it, whom it catches, and whose exemption is due."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from test_checks import Idle, ShortOfMemory
+
+import regretkit as rk
+from regretkit import circuits, minimizers
+from regretkit._laws import growth
+from regretkit._laws.growth import UNITS, fault, regret_grows_slowly
+from regretkit.checks import keep, laws_of
+from regretkit.circuits import MixturesOf
+from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis
+from regretkit.sets import Ball, Box, Simplices
+
+TREE = rk.DecisionTree([0, 2], [2, 2])
+FTRL, OMD = minimizers.FollowTheRegularizedLeader, minimizers.OnlineMirrorDescent
+
+# Nothing is wrong with these, but a unit of utility that is far from theirs.
+OF_ANOTHER_UNIT = {
+    "hedge, timid": partial(rk.Hedge, 3, rate=1e-6),
+    "hedge, bold": partial(rk.Hedge, 3, rate=100.0),
+    "hedge, on the brink": partial(rk.Hedge, [2, 3], rate=1e12),
+    "optimistic": partial(rk.OptimisticHedge, 3, rate=1e-9),
+    "leader": partial(FTRL, 4, regularizer=Euclidean(), rate=1e4),
+    "leader[tsallis]": partial(FTRL, 4, regularizer=Tsallis(q=0.01), rate=1e4),
+    "mirror[barrier]": partial(OMD, 3, regularizer=LogBarrier(), rate=1e-7),
+    "mirror[entropy]": partial(OMD, 3, regularizer=Entropy(), rate=1e7, optimistic=True),
+    "gradient": partial(minimizers.OnlineGradientDescent, Ball([9.0, 0.0], 1.0), rate=1e-8),
+    "gradient[box]": partial(minimizers.OnlineGradientDescent, Box([0.0], [1e6]), rate=1.0),
+    "dilated": partial(minimizers.DilatedMirrorDescent, TREE, rate=1.0, weight=1e6),
+    "magnetic, no magnet": partial(minimizers.MagneticMirrorDescent, 3, rate=1e-6, temperature=0.0),
+    "smooth": partial(minimizers.SmoothPredictiveRegretMatchingPlus, 3, rate=1e-6),
+    "smooth optimistic": partial(minimizers.SmoothOptimisticRegretMatchingPlus, 3, rate=1e-6),
+    "extragradient": partial(minimizers.ExtragradientRegretMatchingPlus, 3, rate=1e-6),
+    "stable": partial(minimizers.StablePredictiveRegretMatchingPlus, 3, floor=1e6),
+    "scaled": lambda: circuits.Scaled(rk.Hedge(3, rate=0.2), 1e9),
+    "cfr": lambda: rk.CFR(TREE, partial(rk.Hedge, rate=1e-6)),
+}
+
+# The way to their unit is long.
+SLOW = {"hedge, on the brink", "leader[tsallis]", "mirror[barrier]", "mirror[entropy]", "scaled"}
+SLOW |= {"smooth optimistic", "extragradient", "optimistic"}
+each_of_another_unit = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name, make in OF_ANOTHER_UNIT.items()
+    ],
+)
+
+
+@each_of_another_unit
+def test_a_hyperparameter_made_for_another_unit_of_utility_is_no_fault(make):
+    assert regret_grows_slowly in laws_of(make())
+    keep(regret_grows_slowly, make)
+
+
+@each_of_another_unit
+def test_and_in_the_unit_one_alone_it_would_be_taken_for_one(make):
+    assert fault(make) is not None
+
+
+# The last parameters with which nobody is exempt.
+JUST_GOOD_ENOUGH = {
+    "drm": partial(rk.DiscountedRegretMatching, 2, alpha=1.0, beta=-1.0),
+    "drm+": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=1.0, shift=4.0),
+    "drm+, no shift": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=-3.0, shift=0.0),
+    "drm+, no end": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=np.inf, shift=1e9),
+    "pdrm+": partial(minimizers.PredictiveDiscountedRegretMatchingPlus, 2, alpha=1.0),
+    "asymmetric": partial(minimizers.AsymmetricRegretMatchingPlus, 2, weight=1.0),
+    "adaptive, timid": partial(minimizers.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e9),
+    "adaptive, bold": partial(minimizers.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e-9),
+    "scheduled, short": partial(minimizers.ScheduledRegretMatching, 2, horizon=1),
+    "scheduled, long": partial(minimizers.ScheduledRegretMatching, 2, horizon=10**9),
+    "conic": partial(minimizers.ConicBlackwell, Ball([2.0, 0.0], 1.0), kappa=2.0),
+    "conic[simplices]": partial(minimizers.ConicBlackwell, Simplices([2, 3]), kappa=1.0),
+    "conic, nothing to choose": partial(minimizers.ConicBlackwell, Simplices(1), kappa=1e6),
+    "phi[constants]": lambda: rk.PhiRegret(rk.RegretMatching(3), circuits.constant_maps(3)),
+    "phi[pairs]": lambda: rk.PhiRegret(rk.RegretMatching(6), circuits.internal_maps(3)),
+}
+
+
+@pytest.mark.parametrize("make", JUST_GOOD_ENOUGH.values(), ids=JUST_GOOD_ENOUGH.keys())
+def test_who_is_not_exempt_keeps_it(make):
+    assert regret_grows_slowly in laws_of(make())
+    keep(regret_grows_slowly, make)
+
+
+def dear_prices():
+    """Return a minimizer of prices that are high in any unit."""
+    return circuits.AffineImage(rk.RegretMatchingPlus(2), [[1e30, 0.0]])
+
+
+STAY_OR_SWAP = MixturesOf([np.eye(2), np.eye(2)[::-1]])
+NEARLY = circuits.AveragedPowerIterate(1)
+
+# One of every kind that is exempt, with parameters that make it break the law.
+NEEDY = {
+    "AsymmetricRegretMatchingPlus": partial(minimizers.AsymmetricRegretMatchingPlus, 3, weight=1e6),
+    "AverageAsIterate": lambda: circuits.AverageAsIterate(rk.RegretMatching(3)),
+    "BestResponse": partial(rk.BestResponse, Simplices(3)),
+    "ConicBlackwell": partial(minimizers.ConicBlackwell, Ball([1e3, 0.0], 1.0)),
+    "ConicBlackwell, kappa": partial(minimizers.ConicBlackwell, Simplices(3), kappa=100.0),
+    "Constrained": lambda: circuits.Constrained(
+        rk.RegretMatching(2), [[1.0, 0.0]], [0.1], dear_prices()
+    ),
+    "DilatedMirrorDescent": partial(
+        minimizers.DilatedMirrorDescent, TREE, rate=1.0, temperature=1.0
+    ),
+    "Discount": lambda: circuits.Discount(rk.RegretMatching(3), weight=lambda t: 0.5**t),
+    "DiscountedRegretMatching": partial(rk.DiscountedRegretMatching, 3, alpha=1e-3),
+    "DiscountedRegretMatchingPlus": partial(minimizers.DiscountedRegretMatchingPlus, 3, alpha=1e-3),
+    "DiscountedRegretMatchingPlus, shift": partial(
+        minimizers.DiscountedRegretMatchingPlus, 3, shift=1e6
+    ),
+    "Exploring": lambda: circuits.Exploring(rk.RegretMatching(3), gamma=0.9),
+    "Freeze": lambda: circuits.Freeze(rk.RegretMatching(3), after=1),
+    "MagneticMirrorDescent": partial(
+        minimizers.MagneticMirrorDescent, 3, rate=1.0, temperature=1.0
+    ),
+    "PhiRegret": lambda: rk.PhiRegret(rk.RegretMatching(2), STAY_OR_SWAP),
+    "PhiRegret, nearly": lambda: rk.PhiRegret(
+        rk.RegretMatching(6), circuits.internal_maps(3), NEARLY
+    ),
+    "PredictiveDiscountedRegretMatchingPlus": partial(
+        minimizers.PredictiveDiscountedRegretMatchingPlus, 3, alpha=1e-3
+    ),
+    "Restart": lambda: circuits.Restart(rk.RegretMatching(3), every=2),
+    "Thresholded": lambda: circuits.Thresholded(rk.RegretMatching(3), threshold=1.0),
+    "TreeSwap": lambda: circuits.TreeSwap(lambda: rk.RegretMatching(3), layers=1, branching=2),
+}
+
+
+@pytest.mark.parametrize("name", NEEDY)
+def test_who_is_exempt_needs_to_be(monkeypatch, name):
+    monkeypatch.setattr(growth, "UNITS", UNITS[::4])  # some of them, which takes less time
+    make = NEEDY[name]
+
+    assert type(make()).__name__ == name.partition(",")[0]
+    assert regret_grows_slowly not in laws_of(make())
+    with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):
+        keep(regret_grows_slowly, make)
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1.0])
+def test_no_unit_helps_who_forgets(rate):
+    with pytest.raises(AssertionError, match=r"and no other unit of utility is any better for it$"):
+        keep(regret_grows_slowly, partial(ShortOfMemory, 3, rate=rate))
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e12])
+def test_no_allowance_for_rounding_hides_who_never_learns(monkeypatch, factor):
+    monkeypatch.setattr(growth, "UNITS", UNITS[::8])
+    with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Scaled"):
+        keep(regret_grows_slowly, lambda: circuits.Scaled(Idle(3), factor))
+
+
+@pytest.mark.parametrize("power", [-39, 3, 27])
+def test_what_suits_the_unit_one_suits_another_unit_at_another_rate(power):
+    # Larger utilities by as much as the rate is smaller: the same is played, and regretted.
+    make = partial(rk.Hedge, 3, rate=0.3 * 2.0**-power)
+
+    assert fault(partial(rk.Hedge, 3, rate=0.3)) is None
+    assert fault(make, 2.0**power) is None
+    assert 2.0**power in UNITS
+
+
+def test_units_are_tried_from_one_outwards():
+    assert UNITS[0] == 1.0
+    assert sorted(UNITS) == [2.0**power for power in range(-48, 49, 3)]
+    assert list(UNITS) == sorted(UNITS, key=lambda unit: abs(np.log2(unit)))
