@@ -24,6 +24,7 @@ from regretkit.play.averaging import Linear as Linear
 from regretkit.play.averaging import Power as Power
 from regretkit.play.averaging import Quadratic as Quadratic
 from regretkit.play.averaging import Uniform as Uniform
+from regretkit.play.bandit import BanditFeedback as BanditFeedback
 from regretkit.play.callbacks import Every as Every
 from regretkit.play.callbacks import Geometrically as Geometrically
 from regretkit.play.callbacks import Record as Record

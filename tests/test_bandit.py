@@ -1,0 +1,112 @@
+"""Bandit feedback: unbiased by enumeration, biased as said, and enough to learn from."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import regretkit as rk
+from regretkit import NormalFormGame, SelfPlay
+from regretkit.circuits import Exploring
+from regretkit.games import kuhn_poker
+from regretkit.play import BanditFeedback, Simultaneous
+
+
+def random_games(count):
+    generator = np.random.default_rng(7)
+    for _ in range(count):
+        sizes = tuple(generator.integers(1, 5, size=generator.integers(1, 4)))
+        game = NormalFormGame(generator.normal(size=(len(sizes), *sizes)))
+        yield game, [generator.dirichlet(np.ones(size)) for size in sizes]
+
+
+def mean_over_draws(feedback, game, player, profile):
+    """Add up the estimates of all joint actions, each times its probability."""
+    mean = np.zeros(profile[player].size)
+    for drawn in itertools.product(*(range(x.size) for x in profile)):
+        probability = np.prod([x[a] for x, a in zip(profile, drawn, strict=True)])
+        mean += probability * feedback._estimate(game, player, profile[player], np.array(drawn))
+    return mean
+
+
+@pytest.mark.parametrize("baseline", [0.0, 2.5, -1.0])
+def test_the_mean_of_the_estimate_is_the_utility(baseline):
+    feedback = BanditFeedback(np.random.default_rng(1), baseline=baseline)
+    for game, profile in random_games(30):
+        for player in range(game.players):
+            mean = mean_over_draws(feedback, game, player, profile)
+            assert mean == pytest.approx(game.utility(player, profile), rel=1e-12, abs=1e-12)
+
+
+def test_implicit_exploration_moves_the_mean_towards_the_baseline_by_x_over_x_plus_gamma():
+    feedback = BanditFeedback(np.random.default_rng(1), baseline=3.0, implicit=0.2)
+    for game, profile in random_games(10):
+        for player, own in enumerate(profile):
+            exact = game.utility(player, profile)
+            wanted = 3.0 + (exact - 3.0) * own / (own + 0.2)
+            mean = mean_over_draws(feedback, game, player, profile)
+            assert mean == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+
+
+def test_actions_are_drawn_as_often_as_they_are_played():
+    game = NormalFormGame(np.ones((1, 4)))
+    strategy = np.array([0.0, 0.5, 0.3, 0.2])
+    feedback = BanditFeedback(np.random.default_rng(3))
+    seen = np.zeros(4)
+    for _ in range(20_000):
+        seen += feedback.utility(game, 0, [strategy]) > 0.0
+
+    assert seen[0] == 0
+    spread = np.sqrt(20_000 * strategy * (1 - strategy))
+    assert (np.abs(seen - 20_000 * strategy) <= 5 * spread).all()
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):
+    # Auer et al., Corollary 3.2: at most 2.63 sqrt(n T ln n) in the mean, with rewards in [0, 1].
+    # Neu, Theorem 1: about 2 sqrt(2 n T ln n) with high probability, without exploring.
+    n, iterations = 4, 4_000
+    rewards = np.array([0.2, 0.4, 0.5, 0.9])
+    game = NormalFormGame(rewards[None, :])
+    gamma = min(1.0, np.sqrt(n * np.log(n) / ((np.e - 1.0) * iterations)))
+    rate = np.sqrt(2.0 * np.log(n) / (n * iterations))
+    regrets = []
+    for seed in range(10):
+        generator = np.random.default_rng(seed)
+        if implicit:
+            player = rk.Hedge(n, rate=rate)
+            feedback = BanditFeedback(generator, baseline=1.0, implicit=rate / 2.0)
+        else:
+            player = Exploring(rk.Hedge(n, rate=gamma / n), gamma=gamma)
+            feedback = BanditFeedback(generator)
+        run = SelfPlay(game, [player], order=Simultaneous(), estimator=feedback).run(iterations)
+        regrets.append(iterations * (rewards.max() - rewards @ run.average[0]))
+    uniform = iterations * (rewards.max() - rewards.mean())
+
+    assert np.mean(regrets) <= 2.63 * np.sqrt(n * iterations * np.log(n))
+    assert np.mean(regrets) < uniform / 4.0
+
+
+def test_a_run_goes_on_to_the_bit_from_its_state():
+    def start():
+        players = [Exploring(rk.Hedge(2, rate=0.1), gamma=0.1) for _ in "xy"]
+        feedback = BanditFeedback(np.random.default_rng(5))
+        return SelfPlay(rk.games.matching_pennies(), players, estimator=feedback)
+
+    through, stopped, resumed = start().run(60), start().run(20), start()
+    resumed.load_state_dict(stopped.state_dict())
+
+    assert resumed.run(40).average[0].tolist() == through.average[0].tolist()
+
+
+def test_bad_arguments_are_refused():
+    generator = np.random.default_rng(1)
+    with pytest.raises(TypeError, match="generator must be a numpy Generator, got 1"):
+        BanditFeedback(1)
+    with pytest.raises(ValueError, match="implicit"):
+        BanditFeedback(generator, implicit=-0.1)
+    with pytest.raises(ValueError, match="baseline"):
+        BanditFeedback(generator, baseline=np.inf)
+    game = kuhn_poker()
+    with pytest.raises(TypeError, match="must be in normal form"):
+        BanditFeedback(generator).utility(game, 0, [d.interior_point() for d in game.domains])
