@@ -71,7 +71,7 @@ class ImperfectRecallGame:
         try:
             ExtensiveFormGame(self.tree)
         except ValueError as error:
-            self.reason = str(error)
+            self.reason = _shortened(str(error))
         else:
             raise ValueError("nobody forgets in tree; pass it to ExtensiveFormGame")
 
@@ -97,6 +97,11 @@ class ImperfectRecallGame:
         sets = " + ".join(map(str, self.tree.information_sets))
         name = self.name or "ImperfectRecallGame"
         return f"<{name}: {sets} information sets, imperfect recall>"
+
+
+def _shortened(text: str) -> str:
+    """Return a reason without the middle of the histories in it, if they are very long."""
+    return text if len(text) <= 2_000 else f"{text[:1_000]} ... {text[-1_000:]}"
 
 
 def playable(tree: GameTree, name: str | None = None) -> ExtensiveFormGame | ImperfectRecallGame:

@@ -7,7 +7,15 @@ from typing import NamedTuple, TypeAlias, final
 
 from regretkit._validate import LARGEST
 from regretkit.games.formats._header import names, payoffs
-from regretkit.games.formats._scanner import NUMBER, TEXT, WHOLE, Scanner, nearest, unescaped
+from regretkit.games.formats._scanner import (
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Scanner,
+    compiled,
+    nearest,
+    unescaped,
+)
 from regretkit.games.history import CHANCE, CHANCE_TOLERANCE
 
 Node: TypeAlias = tuple[int, int]
@@ -19,10 +27,7 @@ _PAYOFFS = rf"({TEXT})\s*+\{{((?:\s*+{NUMBER}\s*+,?+)++)\s*+\}}"
 _OWN = rf"p\s*+{TEXT}\s*+(({WHOLE})\s*+({WHOLE})(?:\s*+{_ACTIONS})?+)"
 _BY_CHANCE = rf"c\s*+{TEXT}\s*+(({WHOLE})(?:\s*+{_CHANCES})?+)"
 _OUTCOME = rf"(({WHOLE})(?:\s*+{_PAYOFFS})?+)"
-_NODE = re.compile(
-    rf"\s*+(?:t\s*+{TEXT}|{_OWN}|{_BY_CHANCE})\s*+{_OUTCOME}",
-    re.ASCII | re.DOTALL,
-)
+_NODE = rf"\s*+(?:t\s*+{TEXT}|{_OWN}|{_BY_CHANCE})\s*+{_OUTCOME}"
 
 
 class InformationSet(NamedTuple):
@@ -63,7 +68,7 @@ class Nodes:
 
     def __iter__(self) -> Iterator[Node]:
         """Yield one node after the other, until somebody stops asking."""
-        scanner, match = self._scanner, _NODE.match
+        scanner, match = self._scanner, compiled(_NODE).match
         seen_sets, seen_outcomes = self._seen_sets, self._seen_outcomes
         while True:
             found = match(scanner.text, scanner.position)
@@ -169,7 +174,8 @@ class Nodes:
             if declared != self.sets[known]:
                 raise scanner.fault(
                     f"{_called(player, number)} was declared before, with "
-                    f"{_difference(declared, self.sets[known])}; say the same, or only the number",
+                    f"{_changed(self.sets[known][2:], declared[2:])}; say the same, or only the "
+                    "number",
                     start,
                 )
         if known is None:
@@ -228,8 +234,8 @@ class Nodes:
             before = self._outcome_labels[known], self._paid(known)
             if (label, paid) != before:
                 raise scanner.fault(
-                    f"outcome {number} was declared before, as {before[0]!r} paying {before[1]}, "
-                    f"and not as {label!r} paying {paid}; say the same, or only the number",
+                    f"outcome {number} was declared before, with {_changed(before, (label, paid))}"
+                    "; say the same, or only the number",
                     start,
                 )
         if known is None:
@@ -249,9 +255,13 @@ def _called(player: int, number: int) -> str:
     return f"information set {number} {whose}"
 
 
-def _difference(declared: InformationSet, before: InformationSet) -> str:
-    if declared.label != before.label:
-        return f"the name {before.label!r} and not {declared.label!r}"
-    if declared.actions != before.actions:
-        return f"the actions {list(before.actions)} and not {list(declared.actions)}"
-    return f"the probabilities {list(before.probabilities)} and not {list(declared.probabilities)}"
+def _changed(before: tuple[object, ...], declared: tuple[object, ...]) -> str:
+    """Say what was otherwise in an earlier declaration."""
+    pairs = zip(before, declared, strict=True)
+    was, came = next((was, came) for was, came in pairs if was != came)
+    return f"{_cut(was)} and not {_cut(came)}"
+
+
+def _cut(value: object) -> str:
+    text = str(list(value)) if isinstance(value, tuple) else repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

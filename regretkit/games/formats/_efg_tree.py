@@ -14,7 +14,7 @@ from regretkit.games.game_tree import GameTree
 from regretkit.games.history import CHANCE, TERMINAL
 
 PLENTY = 10**8
-"""As many payoffs may a game have whatever its file; beyond it, 10 for each letter."""
+"""So many payoffs a game may have whatever its file; beyond that, 10 for each letter."""
 
 
 def game_tree(scanner: Scanner, players: int) -> GameTree:

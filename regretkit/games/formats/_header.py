@@ -1,12 +1,11 @@
 """What both formats have in common: their first line, lists of names, lists of payoffs."""
 
-from attrs import frozen
+from typing import NamedTuple
 
 from regretkit.games.formats._scanner import Scanner
 
 
-@frozen
-class Header:
+class Header(NamedTuple):
     """What a file says before its game begins."""
 
     title: str | None

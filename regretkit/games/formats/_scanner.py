@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 from typing import final
 
 from regretkit._validate import LARGEST
@@ -20,20 +21,21 @@ NUMBER = (
 )
 """A number such as -3, 1/3, .5 or 2.5e-1."""
 
-_FLAGS = re.ASCII | re.DOTALL
-_SPACE = re.compile(r"\s*+", _FLAGS)
-_TEXT = re.compile(TEXT, _FLAGS)
-_WHOLE = re.compile(WHOLE, _FLAGS)
-_NUMBER = re.compile(NUMBER, _FLAGS)
-_WORD = re.compile(r'[^\s{}",]++', _FLAGS)
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_ESCAPED = re.compile(r'\\(["\\])')
-_NOT_CODE = re.compile(
+_SPACE = r"\s*+"
+_WORD = r'[^\s{}",]++'
+_LINE_END = r"\r\n|\r|\n"
+_ESCAPED = r'\\(["\\])'
+_NOT_CODE = (
     r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<text>"?+)'
     r"|//[^\r\n]*+"
-    r"|/\*(?:[^*]++|\*(?!/))*+(?P<remark>\*/)?+",
-    _FLAGS,
+    r"|/\*(?:[^*]++|\*(?!/))*+(?P<remark>\*/)?+"
 )
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern, compiled when it is first needed: importing should cost nothing."""
+    return re.compile(pattern, re.ASCII | re.DOTALL)
 
 
 @final
@@ -47,7 +49,7 @@ class Scanner:
     def __init__(self, text: str) -> None:
         # Blanks take the place of remarks, so that everything else stays where it was.
         marked = "//" in text or "/*" in text
-        self.text = _NOT_CODE.sub(_blank, text) if marked else text
+        self.text = compiled(_NOT_CODE).sub(_blank, text) if marked else text
         self.position = 0
 
     def fault(self, message: str, position: int | None = None) -> ValueError:
@@ -85,7 +87,7 @@ class Scanner:
 
     def word(self, words: tuple[str, ...], wanted: str) -> str:
         """Read one of some words."""
-        found = _WORD.match(self.text, self.skip_space())
+        found = compiled(_WORD).match(self.text, self.skip_space())
         if found is None or found[0] not in words:
             raise self.unexpected(wanted)
         self.position = found.end()
@@ -93,15 +95,15 @@ class Scanner:
 
     def name(self, wanted: str) -> str:
         """Read a name in quotation marks."""
-        if self.comes('"') and _TEXT.match(self.text, self.position) is None:
+        if self.comes('"') and compiled(TEXT).match(self.text, self.position) is None:
             raise self.fault(f"{wanted} has no closing quotation mark")
-        found = self._read(_TEXT, f"{wanted}, in quotation marks")
+        found = self._read(TEXT, f"{wanted}, in quotation marks")
         return unescaped(found[1:-1])
 
     def whole(self, wanted: str) -> int:
         """Read a number such as 12."""
         start = self.skip_space()
-        found = self._read(_WHOLE, f"{wanted}, a number such as 1")
+        found = self._read(WHOLE, f"{wanted}, a number such as 1")
         try:
             return int(found)
         except ValueError as error:
@@ -110,35 +112,35 @@ class Scanner:
     def number(self, wanted: str) -> float:
         """Read a number such as -3, 1/3, .5 or 2.5e-1, and return the double next to it."""
         start = self.skip_space()
-        found = self._read(_NUMBER, f"{wanted}, a number such as -3, 1/3, .5 or 2.5e-1")
+        found = self._read(NUMBER, f"{wanted}, a number such as -3, 1/3, .5 or 2.5e-1")
         value = nearest(found)
         if not abs(value) <= LARGEST:
             raise self.fault(_too_large(found, wanted), start)
         return value
 
-    def _read(self, pattern: re.Pattern[str], wanted: str) -> str:
-        found = pattern.match(self.text, self.skip_space())
+    def _read(self, pattern: str, wanted: str) -> str:
+        found = compiled(pattern).match(self.text, self.skip_space())
         if found is None:
             raise self.unexpected(wanted)
         self.position = found.end()
         return found[0]
 
-    def _end(self, pattern: re.Pattern[str]) -> int:
-        found = pattern.match(self.text, self.position)
+    def _end(self, pattern: str) -> int:
+        found = compiled(pattern).match(self.text, self.position)
         return self.position if found is None else found.end()
 
     def _found(self) -> str:
         """Return what comes next, as messages show it."""
         if self.position == len(self.text):
             return "the end of the file"
-        end = max(self._end(_TEXT), self._end(_WORD), self.position + 1)
+        end = max(self._end(TEXT), self._end(_WORD), self.position + 1)
         return shown(self.text[self.position : end])
 
 
 def fault(text: str, position: int, message: str) -> ValueError:
     """Return the error to raise, with the line and the column of a position in a text."""
     line, start = 1, 0
-    for end in _LINE_END.finditer(text, 0, position):
+    for end in compiled(_LINE_END).finditer(text, 0, position):
         line, start = line + 1, end.end()
     return ValueError(f"line {line}, column {position - start + 1}: {message}")
 
@@ -157,7 +159,7 @@ def nearest(number: str) -> float:
 
 def unescaped(text: str) -> str:
     """Return what stands between quotation marks without the backslashes that were put there."""
-    return _ESCAPED.sub(r"\1", text) if "\\" in text else text
+    return compiled(_ESCAPED).sub(r"\1", text) if "\\" in text else text
 
 
 def shown(text: str) -> str:

@@ -10,7 +10,7 @@ from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.formats._efg_tree import game_tree
 from regretkit.games.formats._header import comment, header
 from regretkit.games.formats._nfg_body import normal_form
-from regretkit.games.formats._scanner import Scanner, fault
+from regretkit.games.formats._scanner import Scanner, fault, shown
 from regretkit.games.imperfect_recall import ImperfectRecallGame, playable
 from regretkit.games.normal_form import NormalFormGame
 
@@ -106,6 +106,11 @@ def read_game(path: PathLike[str]) -> ExtensiveFormGame | ImperfectRecallGame | 
 
 
 def _read(source: Source, parse: Callable[[str], Read]) -> Read:
+    if isinstance(source, str) and source.lower().endswith((".efg", ".nfg")):
+        raise ValueError(
+            f"source must be the text of a game or a pathlib.Path, got {shown(source)}; "
+            "pass a pathlib.Path for a file"
+        )
     if isinstance(source, str):
         return _parsed(source, parse)
     if not isinstance(source, PathLike):

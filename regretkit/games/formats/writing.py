@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from regretkit.games.extensive_form import ExtensiveFormGame
-from regretkit.games.formats._efg_lines import lines
-from regretkit.games.formats._spelling import Spelling, decimal
 from regretkit.games.game_tree import GameTree
 from regretkit.games.imperfect_recall import ImperfectRecallGame
 from regretkit.games.normal_form import NormalFormGame
@@ -45,6 +43,9 @@ def write_nfg(game: NormalFormGame, *, for_gambit: bool = False) -> str:
     -1 1
     1 -1
     """
+    # Fractions and decimals take a while to load, and most people only read.
+    from regretkit.games.formats._spelling import Spelling, decimal
+
     if not isinstance(game, NormalFormGame):
         raise TypeError(f"game must be a NormalFormGame, got {game!r}; write_efg writes trees")
     spelling = Spelling(for_gambit)
@@ -102,6 +103,9 @@ def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
     t "" 2
     t "" 1
     """
+    from regretkit.games.formats._efg_lines import lines
+    from regretkit.games.formats._spelling import Spelling
+
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
         tree, name = game.tree, game.name
     elif isinstance(game, GameTree):
