@@ -70,6 +70,9 @@ RULES: dict[str, Make] = {
     "MagneticMirrorDescent, optimistic, rate 0.1": partial(
         minimizers.MagneticMirrorDescent, rate=0.1, temperature=0.1, optimistic=True
     ),
+    "ReflectedMirrorDescent, Euclidean, rate 0.1": partial(
+        minimizers.ReflectedMirrorDescent, regularizer=minimizers.Euclidean(), rate=0.1
+    ),
     "FTRL, Euclidean, rate 0.1": _ftrl(minimizers.Euclidean()),
     "FTRL, Euclidean, optimistic, rate 0.1": _ftrl(minimizers.Euclidean(), optimistic=True),
     "OMD, Euclidean, rate 0.1": _omd(minimizers.Euclidean()),

@@ -192,6 +192,7 @@ ROWS |= {
     "omd[optimistic]": partial(
         minimizers.OnlineMirrorDescent, [2, 3], **REGULARIZED, optimistic=True
     ),
+    "reflected": partial(minimizers.ReflectedMirrorDescent, [2, 3], **REGULARIZED),
     "magnetic": partial(minimizers.MagneticMirrorDescent, [2, 3], rate=0.3, temperature=0.1),
     "magnetic[elsewhere]": partial(
         minimizers.MagneticMirrorDescent,

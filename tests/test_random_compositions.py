@@ -56,6 +56,7 @@ RULES = [
     partial(m.FollowTheRegularizedLeader, regularizer=m.Euclidean(), rate=0.3, optimistic=True),
     partial(m.OnlineMirrorDescent, regularizer=m.LogBarrier(), rate=2.0, optimistic=True),
     partial(m.OnlineMirrorDescent, regularizer=m.Entropy(), rate=0.3),
+    partial(m.ReflectedMirrorDescent, regularizer=m.Euclidean(), rate=0.3),
     partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.0),
     partial(m.ByRoles, remember=m.Plus(), play=m.Exponential(rate=0.3), predict=m.LastUtility()),
     lambda simplices: m.ConicBlackwell(as_simplices(simplices)),

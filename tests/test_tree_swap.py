@@ -238,3 +238,16 @@ def test_what_builds_no_minimizer_or_one_and_the_same_is_refused():
         TreeSwap(lambda: one, layers=2, branching=2)
     with pytest.raises(ValueError, match="make must return minimizers on one set"):
         TreeSwap(lambda: rk.RegretMatching(next(sizes)), layers=2, branching=2)
+
+
+def test_the_fastest_layer_alone_is_told_what_to_expect():
+    def player():
+        return TreeSwap(lambda: rk.PredictiveRegretMatchingPlus(3), layers=2, branching=2)
+
+    told, fastest = player(), rk.PredictiveRegretMatchingPlus(3)
+    told.expect_utility([0.0, 5.0, 0.0])
+    fastest.expect_utility([0.0, 5.0, 0.0])
+    untold = player().members[1].next_strategy()
+
+    assert fastest.next_strategy() == pytest.approx([0.0, 1.0, 0.0])
+    assert told.next_strategy() == pytest.approx((fastest.next_strategy() + untold) / 2)

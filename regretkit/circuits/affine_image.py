@@ -131,7 +131,7 @@ class AffineImage(_Image):
     References
     ----------
     Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
-    ICML, PMLR 97.
+    ICML, PMLR 97. Derived here; the paper's own form could not be checked.
     """
 
     matrix: Vector = field(converter=_matrix)
@@ -178,7 +178,7 @@ class Scaled(_Image):
     References
     ----------
     Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
-    ICML, PMLR 97.
+    ICML, PMLR 97. Derived here; the paper's own form could not be checked.
     """
 
     factor: float

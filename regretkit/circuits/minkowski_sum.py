@@ -50,7 +50,7 @@ class MinkowskiSum(RegretMinimizer):
     References
     ----------
     Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
-    ICML, PMLR 97.
+    ICML, PMLR 97. Derived here; the paper's own form could not be checked.
     """
 
     parts: tuple[RegretMinimizer, ...] = field(converter=_parts)

@@ -47,6 +47,9 @@ class TreeSwap(RegretMinimizer):
     where k runs over all layers but the slowest, and R_k adds up the regrets of layer k in each
     of its periods of M^(k+1) iterations, what it has yet to learn among them.
 
+    A prediction goes to the fastest layer alone: what the others play until they learn is settled,
+    and the bound rests on that.
+
     Against maps that are not affine the theorem speaks of playing one layer drawn at random, and
     not of their mean: draw from ``members`` for that.
 
@@ -159,3 +162,7 @@ class TreeSwap(RegretMinimizer):
                 self._waiting[k + 1] += self._waiting[k]
             self._waiting[k] = 0.0
             member._observe(mean)
+
+    @override
+    def _expect(self, prediction: Vector) -> None:
+        self.members[0]._anticipate(prediction)

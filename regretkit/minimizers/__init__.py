@@ -64,6 +64,8 @@ from regretkit.minimizers.predictors import ToldUtility as ToldUtility
 from regretkit.minimizers.predictors import Trusted as Trusted
 from regretkit.minimizers.predictors import Weighted as Weighted
 from regretkit.minimizers.proximal import Proximal as Proximal
+from regretkit.minimizers.reflected import Reflected as Reflected
+from regretkit.minimizers.reflected import ReflectedMirrorDescent as ReflectedMirrorDescent
 from regretkit.minimizers.regret_matching import (
     DiscountedRegretMatching as DiscountedRegretMatching,
 )

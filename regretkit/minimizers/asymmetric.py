@@ -31,7 +31,7 @@ class AsymmetricRegretMatchingPlus(AbstractByRoles):
         x  =  [Q + weight v]+ / sum [Q + weight v]+,    v = m - <m, x'>
         Q <-  [Q + u - <u, x>]+
 
-    It is what SAPCFR+ plays at every decision point, with a weight of 1/3, and P2PCFR+ with 1/6.
+    It is what SAPCFR+ plays at every decision point, with a weight of 1/3.
     With weight 0 it is :class:`RegretMatchingPlus`, with 1 :class:`PredictiveRegretMatchingPlus`.
     The regret is at most the root of the sum of ``|g - weight v|^2``.
 

@@ -87,7 +87,8 @@ class OnlineGradientDescent(Proximal):
     References
     ----------
     Zinkevich (2003), "Online convex programming and generalized infinitesimal gradient ascent",
-    ICML. Rakhlin and Sridharan (2013), "Online learning with predictable sequences", COLT.
+    ICML. Rakhlin and Sridharan (2013), "Online learning with predictable sequences", COLT. The
+    texts could not be checked; the bound is tested.
     """
 
     domain: StrategySet = field(converter=as_projectable)

@@ -49,7 +49,8 @@ class Hedge(AbstractByRoles):
     References
     ----------
     Freund and Schapire (1997), "A decision-theoretic generalization of on-line learning and an
-    application to boosting", Journal of Computer and System Sciences 55(1).
+    application to boosting", Journal of Computer and System Sciences 55(1). The text could not be
+    checked; the bound is tested.
     """
 
     rate: float = field(validator=positive, kw_only=True)
@@ -68,6 +69,9 @@ class OptimisticHedge(AbstractByRoles):
 
         x  =  exp(rate (R + v)) / sum exp(rate (R + v)),    v = m - <m, x'>
         R <-  R + u - <u, x>
+
+    The regret is at most ``ln(n) / rate`` plus ``rate / 8`` times the sum of the squared ranges of
+    u - m.
 
     Parameters
     ----------

@@ -141,7 +141,8 @@ class FollowTheRegularizedLeader(_Regularized):
 
     Over T iterations with n actions the regret is at most D / rate, with D the range of phi, plus
     what moving costs: for the Euclidean regularizer ``rate / 2`` times the sum of ``|u|^2``, in the
-    optimistic form of ``|u - m|^2``; for entropy ``rate / 8`` times that of u's squared ranges.
+    optimistic form of ``|u - m|^2``; for entropy ``rate / 8`` times that of the squared ranges of
+    u, in the optimistic form of u - m.
 
     Parameters
     ----------

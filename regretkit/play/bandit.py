@@ -65,7 +65,8 @@ class BanditFeedback(Estimator, Stateful):
     ----------
     Auer, Cesa-Bianchi, Freund and Schapire (2002), "The nonstochastic multiarmed bandit problem",
     SIAM Journal on Computing 32(1). Neu (2015), "Explore no more: improved high-probability regret
-    bounds for non-stochastic bandits", NIPS, for implicit exploration.
+    bounds for non-stochastic bandits", NIPS, for implicit exploration. Their
+    texts could not be checked; the mean is tested, and the regret.
     """
 
     generator: np.random.Generator = field(repr=False, validator=check_generator)
