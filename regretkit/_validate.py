@@ -1,8 +1,9 @@
 """Checks of what callers pass in; each message names the argument and says what would do."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from attrs import Attribute
@@ -103,7 +104,7 @@ def _check_number(attribute: "Attribute[float]", value: float) -> None:
 def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number above zero."""
     _check_number(attribute, value)
-    if not 0.0 < value < math.inf:
+    if not 0.0 < value <= _FINITE:
         raise ValueError(f"{attribute.name} must be a finite number above 0, got {value!r}")
 
 
@@ -114,6 +115,19 @@ def finite(_: object, attribute: "Attribute[float]", value: float) -> None:
         raise ValueError(f"{attribute.name} must be a finite number, got {value!r}")
 
 
+def at_least_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a finite number, at least zero."""
+    _check_number(attribute, value)
+    if not 0.0 <= value <= _FINITE:
+        raise ValueError(f"{attribute.name} must be a finite number, at least 0, got {value!r}")
+
+
+def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:
+    """Require True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{attribute.name} must be True or False, got {value!r}")
+
+
 def extended(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a number, or plus or minus infinity."""
     _check_number(attribute, value)
@@ -121,6 +135,19 @@ def extended(_: object, attribute: "Attribute[float]", value: float) -> None:
         raise ValueError(
             f"{attribute.name} must be a number, or plus or minus infinity, got {value!r}"
         )
+
+
+def of_kind(kind: type, example: str) -> Callable[[object, "Attribute[Any]", object], None]:
+    """Return a validator that requires an instance of ``kind``."""
+
+    def check(_: object, attribute: "Attribute[Any]", value: object) -> None:
+        if not isinstance(value, kind):
+            raise TypeError(
+                f"{attribute.name} must be a {kind.__name__}, got {value!r}; "
+                f"pass one, such as {example}"
+            )
+
+    return check
 
 
 def at_least_one(_: object, attribute: "Attribute[int]", value: int) -> None:

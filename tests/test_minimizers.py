@@ -8,6 +8,7 @@ import pytest
 from strategies import ADVERSARIES, INF, LEAVES, MAKERS, PREDICTIVE, train
 
 import regretkit as rk
+from regretkit import minimizers
 from regretkit.minimizers import (
     ByRoles,
     Cumulative,
@@ -290,4 +291,34 @@ def test_hedge_with_a_large_rate_plays_finite_numbers():
 )
 def test_a_leaf_of_impossible_parts_is_refused(build, error, message):
     with pytest.raises(error, match=message):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: minimizers.Trusted(5), "predictor must be a Predictor, got 5"),
+        (lambda: minimizers.Weighted(minimizers.LastUtility, weight=1.0), "predictor must be a"),
+        (
+            lambda: minimizers.ByRoles(2, remember=minimizers.Plus, play=minimizers.Proportional()),
+            "remember must be a Memory, got",
+        ),
+        (
+            lambda: minimizers.ByRoles(2, remember=minimizers.Plus(), play=minimizers.Plus()),
+            r"play must be a PlayingRule, got Plus\(\)",
+        ),
+        (lambda: rk.Hedge(3, rate=10**400), "rate must be a finite number above 0"),
+        (lambda: minimizers.Magnetic(rate=1.0, temperature=-5.0), "temperature must be a finite"),
+        (lambda: minimizers.AsymmetricRegretMatchingPlus(2, weight=-1), "weight must be a finite"),
+        (
+            lambda: minimizers.OnlineMirrorDescent(
+                2, regularizer=minimizers.Entropy(), rate=1.0, optimistic=1
+            ),
+            "optimistic must be True or False, got 1",
+        ),
+        (lambda: minimizers.DilatedMirrorDescent(3, rate=0.1), "tree must be a DecisionTree"),
+    ],
+)
+def test_what_cannot_be_a_part_is_refused_when_the_rule_is_built(build, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         build()

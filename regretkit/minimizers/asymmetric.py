@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import final
 
 from attrs import define, field
-from attrs.validators import ge
 from typing_extensions import override
 
-from regretkit._validate import finite, positive
+from regretkit._validate import at_least_zero, positive
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Plus
 from regretkit.minimizers.memories_adaptive import LearningTrust
@@ -63,7 +62,7 @@ class AsymmetricRegretMatchingPlus(AbstractByRoles):
     agree on the rule and, for this paper, on 1/3.
     """
 
-    weight: float = field(default=1.0 / 3.0, validator=[finite, ge(0.0)], kw_only=True)
+    weight: float = field(default=1.0 / 3.0, validator=at_least_zero, kw_only=True)
 
     @override
     def exemptions(self) -> Mapping[str, str]:

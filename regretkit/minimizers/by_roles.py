@@ -7,6 +7,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._typing import Vector
+from regretkit._validate import of_kind
 from regretkit.minimizers._by_block import (
     lesson,
     proposal,
@@ -165,9 +166,11 @@ class ByRoles(AbstractByRoles):
     array([1., 0.])
     """
 
-    remember: Memory = field(kw_only=True)
-    play: PlayingRule = field(kw_only=True)
-    predict: Predictor = field(factory=NoPrediction, kw_only=True)
+    remember: Memory = field(kw_only=True, validator=of_kind(Memory, "Plus()"))
+    play: PlayingRule = field(kw_only=True, validator=of_kind(PlayingRule, "Proportional()"))
+    predict: Predictor = field(
+        factory=NoPrediction, kw_only=True, validator=of_kind(Predictor, "LastUtility()")
+    )
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:

@@ -5,14 +5,13 @@ from typing import final
 
 import numpy as np
 from attrs import define, field
-from attrs.validators import instance_of
 from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._arrays import total_by
 from regretkit._state import NOT_STATE
 from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._validate import of_kind, positive
 from regretkit.minimizers.magnetic import NO_PROMISE, as_magnet, check_temperature
 from regretkit.minimizers.proximal import Proximal
 from regretkit.minimizers.regularizers import Entropy, Regularizer, check_regularizer
@@ -95,7 +94,7 @@ class DilatedMirrorDescent(Proximal):
     that would be played there.
     """
 
-    tree: DecisionTree = field(validator=instance_of(DecisionTree))
+    tree: DecisionTree = field(validator=of_kind(DecisionTree, "game.domains[0]"))
     regularizer: Regularizer = field(factory=Entropy, validator=check_regularizer, kw_only=True)
     weight: float = field(default=1.0, validator=positive, kw_only=True)
     temperature: float = field(default=0.0, validator=_validate.finite, kw_only=True)

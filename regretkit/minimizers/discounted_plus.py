@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import final
 
 from attrs import define, field
-from attrs.validators import ge
 from typing_extensions import override
 
-from regretkit._validate import extended, finite
+from regretkit._validate import at_least_zero, extended
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import DiscountedPlus
 from regretkit.minimizers.playing import Proportional
@@ -69,7 +68,7 @@ class DiscountedRegretMatchingPlus(AbstractByRoles):
     """
 
     alpha: float = field(default=1.5, validator=extended, kw_only=True)
-    shift: float = field(default=1.5, validator=[finite, ge(0.0)], kw_only=True)
+    shift: float = field(default=1.5, validator=at_least_zero, kw_only=True)
 
     @override
     def exemptions(self) -> Mapping[str, str]:

@@ -1,12 +1,21 @@
 """A rule written for one block at a time, so that an engine can turn it into machine code."""
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import TypeAlias, final
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 
 BlockFunction: TypeAlias = Callable[..., None]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""
+
+
+def _function(_: object, attribute: "Attribute[BlockFunction]", value: object) -> None:
+    # One that is compiled already has the plain one within.
+    if not isinstance(getattr(value, "py_func", value), FunctionType):
+        raise TypeError(
+            f"{attribute.name} must be a plain function, got {value!r}; write it with def"
+        )
 
 
 @final
@@ -42,6 +51,11 @@ class Kernel:
         The floats that the functions get as ``numbers``, or a function that returns them for
         iteration t, and for t = 0 before the first one; always as many.
 
+    Raises
+    ------
+    TypeError
+        When ``propose`` or ``learn`` is no plain function.
+
     Examples
     --------
     Regret matching:
@@ -74,8 +88,12 @@ class Kernel:
     >>> player = Mine(2)
     """
 
-    propose: BlockFunction
-    learn: BlockFunction
+    propose: BlockFunction = field(validator=_function)
+    learn: BlockFunction = field(validator=_function)
     state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
     block_state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
     numbers: Sequence[float] | Callable[[int], Sequence[float]] = field(default=(), kw_only=True)
+
+    def numbers_of(self, iteration: int) -> Sequence[float]:
+        """Return the floats that the functions get as ``numbers`` in an iteration."""
+        return self.numbers(iteration) if callable(self.numbers) else self.numbers

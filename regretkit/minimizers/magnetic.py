@@ -5,13 +5,12 @@ from typing import final
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import instance_of
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._validate import positive, truth
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
@@ -52,7 +51,7 @@ class Magnetic(Memory):
     """
 
     rate: float = field(validator=positive, kw_only=True)
-    temperature: float = field(validator=_validate.finite, kw_only=True)
+    temperature: float = field(validator=_validate.at_least_zero, kw_only=True)
     log_magnet: Vector = field(factory=lambda: np.zeros(()), kw_only=True, repr=False)
 
     @override
@@ -137,7 +136,7 @@ class MagneticMirrorDescent(AbstractByRoles):
     rate: float = field(validator=positive, kw_only=True)
     temperature: float = field(validator=_validate.finite, kw_only=True)
     magnet: Vector | None = field(default=None, converter=as_magnet, kw_only=True)
-    optimistic: bool = field(default=False, validator=instance_of(bool), kw_only=True)
+    optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
     @override
     def exemptions(self) -> Mapping[str, str]:

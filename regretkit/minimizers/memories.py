@@ -6,11 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 from attrs import field, frozen
-from attrs.validators import ge
 from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import at_least_one, extended, finite
+from regretkit._validate import at_least_one, at_least_zero, extended
 from regretkit.minimizers._by_block import BlockMemory, Law, add_regret, fade_and_add
 from regretkit.minimizers.roles import Memory, State
 from regretkit.sets import Simplices
@@ -223,7 +222,7 @@ class DiscountedPlus(_Lawful):
     """
 
     alpha: float = field(validator=extended, kw_only=True)
-    shift: float = field(default=1.0, validator=[finite, ge(0.0)], kw_only=True)
+    shift: float = field(default=1.0, validator=at_least_zero, kw_only=True)
 
     @override
     def law(self, iteration: int) -> Law:

@@ -4,11 +4,10 @@ from typing import final
 
 import numpy as np
 from attrs import define, field, frozen
-from attrs.validators import instance_of
 from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._validate import positive, truth
 from regretkit.minimizers._by_block import BlockMemory, Play, stay_with_the_nearest
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
@@ -115,7 +114,7 @@ class _Regularized(AbstractByRoles):
 
     regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
     rate: float = field(validator=positive, kw_only=True)
-    optimistic: bool = field(default=False, validator=instance_of(bool), kw_only=True)
+    optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:

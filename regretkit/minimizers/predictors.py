@@ -5,11 +5,10 @@ from typing import final
 
 import numpy as np
 from attrs import field, frozen
-from attrs.validators import ge
 from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import finite
+from regretkit._validate import at_least_zero, of_kind
 from regretkit.minimizers._by_block import Belief
 from regretkit.minimizers.roles import Predictor, State
 from regretkit.sets import Simplices
@@ -133,7 +132,7 @@ class ToldUtility(Predictor):
 class _Scaling(Predictor):
     """A predictor that scales what another one predicts."""
 
-    predictor: Predictor
+    predictor: Predictor = field(validator=of_kind(Predictor, "LastUtility()"))
 
     @abc.abstractmethod
     def _scaled(self, predicted: Vector, state: State) -> Vector:
@@ -179,7 +178,7 @@ class Weighted(_Scaling):
     array([ 1., -1.])
     """
 
-    weight: float = field(validator=[finite, ge(0.0)], kw_only=True)
+    weight: float = field(validator=at_least_zero, kw_only=True)
 
     @override
     def _scaled(self, predicted: Vector, state: State) -> Vector:

@@ -5,11 +5,10 @@ from typing import final
 
 import numpy as np
 from attrs import define, field
-from attrs.validators import instance_of
 from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._validate import positive, truth
 from regretkit.minimizer import RegretMinimizer
 
 
@@ -38,7 +37,7 @@ class Proximal(RegretMinimizer):
     """
 
     rate: float = field(validator=positive, kw_only=True)
-    optimistic: bool = field(default=False, validator=instance_of(bool), kw_only=True)
+    optimistic: bool = field(default=False, validator=truth, kw_only=True)
     _place: Vector = field(init=False, repr=False)
     _expected: Vector = field(init=False, repr=False)
 

@@ -5,12 +5,11 @@ from typing import final
 
 import numpy as np
 from attrs import define, field
-from attrs.validators import ge
 from typing_extensions import override
 
 from regretkit._state import Stateful
 from regretkit._typing import Indices, Vector
-from regretkit._validate import finite
+from regretkit._validate import at_least_zero, finite
 from regretkit.games import Game, NormalFormGame
 from regretkit.play._checks import check_generator
 from regretkit.play.estimators import Estimator
@@ -71,7 +70,7 @@ class BanditFeedback(Estimator, Stateful):
 
     generator: np.random.Generator = field(repr=False, validator=check_generator)
     baseline: float = field(default=0.0, validator=finite, kw_only=True)
-    implicit: float = field(default=0.0, validator=[finite, ge(0.0)], kw_only=True)
+    implicit: float = field(default=0.0, validator=at_least_zero, kw_only=True)
 
     @override
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
