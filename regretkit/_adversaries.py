@@ -40,6 +40,20 @@ def _punishing(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     return utility
 
 
+def _steady(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Favour the same point for ever.
+
+    The cosines of 0, 1, 2 and so on are linearly independent over the rational numbers, by the
+    theorem of Lindemann and Weierstrass, and so no two points of floats are worth the same.
+    """
+    return np.cos(np.arange(x.size))
+
+
+def _opposite(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+    """Favour for ever what the steady adversary makes worth least."""
+    return -_steady(x, t, generator)
+
+
 ADVERSARIES = MappingProxyType(
     {
         "random": _random,
@@ -49,4 +63,7 @@ ADVERSARIES = MappingProxyType(
         "best-reply-punishing": _punishing,
     }
 )
-"""The five adversaries that a minimizer is held against, by name."""
+"""The five adversaries who hurt those that learn, by name."""
+
+STEADY = MappingProxyType({"steady": _steady, "steadily-opposite": _opposite})
+"""Two more, one of whom hurts whoever plays without regard to utilities, by name."""

@@ -1,7 +1,7 @@
 """Games and reference numbers kept beside the repository, because their licence keeps them out.
 
-This is the one place where a test may be passed over, besides those that ask Gambit itself where
-it is installed: without the numbers there is nothing to compare with.
+This is the one place where a test may be passed over, besides those that ask Gambit or
+OpenSpiel itself where it is installed: without the numbers there is nothing to compare with.
 """
 
 import json

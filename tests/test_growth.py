@@ -8,12 +8,13 @@ from test_checks import Idle, ShortOfMemory
 
 import regretkit as rk
 from regretkit import circuits, minimizers
+from regretkit._adversaries import STEADY
 from regretkit._laws import growth
 from regretkit._laws.growth import UNITS, fault, regret_grows_slowly
 from regretkit.checks import keep, laws_of
 from regretkit.circuits import MixturesOf
 from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis
-from regretkit.sets import Ball, Box, Simplices
+from regretkit.sets import Ball, Box, Hull, Point, Polytope, Product, Simplices
 
 TREE = rk.DecisionTree([0, 2], [2, 2])
 FTRL, OMD = minimizers.FollowTheRegularizedLeader, minimizers.OnlineMirrorDescent
@@ -166,6 +167,133 @@ def test_what_suits_the_unit_one_suits_another_unit_at_another_rate(power):
     assert fault(partial(rk.Hedge, 3, rate=0.3)) is None
     assert fault(make, 2.0**power) is None
     assert 2.0**power in UNITS
+
+
+# Nobody who does not learn keeps it, whatever the set
+
+
+def side_by_side(points):
+    """Return a tree of decisions between two actions each, none of which leads to another."""
+    return rk.DecisionTree([0] * points, [2] * points)
+
+
+SETS = {
+    "tree, 3 points": side_by_side(3),
+    "tree, 10 points": side_by_side(10),
+    "tree, nested": TREE,
+    "ball": Ball(np.zeros(10), 1.0),
+    "ball, far": Ball(np.full(3, 100.0), 0.01),
+    "box": Box(-np.ones(10), np.ones(10)),
+    "box, flat": Box([0.0, -1e-3, 5.0], [1e3, 1e-3, 5.0]),
+    "simplex": Simplices(7),
+    "simplices": Simplices([2] * 12),
+    "product": Product([Ball(np.zeros(6), 1.0), side_by_side(3), Simplices(3)]),
+    "hull": Hull([Ball(np.zeros(4), 1.0), Point([3.0, 0.0, 0.0, 0.0])]),
+    "polytope": Polytope([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
+    "polytope, symmetric": Polytope(np.vstack([np.eye(8), -np.eye(8)])),
+}
+on_every_set = pytest.mark.parametrize("domain", SETS.values(), ids=SETS.keys())
+
+
+class Careless(rk.RegretMinimizer):
+    """Goes through the same points again and again, whatever happens."""
+
+    def __init__(self, domain, points):
+        self.domain = domain
+        self.points = points
+        self.played = 0
+
+    def _propose(self):
+        return self.points[self.played % len(self.points)]
+
+    def _learn(self, utility, strategy):
+        self.played += 1
+
+
+def careless(domain):
+    """Yield minimizers that learn nothing: in the middle, in a corner, and all over the place."""
+    directions = np.random.default_rng(3).normal(size=(5, domain.dimension))
+    corners = [domain.best_response(direction)[1] for direction in directions]
+    for points in ([domain.interior_point()], *([corner] for corner in corners[:2]), corners):
+        yield partial(Careless, domain, points)
+
+
+@on_every_set
+def test_who_does_not_learn_breaks_it_on_every_set(monkeypatch, domain):
+    monkeypatch.setattr(growth, "UNITS", UNITS[::16])
+    for make in careless(domain):
+        with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Careless"):
+            keep(regret_grows_slowly, make)
+
+
+@on_every_set
+def test_a_steady_adversary_and_its_opposite_suffice_for_that(domain):
+    for make in careless(domain):
+        assert fault(make, adversaries=STEADY) is not None
+
+
+@on_every_set
+def test_what_it_loses_to_both_adds_up_to_the_range_of_payoffs_in_every_iteration(domain):
+    generator, nowhere = np.random.default_rng(0), np.zeros(domain.dimension)
+    utilities = [adversary(nowhere, 0, generator) for adversary in STEADY.values()]
+    best = [domain.best_response(utility)[0] for utility in utilities]
+
+    assert sum(best) > 0.0
+    for make in careless(domain):
+        regrets = [
+            growth._regret_and_bound(make(), adversary, 400, 1.0)[0]
+            for adversary in STEADY.values()
+        ]
+        assert sum(regrets) == pytest.approx(400 * sum(best), rel=1e-6)
+
+
+def idle_cfr(points):
+    return rk.CFR(side_by_side(points), Idle)
+
+
+COMPOSED = {
+    "cfr, 3 points": partial(idle_cfr, 3),
+    "cfr, 10 points": partial(idle_cfr, 10),
+    "cfr, nested": lambda: rk.CFR(TREE, Idle),
+    "product": lambda: rk.Product([Idle(2) for _ in range(8)]),
+    "hull": lambda: rk.ConvexHull([Idle(3), rk.Point([3.0, 0.0, 0.0])], Idle(2)),
+    "sum": lambda: circuits.MinkowskiSum([Idle(3), Idle(3)]),
+    "image": lambda: circuits.AffineImage(Idle(3), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
+}
+
+
+@pytest.mark.parametrize("make", COMPOSED.values(), ids=COMPOSED.keys())
+def test_circuits_of_rules_that_do_not_learn_break_it(monkeypatch, make):
+    monkeypatch.setattr(growth, "UNITS", UNITS[::8])
+    with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):
+        keep(regret_grows_slowly, make)
+
+
+@pytest.mark.slow
+def test_sixty_points_are_not_too_many_to_catch_it(monkeypatch):
+    monkeypatch.setattr(growth, "UNITS", UNITS[::16])
+    tree = side_by_side(60)
+    for make in (partial(idle_cfr, 60), partial(Careless, tree, [tree.interior_point()])):
+        with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):
+            keep(regret_grows_slowly, make)
+
+
+# Where it is hardest to tell, and who learns is nevertheless far below the bound.
+WHO_LEARN = {
+    "cfr": lambda: rk.CFR(side_by_side(10), rk.RegretMatching),
+    "cfr, hedge": lambda: rk.CFR(side_by_side(10), partial(rk.Hedge, rate=0.3)),
+    "gradient, ball": partial(minimizers.OnlineGradientDescent, SETS["ball"], rate=0.3),
+    "gradient, box": partial(minimizers.OnlineGradientDescent, SETS["box"], rate=0.3),
+    "corners": lambda: circuits.AffineImage(
+        rk.RegretMatching(16), np.hstack([np.eye(8), -np.eye(8)])
+    ),
+}
+
+
+@pytest.mark.parametrize("make", WHO_LEARN.values(), ids=WHO_LEARN.keys())
+def test_who_learns_keeps_it_on_the_same_sets(make):
+    assert regret_grows_slowly in laws_of(make())
+    keep(regret_grows_slowly, make)
 
 
 def test_units_are_tried_from_one_outwards():

@@ -37,6 +37,11 @@ class Lazy(Sequence[T]):
         self._length = length
         self._make = make
 
+    @property
+    def make(self) -> Callable[[int], T]:
+        """What returns an item, when it is called with its number."""
+        return self._make
+
     def __len__(self) -> int:
         return self._length
 

@@ -1,0 +1,105 @@
+"""Games of pygambit."""
+
+import io
+from typing import Any, Protocol
+
+from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games.formats import read_efg, read_nfg, write_efg, write_nfg
+from regretkit.games.game_tree import GameTree
+from regretkit.games.imperfect_recall import ImperfectRecallGame
+from regretkit.games.interop._optional import optional
+from regretkit.games.normal_form import NormalFormGame
+
+
+class PygambitGame(Protocol):
+    """A game, as ``pygambit.Game`` is one."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is in extensive form."""
+        ...
+
+    def to_efg(self) -> str:
+        """Return the game as Gambit writes a tree."""
+        ...
+
+    def to_nfg(self) -> str:
+        """Return the game as Gambit writes a table."""
+        ...
+
+
+def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame | NormalFormGame:
+    """Return a game of pygambit, in the form that it has there.
+
+    Gambit's numbers are exact, and each becomes the double next to it. Titles, information sets
+    and actions keep their labels.
+
+    Parameters
+    ----------
+    game
+        The game.
+
+    Raises
+    ------
+    ImportError
+        When pygambit is not installed: ``pip install 'regretkit[gambit]'``.
+    TypeError
+        When ``game`` is no game of pygambit.
+    ValueError
+        When the game cannot be one here, with the place in Gambit's text that shows why.
+
+    Examples
+    --------
+    >>> import pygambit
+    >>> prisoners = pygambit.Game.from_arrays([[2, 0], [3, 1]], [[2, 3], [0, 1]])
+    >>> from_pygambit(prisoners).payoffs[0]
+    array([[2., 0.],
+           [3., 1.]])
+
+    References
+    ----------
+    Savani and Turocy, "Gambit: The package for computation in game theory", gambit-project.org.
+    """
+    pygambit: Any = optional("pygambit", "gambit")
+    if not isinstance(game, pygambit.Game):
+        raise TypeError(f"game must be a game of pygambit, got {game!r}")
+    return read_efg(game.to_efg()) if game.is_tree else read_nfg(game.to_nfg())
+
+
+def to_pygambit(
+    game: ExtensiveFormGame | ImperfectRecallGame | GameTree | NormalFormGame,
+) -> PygambitGame:
+    """Return a game as a ``pygambit.Game``, a tree as a tree and a table as a table.
+
+    Doubles become the fractions that they are, so payoffs are the same to the bit. Names are
+    those that Gambit can have, see ``for_gambit`` of :func:`~regretkit.games.write_efg`. Players
+    are called by their number, from 1.
+
+    Parameters
+    ----------
+    game
+        The game, in extensive form or in normal form.
+
+    Raises
+    ------
+    ImportError
+        When pygambit is not installed: ``pip install 'regretkit[gambit]'``.
+    TypeError
+        When ``game`` has neither form.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> poker = to_pygambit(kuhn_poker())
+    >>> poker.title, len(poker.players), len(poker.infosets)
+    ('kuhn_poker', 2, 12)
+    """
+    pygambit: Any = optional("pygambit", "gambit")
+    if isinstance(game, NormalFormGame):
+        text, read = write_nfg(game, for_gambit=True), pygambit.read_nfg
+    elif isinstance(game, ExtensiveFormGame | ImperfectRecallGame | GameTree):
+        text, read = write_efg(game, for_gambit=True), pygambit.read_efg
+    else:
+        raise TypeError(f"game must be in extensive form or in normal form, got {game!r}")
+    built: PygambitGame = read(io.BytesIO(text.encode()))
+    return built

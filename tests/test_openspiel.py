@@ -1,0 +1,403 @@
+"""Games come from OpenSpiel as they are there, and its own code agrees about what is played."""
+
+import importlib
+import json
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from corpus import each, reference
+
+import regretkit as rk
+from regretkit import evaluation, games
+
+pyspiel = pytest.importorskip(
+    "pyspiel", reason="OpenSpiel is not installed: pip install 'regretkit[openspiel]'"
+)
+
+LARGEST = 60_000
+"""Histories of the largest game that is walked here."""
+
+FORGETFUL = {
+    "dark_hex_ir(num_cols=2,num_rows=2)",
+    "go_fish(ranks=2,suits=3,initial_cards=2)",
+    "goofspiel(num_cards=4,imp_info=False,points_order=descending)",
+    "leduc_poker(action_mapping=True)",
+}
+"""Their information state strings do not say what a player did or knew before."""
+
+
+def load(name):
+    """Return OpenSpiel's game of a name in the corpus, some of which have arguments as JSON."""
+    short, _, arguments = name.partition(" {")
+    if "python_" in name:
+        importlib.import_module("open_spiel.python.games")
+    if arguments:
+        return pyspiel.load_game(short, json.loads(f"{{{arguments}"))
+    return pyspiel.load_game(name)
+
+
+def in_turns(game):
+    together = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    return pyspiel.convert_to_turn_based(game) if together else game
+
+
+def uniform(game):
+    return [domain.interior_point() for domain in game.domains]
+
+
+# Next to what is known of the games, from OpenSpiel
+
+
+@each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= LARGEST)
+def test_sizes_and_uniform_play_are_those_of_openspiel(name):
+    known = reference("openspiel_values.json")[name]
+    game = games.from_openspiel(load(name), remember=name in FORGETFUL)
+    tree, profile = game.tree, uniform(game)
+
+    assert tree.histories == known["histories"]
+    assert tree.terminals.size == known["terminals"]
+    assert (tree.player == games.CHANCE).sum() == known["chance_nodes"]
+    assert tree.depth == known["depth"]
+    assert [domain.points for domain in game.domains] == known["infosets"]
+    assert [domain.dimension for domain in game.domains] == known["sequences"]
+    assert max(sizes.max(initial=0) for sizes in tree.sizes) == known["max_actions"]
+    np.testing.assert_allclose(game.value(profile), known["uniform_payoffs"], atol=1e-10)
+    np.testing.assert_allclose(
+        [evaluation.best_response(game, player, profile)[0] for player in range(game.players)],
+        known["best_response_to_uniform"],
+        atol=1e-10,
+    )
+    assert abs(evaluation.nash_conv(game, profile) - known["nash_conv_uniform"]) < 1e-10
+
+
+@each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= 10_000)
+def test_what_a_value_is_known_to_lie_between_is_what_both_sides_are_sure_of(name):
+    known = reference("openspiel_values.json")[name]
+    if "lower" not in known:
+        return  # more than two players, or not zero-sum
+    game = games.from_openspiel(load(name), remember=name in FORGETFUL)
+    x, y = rk.solve(game, "cfr+", iterations=20).average
+
+    most, _ = evaluation.best_response(game, 0, [x, y])
+    other, _ = evaluation.best_response(game, 1, [x, y])
+
+    assert known["constant_sum"] - other <= known["upper"] + 1e-12
+    assert known["lower"] - 1e-12 <= most
+
+
+# Of names that load without anything else at hand
+
+GAMES = [
+    "kuhn_poker(players=3)",
+    "leduc_poker(suit_isomorphism=True)",
+    "liars_dice(numdice=1,dice_sides=3)",
+    "goofspiel(num_cards=4,imp_info=True,points_order=descending)",
+    "goofspiel(num_cards=3,imp_info=True,points_order=random,players=3)",
+    "oshi_zumo(coins=5,size=1,horizon=3)",
+    "blotto(coins=4,fields=2,players=3)",
+    "matrix_pd",
+    "sheriff(max_items=2,max_bribe=2,num_rounds=2)",
+    "repeated_game(stage_game=matrix_brps(),num_repetitions=3)",
+    "python_iterated_prisoners_dilemma(max_game_length=3)",
+    "python_kuhn_poker",
+    "tiny_hanabi",
+]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_nash_conv_is_that_of_openspiel_own_code(name):
+    game, theirs = games.from_openspiel(name), in_turns(load(name))
+
+    for profile in (uniform(game), rk.solve(game, "cfr+", iterations=10).average):
+        policy = games.to_openspiel_policy(game, profile)
+        expected = pyspiel.nash_conv(theirs, policy)
+        assert abs(evaluation.nash_conv(game, profile) - expected) < 1e-10
+
+
+def test_openspiel_functions_in_python_take_the_policy_too():
+    exploitability = importlib.import_module("open_spiel.python.algorithms.exploitability")
+    game = games.from_openspiel("kuhn_poker")
+    average = rk.solve(game, "cfr", iterations=20).average
+
+    found = exploitability.nash_conv(
+        pyspiel.load_game("kuhn_poker"), games.to_openspiel_policy(game, average)
+    )
+
+    assert abs(evaluation.nash_conv(game, average) - found) < 1e-10
+
+
+def states(name):
+    """Yield all states of OpenSpiel's game, level by level, with the payoffs of its ends."""
+    level = [in_turns(load(name)).new_initial_state()]
+    while level:
+        yield from level
+        level = [
+            state.child(action)
+            for state in level
+            if not state.is_terminal()
+            for action in state.legal_actions()
+        ]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_history_is_the_state_that_openspiel_has_there(name):
+    tree = games.from_openspiel(name).tree
+    chances, ends = iter(tree.outcomes), iter(tree.payoffs)
+    first = np.searchsorted(tree.parent, np.arange(tree.histories))
+
+    for history, state in enumerate(states(name)):
+        children = slice(first[history], first[history] + len(state.legal_actions()))
+        assert tree.history_path(history) == names_of(state)
+        if state.is_terminal():
+            assert tree.player[history] == games.TERMINAL
+            assert next(ends).tolist() == state.returns()
+            continue
+        player, number = state.current_player(), tree.information_set[history]
+        named = tuple(state.action_to_string(player, action) for action in state.legal_actions())
+        assert tree.player[history] == player
+        assert (tree.parent[children] == history).all()
+        if state.is_chance_node():
+            chance = [probability for _, probability in state.chance_outcomes()]
+            assert tree.probability[children].tolist() == chance
+            assert next(chances) == named
+        else:
+            assert (tree.probability[children] == 1.0).all()
+            assert tree.labels[player][number] == state.information_state_string()
+            assert tree.actions[player][number] == named
+    assert history == tree.histories - 1
+
+
+def names_of(state):
+    """Return what the actions on the way to a state are called."""
+    names, here = [], state.get_game().new_initial_state()
+    for action in state.history():
+        names.append(here.action_to_string(here.current_player(), action))
+        here.apply_action(action)
+    return tuple(names)
+
+
+# What players know
+
+
+def test_a_player_that_forgets_is_refused_with_two_histories_that_show_it():
+    with pytest.raises(
+        ValueError, match=r"(?s)imperfect recall: player \d cannot tell '.*' from '"
+    ):
+        games.from_openspiel("dark_hex_ir(num_cols=2,num_rows=2)")
+    with pytest.raises(ValueError, match=r"remember=True"):
+        games.from_openspiel("dark_hex_ir(num_cols=2,num_rows=2)")
+
+
+def test_a_player_that_remembers_has_more_information_sets_under_the_same_strings():
+    # What is one information state string becomes several information sets, and only those.
+    name = "goofspiel(num_cards=4,imp_info=False,points_order=descending)"
+    game, theirs = games.from_openspiel(name, remember=True), in_turns(load(name))
+    strings = [
+        {state.information_state_string() for state in states(name) if state.current_player() == p}
+        for p in range(2)
+    ]
+
+    assert [set(labels) for labels in game.tree.labels] == strings
+    assert all(game.domains[p].points > len(strings[p]) for p in range(2))
+    # Uniform play looks at nothing, so that it fits into OpenSpiel's table; a best response in
+    # OpenSpiel's tree, too, knows what happened.
+    policy = games.to_openspiel_policy(game, uniform(game))
+    assert evaluation.nash_conv(game, uniform(game)) >= pyspiel.nash_conv(theirs, policy) - 1e-10
+
+
+def test_remembering_changes_nothing_where_nobody_forgets():
+    for name in GAMES:
+        one, other = (games.from_openspiel(name, remember=flag).tree for flag in (False, True))
+        for field in ("parent", "player", "information_set", "action", "probability", "payoffs"):
+            np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
+        assert one.labels == other.labels
+
+
+def test_a_policy_has_no_room_for_what_the_strings_do_not_tell_apart():
+    name = "goofspiel(num_cards=4,imp_info=False,points_order=descending)"
+    game = games.from_openspiel(name, remember=True)
+    domain = game.domains[0]
+    behavior = np.random.default_rng(0).dirichlet(np.ones(4), size=domain.points)
+    rows = [behavior[i, :n] / behavior[i, :n].sum() for i, n in enumerate(game.tree.sizes[0])]
+    strategy = domain.sequence_form(np.concatenate(rows))
+
+    with pytest.raises(ValueError, match="stands for several information sets"):
+        games.to_openspiel_policy(game, [strategy, uniform(game)[1]])
+
+
+def test_where_all_is_seen_and_there_are_no_strings_players_know_the_history():
+    game = games.from_openspiel("pig(winscore=5,horizon=5,diceoutcomes=3)")
+
+    assert all((sizes >= 1).all() for sizes in game.tree.sizes)
+    decisions = (game.tree.player >= 0).sum()
+    assert sum(game.tree.information_sets) == decisions
+    # By backward induction, through OpenSpiel's own states
+    average = rk.solve(game, "cfr+", iterations=300).average
+    assert game.value(average)[0] == pytest.approx(19 / 81, abs=2e-3)
+    with pytest.raises(ValueError, match="has no information state strings"):
+        games.to_openspiel_policy(game, uniform(game))
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_game", "one that OpenSpiel can load, got 'no_such_game': Unknown game"),
+        ("kuhn_poker(cards=3)", "one that OpenSpiel can load, got"),
+        ("mfg_crowd_modelling", "is a mean field game"),
+        ("stones_and_gems", "chance does not list its outcomes"),
+        ("phantom_go", "has no information state strings, and without them"),
+        ("pathfinding", "has no information state strings, and without them"),
+    ],
+)
+def test_a_game_that_cannot_be_one_here_is_refused_with_the_reason(name, message):
+    with pytest.raises(ValueError, match=message):
+        games.from_openspiel(name)
+
+
+def test_a_game_that_is_too_large_is_refused_with_how_far_it_was_walked():
+    with pytest.raises(ValueError, match=r"more than 10,000 histories; .* actions long: history"):
+        games.from_openspiel("chess", max_histories=10_000)
+    with pytest.raises(MemoryError, match="which take about"):
+        games.from_openspiel("connect_four", memory_limit=2**20)
+    assert games.from_openspiel("leduc_poker", max_histories=9_457).tree.histories == 9_457
+    with pytest.raises(ValueError, match="more than 9,456 histories"):
+        games.from_openspiel("leduc_poker", max_histories=9_456)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, float("nan")])
+def test_a_limit_that_is_none_is_refused(wrong):
+    with pytest.raises(ValueError, match="max_histories must be at least 1"):
+        games.from_openspiel("kuhn_poker", max_histories=wrong)
+    with pytest.raises(TypeError, match="max_histories must be a number, got 'many'"):
+        games.from_openspiel("kuhn_poker", max_histories="many")
+
+
+@pytest.mark.parametrize("wrong", [None, 3, games.kuhn_poker()])
+def test_what_is_no_game_of_openspiel_is_refused(wrong):
+    with pytest.raises(TypeError, match="game must be a game of OpenSpiel or the name of one"):
+        games.from_openspiel(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, "kuhn_poker", games.kuhn_poker(), games.chicken()])
+def test_only_a_game_from_openspiel_knows_its_numbers_of_actions(wrong):
+    with pytest.raises(TypeError, match="game must come from from_openspiel"):
+        games.to_openspiel_policy(wrong, [])
+
+
+def test_a_profile_that_does_not_fit_is_refused():
+    game = games.from_openspiel("kuhn_poker")
+
+    with pytest.raises(ValueError, match="profile has 1 strategies"):
+        games.to_openspiel_policy(game, uniform(game)[:1])
+    with pytest.raises(ValueError, match=r"profile\[0\] must be one of player 0's"):
+        games.to_openspiel_policy(game, [2.0 * x for x in uniform(game)])
+
+
+class Rules(pyspiel.Game):
+    """A game of one player that is broken in one way."""
+
+    def __init__(self, broken):
+        kind = dict(
+            short_name="rules", long_name="rules", utility=pyspiel.GameType.Utility.GENERAL_SUM,
+            dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL, max_num_players=1, min_num_players=1,
+            chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+            information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+            reward_model=pyspiel.GameType.RewardModel.TERMINAL, parameter_specification={},
+            provides_information_state_string=True, provides_information_state_tensor=False,
+            provides_observation_string=False, provides_observation_tensor=False,
+        )  # fmt: skip
+        size = pyspiel.GameInfo(
+            num_distinct_actions=3, max_chance_outcomes=2, num_players=1, min_utility=0.0,
+            max_utility=1.0, max_game_length=3,
+        )  # fmt: skip
+        super().__init__(pyspiel.GameType(**kind), size, {})
+        self.broken = broken
+
+    def new_initial_state(self):
+        return Walk(self)
+
+
+class Walk(pyspiel.State):
+    """Two steps, and the player cannot tell them apart."""
+
+    def __init__(self, game):
+        super().__init__(game)
+        self.broken, self.length = game.broken, 0
+
+    def current_player(self):
+        if self.broken == "all at once" and self.length:
+            return pyspiel.PlayerId.SIMULTANEOUS
+        over = self.length >= 2 and self.broken != "endless"
+        return pyspiel.PlayerId.TERMINAL if over else 0
+
+    def _legal_actions(self, player):
+        if self.broken == "stuck" and self.length:
+            return []
+        return [0, 1, 2] if self.broken == "other actions" and self.length else [0, 1]
+
+    def _apply_action(self, action):
+        self.length += 1
+
+    def _action_to_string(self, player, action):
+        return f"step {action}"
+
+    def is_terminal(self):
+        return self.length >= 2 and self.broken != "endless"
+
+    def returns(self):
+        return [float("nan") if self.broken == "payoff" else 1.0]
+
+    def information_state_string(self, player=None):
+        return "here" if self.broken == "other actions" else f"at {self.length}"
+
+    def __str__(self):
+        return f"{self.length}"
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ("other actions", r"\[0, 1\] at the empty history, but \[0, 1, 2\] at history '0';"),
+        ("stuck", "nothing can be done at history '0'"),
+        ("all at once", "nobody in particular acts at history '0', where OpenSpiel says that pl"),
+        ("payoff", "payoffs must be finite, got nan"),
+        ("endless", r"more than 5,000 histories; .* \d+ actions long: history '0' '0'"),
+    ],
+)
+def test_a_game_with_a_fault_is_refused_with_the_state_that_shows_it(broken, message):
+    with pytest.raises(ValueError, match=message):
+        games.from_openspiel(Rules(broken), max_histories=5_000)
+
+
+# Names and copies
+
+
+def test_a_game_is_called_what_it_was_asked_for():
+    assert games.from_openspiel("kuhn_poker(players=3)").name == "kuhn_poker(players=3)"
+    loaded = pyspiel.load_game("goofspiel(num_cards=3,imp_info=True)")
+    assert games.from_openspiel(loaded).name == str(loaded)
+
+
+def test_a_copy_knows_what_the_game_knows():
+    game = games.from_openspiel("kuhn_poker")
+    copy = pickle.loads(pickle.dumps(game))
+    average = rk.solve(game, "cfr+", iterations=10).average
+
+    one = games.to_openspiel_policy(game, average).policy_table()
+    assert games.to_openspiel_policy(copy, average).policy_table() == one
+    assert copy.tree.actions[1][0] == game.tree.actions[1][0] == ("Pass", "Bet")
+
+
+def test_without_openspiel_the_error_names_the_extra(monkeypatch):
+    game = games.from_openspiel("kuhn_poker")
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+
+    with pytest.raises(ImportError, match=r"pip install 'regretkit\[openspiel\]'"):
+        games.from_openspiel("kuhn_poker")
+    with pytest.raises(ImportError, match=r"pip install 'regretkit\[openspiel\]'"):
+        games.to_openspiel_policy(game, uniform(game))

@@ -1,0 +1,110 @@
+"""CFR and CFR+ play on OpenSpiel's games as OpenSpiel's own solvers do, iteration after iteration.
+
+Rounding is amplified by iteration, and so 1e-9 is asked for after a hundred. Where several actions
+have exactly the same regret, no bound on rounding helps: whether that is zero, or some 1e-17 of
+it is left for one action, decides what is played next. Such games are named, and of each it is
+shown that the two differ first where all regrets are zero but for rounding.
+"""
+
+import numpy as np
+import pytest
+
+import regretkit as rk
+from regretkit import evaluation, games
+
+pyspiel = pytest.importorskip(
+    "pyspiel", reason="OpenSpiel is not installed: pip install 'regretkit[openspiel]'"
+)
+
+EQUAL = [
+    "kuhn_poker",
+    "kuhn_poker(players=3)",
+    "leduc_poker",
+    "leduc_poker(suit_isomorphism=True)",
+    "liars_dice(numdice=1,dice_sides=3)",
+    "liars_dice(numdice=2,dice_sides=2)",
+    "goofspiel(num_cards=3,imp_info=False,points_order=descending)",
+    "goofspiel(num_cards=4,imp_info=True,points_order=descending)",
+    "blotto(coins=7,fields=3)",
+    "first_sealed_auction(max_value=4)",
+    "zerosum(game=first_sealed_auction(max_value=3))",
+    "nim(pile_sizes=1;2;3,is_misere=False)",
+    "matrix_brps",
+    "repeated_game(stage_game=matrix_brps(),num_repetitions=3)",
+    "python_iterated_prisoners_dilemma(max_game_length=3)",
+    "misere(game=kuhn_poker())",
+    "add_noise(epsilon=0.1,seed=7,game=kuhn_poker())",
+    "add_noise(epsilon=0.5,seed=1,game=liars_dice(numdice=1,dice_sides=3))",
+]
+TIED = [
+    "battleship(board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2,"
+    "allow_repeated_shots=True,loss_multiplier=1.0)",
+    "dark_hex(num_cols=2,num_rows=2,gameversion=adh,obstype=reveal-nothing)",
+    "sheriff(max_items=2,max_bribe=2,num_rounds=2)",
+    "oshi_zumo(coins=5,size=1,horizon=3)",
+    "blotto(coins=4,fields=2,players=3)",
+    "bargaining(max_turns=2,max_num_instances=2)",
+]
+SOLVERS = {"cfr": "CFRSolver", "cfr+": "CFRPlusSolver"}
+
+
+def in_turns(game):
+    together = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    return pyspiel.convert_to_turn_based(game) if together else game
+
+
+def both(name, algorithm):
+    """Return our game, OpenSpiel's, its solver, and our run before the first iteration."""
+    game = games.from_openspiel(name)
+    theirs = in_turns(pyspiel.load_game(name))
+    solver = getattr(pyspiel, SOLVERS[algorithm])(theirs)
+    return game, theirs, solver, rk.play.named(algorithm).start(game)
+
+
+@pytest.mark.parametrize("algorithm", SOLVERS)
+@pytest.mark.parametrize("name", EQUAL)
+def test_the_average_is_as_far_from_equilibrium_as_that_of_openspiel(name, algorithm):
+    game, theirs, solver, run = both(name, algorithm)
+
+    for iteration in (1, 2, 10, 100):
+        for _ in range(iteration - run.iteration):
+            solver.evaluate_and_update_policy()
+        run.run(iteration - run.iteration)
+        expected = pyspiel.nash_conv(theirs, solver.average_policy())
+        assert evaluation.nash_conv(game, run.average) == pytest.approx(expected, rel=1e-9)
+
+    policy = games.to_openspiel_policy(game, run.average)
+    ours = evaluation.nash_conv(game, run.average)
+    assert abs(pyspiel.nash_conv(theirs, policy) - ours) < 1e-10
+    assert ours < evaluation.nash_conv(game, [x.interior_point() for x in game.domains])
+
+
+def apart(game, solver, run):
+    """Yield our regrets at each information set that the next iteration plays differently."""
+    policy = solver.current_policy()
+    for player, labels in enumerate(game.tree.labels):
+        rule = run.minimizers[player].rule
+        behavior = rule.next_strategy()
+        for number, label in enumerate(labels):
+            block = rule.simplices.block(number)
+            theirs = [probability for _, probability in policy.get_state_policy(label)]
+            if not np.allclose(behavior[block], theirs, rtol=0.0, atol=1e-6):
+                yield rule.regrets[block]
+
+
+@pytest.mark.parametrize("algorithm", SOLVERS)
+@pytest.mark.parametrize("name", TIED)
+def test_what_is_played_differs_first_where_regrets_tie(name, algorithm):
+    game, _, solver, run = both(name, algorithm)
+    scale = np.abs(game.tree.payoffs).max()
+
+    for _ in range(20):
+        solver.evaluate_and_update_policy()
+        run.run(1)
+        different = list(apart(game, solver, run))
+        if different:
+            break
+
+    assert different
+    # Of what is positive, nothing is left but rounding.
+    assert max(own.max() for own in different) < 1e-15 * scale
