@@ -283,30 +283,60 @@ def test_a_map_moves_its_averaged_power_iterate_by_one_step_in_so_many(steps):
     np.testing.assert_allclose(maps.apply(chain, x) - x, (end - z) / steps, atol=1e-14)
 
 
-class Flattering(MarkovMaps):
-    """Stochastic matrices that say they earn twice what they do."""
+class Saying(MarkovMaps):
+    """Stochastic matrices that say they earn whatever a function says."""
 
-    def __init__(self, actions):
-        self.honest = StochasticMatrices(actions)
+    def __init__(self, simplices, earned):
+        self.honest, self.earned = StochasticMatrices(simplices), earned
         self.domain, self.coefficients = self.honest.domain, self.honest.coefficients
 
     def apply(self, coefficients, point):
         return self.honest.apply(coefficients, point)
 
     def utility(self, utility, point):
-        return 2.0 * self.honest.utility(utility, point)
+        return self.earned(utility, point)
 
     def stationary(self, coefficients):
         return self.honest.stationary(coefficients)
 
 
-def test_maps_that_earn_something_else_than_their_points_break_the_theorem():
-    maps = Flattering(3)
+UNTRUE = {
+    "twice": lambda u, x: 2.0 * np.outer(x, u).ravel(),
+    "all alike": lambda u, x: np.repeat(u @ x / 3.0, 9),
+    "transposed": lambda u, x: np.outer(u, x).ravel(),
+}
+
+
+@pytest.mark.parametrize("earned", UNTRUE.values(), ids=UNTRUE)
+def test_maps_that_earn_something_else_than_their_points_break_the_theorem(earned):
+    maps = Saying(3, earned)
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
     Ledger(player, strict=True)
 
     with pytest.raises(AssertionError, match="R against the maps = R of the minimizer"):
         play(player)
+
+
+def test_nearly_fixed_points_of_maps_that_earn_something_else_are_found_out_in_time():
+    maps = Saying(3, UNTRUE["all alike"])
+    picker = rk.RegretMatching(maps.coefficients)
+    player = rk.PhiRegret(picker, maps, AveragedPowerIterate(steps=100))
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match="R against the maps <= R of the minimizer"):
+        play(player)
+
+
+def test_maps_that_say_what_they_earn_keep_the_theorem_and_it_is_about_swap_regret():
+    maps = Saying(3, lambda u, x: np.outer(x, u).ravel())
+    player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
+    ledger = Ledger(player, strict=True)
+
+    strategies, utilities = play(player)
+
+    swap = naive.swap_regret(list(zip(strategies, utilities, strict=True)))
+    assert ledger.theorems()["top"].regret == pytest.approx(swap)
+    assert swap > 0.1
 
 
 def test_a_point_that_is_not_fixed_is_refused_with_how_far_it_moves():

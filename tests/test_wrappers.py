@@ -323,6 +323,28 @@ def test_the_ledger_says_nothing_of_what_was_frozen_and_put_back():
     assert ledger.theorems().keys() == {"top"}
 
 
+@pytest.mark.parametrize("name", PREDICTIVE)
+def test_what_is_expected_counts_until_it_is_frozen_and_then_no_more(name):
+    make, generator = PREDICTIVE[name], np.random.default_rng(4)
+    player, alone, unaware = Freeze(make(3), after=9), make(3), make(3)
+    moved = 0.0
+
+    for utility, prediction in generator.normal(size=(9, 2, 3)):
+        for each in (player, alone):
+            each.expect_utility(prediction)
+        np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
+        moved += np.abs(alone.next_strategy() - unaware.next_strategy()).max()
+        for each in (player, alone, unaware):
+            each.observe_utility(utility)
+    assert moved > 0.1
+
+    frozen = player.next_strategy().copy()
+    for each in (player, alone):
+        each.expect_utility(-99.0 * frozen)
+    np.testing.assert_array_equal(player.next_strategy(), frozen)
+    assert np.abs(alone.next_strategy() - frozen).max() > 0.01
+
+
 def test_frozen_at_once_it_never_moves():
     player = Freeze(rk.PredictiveRegretMatching(3), after=0)
 

@@ -8,6 +8,8 @@ from regretkit.circuits.cfr import DecisionPoint as DecisionPoint
 from regretkit.circuits.cfr import LocalRule as LocalRule
 from regretkit.circuits.constrained import Constrained as Constrained
 from regretkit.circuits.convex_hull import ConvexHull as ConvexHull
+from regretkit.circuits.deviations import constant_maps as constant_maps
+from regretkit.circuits.deviations import internal_maps as internal_maps
 from regretkit.circuits.exploration import AverageAsIterate as AverageAsIterate
 from regretkit.circuits.exploration import Exploring as Exploring
 from regretkit.circuits.exploration import Thresholded as Thresholded
@@ -21,8 +23,6 @@ from regretkit.circuits.maps import Maps as Maps
 from regretkit.circuits.maps import MarkovMaps as MarkovMaps
 from regretkit.circuits.maps import MixturesOf as MixturesOf
 from regretkit.circuits.maps import StochasticMatrices as StochasticMatrices
-from regretkit.circuits.maps import constant_maps as constant_maps
-from regretkit.circuits.maps import internal_maps as internal_maps
 from regretkit.circuits.minkowski_sum import MinkowskiSum as MinkowskiSum
 from regretkit.circuits.phi_regret import PhiRegret as PhiRegret
 from regretkit.circuits.phi_regret import SwapRegret as SwapRegret

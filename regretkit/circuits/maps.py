@@ -5,6 +5,7 @@ the best map of the set. Constant maps give external regret, all stochastic matr
 """
 
 import abc
+from numbers import Real
 from typing import final
 
 import numpy as np
@@ -12,11 +13,14 @@ from attrs import define
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
+from regretkit._accounts import Account
 from regretkit._arrays import total_by
 from regretkit._typing import Indices, Vector
-from regretkit._validate import whole_number
 from regretkit.circuits.gth import _stationary
 from regretkit.sets import Simplices, SimplicesLike, StrategySet, as_simplices
+
+_LARGEST_ATOL = 1e-3
+"""How far from one the sum of a row may be allowed to be."""
 
 
 class Maps(abc.ABC):
@@ -51,12 +55,22 @@ class Maps(abc.ABC):
     def utility(self, utility: Vector, point: Vector) -> Vector:
         """Return what each coefficient earns: the gradient of ``<u, map(point)>``, a new array."""
 
+    def regret(self, account: Account) -> float | None:
+        """Return the regret of a player against the best of these maps, from its own account.
+
+        It is computed from what was played and what was learned alone, never from
+        :meth:`utility`, so that a ledger can hold one to the other. None, where these sums are
+        not enough to tell.
+        """
+        return None
+
 
 class MarkovMaps(Maps):
-    """Maps of simplices to themselves by stochastic matrices, ``x -> x M``.
+    """Maps of simplices to themselves by stochastic matrices, ``x -> x M``, one in each block.
 
     Examples
     --------
+    >>> from regretkit.circuits import constant_maps
     >>> isinstance(constant_maps(3), MarkovMaps)
     True
     """
@@ -64,6 +78,40 @@ class MarkovMaps(Maps):
     @abc.abstractmethod
     def stationary(self, coefficients: Vector) -> Vector:
         """Return the stationary distribution of the matrix with these coefficients."""
+
+    @override
+    def regret(self, account: Account) -> float | None:
+        # A linear function on simplices is known from its values at the corners, and so is the
+        # best one: the first corner, and in each block the action that adds most to it.
+        domain, blocks = self.domain, self.coefficients
+        if not (isinstance(domain, Simplices) and isinstance(blocks, Simplices)):
+            return None
+        if not account.on_simplices:
+            return None
+        corner = np.zeros(blocks.dimension)
+        corner[blocks.first] = 1.0
+        best = start = self._gain(account, corner, domain)
+        for number in range(len(blocks.sizes)):
+            block, most = blocks.block(number), start
+            for unit in np.eye(blocks.sizes[number])[1:]:
+                other = corner.copy()
+                other[block] = unit
+                most = max(most, self._gain(account, other, domain))
+            best += most - start
+        return best
+
+    def _gain(self, account: Account, coefficients: Vector, domain: Simplices) -> float:
+        # <M, J> - tr(J) in each block, where J is the sum of all x_t u_t'. Row a of all the
+        # matrices is where the map sends who plays their actions a.
+        gain = -sum(float(np.trace(joint)) for joint in account._joint)
+        for action in range(domain.sizes.max()):
+            point = np.zeros(domain.dimension)
+            point[domain.first + np.minimum(action, domain.sizes - 1)] = 1.0
+            moved = self.apply(coefficients, point)
+            for number, joint in enumerate(account._joint):
+                if action < len(joint):
+                    gain += float(moved[domain.block(number)] @ joint[action])
+        return gain
 
 
 @final
@@ -131,6 +179,10 @@ class StochasticMatrices(MarkovMaps):
             distribution[states] = _stationary(coefficients[rows])
         return distribution
 
+    @override
+    def regret(self, account: Account) -> float | None:
+        return account.swap if account.on_simplices else None
+
     def __repr__(self) -> str:
         return f"StochasticMatrices({self.domain!r})"
 
@@ -147,12 +199,14 @@ class MixturesOf(MarkovMaps):
     matrices
         M, shape ``(maps, n, n)``: nonnegative rows that sum to one.
     atol
-        How far the sum of a row may be from one.
+        How far the sum of a row may be from one, from 0 to 0.001. Each row is divided by its sum.
 
     Raises
     ------
+    TypeError
+        When ``matrices`` or ``atol`` are no numbers.
     ValueError
-        When ``matrices`` has another shape, or a map leaves the simplex.
+        When ``matrices`` has another shape, a map leaves the simplex, or ``atol`` is out of range.
 
     Examples
     --------
@@ -168,11 +222,11 @@ class MixturesOf(MarkovMaps):
     """M, shape ``(maps, n, n)``, read-only."""
 
     def __init__(self, matrices: ArrayLike, *, atol: float = 1e-9) -> None:
+        _check_atol(atol)
         try:
             self.matrices = np.array(matrices, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(f"matrices must be square matrices, got {matrices!r}") from error
-        self.matrices.setflags(write=False)
         shape = self.matrices.shape
         if len(shape) != 3 or shape[1] != shape[2] or 0 in shape:
             raise ValueError(
@@ -188,6 +242,8 @@ class MixturesOf(MarkovMaps):
                 f"{self.matrices[number, row]}, which is no distribution; "
                 "pass nonnegative rows that sum to one"
             )
+        self.matrices /= totals[:, :, None]
+        self.matrices.setflags(write=False)
         self.domain = Simplices(shape[1])
         self.coefficients = Simplices(shape[0])
 
@@ -219,59 +275,22 @@ class MixturesOf(MarkovMaps):
         distribution: Vector = _stationary(mixture[None])[0]
         return distribution
 
+    @override
+    def regret(self, account: Account) -> float | None:
+        if not account.on_simplices:
+            return None
+        joint = account._joint[0]
+        return float(np.einsum("kij,ij->k", self.matrices, joint).max() - np.trace(joint))
+
     def __repr__(self) -> str:
         return f"<MixturesOf {len(self.matrices)} matrices over {self.domain!r}>"
 
 
-def constant_maps(actions: int) -> MixturesOf:
-    """Return the maps that always play one action: regret against them is external regret.
-
-    Parameters
-    ----------
-    actions
-        Number of actions n, at least 1.
-
-    Examples
-    --------
-    >>> constant_maps(3).matrices[1]
-    array([[0., 1., 0.],
-           [0., 1., 0.],
-           [0., 1., 0.]])
-    """
-    whole_number(actions, "actions", least=1)
-    matrices = np.zeros((actions, actions, actions))
-    matrices[np.arange(actions), :, np.arange(actions)] = 1.0
-    return MixturesOf(matrices)
-
-
-def internal_maps(actions: int) -> MixturesOf:
-    """Return the maps that play b wherever a was played, for each pair: internal regret.
-
-    Parameters
-    ----------
-    actions
-        Number of actions n, at least 2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``actions`` is not a whole number, at least 2.
-
-    Examples
-    --------
-    >>> internal_maps(3).matrices[0]
-    array([[0., 1., 0.],
-           [0., 1., 0.],
-           [0., 0., 1.]])
-
-    References
-    ----------
-    Stoltz and Lugosi (2005), "Internal regret in on-line portfolio selection", Machine Learning
-    59.
-    """
-    whole_number(actions, "actions", least=2)
-    pairs = [(a, b) for a in range(actions) for b in range(actions) if a != b]
-    matrices = np.tile(np.eye(actions), (len(pairs), 1, 1))
-    for number, (a, b) in enumerate(pairs):
-        matrices[number, a] = np.eye(actions)[b]
-    return MixturesOf(matrices)
+def _check_atol(atol: float) -> None:
+    if isinstance(atol, bool) or not isinstance(atol, Real):
+        raise TypeError(f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {atol!r}")
+    if not 0.0 <= atol <= _LARGEST_ATOL:
+        raise ValueError(
+            f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {atol!r}; divide rows that "
+            "are farther from one by their sums"
+        )

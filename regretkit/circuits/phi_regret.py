@@ -6,21 +6,23 @@ from typing import final
 
 import numpy as np
 from attrs import define, field
-from attrs.validators import is_callable
 from typing_extensions import override
 
 from regretkit._accounts import Account, Theorem
 from regretkit._state import StateDict
 from regretkit._typing import Vector
-from regretkit.circuits._parts import as_part
+from regretkit._validate import vector
+from regretkit.circuits._parts import as_part, check_function
 from regretkit.circuits.cfr import LocalRule, local_minimizer
 from regretkit.circuits.fixed_points import AveragedPowerIterate, FixedPoint, stationary
-from regretkit.circuits.maps import Maps, StochasticMatrices
+from regretkit.circuits.maps import Maps, MixturesOf, StochasticMatrices
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices, as_simplices
 
 _FIXED = 1e-6
 """How far a map may move a point that is said to be fixed, relative to the point's size."""
+
+_FIXED_POINT = "pass one of the maps and of coefficients, which returns a fixed point of that map"
 
 
 @define(eq=False)
@@ -61,18 +63,33 @@ class _Gordon(RegretMinimizer):
     @final
     @override
     def _theorem(self, account: Callable[[RegretMinimizer], Account]) -> Theorem:
-        # What the best map would have earned, less what was earned where it was really played:
-        # the minimizer believes to have earned what its maps earn, which is so at fixed points.
-        best = self.maps.coefficients.best_response(account(self.minimizer).utilities)[0]
-        regret, bound = best - account(self).earned, account(self.minimizer).external
+        own, believed = account(self), account(self.minimizer)
+        # The maps say what the best of them would have earned, so that what they let the
+        # minimizer learn is not taken at its word. Where they cannot, it is.
+        regret = self.maps.regret(own)
+        if regret is None:
+            best, _ = self.maps.coefficients.best_response(believed.utilities)
+            regret = best - own.earned
+        # The minimizer believes to have earned what its maps earn: where the points are fixed,
+        # what was earned.
         if not isinstance(self.fixed_point, AveragedPowerIterate):
-            return Theorem("R against the maps = R of the minimizer", regret, bound, exact=True)
-        bound += account(self).width / self.fixed_point.steps
+            same = Theorem("earned = earned by its maps", own.earned, believed.earned, exact=True)
+            return Theorem(
+                "R against the maps = R of the minimizer",
+                regret,
+                believed.external,
+                exact=True,
+                also=(same,),
+            )
+        cost = own.width / self.fixed_point.steps
+        lost = believed.earned - own.earned
+        most = Theorem("lost to its maps <= ranges of u / steps", lost, cost, exact=False)
         return Theorem(
             "R against the maps <= R of the minimizer + ranges of u / steps",
             regret,
-            bound,
+            believed.external + cost,
             exact=False,
+            also=(most,),
         )
 
     @final
@@ -80,17 +97,25 @@ class _Gordon(RegretMinimizer):
     def _propose(self) -> Vector:
         coefficients = self.minimizer.next_strategy()
         point = self.fixed_point(self.maps, coefficients)
-        if self.fixed_point is not stationary:
-            self._check_fixed(coefficients, point)
-        return point
+        if self.fixed_point is stationary and isinstance(
+            self.maps, StochasticMatrices | MixturesOf
+        ):
+            return point  # it is fixed, which is proven
+        return self._fixed(coefficients, point)
 
-    def _check_fixed(self, coefficients: Vector, point: Vector) -> None:
+    def _fixed(self, coefficients: Vector, found: Vector | None) -> Vector:
+        name = "maps.stationary" if self.fixed_point is stationary else "fixed_point"
+        if found is None:
+            raise TypeError(f"{name} returned None; return a point that the map sends to itself")
+        point = vector(found, self.dimension, f"what {name} returned").copy()
         if not self.domain.contains(point, atol=_FIXED):
             raise ValueError(
-                f"fixed_point returned {point!r}, which is no point of {self.domain!r}; "
+                f"{name} returned {point!r}, which is no point of {self.domain!r}; "
                 "return one that the map sends to itself"
             )
-        moved = self.maps.apply(coefficients, point)
+        moved = vector(
+            self.maps.apply(coefficients, point), self.dimension, "what maps.apply returned"
+        )
         if not self.domain.contains(moved, atol=_FIXED):
             raise ValueError(
                 f"maps sent {point!r} to {moved!r}, which is no point of {self.domain!r}; "
@@ -100,9 +125,10 @@ class _Gordon(RegretMinimizer):
         allowed = _FIXED * (1.0 + float(np.abs(point).max(initial=0.0)))
         if not isinstance(self.fixed_point, AveragedPowerIterate) and distance > allowed:
             raise ValueError(
-                f"fixed_point returned {point!r}, which the map moves by {distance:g}, more than "
+                f"{name} returned {point!r}, which the map moves by {distance:g}, more than "
                 f"{allowed:g}; return one that the map sends to itself"
             )
+        return point
 
     @final
     @override
@@ -144,14 +170,16 @@ class PhiRegret(_Gordon):
         matrices for swap regret.
     fixed_point
         Called with ``maps`` and coefficients, returns a fixed point of that map; by default the
-        stationary distribution of its matrix.
+        stationary distribution of its matrix. A fixed point of your own, or of maps of your own,
+        is checked in every iteration.
 
     Raises
     ------
     TypeError
-        When ``minimizer`` is not a minimizer or ``maps`` are not maps.
+        When ``minimizer`` is not a minimizer, ``maps`` are not maps, or ``fixed_point`` is no
+        function of two arguments.
     ValueError
-        When the minimizer does not play on the coefficients.
+        When the minimizer does not play on the coefficients, or a point is not fixed.
 
     Examples
     --------
@@ -169,7 +197,7 @@ class PhiRegret(_Gordon):
 
     minimizer: RegretMinimizer = field(converter=_minimizer)
     maps: Maps
-    fixed_point: FixedPoint = field(default=stationary, validator=is_callable(), repr=False)
+    fixed_point: FixedPoint = field(default=stationary, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.maps, Maps):
@@ -181,6 +209,7 @@ class PhiRegret(_Gordon):
                 f"minimizer plays on {self.minimizer.domain!r}, but the coefficients of the maps "
                 f"live in {self.maps.coefficients!r}; build it there"
             )
+        check_function(self.fixed_point, "fixed_point", self.maps, np.zeros(0), hint=_FIXED_POINT)
         self.domain = self.maps.domain
         super().__attrs_post_init__()
 
