@@ -204,7 +204,7 @@ def _fitted_generator(
 
     try:
         replace(copy.deepcopy(current))
-    except (TypeError, ValueError, KeyError) as error:
+    except (TypeError, ValueError, LookupError, OverflowError) as error:
         kind = type(current.bit_generator).__name__
         raise ValueError(f"{where} is not the state of a {kind} generator: {error}") from error
     return lambda: replace(current)

@@ -16,6 +16,7 @@ LAYERS = [
     "_arrays",
     "_validate",
     "_state",
+    "_files",
     "sets",
     "_accounts",
     "_cut",

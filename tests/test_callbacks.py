@@ -76,6 +76,20 @@ def test_one_geometric_watcher_goes_through_runs_that_go_on():
     assert seen == [1, 2, 4, 8, 16]
 
 
+@pytest.mark.parametrize("ratio", [1.01, 1.05, 1.5, 2.0])
+def test_geometric_calls_do_not_depend_on_what_was_seen_before(ratio):
+    # So that a run that is stopped and taken up again is looked at where it would have been.
+    seen, late, often = [], [], []
+    start().run(200, callbacks=[Geometrically(noting(seen), ratio=ratio)])
+
+    start().run(77).run(123, callbacks=[Geometrically(noting(late), ratio=ratio)])
+    watch = Geometrically(noting(often), ratio=ratio)
+    start().run(200, callbacks=[watch, noting([])])  # which has it called after every iteration
+
+    assert often == seen
+    assert late == [t for t in seen if t > 77]
+
+
 # What stops a run
 
 

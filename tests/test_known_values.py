@@ -139,12 +139,16 @@ def test_the_linear_program_finds_the_value_of_kuhn_poker():
     assert worst_case_value(games.kuhn_poker(), 0, strategy) == pytest.approx(value, abs=1e-10)
 
 
+each_engine = pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
+
+
+@each_engine
 @pytest.mark.parametrize("seed", range(5))
-def test_the_linear_program_agrees_on_random_games(seed):
+def test_the_linear_program_agrees_on_random_games(seed, engine):
     game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed), zero_sum=True))
     value, strategy = lp_value(game)
 
-    run = solve(game, "cfr+", target_gap=1e-4, iterations=10_000)
+    run = solve(game, "cfr+", target_gap=1e-4, iterations=10_000, engine=engine)
 
     low, high = (
         worst_case_value(game, 0, run.average[0]),
@@ -155,10 +159,11 @@ def test_the_linear_program_agrees_on_random_games(seed):
     assert worst_case_value(game, 0, strategy) == pytest.approx(value, abs=1e-9)
 
 
-def test_leduc_poker_has_its_known_value():
+@each_engine
+def test_leduc_poker_has_its_known_value(engine):
     # Between what both averages are sure of, and by linear programming.
     game = games.leduc_poker(merge_suits=True)
-    run = solve(game, "cfr+", iterations=500)
+    run = solve(game, "cfr+", iterations=500, engine=engine)
     low, high = (
         worst_case_value(game, 0, run.average[0]),
         -worst_case_value(game, 1, run.average[1]),

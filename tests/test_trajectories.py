@@ -45,9 +45,9 @@ def summed_in_another_order(game, seed):
     return other
 
 
-def trajectory(game, name, iterations):
+def trajectory(game, name, iterations, engine="numpy"):
     algorithm = evolve(cfr, order=Simultaneous()) if name == "cfr simultaneous" else named(name)
-    run, gaps = algorithm.start(game), []
+    run, gaps = algorithm.start(game, engine=engine), []
     for t in iterations:
         run.run(t - run.iteration)
         gaps.append(nash_conv(game, run.average))
@@ -78,9 +78,14 @@ def check(played, published, digits):
 
 @pytest.mark.parametrize(("game", "algorithm", "published"), PUBLISHED)
 def test_the_gap_follows_the_published_trajectory(game, algorithm, published):
-    played = trajectories(game, algorithm, (10, 100, 1000))
+    played, digits = (
+        trajectories(game, algorithm, (10, 100, 1000)),
+        [last_digit(n) for n in published],
+    )
 
-    check(played, np.array([float(n) for n in published]), [last_digit(n) for n in published])
+    check(played, np.array([float(n) for n in published]), digits)
+    for engine in ("compiled", "vectorized"):
+        check(played, trajectory(games.load(game), algorithm, (10, 100, 1000), engine), digits)
 
 
 @pytest.mark.parametrize("algorithm", OPENSPIEL)
@@ -93,11 +98,14 @@ def test_the_gap_follows_openspiel(game, algorithm):
     played = trajectories(game, algorithm, iterations)
 
     check(played, np.array([taken[str(t)] for t in iterations]), 1e-12)
+    for engine in ("compiled", "vectorized"):
+        check(played, trajectory(games.load(game), algorithm, iterations, engine), 1e-12)
 
 
 def test_rounding_does_not_decide_the_first_ten_iterations():
     # So that the tolerance above is no excuse: early on every digit is fixed.
     for name, algorithm, published in PUBLISHED:
-        gap = trajectory(games.load(name), algorithm, (10,))[0]
+        for engine in ("compiled", "vectorized", "numpy"):
+            gap = trajectory(games.load(name), algorithm, (10,), engine)[0]
 
-        assert abs(gap - float(published[0])) <= last_digit(published[0])
+            assert abs(gap - float(published[0])) <= last_digit(published[0])

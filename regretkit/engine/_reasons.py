@@ -27,7 +27,7 @@ def in_the_way(run: SelfPlay) -> str | None:
         return f"{run.order!r} does more in an iteration than to let players learn in turn"
     if _size(game) > LARGEST:
         return f"the payoffs of {game!r} are so large that utilities could overflow"
-    return _without_numba()
+    return None
 
 
 def is_long(run: SelfPlay, iterations: int) -> bool:
@@ -50,9 +50,10 @@ def _size(game: NormalFormGame | ExtensiveFormGame) -> float:
 
 
 @cache
-def _without_numba() -> str | None:
+def without_numba() -> str | None:
+    """Say that there is no compiler; None if there is one."""
     try:
         import numba  # noqa: F401 - it takes a while, and many runs do without
     except ImportError as error:
-        return f"Numba cannot be imported ({error})"
+        return f"Numba, which makes machine code, cannot be imported ({error})"
     return None

@@ -45,7 +45,7 @@ class Seat:
         forest: Forest,
         state: tuple[Vector, ...],
     ) -> None:
-        self.minimizer, self._rule, self._kernel = minimizer, rule, kernel
+        self.minimizer, self.rule, self._kernel = minimizer, rule, kernel
         sequences, points = forest.sequences, forest.points
         self._actions = slice(sequences[player] + 1, sequences[player + 1])
         # On simplices there is no empty sequence, which stands in front of a tree's actions.
@@ -56,6 +56,25 @@ class Seat:
         names = (*kernel.state, *kernel.block_state)
         parts = [array[part] for array, part in zip(state, where, strict=True)]
         self._held = dict(zip(names, parts, strict=True))
+        self._check_names()
+
+    def _check_names(self) -> None:
+        learned = self.rule._learned()
+        for name, here in self._held.items():
+            if name not in learned or learned[name].shape != here.shape:
+                raise ValueError(
+                    f"the kernel of {self.rule!r} says that the rule learns {name!r}, shape "
+                    f"{here.shape}, but it learns "
+                    f"{ {name: array.shape for name, array in learned.items()} }"
+                )
+
+    def check(self, behavior: Vector) -> None:
+        """Refuse what a kernel proposed if it is no number."""
+        proposed = behavior[self._actions]
+        if not np.isfinite(proposed).all():
+            raise ValueError(
+                f"what the kernel of {self.rule!r} proposed must be finite, got {proposed}"
+            )
 
     def own(self, array: Vector) -> Vector:
         """Return the player's coordinates of something that every sequence has."""
@@ -63,23 +82,26 @@ class Seat:
 
     def take_over(self) -> None:
         """Take in what the rule has learned, unless it is there already."""
-        learned = self._rule._learned()
+        learned = self.rule._learned()
         for name, here in self._held.items():
             if learned[name] is not here:
                 here[...] = learned[name]
-                self._rule._hold(name, here)
+                self.rule._hold(name, here)
 
     def numbers(self, moves: NDArray[np.bool_]) -> Vector:
         """Return the kernel's numbers in iterations, in some of which the player learns."""
-        numbers = self._kernel.numbers
-        if not callable(numbers):
-            return np.tile(np.array(numbers, dtype=np.float64), (moves.size, 1))
-        counts = self._rule.iteration + np.cumsum(moves)
-        return np.array([numbers(int(count)) for count in counts], dtype=np.float64)
+        kernel = self._kernel
+        if not callable(kernel.numbers):
+            return np.tile(np.array(kernel.numbers, dtype=np.float64), (moves.size, 1))
+        counts = self.rule.iteration + np.cumsum(moves)
+        rows = [kernel.numbers_of(int(count)) for count in counts]
+        if {len(row) for row in rows} - {len(kernel.numbers_of(0))}:
+            raise ValueError(f"the kernel of {self.rule!r} must always get as many numbers")
+        return np.array(rows, dtype=np.float64)
 
     def hand_back(self, moves: int, strategy: Vector, behavior: Vector, utility: Vector) -> None:
         """Let the minimizer know what it has done, and what it would do next."""
-        minimizer, rule = self.minimizer, self._rule
+        minimizer, rule = self.minimizer, self.rule
         rule.iteration += moves
         rule._strategy = frozen_copy(behavior[self._actions])
         if isinstance(minimizer, CFR):

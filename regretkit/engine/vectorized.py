@@ -10,7 +10,7 @@ from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest, forest_of
 from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._payoffs import Payoffs, payoffs_of
-from regretkit.engine._reasons import in_the_way, is_long
+from regretkit.engine._reasons import in_the_way, is_long, without_numba
 from regretkit.engine._seats import frozen_copy
 from regretkit.engine._table import Table, table_of
 from regretkit.minimizer import RegretMinimizer
@@ -40,6 +40,10 @@ class Vectorized(Engine):
             if isinstance(minimizer, CFR) and minimizer._is_delicate():
                 return f"minimizers[{player}]: a part of {minimizer!r} may refuse a utility"
         return in_the_way(run)
+
+    @override
+    def missing(self) -> str | None:
+        return without_numba()
 
     @override
     def worthwhile(self, run: SelfPlay, iterations: int) -> bool:
@@ -129,7 +133,7 @@ class _Vectorized(Drive):
         self._seats = [
             _Seat(player, minimizer, laid, code) for player, minimizer in enumerate(run.minimizers)
         ]
-        self._played = [seat.strategy.copy() for seat in self._seats]
+        self._played = [frozen_copy(seat.strategy) for seat in self._seats]
         self._moves = [0] * run.players
         self._turn = 0
 
@@ -147,10 +151,10 @@ class _Vectorized(Drive):
     def _some(self, count: int, interrupts: Interrupts) -> int:
         """Play so many iterations, or fewer if somebody wants out; return how many."""
         run = self._run
+        factors = run._averages[0].ahead(count)
         turns = run.order.turns(run.players, count)
         if turns is None:
             raise TypeError(f"{run.order!r} was refused, and cannot be followed")
-        factors = run._averages[0].ahead(count)
         done, before, self._moves = 0, 0, [0] * run.players
         try:
             for turn, (decay, weight) in zip(turns.players.tolist(), factors.tolist(), strict=True):
@@ -169,15 +173,19 @@ class _Vectorized(Drive):
 
     def _iterate(self, turn: list[int], together: bool, decay: float, weight: float) -> None:
         seats = self._seats
-        played = [seat.strategy.copy() for seat in seats]
+        played = [frozen_copy(seat.strategy) for seat in seats]
         movers = [player for player in turn if player >= 0]
         if together:
             for player in movers:
                 seats[player].earn()
         for player in movers:
             self._turn = player
-            seats[player].learn(earning=not together)
             self._moves[player] += 1
+            try:
+                seats[player].learn(earning=not together)
+            except (TypeError, ValueError):
+                self._moves[player] -= 1  # who refuses has learned nothing
+                raise
             seats[player].propose(decay, weight)
         if len(movers) < len(seats):
             for player in set(range(len(seats))) - set(movers):

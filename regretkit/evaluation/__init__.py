@@ -1,5 +1,8 @@
 """Evaluation: what came of play, measured."""
 
+from regretkit.evaluation.cleaning import Cleaned as Cleaned
+from regretkit.evaluation.cleaning import purify as purify
+from regretkit.evaluation.cleaning import threshold as threshold
 from regretkit.evaluation.correlated import CorrelatedPlay as CorrelatedPlay
 from regretkit.evaluation.correlated import cce_gaps as cce_gaps
 from regretkit.evaluation.correlated import ce_gaps as ce_gaps

@@ -118,7 +118,7 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
             "says what one of them is sure of, best_correlated_equilibrium what both can agree on"
         )
     found = saddle(game, 0)
-    profile = Profile([found.own, found.others], game.domains)
+    profile = Profile([found.own, found.others], game.domains, game)
     first, second = [
         _worth_of_constraints(game.domains[player], game.utility(player, profile))
         for player in (0, 1)

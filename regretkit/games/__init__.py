@@ -17,6 +17,7 @@ from regretkit.games.catalogue import rock_paper_scissors as rock_paper_scissors
 from regretkit.games.catalogue import shapley_game as shapley_game
 from regretkit.games.catalogue import traffic_light as traffic_light
 from regretkit.games.extensive_form import ExtensiveFormGame as ExtensiveFormGame
+from regretkit.games.fingerprints import fingerprint as fingerprint
 from regretkit.games.formats import read_efg as read_efg
 from regretkit.games.formats import read_nfg as read_nfg
 from regretkit.games.formats import save as save
@@ -29,6 +30,10 @@ from regretkit.games.history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
 from regretkit.games.history import TERMINAL as TERMINAL
 from regretkit.games.history import History as History
 from regretkit.games.imperfect_recall import ImperfectRecallGame as ImperfectRecallGame
+from regretkit.games.interop import from_openspiel as from_openspiel
+from regretkit.games.interop import from_pygambit as from_pygambit
+from regretkit.games.interop import to_openspiel_policy as to_openspiel_policy
+from regretkit.games.interop import to_pygambit as to_pygambit
 from regretkit.games.level import Level as Level
 from regretkit.games.normal_form import NormalFormGame as NormalFormGame
 from regretkit.games.normal_form import matrix_game as matrix_game

@@ -1,18 +1,29 @@
 """A strategy for each player, as vectors and as a table."""
 
 import operator
-from collections.abc import Iterable, Sequence
-from typing import SupportsIndex, final, overload
-
-import numpy as np
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, SupportsIndex, final, overload
 
 from regretkit import _validate
 from regretkit._typing import Indices, Vector
-from regretkit.games.game import as_profile
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.games._strategy_files import read_json, write_csv, write_json
+from regretkit.games._strategy_records import as_dict, game_of, strategies
+from regretkit.games._strategy_rows import (
+    Row,
+    behavior_of,
+    blocks_of,
+    never_reached,
+    rows,
+    table,
+)
+from regretkit.games.fingerprints import describe
+from regretkit.games.game import Game, as_profile, check_game
+from regretkit.sets import Simplices, StrategySet
 
-_ROWS = 60
-"""A table shows at most this many information sets of a player."""
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @final
@@ -21,7 +32,7 @@ class Profile(tuple[Vector, ...]):
 
     ``profile[0]`` is player 0's vector. ``profile["Kb"]`` is the distribution over actions at the
     information set of that label, and ``profile[1, "Kb"]`` or ``profile[1, 4]`` says whose it is.
-    Printing it shows a table.
+    Printing it shows a table. It can be written into files, and read from them.
 
     Examples
     --------
@@ -37,8 +48,15 @@ class Profile(tuple[Vector, ...]):
     """
 
     domains: tuple[StrategySet, ...]
+    _game: Game | Mapping[str, str | None] | None
+    """The game, or only what files say about it."""
 
-    def __new__(cls, strategies: Iterable[Vector], domains: Sequence[StrategySet]) -> "Profile":
+    def __new__(
+        cls,
+        strategies: Iterable[Vector],
+        domains: Sequence[StrategySet],
+        game: Game | Mapping[str, str | None] | None = None,
+    ) -> "Profile":
         """Put one strategy for each player together.
 
         Parameters
@@ -47,6 +65,8 @@ class Profile(tuple[Vector, ...]):
             For each player a vector of its set.
         domains
             The players' sets, as in ``game.domains``.
+        game
+            The game, for files to say which one it is; or what :meth:`to_dict` says about it.
 
         Raises
         ------
@@ -56,12 +76,31 @@ class Profile(tuple[Vector, ...]):
         vectors = [vector.copy() for vector in as_profile(strategies, domains)]
         for vector in vectors:
             vector.setflags(write=False)
+        if not (game is None or isinstance(game, Mapping)):
+            check_game(game)
         self = super().__new__(cls, vectors)
-        self.domains = tuple(domains)
+        self.domains, self._game = tuple(domains), game
         return self
 
-    def __getnewargs__(self) -> tuple[tuple[Vector, ...], tuple[StrategySet, ...]]:
-        return tuple(self), self.domains
+    # Nothing in it ever changes; and a pickle needs to hold no game.
+
+    def __copy__(self) -> "Profile":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Profile":
+        return self
+
+    def __reduce__(self) -> tuple[type["Profile"], tuple[object, ...]]:
+        game = self._game if self._game is None else self._described()
+        return Profile, (tuple(self), self.domains, game)
+
+    def _described(self) -> Mapping[str, str | None]:
+        if self._game is None:
+            raise ValueError(
+                "this profile does not know which game it is of, and a file must say so; build "
+                "it as Profile(strategies, game.domains, game)"
+            )
+        return self._game if isinstance(self._game, Mapping) else describe(self._game)
 
     @overload
     def __getitem__(self, key: SupportsIndex | str | tuple[int, str | int]) -> Vector: ...
@@ -86,20 +125,102 @@ class Profile(tuple[Vector, ...]):
 
         What is shown there is uniform play, which stands for no play at all.
         """
-        domain = self.domains[player]
-        if not isinstance(domain, DecisionTree):
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(domain.reach(self[player]) == 0.0)
+        return never_reached(self[player], self.domains[player])
+
+    # In other forms, and back
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain dicts, lists, texts and numbers, as a JSON file has it.
+
+        Under ``"players"``, for each player a list of its information sets with their numbers,
+        labels, actions and the probabilities of these; under ``"game"`` the game's name and its
+        :func:`~regretkit.games.fingerprint`.
+
+        Raises
+        ------
+        ValueError
+            When it does not know its game, or a player's set is not made of decisions.
+        """
+        return as_dict(self, self._described())
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Write :meth:`to_dict` into a file, which :meth:`from_json` reads.
+
+        Errors are those of :meth:`to_dict`, and an OSError where the file cannot be written.
+        """
+        write_json(self.to_dict(), path)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a table into a file, for spreadsheets: a line for each action.
+
+        Its columns are ``player``, ``information_set``, ``label``, ``action``, ``probability``
+        and ``reach``, the probability that the player's own play comes there. It does not say of
+        which game it is, and is not read again.
+
+        Raises
+        ------
+        ValueError
+            When a player's set is not made of decisions.
+        OSError
+            When the file cannot be written.
+        """
+        write_csv(rows(self), path)
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the table of :meth:`to_csv` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        ValueError
+            When a player's set is not made of decisions.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_dataframe needs pandas; install it with pip install 'regretkit[pandas]'"
+            ) from error
+        return pd.DataFrame(rows(self), columns=list(Row._fields))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":
+        """Return the profile that :meth:`to_dict` made ``data`` of; see :meth:`from_json`."""
+        return cls._read(data, game, "data")
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str], game: Game | None = None) -> "Profile":
+        """Return the profile in a file that :meth:`to_json` wrote, or somebody else.
+
+        Parameters
+        ----------
+        path
+            The file.
+        game
+            The game it is of; by default the one of the catalogue that has the name in the file.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be read.
+        ValueError
+            When the file is of another game, or holds no strategy: it is cut off or no JSON; an
+            information set is unknown, missing or there twice, or called otherwise; probabilities
+            are none, or do not sum to 1 within 1e-6. The error says where.
+        """
+        path = Path(path)
+        return cls._read(read_json(path), game, str(path))
+
+    @classmethod
+    def _read(cls, data: object, game: Game | None, what: str) -> "Profile":
+        game = game_of(data, what) if game is None else game
+        return cls(strategies(data, game, what), game.domains, game)
+
+    # Information sets by their names
 
     def _simplices(self, player: int) -> Simplices | None:
-        domain = self.domains[player]
-        if isinstance(domain, DecisionTree):
-            return domain.simplices
-        return domain if isinstance(domain, Simplices) else None
-
-    def _behavior(self, player: int) -> Vector:
-        domain = self.domains[player]
-        return domain.behavior(self[player]) if isinstance(domain, DecisionTree) else self[player]
+        return blocks_of(self.domains[player])
 
     def _distribution(self, player: int, key: str | int) -> Vector:
         self._check_player(player)
@@ -111,7 +232,9 @@ class Profile(tuple[Vector, ...]):
             )
         if isinstance(key, str) and not simplices.labels.named:
             raise self._unnamed(key)
-        return self._behavior(player)[simplices.block(simplices.labels.find(key))]
+        return behavior_of(self[player], self.domains[player])[
+            simplices.block(simplices.labels.find(key))
+        ]
 
     def _check_player(self, player: SupportsIndex, *, least: int = 0) -> None:
         try:
@@ -153,26 +276,11 @@ class Profile(tuple[Vector, ...]):
         return owners[0]
 
     def __str__(self) -> str:
-        return "\n".join(line for player in range(len(self)) for line in self._rows(player))
+        return "\n".join(
+            line
+            for player, strategy in enumerate(self)
+            for line in table(player, strategy, self.domains[player])
+        )
 
     def __repr__(self) -> str:
         return str(self)
-
-    def _rows(self, player: int) -> list[str]:
-        simplices = self._simplices(player)
-        if simplices is None:
-            return [f"player {player}", f"  {self[player]}"]
-        behavior, unreached = self._behavior(player), set(self.unreached(player).tolist())
-        labels = simplices.labels
-        shown = range(min(simplices.blocks, _ROWS))
-        names = [labels.block(n) if labels.named else "" for n in shown]
-        width = max((len(name) for name in names), default=0)
-        rows = [f"player {player}"]
-        for number, name in zip(shown, names, strict=True):
-            actions = zip(labels.actions(number), behavior[simplices.block(number)], strict=True)
-            played = "  ".join(f"{action} {probability:.4f}" for action, probability in actions)
-            flag = "  (never reached)" if number in unreached else ""
-            rows.append(f"  {name:<{width}}  {played}{flag}")
-        if simplices.blocks > _ROWS:
-            rows.append(f"  ... {simplices.blocks - _ROWS} more information sets")
-        return rows

@@ -1,5 +1,6 @@
 """Self-play: minimizers play games, by orders, averagings and estimators."""
 
+from regretkit.play._watching import Callback as Callback
 from regretkit.play.against_best_response import BestResponsePlay as BestResponsePlay
 from regretkit.play.against_best_response import best_response_play as best_response_play
 from regretkit.play.algorithms import ALGORITHMS as ALGORITHMS
@@ -30,6 +31,8 @@ from regretkit.play.callbacks import Geometrically as Geometrically
 from regretkit.play.callbacks import Record as Record
 from regretkit.play.callbacks import StopAtGap as StopAtGap
 from regretkit.play.callbacks import StopWhenStill as StopWhenStill
+from regretkit.play.checkpoints import Checkpoint as Checkpoint
+from regretkit.play.checkpoints import resume as resume
 from regretkit.play.estimators import ChanceSampling as ChanceSampling
 from regretkit.play.estimators import Estimator as Estimator
 from regretkit.play.estimators import FullSweep as FullSweep
@@ -39,6 +42,6 @@ from regretkit.play.orders import Order as Order
 from regretkit.play.orders import RandomPlayer as RandomPlayer
 from regretkit.play.orders import Simultaneous as Simultaneous
 from regretkit.play.orders import Table as Table
-from regretkit.play.self_play import Callback as Callback
+from regretkit.play.orders import Turns as Turns
 from regretkit.play.self_play import SelfPlay as SelfPlay
 from regretkit.play.solving import solve as solve

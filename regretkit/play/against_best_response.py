@@ -105,7 +105,7 @@ def best_response_play(
         earned += game.domains[player].worth(utility, profile[player])
         minimizer.observe_utility(utility)
 
-    found = Profile([average.strategy for average in averages], game.domains)
+    found = Profile([average.strategy for average in averages], game.domains, game)
     best, _ = game.domains[player].best_response(total)
     gap = saddle_gap(game, found, of=player)
     return BestResponsePlay(average=found, regret=float(best - earned) / iterations, gap=gap)

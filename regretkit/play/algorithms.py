@@ -87,6 +87,7 @@ class Algorithm:
         estimator: Estimator | None = None,
         horizon: int | None = None,
         engine: str = "auto",
+        threads: int = 1,
     ) -> SelfPlay:
         """Return a run of this algorithm on a game, before its first iteration."""
         return SelfPlay(
@@ -97,6 +98,7 @@ class Algorithm:
             estimator=FullSweep() if estimator is None else estimator,
             horizon=horizon,
             engine=engine,
+            threads=threads,
         )
 
 

@@ -8,31 +8,40 @@ from typing import final
 
 import numpy as np
 from attrs import Attribute, define, field
+from typing_extensions import override
 
+from regretkit._state import NOT_STATE, Stateful
 from regretkit._typing import Vector
 from regretkit._validate import at_least_one, positive
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._checks import called, check_callable
-from regretkit.play.self_play import Callback, SelfPlay
+from regretkit.play._watching import Callback
+from regretkit.play.self_play import SelfPlay
 
 
+@final
 @define(eq=False)
-class _Watched:
-    """Which run a callback has seen, and how far, so that it does not take another for it."""
+class _Watched(Stateful):
+    """Which run a callback has seen, and how far, so that it does not take another for it.
 
-    _run: weakref.ref[SelfPlay] | None = None
-    _iteration: int = 0
+    One that was put back takes the first run that it sees for the one that it was put back with.
+    """
+
+    _run: weakref.ref[SelfPlay] | None = field(default=None, init=False, metadata=NOT_STATE)
+    _iteration: int = field(default=-1, init=False)
+    """Where the run was when it was seen last, -1 if never."""
 
     def goes_on(self, run: SelfPlay) -> bool:
         """Say whether a run is the one that was seen last, and no earlier than then."""
-        same = self.has_seen(run)
+        same = self._run is None or self._run() is run
+        goes_on = same and 0 <= self._iteration <= run.iteration
         self._run, self._iteration = weakref.ref(run), run.iteration
-        return same
+        return goes_on
 
-    def has_seen(self, run: SelfPlay) -> bool:
-        """Say whether a run is the one that was seen last, and no earlier than then."""
-        return self._run is not None and self._run() is run and run.iteration >= self._iteration
+    @override
+    def _restored(self) -> None:
+        self._run = None
 
     def __reduce__(self) -> tuple[type["_Watched"], tuple[()]]:
         return _Watched, ()  # a copy has seen none yet
@@ -46,7 +55,7 @@ def _above_one(_: object, attribute: "Attribute[float]", value: float) -> None:
 
 @final
 @define(eq=False)
-class Every:
+class Every(Stateful):
     """Call another callback every so many iterations.
 
     Parameters
@@ -86,11 +95,12 @@ class Every:
 
 @final
 @define(eq=False)
-class Geometrically:
+class Geometrically(Stateful):
     """Call another callback at iterations that grow by a ratio, as 1, 2, 4, 8, ... do by 2.
 
     What it costs per iteration falls as the run goes on, and what it records is evenly spread
-    over a logarithmic axis. In another run, or one that was put back, it begins anew.
+    over a logarithmic axis. The iterations are the same in every run, wherever it is first called:
+    1, and after t the next one that is at least t times the ratio.
 
     Parameters
     ----------
@@ -118,27 +128,29 @@ class Geometrically:
 
     callback: Callback = field(validator=check_callable)
     ratio: float = field(default=1.1, kw_only=True, validator=_above_one)
-    _next: float = field(default=0.0, init=False, repr=False)
-    _watched: _Watched = field(factory=_Watched, init=False, repr=False)
+    _at: int = field(default=1, init=False, repr=False, metadata=NOT_STATE)
+    """One of these iterations; where the search for others begins."""
 
     def __call__(self, run: SelfPlay) -> object:
         """Pass the call on when it is time."""
-        if not self._watched.goes_on(run):
-            self._next = 0.0
-        if run.iteration < self._next:
-            return None
-        self._next = run.iteration * self.ratio
-        return self.callback(run)
+        return self.callback(run) if self._first_from(run.iteration) == run.iteration else None
 
     def due(self, run: SelfPlay) -> int:
         """Return the next iteration at which it passes a call on."""
-        later = math.ceil(self._next) if self._watched.has_seen(run) else 0
-        return max(later, run.iteration + 1)
+        return self._first_from(run.iteration + 1)
+
+    def _first_from(self, iteration: int) -> int:
+        """Return the first of the iterations that is no earlier than this one."""
+        at = self._at if self._at <= iteration else 1
+        while at < iteration:
+            self._at = at
+            at = max(at + 1, math.ceil(at * self.ratio))
+        return at
 
 
 @final
 @define(eq=False)
-class StopAtGap:
+class StopAtGap(Stateful):
     """Stop once a gap of the average is small enough.
 
     Parameters
@@ -179,7 +191,7 @@ class StopAtGap:
 
 @final
 @define(eq=False)
-class StopWhenStill:
+class StopWhenStill(Stateful):
     """Stop once no coordinate of the average moved further than a tolerance since the last call.
 
     An average of t iterations moves by one over t at most, so it grows still in any case: use it
@@ -211,16 +223,15 @@ class StopWhenStill:
 
     atol: float = field(validator=positive, kw_only=True)
     current: bool = field(default=False, kw_only=True)
-    _before: tuple[Vector, ...] | None = field(default=None, init=False, repr=False)
+    _before: tuple[Vector, ...] = field(default=(), init=False, repr=False)
     _watched: _Watched = field(factory=_Watched, init=False, repr=False)
 
     def __call__(self, run: SelfPlay) -> bool:
         """Compare with the last call, and say whether to stop."""
-        if not self._watched.goes_on(run):
-            self._before = None
+        seen = self._watched.goes_on(run)
         now = tuple(run.current if self.current else run.average)
         before, self._before = self._before, now
-        if before is None:
+        if not seen:
             return False
         moved = max(np.abs(x - y).max() for x, y in zip(now, before, strict=True))
         return bool(moved <= self.atol)
@@ -228,7 +239,7 @@ class StopWhenStill:
 
 @final
 @define(eq=False)
-class Record:
+class Record(Stateful):
     """Write down numbers about a run as it goes.
 
     Parameters

@@ -1,6 +1,8 @@
 """Engines: the ways to run the iterations of self-play, which all mean the same."""
 
 import abc
+import warnings
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, final
 
 from typing_extensions import override
@@ -31,6 +33,8 @@ class Engine(abc.ABC):
     """A way to run iterations."""
 
     name: ClassVar[str]
+    splits: ClassVar[bool] = False
+    """Whether it can share out an iteration between threads."""
 
     @abc.abstractmethod
     def refusal(self, run: "SelfPlay") -> str | None:
@@ -39,6 +43,10 @@ class Engine(abc.ABC):
     @abc.abstractmethod
     def start(self, run: "SelfPlay") -> Drive:
         """Take a run that was not refused."""
+
+    def missing(self) -> str | None:
+        """Say what this needs and is not installed; None if nothing is missing."""
+        return None
 
     def worthwhile(self, run: "SelfPlay", iterations: int) -> bool:
         """Say whether so many iterations are worth what it takes to get going."""
@@ -93,6 +101,30 @@ def check_engine(name: object) -> None:
         raise ValueError(f"there is no engine {name!r}, only {known}")
 
 
+def check_threads(run: "SelfPlay", name: str, threads: int) -> None:
+    """Refuse several threads for what no engine of this name can share out between them.
+
+    Raises
+    ------
+    ValueError
+        When there are several, and there is no such engine.
+    """
+    if threads == 1:
+        return
+    able = [engine for engine in _ENGINES if engine.splits and name in (AUTO, engine.name)]
+    refusals = [engine.refusal(run) for engine in able]
+    if not able:
+        raise ValueError(
+            f"engine {name!r} runs in a single thread, got threads={threads}; pass threads=1, or "
+            f"engine={AUTO!r}"
+        )
+    if None not in refusals:
+        raise ValueError(
+            f"threads={threads} is for whole iterations in machine code, and this cannot be run "
+            f"so: {refusals[0]}; pass threads=1"
+        )
+
+
 def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
     """Return the engine of this name, or the fastest that applies to so many iterations.
 
@@ -103,7 +135,7 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
     """
     if name != AUTO:
         engine = next(engine for engine in _ENGINES if engine.name == name)
-        refusal = engine.refusal(run)
+        refusal = engine.refusal(run) or engine.missing()
         if refusal is not None:
             raise ValueError(
                 f"engine {name!r} cannot run this: {refusal}; pass engine={AUTO!r} to have the "
@@ -114,5 +146,15 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
         # What a run has begun with, it goes on with, unless something faster pays.
         pays = run.engine == engine.name or engine.worthwhile(run, iterations)
         if pays and engine.refusal(run) is None:
-            return engine
+            missing = engine.missing()
+            if missing is None:
+                return engine
+            _say_once(missing)
     raise ValueError(f"no engine can run {run!r}")
+
+
+@cache
+def _say_once(missing: str) -> None:
+    warnings.warn(
+        f"{missing}; runs take the slow way until it can be", RuntimeWarning, stacklevel=5
+    )

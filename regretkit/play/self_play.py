@@ -1,35 +1,26 @@
 """Self-play: minimizers play a game against each other, and against themselves."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Self, TypeAlias, final
+from collections.abc import Iterable, Sequence
+from typing import Self, Unpack, final
 
 import numpy as np
 from attrs import define, field
+from typing_extensions import override
 
+from regretkit._files import FilePath
 from regretkit._state import NOT_STATE, Stateful
 from regretkit._typing import Vector
 from regretkit._validate import whole_number
 from regretkit.games import Game, Profile
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import as_callbacks, as_seats, check_kind
+from regretkit.play._saving import Ways, load_run, save_run
+from regretkit.play._watching import Callback, next_look, stopped
 from regretkit.play.average import Average
 from regretkit.play.averaging import Averaging, Uniform
-from regretkit.play.engines import AUTO, Drive, check_engine, choose
+from regretkit.play.engines import AUTO, Drive, check_engine, check_threads, choose
 from regretkit.play.estimators import Estimator, FullSweep
 from regretkit.play.orders import Alternating, Order
-
-Callback: TypeAlias = Callable[["SelfPlay"], object]
-"""Sees a run after an iteration; a result that is ``True`` stops the run.
-
-Where it has a method ``due(run)``, that returns the next iteration at which it wants to be called;
-otherwise it is called after every one.
-"""
-
-
-def due(callback: Callback, run: "SelfPlay") -> int:
-    """Return the next iteration at which a callback wants to see a run."""
-    asked = getattr(callback, "due", None)
-    return run.iteration + 1 if asked is None else max(int(asked(run)), run.iteration + 1)
 
 
 @final
@@ -65,6 +56,10 @@ class SelfPlay(Stateful):
         How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
         but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the fastest of these
         that applies and pays for so many iterations. They agree up to rounding.
+    threads
+        How many threads share the work of one iteration, at least 1; never more than there are
+        processors. Only whole iterations in machine code can be shared out, and only large games
+        gain from it; small ones run in a single thread. The result is the same, to the bit.
 
     Attributes
     ----------
@@ -82,7 +77,8 @@ class SelfPlay(Stateful):
         kind.
     ValueError
         When there is not one minimizer for each player, one plays what its player cannot, one
-        object stands in two places, the order begins with nobody, or there is no such engine.
+        object stands in two places, the order begins with nobody, there is no such engine, or
+        several threads are asked for what cannot be shared out.
 
     Examples
     --------
@@ -105,6 +101,7 @@ class SelfPlay(Stateful):
     estimator: Estimator = field(factory=FullSweep, kw_only=True)
     horizon: int | None = field(default=None, kw_only=True)
     _asked: str = field(default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE)
+    _threads: int = field(default=1, kw_only=True, alias="threads", repr=False)
     iteration: int = field(default=0, init=False)
     played: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
@@ -126,9 +123,11 @@ class SelfPlay(Stateful):
         check_kind(self.estimator, Estimator, "estimator", "FullSweep()")
         self.order.check_players(len(self.minimizers))
         check_engine(self._asked)
+        self._threads = whole_number(self._threads, "threads", least=1)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
         if self._asked != AUTO:
             choose(self, self._asked, 0)  # refuses now what it could not run later
+        check_threads(self, self._asked, self._threads)
 
     def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -154,12 +153,8 @@ class SelfPlay(Stateful):
         drive = self._driven(iterations)
         end = self.iteration + iterations
         while self.iteration < end:
-            # Until somebody wants to look
-            until = min([end, *(due(callback, self) for callback in watching)])
-            drive.play(until - self.iteration)
-            # All of them are called, whatever the first ones say.
-            said = [callback(self) for callback in watching]
-            if any(isinstance(word, bool | np.bool_) and word for word in said):
+            drive.play(next_look(self, watching, end) - self.iteration)
+            if stopped(self, watching):
                 break
         return self
 
@@ -170,6 +165,7 @@ class SelfPlay(Stateful):
 
     def _driven(self, iterations: int) -> Drive:
         engine = choose(self, self._asked, iterations)
+        check_threads(self, self._asked, self._threads)
         if self._drive is None or self._way != engine.name:
             self._drive, self._way = engine.start(self), engine.name
         return self._drive
@@ -186,11 +182,13 @@ class SelfPlay(Stateful):
                 self._break_off(error, self._turn)
             raise
 
-    def _break_off(self, error: BaseException, turn: int) -> None:
+    def _break_off(self, error: BaseException, turn: int | None) -> None:
         """Refuse to go on after an iteration that failed when somebody had learned."""
+        where = f"after iteration {self.iteration}"
+        if turn is not None:
+            where = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
         self._broken = (
-            f"the run broke off half-way through iteration {self.iteration + 1}, at player "
-            f"{turn}'s turn: {error!r}; load a state from before it, or start anew"
+            f"the run broke off {where}: {error!r}; load a state from before it, or start anew"
         )
         if isinstance(error, Exception):  # and not somebody who wants out
             raise RuntimeError(self._broken) from error
@@ -202,6 +200,10 @@ class SelfPlay(Stateful):
             average.add(strategy)
         self.played = played
         self.iteration += 1
+
+    @override
+    def _restored(self) -> None:
+        self._drive = None  # the state says what to go on with
 
     def _check_whole(self) -> None:
         if self._broken is not None:
@@ -252,7 +254,7 @@ class SelfPlay(Stateful):
             When an iteration failed after somebody had learned.
         """
         self._check_whole()
-        return Profile([m.next_strategy() for m in self.minimizers], self.game.domains)
+        return Profile([m.next_strategy() for m in self.minimizers], self.game.domains, self.game)
 
     @property
     def average(self) -> Profile:
@@ -266,4 +268,31 @@ class SelfPlay(Stateful):
             When an iteration failed after somebody had learned.
         """
         self._check_whole()
-        return Profile([average.strategy for average in self._averages], self.game.domains)
+        return Profile([a.strategy for a in self._averages], self.game.domains, self.game)
+
+    def save(self, path: FilePath, *, callbacks: Iterable[Callback] = ()) -> None:
+        """Write a checkpoint: this run in one file, and what ``callbacks`` have written down.
+
+        Raises
+        ------
+        OSError, RuntimeError, TypeError
+            When it cannot be written, the run broke off, or something in it fits into no file.
+        """
+        save_run(self, path, callbacks)
+
+    @classmethod
+    def load(
+        cls, path: FilePath, game: Game, minimizers: Sequence[RegretMinimizer], **ways: Unpack[Ways]
+    ) -> Self:
+        """Return the run in a checkpoint, which goes on to the same bits as if never stopped.
+
+        Game and minimizers, trained or not, must be built as those were. Among ``ways`` come
+        ``order``, ``averaging`` and ``estimator`` where they are of one's own, ``engine`` and
+        ``threads`` to go on otherwise, and ``callbacks`` to put back what was saved of them.
+
+        Raises
+        ------
+        OSError, ValueError
+            When the file cannot be read, is no whole checkpoint, or is of another run.
+        """
+        return load_run(cls, path, game, minimizers, ways)

@@ -9,10 +9,11 @@ from regretkit._validate import whole_number
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games.game import check_game
 from regretkit.play._checks import as_callbacks
+from regretkit.play._watching import Callback
 from regretkit.play.algorithms import ALGORITHMS, Algorithm, named
 from regretkit.play.callbacks import Geometrically, StopAtGap
 from regretkit.play.estimators import Estimator, FullSweep
-from regretkit.play.self_play import Callback, SelfPlay
+from regretkit.play.self_play import SelfPlay
 
 _EVER = 2**62
 
@@ -29,6 +30,7 @@ def solve(
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
     engine: str = "auto",
+    threads: int = 1,
 ) -> SelfPlay:
     """Play a game with an algorithm and return the run.
 
@@ -49,6 +51,9 @@ def solve(
         Called with the run after every iteration; a result that is ``True`` stops it.
     engine
         How to run it, as :class:`SelfPlay` takes it.
+    threads
+        How many threads share the work of one iteration on large games, as :class:`SelfPlay` takes
+        it.
 
     Raises
     ------
@@ -79,7 +84,7 @@ def solve(
         if iterations is None:
             _check_reached(game, chosen, estimator, target_gap)
     horizon = None if iterations is None else max(iterations, 1)
-    run = chosen.start(game, estimator=estimator, horizon=horizon, engine=engine)
+    run = chosen.start(game, estimator=estimator, horizon=horizon, engine=engine, threads=threads)
     return run.run(_EVER if iterations is None else iterations, callbacks=watching)
 
 

@@ -1,0 +1,304 @@
+"""Whole iterations, as :mod:`~regretkit.engine._kernels` has them, with the work shared out.
+
+Several threads run ``share``, each with the number of its part. They do what ``iterate`` does, each
+sum in the same order, and wait for each other wherever one needs what another has done. Each
+sequence of a player, and each decision point, belongs to one part, which alone writes to it; what
+all of them read is only what others play.
+"""
+
+from regretkit._typing import Indices, Vector
+from regretkit.engine._forest import Forest
+from regretkit.engine._kernels import State, learn, propose, worth_of
+from regretkit.engine._payoffs import Ends, Matrix, Payoffs, Tensor
+from regretkit.engine._split import Split
+from regretkit.engine._table import Table
+from regretkit.engine._worth import add_ends, add_up, multiply, multiply_out
+
+
+def last_to_come(gate: Indices, parts: int) -> bool:
+    """Wait for all parts; return whether this is the last, for whom the others wait."""
+    raise NotImplementedError
+
+
+def open_up(gate: Indices) -> None:
+    """Let all parts go on."""
+    raise NotImplementedError
+
+
+def wait(gate: Indices, parts: int) -> None:
+    """Wait for all parts."""
+    if last_to_come(gate, parts):
+        open_up(gate)
+
+
+# What each kind of payoffs is worth
+
+
+def earn(
+    part: int,
+    player: int,
+    payoffs: Payoffs,
+    sequences: Indices,
+    table: Table,
+    split: Split,
+    gate: Indices,
+) -> None:
+    """Set a part of a player's utility while the others play, all of what its sequences get."""
+    raise NotImplementedError
+
+
+def earn_matrix(
+    part: int,
+    player: int,
+    payoffs: Matrix,
+    sequences: Indices,
+    table: Table,
+    split: Split,
+    gate: Indices,
+) -> None:
+    """Set a part of a player's utility to A x, with x the opponent's strategy."""
+    parts = split.rows.shape[1] - 1
+    strategy, scratch, behind = table.strategy, payoffs.scratch, sequences[-1]
+    for number in range(split.sums[player, part], split.sums[player, part + 1]):
+        batch = payoffs.sum_batches[number]
+        add_up(batch, payoffs.summed, strategy, scratch)
+        for group in range(batch[0], batch[0] + max(4 * batch[1], 1)):
+            strategy[behind + group] = scratch[group]
+    if split.sums[player, parts] > split.sums[player, 0]:
+        wait(gate, parts)
+    for number in range(split.rows[player, part], split.rows[player, part + 1]):
+        multiply(payoffs.batches[number], payoffs.column, payoffs.payoff, strategy, scratch)
+    wait(gate, parts)
+    own = player * parts + part
+    for span in range(split.of_span[own], split.of_span[own + 1]):
+        for a in range(split.spans[span, 0], split.spans[span, 1]):
+            table.utility[a] = scratch[payoffs.row[a]]
+
+
+def earn_ends(
+    part: int,
+    player: int,
+    payoffs: Ends,
+    sequences: Indices,
+    table: Table,
+    split: Split,
+    gate: Indices,
+) -> None:
+    """Set a part of a player's utility to payoffs times the probability of getting there."""
+    first, last = split.rows[player, part], split.rows[player, part + 1]
+    add_ends(first, last, payoffs, table.strategy, table.utility)
+    wait(gate, split.rows.shape[1] - 1)
+
+
+def earn_tensor(
+    part: int,
+    player: int,
+    payoffs: Tensor,
+    sequences: Indices,
+    table: Table,
+    split: Split,
+    gate: Indices,
+) -> None:
+    """Set a part of a player's utility to its payoffs times all other strategies."""
+    parts, sizes = split.rows.shape[1] - 1, payoffs.sizes
+    entries = 1
+    for size in sizes:
+        entries *= size
+    half = payoffs.scratch.size // 2
+    left = payoffs.payoff[player * entries : (player + 1) * entries]
+    into = 0
+    for back in range(sizes.size):
+        other = sizes.size - 1 - back
+        if other != player:
+            own = table.strategy[sequences[other] + 1 : sequences[other + 1]]
+            entries //= own.size
+            rest = payoffs.scratch[into * half : into * half + entries]
+            first, last = entries * part // parts, entries * (part + 1) // parts
+            multiply_out(left[first * own.size : last * own.size], own, rest[first:last])
+            left, into = rest, 1 - into
+            wait(gate, parts)
+    root, mine = sequences[player], player * parts + part
+    for span in range(split.of_span[mine], split.of_span[mine + 1]):
+        for a in range(split.spans[span, 0], split.spans[span, 1]):
+            table.utility[a] = left[a - root - 1] if a > root else 0.0
+
+
+# One player's decision points, up the tree and down
+
+
+def climb_own(
+    part: int,
+    player: int,
+    numbers: Vector,
+    forest: Forest,
+    table: Table,
+    state: State,
+    split: Split,
+) -> None:
+    """Let a part's decision points learn and propose, from the leaves up."""
+    utility, behavior, runs = table.utility, table.behavior, split.runs
+    own = player * split.rows.shape[1] + part
+    for run in range(split.of_part[own + 1] - 1, split.of_part[own] - 1, -1):
+        for j in range(runs[run, 1] - 1, runs[run, 0] - 1, -1):
+            first, last = forest.first[j], forest.last[j]
+            value = worth_of(first, last, utility, behavior)
+            learn(j, first, last, utility, value, behavior, state, numbers)
+            propose(j, first, last, behavior, state, numbers)
+            if split.above[j] < 0:
+                split.waiting[j] = value
+            else:
+                utility[split.above[j]] += value
+
+
+def climb_top(
+    player: int, numbers: Vector, forest: Forest, table: Table, state: State, split: Split
+) -> None:
+    """Hand on what decision points are worth that waited, and let those of the top learn."""
+    utility, behavior = table.utility, table.behavior
+    for k in range(split.of_joint[player + 1] - 1, split.of_joint[player] - 1, -1):
+        j = int(split.joints[k])
+        value = split.waiting[j]
+        if split.at_top[k] != 0:
+            first, last = forest.first[j], forest.last[j]
+            value = worth_of(first, last, utility, behavior)
+            learn(j, first, last, utility, value, behavior, state, numbers)
+            propose(j, first, last, behavior, state, numbers)
+        utility[forest.parent[j]] += value
+
+
+def descend(
+    part: int,
+    player: int,
+    decay: float,
+    weight: float,
+    forest: Forest,
+    table: Table,
+    split: Split,
+) -> None:
+    """Add a part's x to the average, and make the new distributions the next x."""
+    strategy, behavior, total, runs = table.strategy, table.behavior, table.total, split.runs
+    own = player * split.rows.shape[1] + part
+    for run in range(split.of_part[own], split.of_part[own + 1]):
+        for j in range(runs[run, 0], runs[run, 1]):
+            reach = strategy[forest.parent[j]]
+            for a in range(forest.first[j], forest.last[j]):
+                total[a] = decay * total[a] + weight * strategy[a]
+                strategy[a] = behavior[a] * reach
+
+
+def turn_around(
+    player: int,
+    numbers: Vector,
+    decay: float,
+    weight: float,
+    forest: Forest,
+    table: Table,
+    state: State,
+    split: Split,
+) -> None:
+    """Do at the top what comes between the way up and the way down."""
+    climb_top(player, numbers, forest, table, state, split)
+    root = forest.sequences[player]
+    table.total[root] = decay * table.total[root] + weight * table.strategy[root]
+    table.strategy[root] = 1.0
+    descend(split.rows.shape[1] - 1, player, decay, weight, forest, table, split)
+
+
+def stay(
+    part: int,
+    turn: Indices,
+    decay: float,
+    weight: float,
+    table: Table,
+    split: Split,
+) -> None:
+    """Add a part's x to the average, of all whose turn it is not."""
+    parts = split.rows.shape[1] - 1
+    for player in range(split.rows.shape[0]):
+        idle = True
+        for mover in turn:
+            idle = idle and mover != player
+        own = player * parts + part
+        if idle:
+            for span in range(split.of_span[own], split.of_span[own + 1]):
+                for a in range(split.spans[span, 0], split.spans[span, 1]):
+                    table.total[a] = decay * table.total[a] + weight * table.strategy[a]
+
+
+def remember(part: int, table: Table, split: Split) -> None:
+    """Note down a part's x."""
+    parts = split.rows.shape[1] - 1
+    for player in range(split.rows.shape[0]):
+        own = player * parts + part
+        for span in range(split.of_span[own], split.of_span[own + 1]):
+            for a in range(split.spans[span, 0], split.spans[span, 1]):
+                table.played[a] = table.strategy[a]
+
+
+def earn_all(
+    part: int,
+    turn: Indices,
+    payoffs: Payoffs,
+    sequences: Indices,
+    table: Table,
+    split: Split,
+    gate: Indices,
+) -> None:
+    """Set a part of the utilities of all whose turn it is."""
+    for player in turn:
+        if player >= 0:
+            earn(part, player, payoffs, sequences, table, split, gate)
+            wait(gate, split.rows.shape[1] - 1)
+
+
+def move(
+    part: int,
+    player: int,
+    numbers: Vector,
+    decay: float,
+    weight: float,
+    forest: Forest,
+    table: Table,
+    state: State,
+    split: Split,
+    gate: Indices,
+) -> None:
+    """Let a player learn and propose, and add its x to the average."""
+    parts = split.rows.shape[1] - 1
+    climb_own(part, player, numbers, forest, table, state, split)
+    if last_to_come(gate, parts):
+        turn_around(player, numbers, decay, weight, forest, table, state, split)
+        open_up(gate)
+    descend(part, player, decay, weight, forest, table, split)
+    wait(gate, parts)
+
+
+def share(
+    part: int,
+    gate: Indices,
+    split: Split,
+    together: bool,
+    turns: Indices,
+    numbers: Vector,
+    weights: Vector,
+    payoffs: Payoffs,
+    forest: Forest,
+    table: Table,
+    state: State,
+) -> None:
+    """Do one part's share of what ``iterate`` does."""
+    sequences = forest.sequences
+    for t in range(turns.shape[0]):
+        decay, weight = weights[t, 0], weights[t, 1]
+        if t == turns.shape[0] - 1:
+            remember(part, table, split)
+        if together:
+            earn_all(part, turns[t], payoffs, sequences, table, split, gate)
+        for player in turns[t]:
+            if player >= 0:
+                own = numbers[t, player]
+                if not together:
+                    earn(part, player, payoffs, sequences, table, split, gate)
+                move(part, player, own, decay, weight, forest, table, state, split, gate)
+        if turns[t, -1] < 0:
+            stay(part, turns[t], decay, weight, table, split)

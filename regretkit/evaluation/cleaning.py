@@ -1,0 +1,138 @@
+"""Cleaning: strategies without what they hardly ever do."""
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import final
+
+import numpy as np
+from attrs import frozen
+
+from regretkit._typing import Vector
+from regretkit.evaluation.gaps import nash_conv
+from regretkit.games import Game, Profile
+from regretkit.games.game import as_strategies
+from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+
+@final
+@frozen(eq=False)
+class Cleaned:
+    """A profile that was cleaned, and what that did to its gap.
+
+    Examples
+    --------
+    >>> from regretkit.games import rock_paper_scissors
+    >>> cleaned = purify(rock_paper_scissors(), [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3]])
+    >>> round(cleaned.gap_before, 12), cleaned.gap_after
+    (0.2, 2.0)
+    """
+
+    profile: Profile
+    gap_before: float
+    """Gap of the profile that came, in the unit of the gap."""
+    gap_after: float
+    """Gap of the cleaned one."""
+
+
+def threshold(
+    game: Game,
+    profile: Sequence[Vector],
+    least: float,
+    *,
+    gap: Callable[[Game, Sequence[Vector]], float] = nash_conv,
+) -> Cleaned:
+    """Leave out every action that is played less often than a threshold.
+
+    At each information set, what is left is scaled to sum to one. The most probable action stays
+    however improbable it is, and so do all that tie with it, to the bit. Averages of iterative
+    algorithms play bad actions a little, because they did so early on; whether it helps to leave
+    them out, the gaps say.
+
+    Parameters
+    ----------
+    game
+        The game.
+    profile
+        A strategy for each player.
+    least
+        Smallest probability to be left as it is, from 0, which changes nothing, to 1.
+    gap
+        Called with the game and a profile; :func:`nash_conv` by default, the sum over players.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``game`` is none, ``profile`` is not one strategy for each player, a player's set is
+        not made of decisions, or ``least`` is not a number from 0 to 1.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> game = kuhn_poker()
+    >>> cleaned = threshold(game, solve(game, "cfr+", iterations=100).average, 0.05)
+    >>> cleaned.profile["Q"], cleaned.profile["Kb"]
+    (array([1., 0.]), array([0., 1.]))
+    >>> cleaned.gap_before > cleaned.gap_after
+    True
+
+    References
+    ----------
+    Ganzfried, Sandholm and Waugh (2012), "Strategy purification and thresholding: effective
+    non-equilibrium approaches for playing large games", AAMAS.
+    """
+    if isinstance(least, bool) or not isinstance(least, Real):
+        raise TypeError(f"least must be a number from 0 to 1, got {least!r}")
+    if not 0.0 <= least <= 1.0:
+        raise ValueError(f"least must be a number from 0 to 1, got {least!r}")
+    before = Profile(as_strategies(game, profile), game.domains, game)
+    cleaned = [
+        _cleaned(strategy, domain, player, float(least))
+        for player, (strategy, domain) in enumerate(zip(before, game.domains, strict=True))
+    ]
+    after = Profile(cleaned, game.domains, game)
+    return Cleaned(after, gap(game, before), gap(game, after))
+
+
+def purify(
+    game: Game,
+    profile: Sequence[Vector],
+    *,
+    gap: Callable[[Game, Sequence[Vector]], float] = nash_conv,
+) -> Cleaned:
+    """Let everybody always take the most probable action, at each information set.
+
+    Actions that tie for it, to the bit, are all played, equally often. It is
+    :func:`threshold` with 1, where the parameters and errors are explained.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> game = kuhn_poker()
+    >>> cleaned = purify(game, solve(game, "cfr+", iterations=100).average)
+    >>> cleaned.profile["J"], cleaned.profile["K"]
+    (array([1., 0.]), array([0., 1.]))
+    >>> cleaned.gap_before < cleaned.gap_after  # an equilibrium of poker needs to bluff
+    True
+    """
+    return threshold(game, profile, 1.0, gap=gap)
+
+
+def _cleaned(strategy: Vector, domain: StrategySet, player: int, least: float) -> Vector:
+    if isinstance(domain, DecisionTree):
+        behavior = domain.behavior(strategy)
+        return domain.sequence_form(_kept(behavior, domain.simplices, least))
+    if isinstance(domain, Simplices):
+        return _kept(strategy, domain, least)
+    raise ValueError(
+        f"player {player} plays on {domain!r}, where there are no actions to leave out"
+    )
+
+
+def _kept(behavior: Vector, simplices: Simplices, least: float) -> Vector:
+    limit = np.minimum(simplices.max(behavior), least)
+    kept = np.where(behavior >= simplices.repeat(limit), behavior, 0.0)
+    # Where nothing went, every number stays as it was.
+    whole = simplices.repeat(simplices.sum((kept != behavior).astype(np.float64))) == 0.0
+    return np.where(whole, behavior, simplices.normalize(kept))

@@ -1,0 +1,166 @@
+"""The file that a checkpoint is: numbers, texts and arrays, and a checksum over all of them.
+
+A line says what it is, how long what follows should be, and the SHA-256 of that. Then comes a line
+of JSON, in which ``{"<array>": [type, shape, offset]}`` stands for an array, and then the bytes of
+all arrays. Nothing in it is ever run or unpickled.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Plain: TypeAlias = (
+    "bool | int | float | str | NDArray[np.generic] | Sequence[Plain] | Mapping[str, Plain] | None"
+)
+
+MAGIC = b"regretkit checkpoint "
+VERSION = 1
+
+_HEAD = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
+_ARRAY = "<array>"
+_TYPE = re.compile(r"[<>|][biuf][1248]")
+"""Truth values, whole numbers and floats, in either order of bytes."""
+
+
+def packed(content: Mapping[str, Plain]) -> Iterator[bytes | memoryview]:
+    """Yield the bytes of a file that holds ``content``, piece by piece.
+
+    Raises
+    ------
+    TypeError
+        When something in it is neither a number, a text, an array, nor made of those.
+    """
+    arrays = _Arrays()
+    manifest = json.dumps(_encoded(content, arrays, "content")).encode("ascii") + b"\n"
+    body: list[bytes | memoryview] = [manifest, *(array.data for array in arrays.held)]
+    digest = hashlib.sha256()
+    for piece in body:
+        digest.update(piece)
+    length = len(manifest) + arrays.size
+    yield MAGIC + f"{VERSION} {length:020d} {digest.hexdigest()}\n".encode("ascii")
+    yield from body
+
+
+class _Arrays:
+    """Arrays that lie one behind the other in a file."""
+
+    def __init__(self) -> None:
+        self.held: list[NDArray[np.uint8]] = []
+        self.size = 0
+
+    def add(self, array: NDArray[np.generic]) -> list[object]:
+        """Take an array in, and return what the manifest says about it."""
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self.held.append(flat)
+        self.size += flat.size
+        return [array.dtype.str, list(array.shape), self.size - flat.size]
+
+
+def _encoded(value: object, arrays: _Arrays, where: str) -> object:
+    if isinstance(value, np.ndarray) and _TYPE.fullmatch(value.dtype.str):
+        return {_ARRAY: arrays.add(value)}
+    if isinstance(value, dict) and value.keys() != {_ARRAY}:
+        return {
+            _text(key, where): _encoded(item, arrays, f"{where}[{key!r}]")
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_encoded(item, arrays, f"{where}[{n}]") for n, item in enumerate(value)]
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    raise TypeError(
+        f"{where} is {value!r}, which a checkpoint cannot hold: it holds numbers, texts, arrays of "
+        "numbers, and lists and dicts of them"
+    )
+
+
+def _text(key: object, where: str) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"{where} has the key {key!r}, but keys in a checkpoint must be texts")
+    return key
+
+
+# And back
+
+
+def unpacked(data: bytes, what: str) -> dict[str, Any]:
+    """Return the content of a file, whose arrays are read-only views of ``data``.
+
+    Raises
+    ------
+    ValueError
+        When it is no checkpoint, of another version, cut off, or not what was written.
+    """
+    start = _start(data, what)
+    try:
+        end = data.index(b"\n", start)
+        content = _decoded(json.loads(data[start:end]), memoryview(data)[end + 1 :])
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{what} is not what regretkit writes: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{what} is not what regretkit writes: it holds {type(content).__name__}")
+    return content
+
+
+def _start(data: bytes, what: str) -> int:
+    """Return where the first line ends, which says what should follow."""
+    begin = MAGIC + b"%d " % VERSION
+    head = _HEAD.match(data, len(begin))
+    if not data.startswith(begin) or head is None:
+        raise ValueError(f"{what} {_fault_of_head(data)}")
+    length, there = int(head[1]), len(data) - head.end()
+    digest = hashlib.sha256(memoryview(data)[head.end() :]).hexdigest()
+    right = digest.encode("ascii") == head[2]
+    if right and there == length:
+        return head.end()
+    if there < length and not right:
+        raise ValueError(
+            f"{what} is truncated: it has {there} of {length} bytes behind its first line; use "
+            "another copy"
+        )
+    raise ValueError(
+        f"{what} was altered: the {there} bytes behind its first line do not have the length and "
+        "the checksum that stand there; use another copy"
+    )
+
+
+def _fault_of_head(data: bytes) -> str:
+    if not data.startswith(MAGIC[: len(data)]):
+        return f"is no checkpoint of regretkit: it begins with {data[: len(MAGIC)]!r}"
+    version, space, rest = data[len(MAGIC) :].partition(b" ")
+    if space and version.isdigit() and int(version) != VERSION:
+        return (
+            f"has version {int(version)} of the format, but this is read: {VERSION}; use the "
+            "regretkit that wrote it"
+        )
+    if b"\n" not in data and len(rest) < 20 + 1 + 64 + 1:
+        return f"is truncated: it ends after {len(data)} bytes, within its first line"
+    return "was altered: its first line is not what was written; use another copy"
+
+
+def _decoded(value: object, arrays: memoryview) -> object:
+    if isinstance(value, dict):
+        if value.keys() == {_ARRAY}:
+            return _array(value[_ARRAY], arrays)
+        return {key: _decoded(item, arrays) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_decoded(item, arrays) for item in value]
+    return value
+
+
+def _array(said: Any, arrays: memoryview) -> NDArray[np.generic]:
+    kind, shape, offset = said
+    if not _TYPE.fullmatch(kind) or not all(type(n) is int and n >= 0 for n in [offset, *shape]):
+        raise ValueError(f"{said!r} is no array")
+    dtype, count = np.dtype(kind), math.prod(shape)
+    if offset + count * dtype.itemsize > len(arrays):
+        raise ValueError(f"the array {said!r} lies behind its end")
+    flat = np.frombuffer(arrays, dtype, count, offset) if count else np.empty(0, dtype)
+    # In the order of bytes of this machine
+    return flat.reshape(shape).astype(dtype.newbyteorder("="), copy=False)

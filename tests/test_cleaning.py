@@ -1,0 +1,161 @@
+"""Cleaned strategies: what is left out, what stays, and that the gaps are those of the two."""
+
+import itertools
+
+import numpy as np
+import pytest
+from naive_games import expected_value, random_game, random_profile
+from naive_games import nash_conv as naive_nash_conv
+
+import regretkit as rk
+from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
+from regretkit.evaluation import exploitability, nash_conv, purify, threshold
+from regretkit.games import Profile
+from regretkit.sets import Hull, Simplices
+
+KUHN = games.kuhn_poker()
+RPS = games.rock_paper_scissors()
+
+
+def random_games():
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        root = random_game(generator, 2 + seed % 2)
+        game = ExtensiveFormGame.from_history(root)
+        yield seed, root, game, *random_profile(generator, game)
+
+
+def naively_cleaned(behavior, least):
+    """Return the same, information set by information set, in plain Python."""
+    cleaned = {}
+    for key, mixed in behavior.items():
+        kept = [p if p >= least or p == max(mixed) else 0.0 for p in mixed]
+        cleaned[key] = np.array(kept) / sum(kept)
+    return cleaned
+
+
+@pytest.mark.parametrize("least", [0.0, 0.1, 0.3, 0.6, 1.0])
+def test_a_cleaned_strategy_is_the_one_found_action_by_action(least):
+    for _, root, game, profile, behavior in random_games():
+        cleaned = threshold(game, profile, least)
+        expected = naively_cleaned(behavior, least)
+
+        for player, labels in enumerate(game.tree.labels):
+            unreached = set(cleaned.profile.unreached(player).tolist())
+            for number in {*range(len(labels))} - unreached:
+                mine = cleaned.profile[player, number]
+                np.testing.assert_allclose(mine, expected[player, labels[number]], atol=1e-14)
+        # What is uniform because nobody comes there is worth the same as whatever was there.
+        value = expected_value(root, expected)
+        np.testing.assert_allclose(game.value(cleaned.profile), value, atol=1e-12)
+
+
+@pytest.mark.parametrize("least", [0.0, 0.2, 1.0])
+def test_both_gaps_are_those_of_the_profiles(least):
+    changed = 0
+    for _, root, game, profile, behavior in random_games():
+        cleaned = threshold(game, profile, least)
+
+        before = naive_nash_conv(root, behavior)
+        assert cleaned.gap_before == pytest.approx(before, abs=1e-12)
+        assert cleaned.gap_after == nash_conv(game, cleaned.profile)
+        changed += cleaned.gap_after != cleaned.gap_before
+        assert threshold(game, profile, least, gap=exploitability).gap_before == pytest.approx(
+            before / game.players, abs=1e-12
+        )
+    assert (changed > 1) == (least > 0.0)
+
+
+def test_a_threshold_of_zero_leaves_every_bit_as_it_was():
+    strategies = [np.array([0.1, 0.2, 0.7]), np.ones(3) / 3]
+
+    for vector, cleaned in zip(strategies, threshold(RPS, strategies, 0.0).profile, strict=True):
+        np.testing.assert_array_equal(vector, cleaned)
+
+
+def test_cleaning_once_is_enough_and_more_cleaning_leaves_less():
+    for _, _, game, profile, _ in random_games():
+        once = [threshold(game, profile, least).profile for least in (0.05, 0.2, 0.5, 1.0)]
+
+        for least, first in zip((0.05, 0.2, 0.5, 1.0), once, strict=True):
+            for mine, again in zip(first, threshold(game, first, least).profile, strict=True):
+                np.testing.assert_allclose(mine, again, atol=1e-15)
+        for more, less in itertools.pairwise(once):
+            for player in range(game.players):
+                assert not (less[player] > 0.0)[more[player] == 0.0].any()
+
+
+def test_the_most_probable_actions_stay_however_high_the_threshold():
+    game = NormalFormGame(np.zeros((2, 4, 3)))
+    profile = [np.array([0.3, 0.2, 0.3, 0.2]), np.array([0.25, 0.5, 0.25])]
+
+    first, second = purify(game, profile).profile
+
+    np.testing.assert_array_equal(first, [0.5, 0.0, 0.5, 0.0])
+    np.testing.assert_array_equal(second, [0.0, 1.0, 0.0])
+    for mine, theirs in zip(threshold(game, profile, 1.0).profile, [first, second], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_probability_at_the_threshold_stays():
+    profile = [np.array([0.25, 0.25, 0.5]), np.ones(3) / 3]
+
+    kept = threshold(RPS, profile, 0.25).profile[0]
+    gone = threshold(RPS, profile, np.nextafter(0.25, 1.0)).profile[0]
+
+    np.testing.assert_array_equal(kept, profile[0])
+    np.testing.assert_array_equal(gone, [0.0, 0.0, 1.0])
+
+
+def test_a_pure_equilibrium_hidden_in_an_average_is_found():
+    game = matrix_game([[3.0, 2.0], [1.0, 0.0]])
+    run = rk.solve(game, "cfr", iterations=20)
+
+    cleaned = purify(game, run.average)
+
+    assert cleaned.gap_before > 0.01
+    assert cleaned.gap_after == 0.0
+    np.testing.assert_array_equal(cleaned.profile[0], [1.0, 0.0])
+
+
+def test_a_little_cleaning_helps_and_too_much_hurts_in_poker():
+    average = rk.solve(KUHN, "cfr+", iterations=100).average
+
+    little, much = threshold(KUHN, average, 0.05), purify(KUHN, average)
+
+    assert little.gap_after < little.gap_before == much.gap_before < much.gap_after
+
+
+def test_what_was_passed_is_as_it_was_and_the_result_can_be_written(tmp_path):
+    profile = [np.array([0.1, 0.2, 0.7]), np.ones(3) / 3]
+
+    purify(RPS, profile).profile.to_json(tmp_path / "pure.json")
+
+    np.testing.assert_array_equal(profile[0], [0.1, 0.2, 0.7])
+    np.testing.assert_array_equal(Profile.from_json(tmp_path / "pure.json")[0], [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, np.nan, np.inf, "0.1", None, True])
+def test_a_threshold_that_is_no_probability_is_refused(least):
+    with pytest.raises((TypeError, ValueError), match="least must be a number from 0 to 1, got"):
+        threshold(RPS, [np.ones(3) / 3] * 2, least)
+
+
+@pytest.mark.parametrize("clean", [purify, lambda game, profile: threshold(game, profile, 0.1)])
+def test_what_cannot_be_cleaned_is_refused(clean):
+    with pytest.raises(TypeError, match="game must be a Game"):
+        clean("kuhn_poker", [])
+    with pytest.raises(ValueError, match=r"profile\[0\] must be one of player 0's"):
+        clean(RPS, [np.array([0.5, 0.4, 0.0]), np.ones(3) / 3])
+
+    class OnAHull:
+        domains = (Hull([Simplices(2), Simplices(2)]),)
+
+        def utility(self, player, profile, of=None):
+            return np.zeros(2)
+
+        def value(self, profile):
+            return np.zeros(1)
+
+    with pytest.raises(ValueError, match=r"player 0 plays on Hull.* no actions to leave out"):
+        clean(OnAHull(), [np.array([0.5, 0.5])])

@@ -1,0 +1,302 @@
+"""Kernels of somebody's own: compiled, kept on disk for what they do, or refused with a reason."""
+
+import math
+import os
+import subprocess
+import sys
+import textwrap
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import define, field
+
+import regretkit as rk
+from regretkit import SelfPlay, games
+from regretkit.evaluation import nash_conv
+from regretkit.minimizers.kernel import Kernel
+from regretkit.play import Alternating, Linear, Simultaneous
+
+KUHN = games.kuhn_poker()
+HALF = 0.5
+
+
+def share(first, last, strategy):
+    total = 0.0
+    for a in range(first, last):
+        total += strategy[a]
+    for a in range(first, last):
+        strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / (last - first)
+
+
+def propose(block, first, last, strategy, state, numbers):
+    for a in range(first, last):
+        strategy[a] = max(state[0][a], 0.0)
+    share(first, last, strategy)
+
+
+def learn(block, first, last, utility, value, strategy, state, numbers):
+    for a in range(first, last):
+        state[0][a] += utility[a] - value
+
+
+@define(eq=False)
+class Mine(rk.SimplexRule):
+    """Regret matching."""
+
+    kernel: Kernel = field(default=Kernel(propose, learn, state=["regrets"]), kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+    def _kernel(self):
+        return self.kernel
+
+
+# A rule with everything that a kernel may have: constants from outside and from a closure, numbers
+# that change, states by action and by block.
+
+
+@cache
+def fading(floor):
+    def fade(block, first, last, utility, value, strategy, state, numbers):
+        regrets, worst = state[0], 0.0
+        for a in range(first, last):
+            regrets[a] = max(HALF * numbers[0] * regrets[a] + utility[a] - value, floor)
+            worst = max(worst, abs(utility[a] - value))
+        state[1][block] = math.hypot(state[1][block], worst)
+        state[2][block] += 1.0
+
+    return fade
+
+
+def propose_fast(block, first, last, strategy, state, numbers):
+    scale = math.sqrt(1.0 + state[2][block]) / (1.0 + state[1][block])
+    for a in range(first, last):
+        strategy[a] = math.exp(scale * state[0][a])
+    share(first, last, strategy)
+
+
+@define(eq=False)
+class Elaborate(rk.SimplexRule):
+    """Exponential weights of fading regrets, at a rate that depends on what was met so far."""
+
+    floor: float = field(default=-1.0, kw_only=True)
+    regrets: np.ndarray = rk.state()
+    worst: np.ndarray = rk.state(per="block")
+    count: np.ndarray = rk.state(per="block")
+
+    @staticmethod
+    def numbers(t):
+        return (1.0 + t / (t + 1.0),)
+
+    def _propose(self):
+        scale = np.sqrt(1.0 + self.count) / (1.0 + self.worst)
+        return self.simplices.normalize(np.exp(self.simplices.repeat(scale) * self.regrets))
+
+    def _learn(self, utility, strategy):
+        regret = self.simplices.regret(utility, strategy)
+        factor = HALF * self.numbers(self.iteration + 1)[0]
+        self.regrets = np.maximum(factor * self.regrets + regret, self.floor)
+        self.worst = np.hypot(self.worst, self.simplices.max(np.abs(regret)))
+        self.count += 1.0
+
+    def _kernel(self):
+        return Kernel(
+            propose_fast,
+            fading(self.floor),
+            state=["regrets"],
+            block_state=["worst", "count"],
+            numbers=self.numbers,
+        )
+
+
+def run_of(rule, engine, game=KUHN, order=Alternating):
+    minimizers = [rk.CFR(tree, rule) for tree in game.domains]
+    return SelfPlay(game, minimizers, order=order(), averaging=Linear(), engine=engine)
+
+
+def test_a_kernel_of_ones_own_does_what_the_same_rule_of_the_library_does():
+    mine, library = (run_of(rule, "compiled").run(100) for rule in (Mine, rk.RegretMatching))
+
+    for x, y in zip(
+        [*mine.average, *mine.current], [*library.average, *library.current], strict=True
+    ):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        mine.minimizers[0].rule.regrets, library.minimizers[0].rule.regrets, rtol=0.0, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("order", [Alternating, Simultaneous])
+def test_a_kernel_may_have_constants_numbers_and_arrays_by_block(order):
+    one, other = (
+        run_of(Elaborate, engine, order=order).run(60) for engine in ("compiled", "numpy")
+    )
+
+    assert nash_conv(KUHN, one.average) == pytest.approx(nash_conv(KUHN, other.average), rel=1e-9)
+    for mine, theirs in zip(one.minimizers, other.minimizers, strict=True):
+        for name in ("regrets", "worst", "count"):
+            expected = getattr(theirs.rule, name)
+            np.testing.assert_allclose(getattr(mine.rule, name), expected, rtol=1e-9, atol=1e-12)
+    assert one.minimizers[0].rule.count.tolist() == [60.0] * KUHN.domains[0].points
+
+
+def test_what_a_function_closes_over_counts_although_its_code_is_the_same():
+    low, high = (run_of(partial(Elaborate, floor=f), "compiled").run(30) for f in (-1.0, 0.0))
+
+    assert all((m.rule.regrets >= 0.0).all() for m in high.minimizers)
+    assert any((m.rule.regrets < 0.0).any() for m in low.minimizers)
+
+
+def test_players_may_share_a_kernel_that_gives_each_its_numbers():
+    def players(rule):
+        return [
+            rk.CFR(tree, partial(rule, rate=r))
+            for tree, r in zip(KUHN.domains, (0.1, 2.0), strict=True)
+        ]
+
+    one, other = (
+        SelfPlay(KUHN, players(rk.Hedge), engine=e).run(50) for e in ("compiled", "numpy")
+    )
+
+    for x, y in zip(one.average, other.average, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
+
+
+# What does not go
+
+
+def with_kernel(*functions, **names):
+    kernel = Kernel(*functions, **({"state": ["regrets"]} | names))
+    return run_of(partial(Mine, kernel=kernel), "compiled")
+
+
+def allocating(block, first, last, strategy, state, numbers):
+    positive = np.maximum(state[0][first:last], 0.0)
+    strategy[first:last] = positive / positive.sum()
+
+
+def of_too_few_arguments(block, first, last, strategy):
+    strategy[first] = 1.0
+
+
+def of_no_kind(block, first, last, strategy, state, numbers):
+    strategy[first] = {"one": strategy}
+
+
+@pytest.mark.parametrize("broken", [allocating, of_too_few_arguments, of_no_kind])
+def test_a_kernel_that_cannot_be_compiled_names_its_rule_and_leaves_the_run_whole(broken):
+    run = with_kernel(broken, learn)
+    kept = run.state_dict()
+
+    with pytest.raises(
+        TypeError, match=r"the kernel of Mine\(simplices=.* cannot be compiled.* pas"
+    ):
+        run.run(10)
+
+    assert run.iteration == 0
+    assert not np.any(run.minimizers[0].rule.regrets)
+    assert kept["minimizers"].keys() == run.state_dict()["minimizers"].keys()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            {"state": ["regret"]},
+            r"says that the rule learns 'regret', shape \(12,\), but it learns",
+        ),
+        ({"state": [], "block_state": ["regrets"]}, r"learns 'regrets', shape \(6,\), but it lear"),
+        ({"numbers": lambda t: (1.0,) * (1 + t)}, "must always get as many numbers"),
+    ],
+)
+def test_a_kernel_that_does_not_fit_its_rule_is_refused(names, message):
+    run = with_kernel(propose, learn, **names)
+
+    with pytest.raises(ValueError, match=r"^the kernel of Mine\(.* " + message):
+        run.run(10)
+
+    assert run.iteration == 0
+
+
+@pytest.mark.parametrize("function", [3, None, "propose", partial(propose), math.exp, Mine])
+def test_what_is_no_plain_function_makes_no_kernel(function):
+    with pytest.raises(TypeError, match=r"propose must be a plain function, got .*; write it with"):
+        Kernel(function, learn)
+    with pytest.raises(TypeError, match=r"learn must be a plain function, got .*; write it with"):
+        Kernel(propose, function)
+
+
+def dividing(block, first, last, strategy, state, numbers):
+    for a in range(first, last):
+        strategy[a] = state[0][a] / (state[0][first] + state[0][last - 1])
+
+
+def test_a_kernel_whose_numbers_stop_being_finite_breaks_the_run():
+    run = with_kernel(dividing, learn)
+
+    with pytest.raises(
+        RuntimeError, match=r"broke off after iteration 0: .*kernel of Mine.* finite"
+    ):
+        run.run(10)
+    with pytest.raises(RuntimeError, match="load a state from before it"):
+        run.run(1)
+
+
+# Kept on disk
+
+SEPARATELY = """
+    import sys
+    import numpy as np
+    from functools import partial
+    sys.path.insert(0, {tests!r})
+    import test_engines_kernels as own
+    import regretkit as rk
+    from regretkit import games
+
+    KUHN = games.kuhn_poker()
+    rules = {{
+        "rm": rk.RegretMatching,
+        "hedge": partial(rk.Hedge, rate=0.3),
+        "default 1": partial(own.Mine, kernel=own.boosted(1.0)),
+        "default 3": partial(own.Mine, kernel=own.boosted(3.0)),
+    }}
+    for name in {names!r}:
+        run = own.run_of(rules[name], "compiled").run(5)
+        print(name, [x.tolist() for x in run.average])
+"""
+
+
+def boosted(boost):
+    def learn_more(block, first, last, utility, value, strategy, state, numbers, boost=boost):
+        for a in range(first, last):
+            state[0][a] = state[0][a] * boost + utility[a] - value
+
+    return Kernel(propose, learn_more, state=["regrets"])
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_machine_code_from_disk_is_never_taken_for_that_of_another_rule(tmp_path):
+    # Compiled in processes of their own, and then all of them loaded into one.
+    names = ["rm", "hedge", "default 1", "default 3"]
+    apart = [line for name in names for line in compiled_elsewhere([name], tmp_path)]
+
+    assert len(set(apart)) == len(names)
+    assert compiled_elsewhere(names, tmp_path) == apart
+    assert compiled_elsewhere(names[::-1], tmp_path) == apart[::-1]
+
+
+def compiled_elsewhere(names, cache):
+    code = textwrap.dedent(SEPARATELY).format(tests=str(Path(__file__).parent), names=names)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()

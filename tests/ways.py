@@ -1,0 +1,198 @@
+"""The ways to run self-play, what to run in them, and how to tell that they agree."""
+
+from functools import partial
+
+import numpy as np
+
+import regretkit as rk
+from regretkit import SelfPlay
+from regretkit.evaluation import nash_conv
+from regretkit.minimizers import (
+    AdaptiveAsymmetricRegretMatchingPlus,
+    AsymmetricRegretMatchingPlus,
+    ByRoles,
+    DiscountedRegretMatchingPlus,
+    Entropy,
+    Euclidean,
+    FollowTheRegularizedLeader,
+    OnlineMirrorDescent,
+    Plus,
+    PredictiveDiscountedRegretMatchingPlus,
+    Proportional,
+    ScheduledRegretMatching,
+    ToldUtility,
+)
+from regretkit.play import (
+    Algorithm,
+    Alternating,
+    HorizonPower,
+    Last,
+    Linear,
+    Power,
+    Quadratic,
+    RandomPlayer,
+    Simultaneous,
+    Uniform,
+)
+
+FAST = ("compiled", "vectorized")
+ENGINES = (*FAST, "numpy")
+HORIZON = 150
+
+
+def _regularized(kind, regularizer, optimistic=False):
+    return partial(kind, regularizer=regularizer, rate=0.3, optimistic=optimistic)
+
+
+# Every rule that has a kernel, of all that the named algorithms use and of the regularized ones
+RULES = {
+    "rm": rk.RegretMatching,
+    "rm+": rk.RegretMatchingPlus,
+    "linear": rk.LinearRegretMatching,
+    "drm": rk.DiscountedRegretMatching,
+    "drm(inf,-inf)": partial(rk.DiscountedRegretMatching, alpha=np.inf, beta=-np.inf),
+    "drm+": DiscountedRegretMatchingPlus,
+    "scheduled": partial(ScheduledRegretMatching, horizon=HORIZON),
+    "prm": rk.PredictiveRegretMatching,
+    "prm+": rk.PredictiveRegretMatchingPlus,
+    "asymmetric": AsymmetricRegretMatchingPlus,
+    "pdrm+": PredictiveDiscountedRegretMatchingPlus,
+    "adaptive": AdaptiveAsymmetricRegretMatchingPlus,
+    "told": partial(ByRoles, remember=Plus(), play=Proportional(), predict=ToldUtility()),
+    "hedge": partial(rk.Hedge, rate=0.3),
+    "optimistic hedge": partial(rk.OptimisticHedge, rate=0.3),
+    "ftrl entropy": _regularized(FollowTheRegularizedLeader, Entropy()),
+    "optimistic ftrl entropy": _regularized(FollowTheRegularizedLeader, Entropy(), True),
+    "ftrl euclid": _regularized(FollowTheRegularizedLeader, Euclidean()),
+    "optimistic ftrl euclid": _regularized(FollowTheRegularizedLeader, Euclidean(), True),
+    "omd entropy": _regularized(OnlineMirrorDescent, Entropy()),
+    "optimistic omd entropy": _regularized(OnlineMirrorDescent, Entropy(), True),
+    "omd euclid": _regularized(OnlineMirrorDescent, Euclidean()),
+    "optimistic omd euclid": _regularized(OnlineMirrorDescent, Euclidean(), True),
+}
+DISCOUNTED = ("drm", "drm(inf,-inf)", "drm+", "scheduled", "pdrm+")
+
+AVERAGINGS = {
+    "uniform": Uniform(),
+    "linear": Linear(),
+    "quadratic": Quadratic(),
+    "power": Power(3.5),
+    "last": Last(),
+    "horizon": HorizonPower(15.0),
+}
+
+
+def kernel(rule):
+    return rule(rk.Simplices(2))._kernel()
+
+
+def _one_for_each_kernel():
+    code = {name: kernel(rule) for name, rule in RULES.items()}
+    names = {(code[name].propose, code[name].learn): name for name in reversed(RULES)}
+    return {name: RULES[name] for name in RULES if name in names.values()}
+
+
+# One rule for each piece of machine code: more of them only differ in numbers.
+KERNELS = _one_for_each_kernel()
+
+
+def random_player():
+    return RandomPlayer(np.random.default_rng(9))
+
+
+def orders(players):
+    """Return ways to make an order of play, by name."""
+    alternating = {f"from {p}": partial(Alternating, first=p) for p in range(players)}
+    return {"simultaneous": Simultaneous, "random": random_player, **alternating}
+
+
+UNIFORM = Uniform()
+
+
+def started(game, rule, order=Alternating, averaging=UNIFORM, engine="numpy"):
+    """Return a run before its first iteration."""
+    return SelfPlay(
+        game,
+        [Algorithm(rule).minimizer(domain) for domain in game.domains],
+        order=order(),
+        averaging=averaging,
+        horizon=HORIZON,
+        engine=engine,
+    )
+
+
+def moved(run, engine):
+    """Return a new run of the same, which goes on in another way from where this one is."""
+    rule = run.minimizers[0].local if isinstance(run.minimizers[0], rk.CFR) else None
+    order = random_player if isinstance(run.order, RandomPlayer) else lambda: run.order
+    other = started(run.game, rule or run.minimizers[0].over, order, run.averaging, engine)
+    other.load_state_dict(run.state_dict())
+    return other
+
+
+def switching(game, rule, order, averaging, iterations=100, every=10):
+    """Return a run that changes its way every few iterations."""
+    run = started(game, rule, order, averaging)
+    for number in range(iterations // every):
+        run = moved(run, ENGINES[number % len(ENGINES)]).run(every)
+    return run
+
+
+# How far apart
+
+
+def rules_of(run):
+    return [getattr(minimizer, "rule", minimizer) for minimizer in run.minimizers]
+
+
+def learned(rule):
+    return dict(_arrays(rule.state_dict()))
+
+
+def _arrays(state):
+    for name, value in state.items():
+        if isinstance(value, dict):
+            yield from _arrays(value)
+        elif isinstance(value, np.ndarray):
+            yield name, value
+
+
+IN_UNITS_OF_REGRET = ("regrets", "predicted_regrets", "errors", "steps")
+
+
+def apart(run, other, unit=0.0):
+    """Return how far two runs' regrets are apart, in units of the largest of the same block."""
+    worst = 0.0
+    for rule, twin in zip(rules_of(run), rules_of(other), strict=True):
+        mine, theirs, simplices = learned(rule), learned(twin), rule.simplices
+        assert mine.keys() == theirs.keys()
+        largest = np.maximum(simplices.max(np.abs(mine["regrets"])), unit)
+        for name in mine.keys() & set(IN_UNITS_OF_REGRET):
+            difference = np.abs(mine[name] - theirs[name])
+            by_block = difference.shape == largest.shape
+            units = largest if by_block else simplices.repeat(largest)
+            off = difference > 0.0
+            worst = max([worst, *(difference[off] / units[off])])
+    return worst
+
+
+def apart_in_payoffs(run, other):
+    """Return how far two runs' regrets are apart, in units of the largest payoff at least."""
+    return apart(run, other, np.abs(run.game.payoffs).max())
+
+
+def assert_same_bits(run, other):
+    assert run.iteration == other.iteration
+    for mine, theirs in zip(run.average, other.average, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for mine, theirs in zip(run.current, other.current, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for rule, twin in zip(rules_of(run), rules_of(other), strict=True):
+        mine, theirs = learned(rule), learned(twin)
+        assert mine.keys() == theirs.keys()
+        for name, array in mine.items():
+            np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+
+
+def gap(run):
+    return nash_conv(run.game, run.average)
