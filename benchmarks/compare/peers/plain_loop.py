@@ -1,0 +1,128 @@
+"""The least that one would write: CFR as a few loops for one kind of game, made machine code.
+
+It is no library, but a yardstick: two players, payoffs in rows by the player's own sequence, one
+row after the other, with the rule written into the pass up the tree.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, final
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+import regretkit as rk
+from benchmarks.compare.games import Contest
+from benchmarks.runs import tree_game
+
+Vector: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int32]
+Tree: TypeAlias = tuple[Indices, Indices, Vector, Indices, Indices, Indices]
+"""Rows of payoffs (begin, column, payoff), then decision points (first, last, parent)."""
+Table: TypeAlias = tuple[Vector, Vector, Vector, Vector, Vector]
+"""Strategy in sequence form, by decision points, regrets, utility, sum of strategies."""
+
+
+def _earn(tree: Tree, utility: Vector, other: Vector) -> None:
+    begin, column, payoff = tree[:3]
+    for row in range(begin.size - 1):
+        worth = 0.0
+        for k in range(begin[row], begin[row + 1]):
+            worth += payoff[k] * other[column[k]]
+        utility[row] = worth
+
+
+def _learn(tree: Tree, own: Table, floor: float) -> None:
+    first, last, parent = tree[3:]
+    _, behavior, regrets, utility, _ = own
+    for j in range(first.size - 1, -1, -1):
+        value = 0.0
+        for a in range(first[j], last[j]):
+            value += utility[a] * behavior[a]
+        utility[parent[j]] += value
+        positive = 0.0
+        for a in range(first[j], last[j]):
+            regrets[a] = max(regrets[a] + utility[a] - value, floor)
+            positive += max(regrets[a], 0.0)
+        for a in range(first[j], last[j]):
+            if positive > 0.0:
+                behavior[a] = max(regrets[a], 0.0) / positive
+            else:
+                behavior[a] = 1.0 / (last[j] - first[j])
+
+
+def _move(tree: Tree, own: Table, weight: float) -> None:
+    first, last, parent = tree[3:]
+    strategy, behavior, _, _, total = own
+    for a in range(strategy.size):
+        total[a] += weight * strategy[a]
+    for j in range(first.size):
+        for a in range(first[j], last[j]):
+            strategy[a] = behavior[a] * strategy[parent[j]]
+
+
+def _compiled() -> Callable[..., None]:
+    loose = numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+    earn, learn, move = loose(_earn), loose(_learn), loose(_move)
+
+    @numba.njit(error_model="numpy")
+    def iterate(
+        done: int, more: int, plus: bool, one: Tree, own: Table, two: Tree, other: Table
+    ) -> None:
+        floor = 0.0 if plus else -np.inf
+        for t in range(done + 1, done + more + 1):
+            weight = float(t) if plus else 1.0
+            earn(one, own[3], other[0])
+            learn(one, own, floor)
+            move(one, own, weight)
+            earn(two, other[3], own[0])
+            learn(two, other, floor)
+            move(two, other, weight)
+
+    compiled: Callable[..., None] = iterate
+    return compiled
+
+
+def _tree(game: rk.ExtensiveFormGame, player: int) -> Tree:
+    from scipy.sparse import coo_array
+
+    own, other = game.sequences[player], game.sequences[1 - player]
+    shape = game.domains[player].dimension, game.domains[1 - player].dimension
+    rows: Any = coo_array((game.payoffs[player], (own, other)), shape=shape).tocsr()
+    domain = game.domains[player]
+    first = domain.first_sequence
+    numbers = (first, first + domain.sizes, domain.parent_sequence)
+    narrow = [np.ascontiguousarray(array, dtype=np.int32) for array in numbers]
+    return (rows.indptr, rows.indices, rows.data, narrow[0], narrow[1], narrow[2])
+
+
+def _table(domain: rk.DecisionTree) -> Table:
+    behavior = np.concatenate([[0.0], domain.simplices.uniform()])
+    strategy = np.array(domain.sequence_form(behavior[1:]))
+    regrets, utility, total = np.zeros((3, domain.dimension))
+    return strategy, behavior, regrets, utility, total
+
+
+@final
+class Solver:
+    """Both players' arrays."""
+
+    def __init__(self, game: Contest, algorithm: str) -> None:
+        loaded = tree_game(game.ours)
+        self._game, self._plus, self._done = loaded, algorithm == "cfr+", 0
+        one, two = [_table(domain) for domain in loaded.domains]
+        self._tables = one, two
+        self._laid = (_tree(loaded, 0), one, _tree(loaded, 1), two)
+        self._iterate = _compiled()
+        self._iterate(0, 0, self._plus, *self._laid)
+
+    def run(self, iterations: int) -> None:
+        self._iterate(self._done, iterations, self._plus, *self._laid)
+        self._done += iterations
+
+    def gap(self) -> float:
+        averages = [table[-1] / table[-1][0] for table in self._tables]
+        return float(rk.nash_conv(self._game, averages))
+
+
+start = Solver

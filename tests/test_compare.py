@@ -1,0 +1,244 @@
+"""The comparison with other libraries: the same algorithm, measured in turns, and judged."""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import regretkit as rk
+from benchmarks.compare.crew import (
+    CHECKPOINTS,
+    FULL,
+    QUICK,
+    Effort,
+    Figures,
+    PeerFailedError,
+    Worker,
+    measure,
+    rotated,
+    rounds_between_turns,
+)
+from benchmarks.compare.games import GAMES
+from benchmarks.compare.peers import PEERS
+from benchmarks.compare.peers.ours import OwnRegretMatching, OwnRegretMatchingPlus
+from benchmarks.compare.report import Report, Size, disagreements, markdown, verdicts
+from benchmarks.compare.targets import Target, agree, ratio, speed_targets
+from regretkit.checks import check_minimizer
+
+BRIEF = Effort(rounds=3, turn=0.002, checks=5.0, turns=1.0)
+# NashConv on Kuhn poker after 10 and 100 iterations, as OpenSpiel 2.0.2 has it
+KUHN = {
+    "cfr+": {10: 0.06537418134, 100: 0.002388808202},
+    "cfr": {10: 0.1373975876, 100: 0.01645195463},
+}
+PACKAGE = {
+    "plain loop": "numba",
+    "OpenSpiel C++": "pyspiel",
+    "OpenSpiel Python": "pyspiel",
+    "LiteEFG": "LiteEFG",
+    "noregret": "noregret",
+}
+
+figures = st.builds(
+    Figures,
+    st.floats(1e-3, 10.0),
+    per_iteration=st.dictionaries(st.integers(0, 9), st.floats(1e-7, 1.0), min_size=1),
+)
+
+
+# What is compared
+
+
+@pytest.mark.parametrize(
+    ("mine", "known"),
+    [(OwnRegretMatchingPlus, rk.RegretMatchingPlus), (OwnRegretMatching, rk.RegretMatching)],
+)
+def test_the_rule_of_the_benchmark_plays_as_the_one_of_the_library(mine, known):
+    check_minimizer(lambda: mine([2, 3]))
+    players = mine([2, 3, 1]), known([2, 3, 1])
+    for utility in np.random.default_rng(1).normal(size=(50, 6)):
+        strategies = [player.next_strategy() for player in players]
+        np.testing.assert_allclose(*strategies, rtol=0, atol=1e-12)
+        for player in players:
+            player.observe_utility(utility)
+
+
+def test_every_peer_has_its_module():
+    folder = Path(importlib.import_module("benchmarks.compare.peers").__file__).parent
+    modules = {path.stem for path in folder.glob("[a-z]*.py")}
+
+    assert {peer.module for peer in PEERS.values()} == modules
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_game_has_the_size_that_its_name_says(game):
+    contest = GAMES[game]
+    tree = rk.load(contest.ours).tree
+
+    sizes = {  # terminals, and information sets of each player
+        "kuhn": (30, 6),
+        "goofspiel4": (576, 81),
+        "leduc": (5_520, 468),
+        "liars4": (4_080, 512),
+        "goofspiel5": (14_400, 1_062),
+        "liars5": (25_575, 2_560),
+        "liars6": (147_420, 12_288),
+    }
+    assert (tree.terminals.size, len(tree.labels[0])) == sizes[game]
+    assert len(tree.labels[1]) == len(tree.labels[0])
+
+
+@pytest.mark.parametrize("algorithm", ["cfr+", pytest.param("cfr", marks=pytest.mark.slow)])
+def test_ours_come_to_the_gaps_that_are_known(algorithm):
+    found, absent = measure("kuhn", algorithm, ["compiled", "own rule"], BRIEF)
+
+    assert not absent
+    assert list(found) == ["compiled", "own rule"]
+    for reached in found.values():
+        assert list(reached.gaps) == list(CHECKPOINTS)
+        for iterations, gap in KUHN[algorithm].items():
+            assert reached.gaps[iterations] == pytest.approx(gap, rel=1e-9)
+        assert list(reached.per_iteration) == [0, 1, 2]
+        assert min(reached.per_iteration.values()) == reached.best > 0.0
+        assert reached.memory > 20.0
+    assert found["compiled"].best < found["own rule"].best
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", KUHN)
+@pytest.mark.parametrize("peer", PACKAGE)
+def test_others_come_to_the_same_gaps(peer, algorithm):
+    pytest.importorskip(PACKAGE[peer])
+    found, absent = measure("kuhn", algorithm, [peer], BRIEF)
+
+    assert not absent
+    for iterations, gap in KUHN[algorithm].items():
+        assert found[peer].gaps[iterations] == pytest.approx(gap, rel=1e-9)
+
+
+def test_who_cannot_take_part_says_why():
+    with Worker("nobody", "kuhn", "cfr") as worker, pytest.raises(PeerFailedError, match="nobody"):
+        worker.answer()
+
+
+def test_who_broke_down_does_not_keep_the_others_waiting():
+    with Worker("compiled", "kuhn", "cfr") as worker:
+        worker.answer()
+        worker._process.kill()
+        with pytest.raises(PeerFailedError, match="its process ended with -9"):
+            worker.ask("run", 10)
+
+
+# Turns
+
+
+@given(st.integers(1, 8), st.integers(0, 100))
+def test_everybody_has_one_turn_in_a_round_and_somebody_else_begins_the_next(length, round_):
+    turns, after = list(rotated(length, round_)), list(rotated(length, round_ + 1))
+
+    assert sorted(turns) == list(range(length))
+    assert length == 1 or turns[0] != after[0]
+
+
+@given(st.floats(1e-9, 100.0), st.sampled_from([FULL, QUICK, BRIEF]))
+def test_turns_take_no_longer_than_there_is_time_but_there_are_two(seconds, effort):
+    turns = len(range(0, effort.rounds, rounds_between_turns(seconds, effort)))
+
+    assert 2 <= turns <= effort.rounds
+    assert turns == 2 or turns * seconds <= effort.turns * (1 + 1e-9)
+
+
+# Judgement
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.booleans())
+def test_a_verdict_is_the_best_mark_that_was_reached(value, mark, other, more):
+    floor, goal = sorted((mark, other), reverse=not more)
+    target = Target("what", value, floor, goal, more=more)
+
+    better = value >= goal if more else value <= goal
+    enough = value >= floor if more else value <= floor
+    assert target.verdict() == ("goal" if better else "floor" if enough else "**neither**")
+    assert (target.share(goal) >= 1.0) == better
+
+
+def test_without_a_floor_a_goal_is_reached_or_not():
+    assert Target("what", 1.4, None, 1.5).verdict() == "goal"
+    assert Target("what", 1.6, None, 1.5).verdict() == "no"
+
+
+@given(figures, st.floats(0.01, 100.0))
+def test_whoever_always_takes_so_many_times_as_long_has_that_ratio(fast, factor):
+    slow = Figures(0.0, per_iteration={i: t * factor for i, t in fast.per_iteration.items()})
+    found = ratio(slow, fast)
+
+    assert [found.best, found.low, found.high] == pytest.approx([factor] * 3)
+
+
+@given(figures, figures)
+def test_ratios_turn_around_with_who_is_compared(one, two):
+    if not one.per_iteration.keys() & two.per_iteration.keys():
+        return
+    there, back = ratio(one, two), ratio(two, one)
+
+    assert there.low <= there.high
+    assert there.best * back.best == pytest.approx(1.0)
+
+
+def test_targets_are_for_those_who_took_part():
+    quick, slow = Figures(0.1, per_iteration={0: 1.0}), Figures(0.1, per_iteration={0: 100.0})
+    sets = {"leduc": 468, "kuhn": 6}
+    found = {"leduc": {"compiled": quick, "own rule": slow}, "kuhn": {"compiled": quick}}
+    found["kuhn"]["LiteEFG"] = slow
+
+    targets = {target.what: target for target in speed_targets(found, sets)}
+    assert targets.keys() == {
+        "LiteEFG over compiled, Kuhn poker",
+        "own rule over compiled, Leduc poker",
+    }
+    assert targets["LiteEFG over compiled, Kuhn poker"].verdict() == "goal"
+    assert targets["own rule over compiled, Leduc poker"].verdict() == "no"
+
+
+# The report
+
+
+def example(**gaps):
+    return {peer: Figures(0.5, {100: gap}, {0: 2e-6, 1: 1e-6}, 100.0) for peer, gap in gaps.items()}
+
+
+def test_gaps_agree_up_to_rounding_or_the_algorithms_are_not_the_same():
+    same, other = example(compiled=0.1, LiteEFG=0.1 + 1e-12), example(compiled=0.1, LiteEFG=0.101)
+
+    assert agree(same, 100) < 1e-10
+    assert agree(other, 100) == pytest.approx(0.001 / 0.101)
+    assert agree(same, 10) == 0.0
+    assert disagreements({"kuhn": same}) == []
+    [fault] = disagreements({"kuhn": other, "leduc": same})
+    assert fault.startswith("Kuhn poker after 100 iterations")
+    # Where regrets tie, so much is rounding.
+    assert disagreements({"goofspiel4": other}) == []
+
+
+def test_the_report_has_a_column_for_each_peer_and_leaves_out_what_is_not_known():
+    found = {"kuhn": example(compiled=0.1, LiteEFG=0.1), "leduc": example(compiled=0.2)}
+    sizes = {"kuhn": Size(30, 6), "leduc": Size(5_520, 468)}
+    report = Report("cfr+", found, sizes)
+
+    header, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in report.times().splitlines()
+    ]
+    assert header[3:] == ["regretkit, compiled", "LiteEFG"]
+    assert rows == [
+        ["Kuhn poker", "30", "6", "1.00", "1.00"],
+        ["Leduc poker", "5,520", "468", "1.00", ""],
+    ]
+    assert report.curves()["LiteEFG"] == ([30], [1e-6])
+    target = Target("a ratio", 3.0, 2.0, 4.0, "times", more=True)
+    page = markdown([report], [target], "version 1")
+    for part in (report.times(), report.ratios(), report.setting_up(), verdicts([target])):
+        assert part in page
