@@ -8,21 +8,12 @@ all of them read is only what others play.
 
 from regretkit._typing import Indices, Vector
 from regretkit.engine._forest import Forest
+from regretkit.engine._gate import last_to_come, open_up
 from regretkit.engine._kernels import State, learn, propose, worth_of
 from regretkit.engine._payoffs import Ends, Matrix, Payoffs, Tensor
 from regretkit.engine._split import Split
 from regretkit.engine._table import Table
 from regretkit.engine._worth import add_ends, add_up, multiply, multiply_out
-
-
-def last_to_come(gate: Indices, parts: int) -> bool:
-    """Wait for all parts; return whether this is the last, for whom the others wait."""
-    raise NotImplementedError
-
-
-def open_up(gate: Indices) -> None:
-    """Let all parts go on."""
-    raise NotImplementedError
 
 
 def wait(gate: Indices, parts: int) -> None:

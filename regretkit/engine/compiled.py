@@ -108,13 +108,14 @@ class _Compiled(Drive):
         self._ready = False
 
     def _shared(self, parts: int, kernel: Kernel) -> Any:
-        """Return what does the same as ``_iterate``, with the work shared out."""
-        from regretkit.engine._crew import Crew
+        """Return what does the same as ``_iterate``, with the work shared out where that pays."""
+        from regretkit.engine._crew import Crew, Quicker
         from regretkit.engine._specialize import shared_iterations
 
         kind = type(self._payoffs).__name__
         crew = Crew(shared_iterations(kernel.propose, kernel.learn, kind), parts)
-        return partial(crew.run, split_of(self._forest, self._payoffs, parts))
+        shared = partial(crew.run, split_of(self._forest, self._payoffs, parts))
+        return Quicker(shared, self._iterate)
 
     @override
     def play(self, iterations: int) -> None:
