@@ -6,6 +6,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit.checks import LAWS, check_minimizer, keep, laws_of, parametrize_with_checks
+from regretkit.minimizers.kernel import Kernel
 
 
 class Follower(rk.RegretMinimizer):
@@ -262,6 +263,85 @@ class ShortOfMemory(rk.SimplexRule):
         self.regrets = 0.5 * self.regrets + self.simplices.regret(utility, strategy)
 
 
+def propose_in_proportion(block, first, last, strategy, state, numbers):
+    total = 0.0
+    for a in range(first, last):
+        strategy[a] = max(state[0][a], 0.0)
+        total += strategy[a]
+    for a in range(first, last):
+        strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / (last - first)
+
+
+def add_regret(block, first, last, utility, value, strategy, state, numbers):
+    for a in range(first, last):
+        state[0][a] += utility[a] - value
+    state[1][block] += 1.0
+
+
+@define(eq=False)
+class Fast(rk.SimplexRule):
+    """Regret matching that counts its iterations in every block, with a kernel of its own."""
+
+    propose: object = field(default=propose_in_proportion, kw_only=True)
+    learn: object = field(default=add_regret, kw_only=True)
+    regrets: np.ndarray = rk.state()
+    count: np.ndarray = rk.state(per="block")
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+        self.count += 1.0
+
+    def _kernel(self):
+        return Kernel(self.propose, self.learn, state=["regrets"], block_state=["count"])
+
+
+def propose_uniformly(block, first, last, strategy, state, numbers):
+    for a in range(first, last):
+        strategy[a] = 1.0 / (last - first)
+
+
+def propose_to_the_next_as_well(block, first, last, strategy, state, numbers):
+    propose_in_proportion(block, first, last, strategy, state, numbers)
+    strategy[last] = 0.0
+
+
+def forget_negative_regret(block, first, last, utility, value, strategy, state, numbers):
+    add_regret(block, first, last, utility, value, strategy, state, numbers)
+    for a in range(first, last):
+        state[0][a] = max(state[0][a], 0.0)
+
+
+def count_for_the_first(block, first, last, utility, value, strategy, state, numbers):
+    add_regret(block, first, last, utility, value, strategy, state, numbers)
+    state[1][0] += 1.0
+
+
+def use_up_the_utility(block, first, last, utility, value, strategy, state, numbers):
+    for a in range(first, last):
+        utility[a] -= value
+        state[0][a] += utility[a]
+    state[1][block] += 1.0
+
+
+def believe_the_value(block, first, last, utility, value, strategy, state, numbers):
+    for a in range(first, last):
+        state[0][a] += utility[a]
+    state[1][block] += 1.0
+
+
+WRONG_KERNELS = {
+    "its kernel proposes something else than the rule": {"propose": propose_uniformly},
+    "its kernel writes to what is not its block's": {"propose": propose_to_the_next_as_well},
+    "its kernel learns other regrets than the rule": {"learn": forget_negative_regret},
+    "its kernel writes to what is not its block's ": {"learn": count_for_the_first},
+    "its kernel changes the utility that it learns from": {"learn": use_up_the_utility},
+    "its kernel learns other regrets than the rule ": {"learn": believe_the_value},
+}
+
+
 BROKEN = {
     "strategies_lie_in_the_domain": Outside,
     "strategies_lie_in_the_domain_whatever_is_expected": PlaysWhatItExpects,
@@ -279,6 +359,7 @@ BROKEN = {
     "the_order_of_actions_does_not_matter": lambda: Ordered(3),
     "a_constant_does_not_matter": lambda: Shifted(3),
     "units_do_not_matter": lambda: Tolerant(3),
+    "kernel_agrees": lambda: Fast(3, learn=forget_negative_regret),
     "regret_grows_slowly": lambda: Idle(3),
 }
 
@@ -333,8 +414,18 @@ def test_who_expects_a_part_of_it_longer_is_caught_as_well():
     assert broken_by(Reluctant) == {"an_expectation_lasts_for_one_iteration"}
 
 
+@pytest.mark.parametrize("message", WRONG_KERNELS)
+def test_a_kernel_is_held_to_its_rule_and_to_its_block(message):
+    wrong = WRONG_KERNELS[message]
+
+    assert broken_by(lambda: Fast([2, 3], **wrong)) == {"kernel_agrees"}
+    with pytest.raises(AssertionError, match=f"kernel_agrees is broken by .*{message.strip()}"):
+        check_minimizer(lambda: Fast([2, 3], **wrong))
+
+
 def test_a_sound_minimizer_keeps_them_all():
     check_minimizer(Follower)
+    check_minimizer(lambda: Fast([2, 3]))
 
 
 SOUND = {"follower": Follower, "matching": lambda: rk.RegretMatching([2, 3])}

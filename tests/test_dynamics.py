@@ -16,6 +16,8 @@ UNSTABLE = matrix_game([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]])
 
 ALTERNATING, SIMULTANEOUS = Alternating(), Simultaneous()
 
+each_engine = pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
+
 
 # Correlated equilibrium in Shapley's game
 
@@ -107,7 +109,10 @@ def test_averages_converge_where_strategies_do_not(local, order):
     assert max(gaps) > 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "engine",
+    ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("vectorized", "numpy"))],
+)
 @pytest.mark.parametrize(
     ("local", "order", "gap"),
     [
@@ -116,15 +121,18 @@ def test_averages_converge_where_strategies_do_not(local, order):
         (rk.PredictiveRegretMatchingPlus, SIMULTANEOUS, 0.622),
     ],
 )
-def test_after_a_hundred_thousand_iterations_the_last_gap_is_the_known_one(local, order, gap):
-    run = SelfPlay(UNSTABLE, [local(3), local(3)], order=order).run(100_000)
+def test_after_a_hundred_thousand_iterations_the_last_gap_is_the_known_one(
+    local, order, gap, engine
+):
+    run = SelfPlay(UNSTABLE, [local(3), local(3)], order=order, engine=engine).run(100_000)
 
     assert nash_conv(UNSTABLE, run.current) == pytest.approx(gap, abs=6e-4)
 
 
-def test_alternating_and_predicting_even_the_last_iterate_converges():
-    local = rk.PredictiveRegretMatchingPlus
-    run = SelfPlay(UNSTABLE, [local(3), local(3)], order=ALTERNATING, averaging=Last())
+@each_engine
+def test_alternating_and_predicting_even_the_last_iterate_converges(engine):
+    players = [rk.PredictiveRegretMatchingPlus(3) for _ in "xy"]
+    run = SelfPlay(UNSTABLE, players, order=ALTERNATING, averaging=Last(), engine=engine)
 
     run.run(1_000)
 
@@ -161,8 +169,8 @@ def divergence(profile):
     return -sum(0.5 * np.log(2 * strategy).sum() for strategy in profile)
 
 
-def divergences(players, iterations):
-    run = SelfPlay(games.matching_pennies(), players, order=SIMULTANEOUS)
+def divergences(players, iterations, engine):
+    run = SelfPlay(games.matching_pennies(), players, order=SIMULTANEOUS, engine=engine)
     for strategy, expected in zip(run.current, (X, Y), strict=True):
         np.testing.assert_allclose(strategy, expected, atol=1e-15)
     found = [divergence(run.current)]
@@ -170,21 +178,23 @@ def divergences(players, iterations):
     return np.array(found)
 
 
-def test_multiplicative_weights_spiral_away_from_equilibrium():
+@each_engine
+def test_multiplicative_weights_spiral_away_from_equilibrium(engine):
     # Bailey and Piliouras (2018): further in every single step. The first strategies are there
     # after one utility of log(x) / rate.
     players = [rk.Hedge(2, rate=RATE), rk.Hedge(2, rate=RATE)]
     for player, strategy in zip(players, (X, Y), strict=True):
         player.observe_utility(np.log(strategy) / RATE)
 
-    found = divergences(players, 1_000)
+    found = divergences(players, 1_000, engine)
 
     assert (np.diff(found) > 0.0).all()
     np.testing.assert_allclose(found[[1, 10, 100]], [0.1085, 0.1172, 0.2425], atol=5e-5)
     assert found[1_000] == pytest.approx(2.788, abs=5e-4)
 
 
-def test_optimism_turns_the_spiral_inward():
+@each_engine
+def test_optimism_turns_the_spiral_inward(engine):
     # The numbers are those of  x_t+1 ~ x_t exp(rate (2 u_t - u_t-1))  with u_0 = u_1: the first
     # prediction is right. So x_1 is there with u_1 expected, and log(x_1) / rate - u_1 behind it.
     game = games.matching_pennies()
@@ -194,7 +204,7 @@ def test_optimism_turns_the_spiral_inward():
         player.observe_utility(np.log(strategy) / RATE - coming)
         player.expect_utility(coming)
 
-    found = divergences(players, 1_000)
+    found = divergences(players, 1_000, engine)
 
     # It is further away once, after the step in which it is Hedge.
     assert (np.diff(found)[1:] < 0.0).all()

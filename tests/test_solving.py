@@ -58,9 +58,10 @@ def test_the_algorithms_differ_from_each_other():
 
 
 # OpenSpiel's tests hold its algorithms to this; for its CFR-BR see below.
+@pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
 @pytest.mark.parametrize(("name", "iterations"), [("cfr", 300), ("cfr+", 200), ("dcfr", 300)])
-def test_the_value_of_kuhn_poker_is_found_as_fast_as_elsewhere(name, iterations):
-    run = solve(KUHN, name, iterations=iterations)
+def test_the_value_of_kuhn_poker_is_found_as_fast_as_elsewhere(name, iterations, engine):
+    run = solve(KUHN, name, iterations=iterations, engine=engine)
 
     assert KUHN.value(run.average)[0] == pytest.approx(-1 / 18, abs=1e-3)
     if name == "cfr+":

@@ -18,8 +18,8 @@ from strategies import random_tree
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games, solve
-from regretkit.engine import _gate, _split
-from regretkit.engine._crew import Crew
+from regretkit.engine import _crew, _gate, _split
+from regretkit.engine._crew import Crew, Quicker
 from regretkit.engine._forest import forest_of
 from regretkit.engine._payoffs import _ends, _matrix
 from regretkit.engine._split import cuts, owners, split_of
@@ -265,6 +265,68 @@ def test_threads_that_cannot_be_started_leave_nobody_waiting(monkeypatch):
     assert threading.active_count() == 1
 
 
+class Way:
+    """Notes which iterations it is given, and takes so many seconds for each."""
+
+    def __init__(self, clock, seconds):
+        self.clock, self.seconds, self.given = clock, seconds, []
+
+    def __call__(self, together, turns, numbers, weights):
+        assert turns.shape == numbers.shape == weights.shape
+        self.clock[0] += self.seconds * turns.size
+        self.given += turns.tolist()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_crew.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def fed(quicker, sizes):
+    """Let iterations run, so many at a time; return their numbers."""
+    numbers = np.arange(sum(sizes))
+    for part in np.split(numbers, np.cumsum(sizes)[:-1]):
+        quicker(False, part, part, part)
+    return numbers.tolist()
+
+
+@pytest.mark.parametrize(("shared", "alone"), [(1.0, 2.0), (2.0, 1.0)])
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_the_quicker_way_gets_almost_all_iterations_and_each_is_run_once(
+    shared, alone, size, clock
+):
+    ways = Way(clock, shared), Way(clock, alone)
+    numbers = fed(Quicker(*ways), [size] * 320)
+
+    quick, slow = sorted(ways, key=lambda way: way.seconds)
+    assert sorted(quick.given + slow.given) == numbers
+    assert 0 < len(slow.given) <= size * (1 + 320 / 32)
+    assert len(quick.given) > 0.95 * len(numbers)
+
+
+def test_when_a_machine_becomes_busy_or_idle_the_other_way_takes_over(clock):
+    shared, alone = Way(clock, 1.0), Way(clock, 2.0)
+    quicker = Quicker(shared, alone)
+    fed(quicker, [10] * 100)
+    assert len(shared.given) > 900
+    shared.seconds = 20.0
+    fed(quicker, [10] * 200)
+    assert len(shared.given) < 1100
+    shared.seconds = 1.0
+    fed(quicker, [10] * 400)
+    assert len(shared.given) > 4000
+
+
+def test_no_iterations_at_all_make_both_ways_ready(clock):
+    ready = []
+    quicker = Quicker(lambda *_: ready.append("shared"), lambda *_: ready.append("alone"))
+
+    fed(quicker, [0])
+    assert ready == ["shared", "alone"]
+
+
 # Whole iterations
 
 
@@ -356,9 +418,10 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 @pytest.fixture
 def shared(monkeypatch):
-    """Let small games be shared out as well, whatever there is of processors."""
+    """Let every game be shared out, whatever there is of processors, and however busy they are."""
     monkeypatch.setattr(_split, "_WORTH", 0)
     monkeypatch.setattr(_split, "processors", lambda: 8)
+    monkeypatch.setattr(_crew, "Quicker", lambda shared, alone: shared)
 
 
 @pytest.fixture
@@ -478,8 +541,10 @@ def test_a_large_game_is_shared_out_and_a_small_one_is_not(monkeypatch, helpers)
     solve(games.leduc_poker(), iterations=5, engine="compiled", threads=2)
     assert not helpers
     large = NormalFormGame(np.random.default_rng(0).normal(size=(2, 500, 500)))
-    solve(large, iterations=1, engine="compiled", threads=4)
+    run = solve(large, iterations=1, engine="compiled", threads=4)
     assert set(helpers) == {"regretkit-1"}
+    # Whichever way is taken from now on
+    assert outcome(run.run(100)) == outcome(solve(large, iterations=101, engine="compiled"))
 
 
 def test_there_are_no_more_threads_than_processors(monkeypatch, helpers, shared):

@@ -1,6 +1,7 @@
 """The laws of the contract, one function each."""
 
 from regretkit._laws.growth import regret_grows_slowly
+from regretkit._laws.kernels import kernel_agrees
 from regretkit._laws.places import (
     strategies_lie_in_the_domain,
     strategies_lie_in_the_domain_whatever_is_expected,
@@ -45,6 +46,7 @@ LAWS: tuple[Law, ...] = (
     the_order_of_actions_does_not_matter,
     a_constant_does_not_matter,
     units_do_not_matter,
+    kernel_agrees,
     regret_grows_slowly,
 )
 """All laws, in the order in which they are checked."""

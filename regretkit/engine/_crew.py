@@ -80,9 +80,7 @@ class Quicker:
             way = (self.shared, self.alone)[which]
             began = time.perf_counter()
             way(together, turns[part], numbers[part], weights[part], *rest)
-            took = (time.perf_counter() - began) / turns[part].shape[0]
-            before = self._seconds[which] or took
-            self._seconds[which] = (before + took) / 2
+            self._seconds[which] = (time.perf_counter() - began) / turns[part].shape[0]
 
     def _plan(self, iterations: int) -> Iterator[tuple[int, slice]]:
         """Yield which way to run which iterations."""

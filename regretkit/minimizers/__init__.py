@@ -32,6 +32,7 @@ from regretkit.minimizers.horizon import ScheduledRegretMatching as ScheduledReg
 from regretkit.minimizers.invariant_norm import (
     NormKeepingRegretMatchingPlus as NormKeepingRegretMatchingPlus,
 )
+from regretkit.minimizers.kernel import Kernel as Kernel
 from regretkit.minimizers.magnetic import Magnetic as Magnetic
 from regretkit.minimizers.magnetic import MagneticMirrorDescent as MagneticMirrorDescent
 from regretkit.minimizers.memories import Cumulative as Cumulative

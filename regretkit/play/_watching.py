@@ -12,7 +12,7 @@ Callback: TypeAlias = Callable[["SelfPlay"], object]
 """Sees a run after an iteration; a result that is ``True`` stops the run.
 
 Where it has a method ``due(run)``, that returns the next iteration at which it wants to be called;
-otherwise it is called after every one.
+otherwise it is called after every one. It may be called in between too, where others look.
 """
 
 

@@ -58,8 +58,9 @@ class SelfPlay(Stateful):
         that applies and pays for so many iterations. They agree up to rounding.
     threads
         How many threads share the work of one iteration, at least 1; never more than there are
-        processors. Only whole iterations in machine code can be shared out, and only large games
-        gain from it; small ones run in a single thread. The result is the same, to the bit.
+        processors. Only whole iterations in machine code can be shared out. Those of small games
+        go on in a single thread, and so do others while it is quicker because the processors are
+        busy. The result is the same, to the bit.
 
     Attributes
     ----------

@@ -1,0 +1,160 @@
+"""The law of kernels: what a rule does in all blocks at once, its kernel does in one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol, cast
+
+import numpy as np
+
+from regretkit._adversaries import ADVERSARIES
+from regretkit._laws.tools import Make, require
+from regretkit._state import generators
+from regretkit._typing import Vector
+from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import Simplices
+
+_SIZES = (3, 1, 2, 4)
+_ITERATIONS = 8
+_NONSENSE = 1e6 * np.pi
+_RTOL = 1e-9
+"""Sums may go in another order: relative to the largest number of the same block."""
+
+
+class _Kernel(Protocol):
+    """What this law needs of a kernel."""
+
+    propose: Callable[..., None]
+    learn: Callable[..., None]
+    state: Sequence[str]
+    block_state: Sequence[str]
+
+    def numbers_of(self, iteration: int) -> Sequence[float]: ...
+
+
+class _Rule(Protocol):
+    """What it needs of a rule."""
+
+    def _kernel(self) -> _Kernel | None: ...
+
+    def _learned(self) -> Mapping[str, Vector]: ...
+
+
+def kernel_agrees(make: Make) -> None:
+    """Require that a rule that has a kernel plays and learns as the kernel does, to rounding.
+
+    The kernel runs as plain Python, in each block alone and from the rule's own state, against five
+    adversaries and against utilities many of which are equal. What it finds outside its block is
+    nonsense, and must stay there.
+    """
+    for name in (*ADVERSARIES, "ties"):
+        rule = make().over(Simplices(_SIZES))
+        kernel = cast(_Rule, rule)._kernel() if hasattr(rule, "_kernel") else None
+        if rule is None or kernel is None or list(generators(rule)):
+            return
+        generator = np.random.default_rng(0)
+        for t in range(_ITERATIONS):
+            strategy = _compare_proposals(rule, kernel)
+            if name in ADVERSARIES:
+                utility = ADVERSARIES[name](strategy, t, generator)
+            else:
+                utility = generator.integers(-1, 2, size=rule.dimension).astype(np.float64)
+            _compare_lessons(rule, kernel, utility, strategy)
+
+
+def _compare_proposals(rule: RegretMinimizer, kernel: _Kernel) -> Vector:
+    strategy, numbers = rule.next_strategy(), np.array(kernel.numbers_of(rule.iteration))
+    for block in _blocks(rule, kernel):
+        proposed = block.alone(np.full_like(strategy, np.nan))
+        _plain(kernel.propose)(*block.place, proposed, block.state, numbers)
+        block.require_alike(
+            proposed, strategy, 1.0, "its kernel proposes something else than the rule"
+        )
+        block.require_within(proposed, *block.state)
+    return strategy
+
+
+def _compare_lessons(
+    rule: RegretMinimizer, kernel: _Kernel, utility: Vector, strategy: Vector
+) -> None:
+    numbers = np.array(kernel.numbers_of(rule.iteration + 1))
+    blocks, names = _blocks(rule, kernel), (*kernel.state, *kernel.block_state)
+    values = cast(Simplices, rule.domain).expectation(utility, strategy)
+    rule.observe_utility(utility)
+    learned = cast(_Rule, rule)._learned()
+    for block, value in zip(blocks, values, strict=True):
+        earned, played = block.alone(utility), block.alone(strategy)
+        known = earned, float(value), played, block.state, numbers
+        _plain(kernel.learn)(*block.place, *known)
+        unit = float(np.abs(utility[block.actions]).max())
+        block.require_alike(
+            earned, utility, 0.0, "its kernel changes the utility that it learns from"
+        )
+        block.require_alike(
+            played, strategy, 0.0, "its kernel changes the strategy that it learns from"
+        )
+        for name, array in zip(names, block.state, strict=True):
+            block.require_alike(
+                array, learned[name], unit, f"its kernel learns other {name} than the rule"
+            )
+        block.require_within(earned, played, *block.state)
+
+
+def _plain(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function as it was before somebody compiled it."""
+    plain: Callable[..., None] = getattr(function, "py_func", function)
+    return plain
+
+
+class _Block(NamedTuple):
+    """One block of a rule, in arrays that hold nothing but nonsense around it."""
+
+    number: int
+    actions: slice
+    dimension: int
+    state: tuple[Vector, ...] = ()
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """The block's number, and where its actions begin and end."""
+        return self.number + 1, self.actions.start + 1, self.actions.stop + 1
+
+    def own(self, array: Vector, shift: int = 0) -> slice:
+        """Return where the block lies in an array with a number for each action, or block."""
+        if array.size == self.dimension + 2 * shift:
+            return slice(self.actions.start + shift, self.actions.stop + shift)
+        return slice(self.number + shift, self.number + shift + 1)
+
+    def alone(self, array: Vector) -> Vector:
+        """Return the block's part of an array, somewhere in the midst of others."""
+        laid = np.full(array.size + 2, _NONSENSE)
+        own = self.own(laid, 1)
+        laid[own.start :] = -_NONSENSE
+        laid[own] = array[self.own(array)]
+        return laid
+
+    def require_alike(self, laid: Vector, array: Vector, unit: float, what: str) -> None:
+        """Require that the block's part is what the rule made of it."""
+        found, expected = laid[self.own(laid, 1)], array[self.own(array)]
+        allowed = _RTOL * max(unit, float(np.abs(expected).max())) if unit else 0.0
+        require(
+            bool((np.abs(found - expected) <= allowed).all()),
+            f"{what}: {found} instead of {expected}",
+        )
+
+    def require_within(self, *arrays: Vector) -> None:
+        """Require that nothing was written outside the block."""
+        for laid in arrays:
+            own = self.own(laid, 1)
+            whole = (laid[: own.start] == _NONSENSE).all() and (
+                laid[own.stop :] == -_NONSENSE
+            ).all()
+            require(bool(whole), "its kernel writes to what is not its block's")
+
+
+def _blocks(rule: RegretMinimizer, kernel: _Kernel) -> list[_Block]:
+    simplices, learned = cast(Simplices, rule.domain), cast(_Rule, rule)._learned()
+    found = []
+    for number in range(simplices.blocks):
+        block = _Block(number, simplices.block(number), simplices.dimension)
+        names = (*kernel.state, *kernel.block_state)
+        found.append(block._replace(state=tuple(block.alone(learned[name]) for name in names)))
+    return found
