@@ -25,6 +25,7 @@ from benchmarks.compare.games import GAMES
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.peers.ours import OwnRegretMatching, OwnRegretMatchingPlus
 from benchmarks.compare.report import Report, Size, disagreements, markdown, verdicts
+from benchmarks.compare.spread import is_inside, spread
 from benchmarks.compare.targets import Target, agree, ratio, speed_targets
 from regretkit.checks import check_minimizer
 
@@ -210,23 +211,47 @@ def example(**gaps):
     return {peer: Figures(0.5, {100: gap}, {0: 2e-6, 1: 1e-6}, 100.0) for peer, gap in gaps.items()}
 
 
+SPREADS = {"kuhn": {100: (0.1, 0.1)}, "leduc": {100: (0.1, 0.12)}}
+SIZES = {"kuhn": Size(30, 6), "leduc": Size(5_520, 468)}
+
+
 def test_gaps_agree_up_to_rounding_or_the_algorithms_are_not_the_same():
     same, other = example(compiled=0.1, LiteEFG=0.1 + 1e-12), example(compiled=0.1, LiteEFG=0.101)
 
     assert agree(same, 100) < 1e-10
     assert agree(other, 100) == pytest.approx(0.001 / 0.101)
     assert agree(same, 10) == 0.0
-    assert disagreements({"kuhn": same}) == []
-    [fault] = disagreements({"kuhn": other, "leduc": same})
-    assert fault.startswith("Kuhn poker after 100 iterations")
-    # Where regrets tie, so much is rounding.
-    assert disagreements({"goofspiel4": other}) == []
+    assert disagreements(Report("cfr", {"kuhn": same, "leduc": other}, SIZES, SPREADS)) == []
+    [fault] = disagreements(Report("cfr", {"kuhn": other, "leduc": same}, SIZES, SPREADS))
+    assert fault == "cfr, Kuhn poker: LiteEFG comes to 0.101 after 100 iterations"
+
+
+@given(st.floats(0.1, 1.0), st.floats(0.0, 0.1), st.floats(-3.0, 4.0))
+def test_a_gap_is_inside_if_it_is_no_further_away_than_the_range_is_wide(low, width, at):
+    found = low, low + width
+    gap = low + at * width
+    if width > 1e-3 and min(abs(at + 1.0), abs(at - 2.0)) > 1e-6:
+        assert is_inside(gap, found) == (-1.0 <= at <= 2.0)
+    assert is_inside(low, found)
+    assert is_inside(low, (low, low))
+    assert not is_inside(low * 1.01, (low, low))
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+@pytest.mark.parametrize("algorithm", KUHN)
+def test_orders_of_sums_change_little_where_nothing_ties_and_much_where_it_does(algorithm):
+    for t, (low, high) in spread("kuhn", algorithm).items():
+        assert high - low <= 1e-9 * high
+        known = KUHN[algorithm].get(t, low)
+        assert is_inside(known, (low, high))
+    low, high = spread("goofspiel5", algorithm)[100]
+    assert high - low > 0.05 * high
 
 
 def test_the_report_has_a_column_for_each_peer_and_leaves_out_what_is_not_known():
     found = {"kuhn": example(compiled=0.1, LiteEFG=0.1), "leduc": example(compiled=0.2)}
-    sizes = {"kuhn": Size(30, 6), "leduc": Size(5_520, 468)}
-    report = Report("cfr+", found, sizes)
+    report = Report("cfr+", found, SIZES, SPREADS)
 
     header, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -240,5 +265,6 @@ def test_the_report_has_a_column_for_each_peer_and_leaves_out_what_is_not_known(
     assert report.curves()["LiteEFG"] == ([30], [1e-6])
     target = Target("a ratio", 3.0, 2.0, 4.0, "times", more=True)
     page = markdown([report], [target], "version 1")
-    for part in (report.times(), report.ratios(), report.setting_up(), verdicts([target])):
+    parts = (report.times(), report.ratios(), report.agreement(), report.setting_up())
+    for part in (*parts, verdicts([target])):
         assert part in page

@@ -77,7 +77,7 @@ each_of_some = pytest.mark.parametrize(
 def check_one_iteration(name, rule, order, averaging, off=apart):
     game, worst = GAMES[name], 0.0
     run = started(game, RULES[rule], orders(game.players)[order], AVERAGINGS[averaging])
-    for lead in (0, 0, 1, 20):
+    for lead in (0, 0, 10):
         run.run(lead)
         others = [moved(run, engine).run(1) for engine in FAST]
         run.run(1)

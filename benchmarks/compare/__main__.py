@@ -10,6 +10,7 @@ from benchmarks.compare.crew import FULL, QUICK, Effort, Figures, measure
 from benchmarks.compare.games import GAMES
 from benchmarks.compare.peers import ALGORITHMS, PACKAGES, PEERS
 from benchmarks.compare.report import Found, Report, Size, disagreements, markdown
+from benchmarks.compare.spread import spread
 from benchmarks.compare.targets import (
     Target,
     size_targets,
@@ -71,10 +72,11 @@ def main(arguments: Sequence[str]) -> int:
     effort = QUICK if asked.quick else FULL
     games = asked.games or (QUICK_GAMES if asked.quick else [*GAMES])
     sizes = {game: size_of(game) for game in games}
-    reports = [
-        Report(algorithm, compared(algorithm, games, asked.peers or [*PEERS], effort), sizes)
-        for algorithm in asked.algorithms
-    ]
+    reports = []
+    for algorithm in asked.algorithms:
+        found = compared(algorithm, games, asked.peers or [*PEERS], effort)
+        spreads = {game: spread(game, algorithm) for game in found}
+        reports.append(Report(algorithm, found, sizes, spreads))
     targets = targets_of(reports[0], quick=asked.quick)
     page = markdown(reports, targets, versions(PACKAGES))
     print(f"\n{page}")
@@ -82,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
         put(PAGE, "compare", page)
         axes = ("ends of the game", "seconds per iteration")
         draw(IMAGES / "compare.svg", reports[0].curves(), *axes, "An iteration of CFR+")
-    faults = [fault for report in reports for fault in disagreements(report.found)]
+    faults = [fault for report in reports for fault in disagreements(report)]
     print("\n".join(["", "NOT THE SAME ALGORITHM:", *faults]) if faults else "")
     return len(faults)
 

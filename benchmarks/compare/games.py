@@ -21,8 +21,6 @@ class Contest:
     """Floor for LiteEFG over the compiled way."""
     own_over_open_spiel: float
     """Floor for OpenSpiel's C++ over a rule that is written in NumPy."""
-    tied: bool = False
-    """Whether exact ties in regrets let rounding decide, so that trajectories drift apart."""
 
 
 Floors = tuple[float, float, float]
@@ -37,7 +35,7 @@ def _goofspiel(cards: int, floors: Floors) -> Contest:
     inner = f"goofspiel(imp_info=true,num_cards={cards},points_order=descending)"
     ours = f"goofspiel(cards={cards}, information='hidden')"
     theirs = f"turn_based_simultaneous_game(game={inner})"
-    return Contest(f"Goofspiel, {cards} cards", ours, theirs, *floors, tied=True)
+    return Contest(f"Goofspiel, {cards} cards", ours, theirs, *floors)
 
 
 GAMES: dict[str, Contest] = {

@@ -98,8 +98,10 @@ def earner(payoffs: str) -> Any:
 @cache
 def _sums() -> dict[str, Any]:
     """Return the sums over payoffs, as machine code."""
-    names = ("add_up", "multiply", "add_ends", "multiply_out")
-    return {name: _inner(getattr(_worth, name), fastmath=_LOOSE) for name in names}
+    names = ("add_up", "multiply", "multiply_out")
+    parts = {name: _inner(getattr(_worth, name), fastmath=_LOOSE) for name in names}
+    # In order: here the compiler was seen to order sums otherwise for several threads.
+    return parts | {"add_ends": _inner(_worth.add_ends)}
 
 
 def jitted(function: Any) -> Any:

@@ -17,6 +17,7 @@ from benchmarks.runs import tree_game
 
 Vector: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32]
+Places: TypeAlias = NDArray[np.int64]
 Tree: TypeAlias = tuple[Indices, Indices, Vector, Indices, Indices, Indices]
 """Rows of payoffs (begin, column, payoff), then decision points (first, last, parent)."""
 Table: TypeAlias = tuple[Vector, Vector, Vector, Vector, Vector]
@@ -62,8 +63,8 @@ def _move(tree: Tree, own: Table, weight: float) -> None:
 
 
 def _compiled() -> Callable[..., None]:
-    loose = numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
-    earn, learn, move = loose(_earn), loose(_learn), loose(_move)
+    earn = numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")(_earn)
+    learn, move = numba.njit(error_model="numpy")(_learn), numba.njit(error_model="numpy")(_move)
 
     @numba.njit(error_model="numpy")
     def iterate(
@@ -96,6 +97,25 @@ def _tree(game: rk.ExtensiveFormGame, player: int) -> Tree:
     return (rows.indptr, rows.indices, rows.data, narrow[0], narrow[1], narrow[2])
 
 
+def _other_places(domain: rk.DecisionTree, generator: np.random.Generator) -> Places:
+    """Return for each sequence another place, at the same decision point."""
+    places = np.arange(domain.dimension)
+    for first, size in zip(domain.first_sequence, domain.sizes, strict=True):
+        places[first : first + size] = first + generator.permutation(size)
+    return places
+
+
+def _moved(tree: Tree, own: Places, other: Places, generator: np.random.Generator) -> Tree:
+    """Return the same tree with sequences in other places, and payoffs in another order."""
+    begin, column, payoff, first, last, parent = tree
+    row = own[np.repeat(np.arange(begin.size - 1), np.diff(begin))]
+    order = np.lexsort((generator.random(row.size), row))
+    counts = np.bincount(row, minlength=begin.size - 1)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(begin.dtype)
+    columns = other[column[order]].astype(column.dtype)
+    return starts, columns, payoff[order], first, last, own[parent].astype(parent.dtype)
+
+
 def _table(domain: rk.DecisionTree) -> Table:
     behavior = np.concatenate([[0.0], domain.simplices.uniform()])
     strategy = np.array(domain.sequence_form(behavior[1:]))
@@ -108,20 +128,31 @@ class Solver:
     """Both players' arrays."""
 
     def __init__(self, game: Contest, algorithm: str) -> None:
-        loaded = tree_game(game.ours)
-        self._game, self._plus, self._done = loaded, algorithm == "cfr+", 0
-        one, two = [_table(domain) for domain in loaded.domains]
-        self._tables = one, two
-        self._laid = (_tree(loaded, 0), one, _tree(loaded, 1), two)
+        self._game, self._plus = tree_game(game.ours), algorithm == "cfr+"
+        self._trees = _tree(self._game, 0), _tree(self._game, 1)
         self._iterate = _compiled()
+        self.start_again()
         self._iterate(0, 0, self._plus, *self._laid)
+
+    def start_again(self, generator: np.random.Generator | None = None) -> None:
+        """Forget what was learned, and add up in another order if there is a generator."""
+        one, two = self._trees
+        self._places = [np.arange(domain.dimension) for domain in self._game.domains]
+        if generator is not None:
+            self._places = [_other_places(domain, generator) for domain in self._game.domains]
+            p, q = self._places
+            one, two = _moved(one, p, q, generator), _moved(two, q, p, generator)
+        own, other = [_table(domain) for domain in self._game.domains]
+        self._tables, self._done = (own, other), 0
+        self._laid = (one, own, two, other)
 
     def run(self, iterations: int) -> None:
         self._iterate(self._done, iterations, self._plus, *self._laid)
         self._done += iterations
 
     def gap(self) -> float:
-        averages = [table[-1] / table[-1][0] for table in self._tables]
+        pairs = zip(self._tables, self._places, strict=True)
+        averages = [table[-1][places] / table[-1][0] for table, places in pairs]
         return float(rk.nash_conv(self._game, averages))
 
 
