@@ -116,11 +116,11 @@ def left_of(monkeypatch, files):
 
 MACHINE = {"/proc/meminfo": "MemTotal: 4000 kB\nMemFree: 10 kB\nMemAvailable: 3000 kB\n"}
 SECOND = {
-    "/proc/self/cgroup": "0::/work/here\n",
-    "/sys/fs/cgroup/work/here/memory.max": "max\n",
-    "/sys/fs/cgroup/work/memory.max": "1000000\n",
-    "/sys/fs/cgroup/work/memory.current": "400000\n",
-    "/sys/fs/cgroup/work/memory.stat": "anon 300000\ninactive_file 50000\n",
+    "/proc/self/cgroup": "0::/some/here\n",
+    "/sys/fs/cgroup/some/here/memory.max": "max\n",
+    "/sys/fs/cgroup/some/memory.max": "1000000\n",
+    "/sys/fs/cgroup/some/memory.current": "400000\n",
+    "/sys/fs/cgroup/some/memory.stat": "anon 300000\ninactive_file 50000\n",
 }
 FIRST = {
     "/proc/self/cgroup": "9:cpu:/\n4:memory:/box\n",
