@@ -67,7 +67,12 @@ def triples(names, rules):
 
 ARGUMENTS = ("name", "rule", "order", "averaging")
 each_of_some = pytest.mark.parametrize(
-    ARGUMENTS, [*triples([*TIED, "random tree"], KERNELS), *triples(OTHERS, FEW)]
+    ARGUMENTS,
+    [
+        *triples(["kuhn", "random tree"], KERNELS),
+        *triples(["leduc"], list(KERNELS)[::3]),
+        *triples(OTHERS, FEW),
+    ],
 )
 
 
