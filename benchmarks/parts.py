@@ -22,6 +22,7 @@ from benchmarks.compare.peers.ours import OwnRegretMatchingPlus
 from benchmarks.machine import best_times, pin
 from benchmarks.pages import PAGE, number, put, table
 from benchmarks.runs import cfr_run, tree_game
+from regretkit.engine._kernels import backward, climb, earn, forward
 
 BEFORE = 100
 """Iterations that are played before anything is timed."""
@@ -30,40 +31,32 @@ PARTS = ("payoffs", "up", "rule", "down and average")
 Action = Callable[[int], object]
 
 
+def go(
+    upto: int, numbers: Any, payoffs: Any, forest: Any, table: Any, state: Any, times: int
+) -> None:
+    """Do the first part of an iteration so often, or the first two, or three."""
+    for _ in range(times):
+        for player in range(2):
+            earn(player, payoffs, table.strategy, table.utility, forest.sequences)
+            if upto == 1:
+                climb(player, forest, table.utility, table.behavior)
+            if upto > 1:
+                backward(player, numbers, forest, table, state)
+            if upto > 2:
+                forward(player, 1.0, 1.0, forest, table.strategy, table.behavior, table.total)
+
+
 def prefixes(run: rk.SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first part of an iteration so often, the first two, ..."""
-    import numba
-
-    from regretkit.engine import _kernels, _specialize
+    from regretkit.engine._specialize import filling_for, jitted
 
     drive: Any = run._drive
     rule: Any = getattr(run.minimizers[0], "rule", run.minimizers[0])
-    kernel, make = rule._kernel(), _specialize._inner
-    fill = {"propose": _specialize.jitted(kernel.propose)}
-    fill |= {"learn": _specialize.jitted(kernel.learn), "worth_of": make(_kernels.worth_of)}
-    earn = _specialize.earner(type(drive._payoffs).__name__)
-    climb = make(_specialize._filled(_kernels.climb, fill))
-    backward = make(_specialize._filled(_kernels.backward, fill))
-    forward = make(_kernels.forward)
-
-    @numba.njit(error_model="numpy")
-    def go(
-        upto: int, numbers: Any, payoffs: Any, forest: Any, table: Any, state: Any, times: int
-    ) -> None:
-        for _ in range(times):
-            for player in range(2):
-                earn(player, payoffs, table.strategy, table.utility, forest.sequences)
-                if upto == 1:
-                    climb(player, forest, table.utility, table.behavior)
-                if upto > 1:
-                    backward(player, numbers, forest, table, state)
-                if upto > 2:
-                    forward(player, 1.0, 1.0, forest, table.strategy, table.behavior, table.total)
-
-    asked = kernel.numbers(1) if callable(kernel.numbers) else kernel.numbers
-    numbers = np.array(asked, dtype=np.float64)
+    kernel = rule._kernel()
+    parts = jitted(go, filling_for(kernel.propose, kernel.learn, type(drive._payoffs).__name__))
+    numbers = np.array(kernel.numbers_of(1), dtype=np.float64)
     laid = (drive._payoffs, drive._forest, drive._table, drive._state)
-    return [partial(go, upto, numbers, *laid) for upto in range(len(PARTS))]
+    return [partial(parts, upto, numbers, *laid) for upto in range(len(PARTS))]
 
 
 def rule_alone(run: rk.SelfPlay) -> Action:

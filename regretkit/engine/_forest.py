@@ -1,7 +1,7 @@
 """The decision trees of all players as flat arrays, laid end to end."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,17 @@ from numpy.typing import NDArray
 from regretkit._typing import Indices
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
-Narrow: TypeAlias = NDArray[np.int32]
-"""Indices of half the usual width, and so half as much memory to go through."""
+Narrow: TypeAlias = NDArray[np.uint32]
+"""Indices of half the usual width, and so half as much memory to go through.
+
+Without a sign: machine code then need not look, at every step, whether one counts from the end.
+"""
+
+whole = cast("Callable[[np.unsignedinteger[Any]], int]", np.int64)
+"""Makes an ordinary number of a narrow one, which can be counted down and added to."""
+
+
+_WIDEST = np.iinfo(np.uint32).max
 
 
 class Forest(NamedTuple):
@@ -25,9 +34,9 @@ class Forest(NamedTuple):
     """One beyond its last sequence."""
     parent: Narrow
     """The sequence before it."""
-    points: Indices
+    points: Narrow
     """Where each player's decision points begin, and where the last one's end."""
-    sequences: Indices
+    sequences: Narrow
     """Where each player's sequences begin, the empty one first, and where the last one's end."""
 
     @property
@@ -57,11 +66,13 @@ def forest_of(domains: Sequence[StrategySet]) -> Forest:
         first=narrow(np.concatenate(firsts)),
         last=narrow(np.concatenate(lasts)),
         parent=narrow(np.concatenate(parents)),
-        points=np.array(points),
-        sequences=np.array(sequences),
+        points=narrow(np.array(points)),
+        sequences=narrow(np.array(sequences)),
     )
 
 
 def narrow(indices: Indices) -> Narrow:
-    """Return indices in half their width; 2^31 sequences would fill any memory."""
-    return np.ascontiguousarray(indices, dtype=np.int32)
+    """Return indices in half their width."""
+    if indices.size and int(indices.max()) > _WIDEST:
+        raise MemoryError(f"the game needs the index {indices.max()}, and has room up to {_WIDEST}")
+    return np.ascontiguousarray(indices, dtype=np.uint32)

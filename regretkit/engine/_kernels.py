@@ -6,7 +6,7 @@ each kind of payoffs, and makes machine code of the whole.
 """
 
 from regretkit._typing import Indices, Vector
-from regretkit.engine._forest import Forest, Narrow
+from regretkit.engine._forest import Forest, Narrow, whole
 from regretkit.engine._payoffs import Payoffs
 from regretkit.engine._table import Table
 
@@ -14,7 +14,7 @@ State = tuple[Vector, ...]
 
 
 def earn(
-    player: int, payoffs: Payoffs, strategy: Vector, utility: Vector, sequences: Indices
+    player: int, payoffs: Payoffs, strategy: Vector, utility: Vector, sequences: Narrow
 ) -> None:
     """Set a player's utility while the others play ``strategy``."""
     raise NotImplementedError
@@ -65,19 +65,24 @@ def worth_of(first: int, last: int, utility: Vector, behavior: Vector) -> float:
 
 def climb(player: int, forest: Forest, utility: Vector, behavior: Vector) -> None:
     """Turn utilities into counterfactual ones, from the leaves up."""
-    for j in range(forest.points[player + 1] - 1, forest.points[player] - 1, -1):
-        utility[forest.parent[j]] += worth_of(forest.first[j], forest.last[j], utility, behavior)
+    end = whole(forest.points[player + 1])
+    for back in range(end - whole(forest.points[player])):
+        j = end - 1 - back
+        first, last = whole(forest.first[j]), whole(forest.last[j])
+        utility[whole(forest.parent[j])] += worth_of(first, last, utility, behavior)
 
 
 def backward(player: int, numbers: Vector, forest: Forest, table: Table, state: State) -> None:
     """Climb, and let each decision point learn and propose on the way."""
     utility, behavior = table.utility, table.behavior
-    for j in range(forest.points[player + 1] - 1, forest.points[player] - 1, -1):
-        first, last = forest.first[j], forest.last[j]
+    end = whole(forest.points[player + 1])
+    for back in range(end - whole(forest.points[player])):
+        j = end - 1 - back
+        first, last = whole(forest.first[j]), whole(forest.last[j])
         value = worth_of(first, last, utility, behavior)
         learn(j, first, last, utility, value, behavior, state, numbers)
         propose(j, first, last, behavior, state, numbers)
-        utility[forest.parent[j]] += value
+        utility[whole(forest.parent[j])] += value
 
 
 def forward(
@@ -90,24 +95,25 @@ def forward(
     total: Vector,
 ) -> None:
     """Add x to the average, and make the new distributions the next x, from the root down."""
-    root = forest.sequences[player]
+    root = whole(forest.sequences[player])
     total[root] = decay * total[root] + weight * strategy[root]
     strategy[root] = 1.0
-    for j in range(forest.points[player], forest.points[player + 1]):
-        reach = strategy[forest.parent[j]]
-        for a in range(forest.first[j], forest.last[j]):
+    for j in range(whole(forest.points[player]), whole(forest.points[player + 1])):
+        reach = strategy[whole(forest.parent[j])]
+        for a in range(whole(forest.first[j]), whole(forest.last[j])):
             total[a] = decay * total[a] + weight * strategy[a]
             strategy[a] = behavior[a] * reach
 
 
 def stay(turn: Indices, decay: float, weight: float, forest: Forest, table: Table) -> None:
     """Add the x of all whose turn it is not."""
+    sequences = forest.sequences
     for player in range(turn.size):
         idle = True
         for mover in turn:
             idle = idle and mover != player
         if idle:
-            for a in range(forest.sequences[player], forest.sequences[player + 1]):
+            for a in range(whole(sequences[player]), whole(sequences[player + 1])):
                 table.total[a] = decay * table.total[a] + weight * table.strategy[a]
 
 
@@ -117,17 +123,23 @@ def stay(turn: Indices, decay: float, weight: float, forest: Forest, table: Tabl
 def begin(numbers: Vector, forest: Forest, table: Table, state: State) -> None:
     """Work out every b and x from what was learned."""
     for player in range(forest.points.size - 1):
-        table.strategy[forest.sequences[player]] = 1.0
-        for j in range(forest.points[player], forest.points[player + 1]):
-            first, last = forest.first[j], forest.last[j]
+        table.strategy[whole(forest.sequences[player])] = 1.0
+        for j in range(whole(forest.points[player]), whole(forest.points[player + 1])):
+            first, last = whole(forest.first[j]), whole(forest.last[j])
             propose(j, first, last, table.behavior, state, numbers[player])
-            reach = table.strategy[forest.parent[j]]
+            reach = table.strategy[whole(forest.parent[j])]
             for a in range(first, last):
                 table.strategy[a] = table.behavior[a] * reach
 
 
+def remember(table: Table) -> None:
+    """Note down x."""
+    for a in range(table.played.size):
+        table.played[a] = table.strategy[a]
+
+
 def earn_all(
-    turn: Indices, payoffs: Payoffs, strategy: Vector, utility: Vector, sequences: Indices
+    turn: Indices, payoffs: Payoffs, strategy: Vector, utility: Vector, sequences: Narrow
 ) -> None:
     """Set the utilities of all whose turn it is."""
     for player in turn:
@@ -154,7 +166,7 @@ def iterate(
     for t in range(turns.shape[0]):
         decay, weight = weights[t, 0], weights[t, 1]
         if t == turns.shape[0] - 1:
-            table.played[:] = strategy[: table.played.size]
+            remember(table)
         if together:
             earn_all(turns[t], payoffs, strategy, utility, sequences)
         for player in turns[t]:
@@ -181,8 +193,8 @@ def rise(
     first: Narrow,
     last: Narrow,
     parent: Narrow,
-    points: Indices,
-    sequences: Indices,
+    points: Narrow,
+    sequences: Narrow,
     *payoffs: Vector,
 ) -> None:
     """Set a player's utility; turn it into counterfactual ones."""
@@ -202,8 +214,8 @@ def fall(
     first: Narrow,
     last: Narrow,
     parent: Narrow,
-    points: Indices,
-    sequences: Indices,
+    points: Narrow,
+    sequences: Narrow,
 ) -> None:
     """Add x to the average, and make the new distributions the next x."""
     forest = Forest(first, last, parent, points, sequences)

@@ -22,21 +22,21 @@ class Matrix(NamedTuple):
 
     row: Narrow
     """Which row says what each sequence is worth, shape ``(sequences,)``."""
-    batches: Indices
+    batches: Narrow
     """Batches of rows, see :class:`~regretkit.engine._quads.Quads`."""
-    of_player: Indices
+    of_player: Narrow
     """Where each player's batches begin, and where the last one's end."""
     column: Narrow
     """For each entry a sequence, or beyond all sequences the number of a sum."""
     payoff: Vector
     """For each entry, times chance's probability."""
-    sum_batches: Indices
+    sum_batches: Narrow
     """Batches of the sums that rows need."""
-    sums_of_player: Indices
+    sums_of_player: Narrow
     """Where the batches of each player's sums begin, and where the last one's end."""
     summed: Narrow
     """The sequences in the sums."""
-    sums: Indices
+    sums: Narrow
     """Where each player's sums begin, and where the last one's end."""
     scratch: Vector
     """Room for what rows are worth, or sums come to."""
@@ -56,7 +56,7 @@ class Ends(NamedTuple):
 class Tensor(NamedTuple):
     """The payoffs of a normal form, each player's with its own actions first."""
 
-    sizes: Indices
+    sizes: Narrow
     """Number of actions of each player."""
     payoff: Vector
     """All players' payoffs, one after the other."""
@@ -87,7 +87,7 @@ def _tensor(game: NormalFormGame) -> Tensor:
     own_first = [np.moveaxis(own, player, 0) for player, own in enumerate(game.payoffs)]
     sizes = np.array(game.payoffs.shape[1:])
     return Tensor(
-        sizes=sizes,
+        sizes=narrow(sizes),
         payoff=np.concatenate([np.ravel(own) for own in own_first]),
         scratch=np.empty(2 * (game.payoffs[0].size // int(sizes.min(initial=1)))),
     )
@@ -116,7 +116,8 @@ def _ends(sequences: Indices, payoffs: NDArray[np.float64], total: int) -> Ends:
 
 
 def _matrix(sequences: Indices, payoffs: NDArray[np.float64], forest: Forest) -> Matrix:
-    first, total = forest.sequences, int(forest.sequences[-1])
+    first = forest.sequences.astype(np.int64)
+    total = int(first[-1])
     row = np.empty(total, dtype=np.int64)
     parts, sums = [], []
     rows, groups = [0], [0]
@@ -140,14 +141,14 @@ def _matrix(sequences: Indices, payoffs: NDArray[np.float64], forest: Forest) ->
     both, summed = stacked(parts, rows[:-1]), stacked(sums, groups[:-1])
     return Matrix(
         row=narrow(row),
-        batches=both.batches,
-        of_player=starts(np.array([len(part.batches) for part in parts])),
+        batches=narrow(both.batches),
+        of_player=narrow(starts(np.array([len(part.batches) for part in parts]))),
         column=narrow(both.column),
         payoff=both.value,
-        sum_batches=summed.batches,
-        sums_of_player=starts(np.array([len(part.batches) for part in sums])),
+        sum_batches=narrow(summed.batches),
+        sums_of_player=narrow(starts(np.array([len(part.batches) for part in sums]))),
         summed=narrow(summed.column),
-        sums=np.array(groups),
+        sums=narrow(np.array(groups)),
         scratch=np.empty(max(rows[-1], groups[-1])),
     )
 

@@ -7,7 +7,7 @@ all of them read is only what others play.
 """
 
 from regretkit._typing import Indices, Vector
-from regretkit.engine._forest import Forest
+from regretkit.engine._forest import Forest, Narrow, whole
 from regretkit.engine._gate import last_to_come, open_up
 from regretkit.engine._kernels import State, learn, propose, worth_of
 from regretkit.engine._payoffs import Ends, Matrix, Payoffs, Tensor
@@ -29,7 +29,7 @@ def earn(
     part: int,
     player: int,
     payoffs: Payoffs,
-    sequences: Indices,
+    sequences: Narrow,
     table: Table,
     split: Split,
     gate: Indices,
@@ -42,18 +42,19 @@ def earn_matrix(
     part: int,
     player: int,
     payoffs: Matrix,
-    sequences: Indices,
+    sequences: Narrow,
     table: Table,
     split: Split,
     gate: Indices,
 ) -> None:
     """Set a part of a player's utility to A x, with x the opponent's strategy."""
     parts = split.rows.shape[1] - 1
-    strategy, scratch, behind = table.strategy, payoffs.scratch, sequences[-1]
+    strategy, scratch = table.strategy, payoffs.scratch
+    behind = whole(sequences[sequences.size - 1])
     for number in range(split.sums[player, part], split.sums[player, part + 1]):
         batch = payoffs.sum_batches[number]
         add_up(batch, payoffs.summed, strategy, scratch)
-        for group in range(batch[0], batch[0] + max(4 * batch[1], 1)):
+        for group in range(whole(batch[0]), whole(batch[0]) + max(4 * whole(batch[1]), 1)):
             strategy[behind + group] = scratch[group]
     if split.sums[player, parts] > split.sums[player, 0]:
         wait(gate, parts)
@@ -63,14 +64,14 @@ def earn_matrix(
     own = player * parts + part
     for span in range(split.of_span[own], split.of_span[own + 1]):
         for a in range(split.spans[span, 0], split.spans[span, 1]):
-            table.utility[a] = scratch[payoffs.row[a]]
+            table.utility[a] = scratch[whole(payoffs.row[a])]
 
 
 def earn_ends(
     part: int,
     player: int,
     payoffs: Ends,
-    sequences: Indices,
+    sequences: Narrow,
     table: Table,
     split: Split,
     gate: Indices,
@@ -85,7 +86,7 @@ def earn_tensor(
     part: int,
     player: int,
     payoffs: Tensor,
-    sequences: Indices,
+    sequences: Narrow,
     table: Table,
     split: Split,
     gate: Indices,
@@ -94,21 +95,21 @@ def earn_tensor(
     parts, sizes = split.rows.shape[1] - 1, payoffs.sizes
     entries = 1
     for size in sizes:
-        entries *= size
+        entries *= whole(size)
     half = payoffs.scratch.size // 2
     left = payoffs.payoff[player * entries : (player + 1) * entries]
     into = 0
     for back in range(sizes.size):
         other = sizes.size - 1 - back
         if other != player:
-            own = table.strategy[sequences[other] + 1 : sequences[other + 1]]
+            own = table.strategy[whole(sequences[other]) + 1 : whole(sequences[other + 1])]
             entries //= own.size
             rest = payoffs.scratch[into * half : into * half + entries]
             first, last = entries * part // parts, entries * (part + 1) // parts
             multiply_out(left[first * own.size : last * own.size], own, rest[first:last])
             left, into = rest, 1 - into
             wait(gate, parts)
-    root, mine = sequences[player], player * parts + part
+    root, mine = whole(sequences[player]), player * parts + part
     for span in range(split.of_span[mine], split.of_span[mine + 1]):
         for a in range(split.spans[span, 0], split.spans[span, 1]):
             table.utility[a] = left[a - root - 1] if a > root else 0.0
@@ -131,7 +132,7 @@ def climb_own(
     own = player * split.rows.shape[1] + part
     for run in range(split.of_part[own + 1] - 1, split.of_part[own] - 1, -1):
         for j in range(runs[run, 1] - 1, runs[run, 0] - 1, -1):
-            first, last = forest.first[j], forest.last[j]
+            first, last = whole(forest.first[j]), whole(forest.last[j])
             value = worth_of(first, last, utility, behavior)
             learn(j, first, last, utility, value, behavior, state, numbers)
             propose(j, first, last, behavior, state, numbers)
@@ -150,11 +151,11 @@ def climb_top(
         j = int(split.joints[k])
         value = split.waiting[j]
         if split.at_top[k] != 0:
-            first, last = forest.first[j], forest.last[j]
+            first, last = whole(forest.first[j]), whole(forest.last[j])
             value = worth_of(first, last, utility, behavior)
             learn(j, first, last, utility, value, behavior, state, numbers)
             propose(j, first, last, behavior, state, numbers)
-        utility[forest.parent[j]] += value
+        utility[whole(forest.parent[j])] += value
 
 
 def descend(
@@ -171,8 +172,8 @@ def descend(
     own = player * split.rows.shape[1] + part
     for run in range(split.of_part[own], split.of_part[own + 1]):
         for j in range(runs[run, 0], runs[run, 1]):
-            reach = strategy[forest.parent[j]]
-            for a in range(forest.first[j], forest.last[j]):
+            reach = strategy[whole(forest.parent[j])]
+            for a in range(whole(forest.first[j]), whole(forest.last[j])):
                 total[a] = decay * total[a] + weight * strategy[a]
                 strategy[a] = behavior[a] * reach
 
@@ -189,7 +190,7 @@ def turn_around(
 ) -> None:
     """Do at the top what comes between the way up and the way down."""
     climb_top(player, numbers, forest, table, state, split)
-    root = forest.sequences[player]
+    root = whole(forest.sequences[player])
     table.total[root] = decay * table.total[root] + weight * table.strategy[root]
     table.strategy[root] = 1.0
     descend(split.rows.shape[1] - 1, player, decay, weight, forest, table, split)
@@ -230,7 +231,7 @@ def earn_all(
     part: int,
     turn: Indices,
     payoffs: Payoffs,
-    sequences: Indices,
+    sequences: Narrow,
     table: Table,
     split: Split,
     gate: Indices,

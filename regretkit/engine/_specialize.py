@@ -5,7 +5,7 @@ import types
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
@@ -26,17 +26,13 @@ _SHARERS: dict[str, Any] = {
     "Tensor": _shares.earn_tensor,
 }
 
-_SHARED = (
-    *("climb_own", "climb_top", "descend", "turn_around"),
-    *("earn_all", "move", "stay", "remember"),
-)
-"""What ``share`` is put together from, each after those that it needs."""
-
-_LOOSE = {"reassoc", "contract", "nsz"}
-"""What may happen to the order of sums over payoffs, and to nothing else."""
+Filling: TypeAlias = dict[Any, Any]
+"""What takes the place of each function that a pattern leaves open."""
 
 
-_OUTER: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+def filling_for(propose: Callable[..., None], learn: Callable[..., None], payoffs: str) -> Filling:
+    """Return what patterns leave open, for a rule and a kind of payoffs."""
+    return {_kernels.propose: propose, _kernels.learn: learn, _kernels.earn: _EARNERS[payoffs]}
 
 
 @cache
@@ -44,13 +40,8 @@ def iterations(
     propose: Callable[..., None], learn: Callable[..., None], payoffs: str
 ) -> tuple[Any, Any]:
     """Return ``begin`` and ``iterate`` for a rule and a kind of payoffs, as machine code."""
-    parts = {"propose": jitted(propose), "learn": jitted(learn), "earn": earner(payoffs)}
-    parts["worth_of"] = jitted(_kernels.worth_of)
-    mark = _mark([propose, learn, _EARNERS[payoffs]])
-    parts["earn_all"] = _inner(_filled(_kernels.earn_all, parts, mark))
-    parts["backward"] = _inner(_filled(_kernels.backward, parts, mark))
-    parts |= {name: _inner(getattr(_kernels, name)) for name in ("forward", "stay")}
-    return _kept(_kernels.begin, parts, mark), _kept(_kernels.iterate, parts, mark)
+    filling = filling_for(propose, learn, payoffs)
+    return _kept(_kernels.begin, filling), _kept(_kernels.iterate, filling)
 
 
 @cache
@@ -61,15 +52,8 @@ def shared_iterations(
     last_to_come: Callable[..., bool] = _gate.last_to_come,
 ) -> Any:
     """Return ``share`` for a rule and a kind of payoffs, as machine code."""
-    mark = _mark([propose, learn, _SHARERS[payoffs], last_to_come])
-    parts = {"propose": jitted(propose), "learn": jitted(learn)} | _sums()
-    parts |= {"last_to_come": _inner(last_to_come), "open_up": _inner(_gate.open_up)}
-    parts["worth_of"] = jitted(_kernels.worth_of)
-    parts["wait"] = _inner(_filled(_shares.wait, parts, mark))
-    parts["earn"] = _inner(_filled(_SHARERS[payoffs], parts, mark))
-    for name in _SHARED:
-        parts[name] = _inner(_filled(getattr(_shares, name), parts, mark))
-    return _kept(_shares.share, parts, mark)
+    filling = {_kernels.propose: propose, _kernels.learn: learn, _shares.earn: _SHARERS[payoffs]}
+    return _kept(_shares.share, filling | {_gate.last_to_come: last_to_come})
 
 
 class Passes(NamedTuple):
@@ -82,37 +66,26 @@ class Passes(NamedTuple):
 @cache
 def passes(payoffs: str) -> Passes:
     """Return the parts of an iteration in which no rule is involved, for a kind of payoffs."""
-    parts = {"earn": earner(payoffs), "form": _FORMS[payoffs]}
-    parts["climb"] = _inner(_filled(_kernels.climb, {"worth_of": jitted(_kernels.worth_of)}))
-    parts["forward"] = _inner(_kernels.forward)
-    mark = _mark([_EARNERS[payoffs]])
-    return Passes(_kept(_kernels.rise, parts, mark), _kept(_kernels.fall, parts, mark))
+    filling = {_kernels.earn: _EARNERS[payoffs], _kernels.form: _FORMS[payoffs]}
+    return Passes(_kept(_kernels.rise, filling), _kept(_kernels.fall, filling))
 
 
-@cache
-def earner(payoffs: str) -> Any:
-    """Return how to work out one kind of payoffs, as machine code."""
-    return _inner(_filled(_EARNERS[payoffs], _sums()), fastmath=_LOOSE)
-
-
-@cache
-def _sums() -> dict[str, Any]:
-    """Return the sums over payoffs, as machine code."""
-    names = ("add_up", "multiply", "multiply_out")
-    parts = {name: _inner(getattr(_worth, name), fastmath=_LOOSE) for name in names}
-    # In order: here the compiler was seen to order sums otherwise for several threads.
-    return parts | {"add_ends": _inner(_worth.add_ends)}
-
-
-def jitted(function: Any) -> Any:
+def jitted(function: Any, filling: Filling) -> Any:
     """Return a function as machine code, and with it those that it calls."""
     function = _plain(function)
-    helpers = {
-        name: jitted(value)
-        for name, value in _used(function)
-        if isinstance(_plain(value), types.FunctionType) and value is not function
-    }
-    return _inner(_filled(function, helpers), inline="always")
+    return _jit(_filled(function, _helpers(function, filling)), inline="always")
+
+
+def _helpers(function: Any, filling: Filling) -> dict[str, Any]:
+    """Return what a function calls, by name, as machine code."""
+    helpers = {}
+    for name, value in _used(function):
+        helper = _plain(filling.get(_plain(value), value) if callable(value) else value)
+        if isinstance(helper, types.FunctionType) and helper is not function:
+            helpers[name] = jitted(helper, filling)
+        elif helper is not value:
+            helpers[name] = helper
+    return helpers
 
 
 def _plain(function: Any) -> Any:
@@ -120,7 +93,7 @@ def _plain(function: Any) -> Any:
     return function.py_func if isinstance(function, Dispatcher) else function
 
 
-def _inner(function: Any, **options: Any) -> Any:
+def _jit(function: Any, **options: Any) -> Any:
     # Divisions as NumPy's: no look at every divisor before it is used. And nobody counts who holds
     # an array, which would take as long as the arithmetic: the caller holds them all.
     options |= {"error_model": "numpy", "_nrt": False}
@@ -147,13 +120,13 @@ def _filled(function: Any, names: dict[str, Any], mark: str = "") -> Any:
     return filled
 
 
-def _kept(function: Any, names: dict[str, Any], mark: str) -> Any:
-    """Return a pattern, filled in, as machine code that is kept on disk under its mark."""
-    filled = _filled(function, names, mark)
+def _kept(pattern: Any, filling: Filling) -> Any:
+    """Return a pattern, filled in, as machine code that is kept on disk."""
+    filled = _filled(pattern, _helpers(pattern, filling), _mark(pattern, filling))
     try:
-        return numba.njit(cache=True, **_OUTER)(filled)
+        return _jit(filled, cache=True, nogil=True)
     except RuntimeError:  # there is nowhere to keep it
-        return numba.njit(**_OUTER)(filled)
+        return _jit(filled, nogil=True)
 
 
 def _used(function: Any) -> Iterator[tuple[str, Any]]:
@@ -166,13 +139,11 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
         yield name, cell.cell_contents
 
 
-def _mark(functions: list[Any]) -> str:
-    """Return a name for all that decides what functions do: their code, and what that uses."""
+def _mark(pattern: Any, filling: Filling) -> str:
+    """Return a name for all that decides what a pattern does: its code, and what that uses."""
     digest = hashlib.sha256(Path(__file__).read_bytes())  # how things are compiled counts as well
-    for pattern in ("_gate", "_kernels", "_shares", "_worth"):
-        digest.update((Path(__file__).parent / f"{pattern}.py").read_bytes())
     seen: set[Any] = set()
-    waiting = [_plain(function) for function in functions]
+    waiting = [pattern]
     while waiting:
         function = waiting.pop()
         if function in seen:
@@ -182,7 +153,7 @@ def _mark(functions: list[Any]) -> str:
         digest.update(repr((code.co_code, code.co_consts, code.co_names)).encode())
         digest.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
         for name, value in _used(function):
-            value = _plain(value)
+            value = _plain(filling.get(_plain(value), value) if callable(value) else value)
             if isinstance(value, types.FunctionType):
                 waiting.append(value)
             digest.update(f"{name}={getattr(value, '__qualname__', value)!r}".encode())

@@ -48,7 +48,7 @@ class Split(NamedTuple):
     """Sequences from one up to, not including, another, shape ``(spans, 2)``."""
     of_span: Indices
     """Where the spans of each player's parts begin, in the same way; part 0 has the top's too."""
-    above: Narrow
+    above: NDArray[np.int32]
     """The sequence before each decision point, or -1 if what it is worth has to wait."""
     waiting: Vector
     """Room for what decision points are worth."""
@@ -88,7 +88,7 @@ def processors() -> int:
 def split_of(forest: Forest, payoffs: Payoffs, parts: int) -> Split:
     """Split a forest and its payoffs into parts of about equal work."""
     runs, spans, joints, at_top = [], [], [], []
-    above = forest.parent.copy()
+    above = forest.parent.astype(np.int32)
     for player in range(forest.players):
         first, last = forest.points[player : player + 2]
         owner, before = owners(forest, player, parts), _before(forest, player)
@@ -183,7 +183,7 @@ def _before(forest: Forest, player: int) -> Indices:
 
 def _costs(forest: Forest, player: int) -> Indices:
     own = slice(*forest.points[player : player + 2])
-    return _POINT + forest.last[own] - forest.first[own].astype(np.int64)
+    return _POINT + (forest.last[own] - forest.first[own]).astype(np.int64)
 
 
 def _runs(chosen: NDArray[np.bool_]) -> Indices:
@@ -194,7 +194,8 @@ def _runs(chosen: NDArray[np.bool_]) -> Indices:
 
 def _spans(forest: Forest, runs: Indices) -> Indices:
     """Return the sequences of runs of decision points."""
-    return np.stack([forest.first[runs[:, 0]], forest.last[runs[:, 1] - 1]], axis=1)
+    spans = np.stack([forest.first[runs[:, 0]], forest.last[runs[:, 1] - 1]], axis=1)
+    return spans.astype(np.int64)
 
 
 def _payoffs_between(forest: Forest, payoffs: Payoffs, parts: int) -> tuple[Indices, Indices]:
@@ -208,7 +209,7 @@ def _payoffs_between(forest: Forest, payoffs: Payoffs, parts: int) -> tuple[Indi
                 (rows, payoffs.batches, payoffs.of_player),
             ):
                 first, last = of_player[player : player + 2]
-                quads, length = batches[first:last, 1:3].T
+                quads, length = batches[first:last, 1:3].T.astype(np.int64)
                 found[player] = first + cuts(np.maximum(4 * quads, 1) * (length + 1), parts)
         elif isinstance(payoffs, Ends):
             first, last = forest.sequences[player : player + 2]
