@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self, cast, final
 
 from attrs import define, field
+from attrs.setters import NO_OP
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
@@ -50,11 +51,14 @@ class RegretMinimizer(Stateful, abc.ABC):
     array([0., 1., 0.])
     """
 
-    domain: StrategySet = field(init=False, repr=False)
-    iteration: int = field(init=False, repr=False)
-    _strategy: Vector | None = field(default=None, init=False, repr=False, metadata=DERIVED)
-    _account: Account | None = field(init=False, repr=False, metadata=NOT_STATE)
-    _delicate: bool | None = field(init=False, repr=False, metadata=NOT_STATE)
+    # Without hooks: attrs would put one before every attribute that is set, in every iteration.
+    domain: StrategySet = field(init=False, repr=False, on_setattr=NO_OP)
+    iteration: int = field(init=False, repr=False, on_setattr=NO_OP)
+    _strategy: Vector | None = field(
+        default=None, init=False, repr=False, on_setattr=NO_OP, metadata=DERIVED
+    )
+    _account: Account | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
+    _delicate: bool | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
     _may_refuse: ClassVar[bool] = False
     """Whether it may refuse what it is handed by a circuit, which has checked it for size."""

@@ -11,7 +11,8 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from regretkit.engine import _gate, _kernels, _shares, _worth
+from regretkit.engine import _gate, _kernels, _operations, _shares, _worth
+from regretkit.engine._operations import Code
 from regretkit.engine._payoffs import Ends, Matrix, Tensor
 
 _FORMS: dict[str, Any] = {"Matrix": Matrix, "Ends": Ends, "Tensor": Tensor}
@@ -70,6 +71,22 @@ def passes(payoffs: str) -> Passes:
     return Passes(_kept(_kernels.rise, filling), _kept(_kernels.fall, filling))
 
 
+@cache
+def operations() -> Code:
+    """Return the operations of simplices as machine code."""
+    # What is read may be read-only or not; told so beforehand, it is compiled once for both.
+    narrow, result = numba.uint32[::1], numba.float64[::1]
+    given = numba.types.Array(numba.float64, 1, "C", readonly=True)
+    one, two = numba.void(narrow, given, result), numba.void(narrow, given, given, result)
+    return Code(
+        sum=_kept(_operations.add_up, {}, one),
+        dot=_kept(_operations.multiply, {}, two),
+        max=_kept(_operations.look_up, {}, one),
+        regret=_kept(_operations.compare, {}, two),
+        normalize=_kept(_operations.share_out, {}, one),
+    )
+
+
 def jitted(function: Any, filling: Filling) -> Any:
     """Return a function as machine code, and with it those that it calls."""
     function = _plain(function)
@@ -120,13 +137,16 @@ def _filled(function: Any, names: dict[str, Any], mark: str = "") -> Any:
     return filled
 
 
-def _kept(pattern: Any, filling: Filling) -> Any:
+def _kept(pattern: Any, filling: Filling, signature: Any = None) -> Any:
     """Return a pattern, filled in, as machine code that is kept on disk."""
     filled = _filled(pattern, _helpers(pattern, filling), _mark(pattern, filling))
+    options: dict[str, Any] = {"nogil": True}
+    if signature is not None:
+        options["signature_or_function"] = [signature]
     try:
-        return _jit(filled, cache=True, nogil=True)
+        return _jit(filled, cache=True, **options)
     except RuntimeError:  # there is nowhere to keep it
-        return _jit(filled, nogil=True)
+        return _jit(filled, **options)
 
 
 def _used(function: Any) -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,7 @@ from regretkit._typing import Vector
 from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest, forest_of
 from regretkit.engine._interrupt import Interrupts
+from regretkit.engine._operations import hasten
 from regretkit.engine._payoffs import Payoffs, payoffs_of
 from regretkit.engine._reasons import in_the_way, is_long, without_numba
 from regretkit.engine._seats import frozen_copy
@@ -123,8 +124,9 @@ class _Vectorized(Drive):
     """One run, laid out for passes in machine code."""
 
     def __init__(self, run: SelfPlay) -> None:
-        from regretkit.engine._specialize import passes
+        from regretkit.engine._specialize import operations, passes
 
+        hasten(run.game.domains, operations())
         forest = forest_of(run.game.domains)
         payoffs = payoffs_of(run.game, forest)
         laid = forest, table_of(forest, payoffs), payoffs

@@ -2,6 +2,8 @@
 
 import abc
 import math
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import ClassVar, final
 
 import numpy as np
@@ -31,9 +33,11 @@ class _Lawful(Memory):
     @final
     @override
     def by_block(self) -> BlockMemory:
+        law = _laws(self)
+
         def numbers(t: int) -> tuple[float, ...]:
             # Before the first iteration nothing happens.
-            return (*(self.law(t) if t else Law()), *self.law(t + 1)[:2])
+            return (*(law(t) if t else Law()), *law(t + 1)[:2])
 
         return BlockMemory(fade_and_add if self._fades else add_regret, numbers, self._steady)
 
@@ -63,6 +67,12 @@ class _Lawful(Memory):
         laws = [self.law(later) for later in range(iteration, iteration + count)]
         together = Law(math.prod(law.kept for law in laws), math.prod(law.dropped for law in laws))
         return {"regrets": _faded(state["regrets"], together).copy()}
+
+
+@cache
+def _laws(memory: _Lawful) -> Callable[[int], Law]:
+    """Return the laws of all equal memories; engines ask for the same ones again and again."""
+    return lru_cache(maxsize=1 << 13)(memory.law)
 
 
 def _faded(regrets: Vector, law: Law) -> Vector:

@@ -50,7 +50,10 @@ def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> 
     if per not in ("action", "block"):
         raise ValueError(f"per must be 'action' or 'block', got {per!r}")
     # An attrs field is what it is; the array that the field will hold is what readers see.
-    declared: object = field(init=False, repr=False, metadata={_PER: per, _START: float(start)})
+    metadata = {_PER: per, _START: float(start)}
+    declared: object = field(
+        init=False, repr=False, on_setattr=attrs.setters.NO_OP, metadata=metadata
+    )
     return cast(Vector, declared)
 
 

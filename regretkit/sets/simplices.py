@@ -9,14 +9,12 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit import _validate
-from regretkit._arrays import largest_by, total_by
 from regretkit._typing import Indices, Vector
 from regretkit.sets._arguments import as_point
-from regretkit.sets._columns import by_column, combined, thresholds
+from regretkit.sets._columns import thresholds
 from regretkit.sets._labels import Labels
+from regretkit.sets._operations import Operations, Plain
 from regretkit.sets.base import StrategySet
-
-_WIDEST = np.iinfo(np.int64).max
 
 
 @final
@@ -60,10 +58,9 @@ class Simplices(StrategySet):
     """Coordinate at which each block starts, shape ``(blocks,)``."""
     labels: Labels
     """Names of the blocks and of their actions."""
-    _block_of: Indices
-    _width: int
-    """The common size of all blocks, 0 where they differ."""
-    _columnar: bool
+    _plain: Plain
+    _operations: Operations
+    """How some operations are done; an engine may put in machine code that comes to the same."""
     _by_size: tuple[Indices, ...] | None = field(default=None)
 
     def __init__(
@@ -81,10 +78,7 @@ class Simplices(StrategySet):
             )
         self.first = np.cumsum(self.sizes) - self.sizes
         self.labels = Labels(self.sizes, labels, actions)
-        self._block_of = np.repeat(np.arange(self.blocks), self.sizes)
-        narrowest, widest = self.sizes.min(initial=_WIDEST), self.sizes.max(initial=0)
-        self._width = int(widest) if narrowest == widest else 0
-        self._columnar = by_column(self.blocks, self._width)
+        self._plain = self._operations = Plain(self.sizes, self.first)
         self._by_size = None
         self.first.setflags(write=False)
 
@@ -96,7 +90,7 @@ class Simplices(StrategySet):
     @property
     @override
     def dimension(self) -> int:
-        return self._block_of.size
+        return self._plain.block_of.size
 
     def block(self, index: int) -> slice:
         """Return where block ``index`` lies in a vector."""
@@ -120,20 +114,15 @@ class Simplices(StrategySet):
 
     def sum(self, vector: Vector) -> Vector:
         """Add up each block from left to right, shape ``(blocks,)``."""
-        if self._columnar:
-            return combined(np.add, self._rows(vector))
-        self._check(vector)
-        return total_by(self._block_of, vector, self.blocks)
+        return self._operations.sum(self._checked(vector))
 
     def dot(self, left: Vector, right: Vector) -> Vector:
         """Return the inner product of each block of two vectors, shape ``(blocks,)``."""
-        if self._columnar:
-            return combined(np.add, self._rows(left), self._rows(right))
-        return self.sum(left * right)
+        return self._operations.dot(self._checked(left), self._checked(right))
 
     def cumulate(self, vector: Vector) -> Vector:
         """Return the running sums of each block, shape ``(dimension,)``."""
-        self._check(vector)
+        vector = self._checked(vector)
         running = np.empty(self.dimension)
         for _, where in self._groups():
             running[where] = np.cumsum(vector[where], axis=1)
@@ -141,14 +130,11 @@ class Simplices(StrategySet):
 
     def max(self, vector: Vector) -> Vector:
         """Return the largest entry of each block, shape ``(blocks,)``."""
-        if self._columnar:
-            return combined(np.maximum, self._rows(vector))
-        self._check(vector)
-        return largest_by(self._block_of, vector, self.first)
+        return self._operations.max(self._checked(vector))
 
     def repeat(self, numbers: Vector) -> Vector:
         """Give every action the number of its block, shape ``(dimension,)``."""
-        return np.repeat(numbers, self._width) if self._width else numbers[self._block_of]
+        return self._plain.repeat(numbers)
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
         """Return what ``strategy`` earns in each block, shape ``(blocks,)``.
@@ -157,35 +143,24 @@ class Simplices(StrategySet):
         whatever the strategy sums to after rounding: the largest is set aside before averaging.
         """
         top = self.max(utility)
-        return top + self.dot(self._less(utility, top), strategy)
+        return top + self.dot(self._plain.less(utility, top), strategy)
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return what each action earns more than ``strategy``, ``u - <u, x>`` in each block.
 
         Where all utilities of a block are equal to the bit, all its regrets are exactly zero.
         """
-        regrets = self._less(utility, self.max(utility))
-        regrets -= self.repeat(self.dot(regrets, strategy))
-        return regrets
+        return self._operations.regret(self._checked(utility), self._checked(strategy))
 
     def normalize(self, vector: Vector) -> Vector:
         """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
-        totals = self.sum(vector)
-        # Exactly zero, not merely small: no rule may depend on the unit of utility.
-        empty = totals == 0.0
-        if empty.any():
-            # By adding zeros elsewhere: a choice for each number would take several times longer.
-            ones = empty.astype(np.float64)
-            totals = totals + self.sizes * ones
-            vector = vector + self.repeat(ones)
-        shares = self.repeat(totals)
-        return np.divide(vector, shares, out=shares)
+        return self._operations.normalize(self._checked(vector))
 
     def softmax(self, vector: Vector, rate: float = 1.0) -> Vector:
         """Return the distribution proportional to ``exp(rate vector)`` in each block."""
         # However far below the largest: what overflows is minus infinity, whose weight is zero.
         with np.errstate(over="ignore", under="ignore"):
-            weights = self._less(vector, self.max(vector))
+            weights = self._plain.less(vector, self.max(vector))
             weights *= rate
             np.exp(weights, out=weights)
         weights /= self.repeat(self.sum(weights))
@@ -198,35 +173,28 @@ class Simplices(StrategySet):
         each block the one number that makes its positive part sum to one.
         """
         # A constant changes nothing here, and without it large numbers would drown the one.
-        below = self._less(vector, self.max(vector))
+        below = self._plain.less(self._checked(vector), self.max(vector))
         below -= self.repeat(self._thresholds(below))
         return np.maximum(below, 0.0, out=below)
 
-    def _less(self, vector: Vector, top: Vector) -> Vector:
-        """Return a vector less a number for each block, a new array."""
-        # Into an array that is there already: a large new one costs more than the arithmetic.
-        below = self.repeat(top.astype(np.float64, copy=False))
-        return np.subtract(vector, below, out=below)
-
     def _thresholds(self, vector: Vector) -> Vector:
-        if self._width:
-            return thresholds(self._rows(vector))
+        if self._plain.width:
+            return thresholds(vector.reshape(-1, self._plain.width))
         levels = np.empty(self.blocks)
         for blocks, where in self._groups():
             levels[blocks] = thresholds(vector[where])
         return levels
 
-    def _rows(self, vector: Vector) -> Vector:
-        """Return the blocks, all of one size, as rows."""
-        self._check(vector)
-        return vector.reshape(-1, self._width)
-
-    def _check(self, vector: Vector) -> None:
-        if vector.shape != self._block_of.shape:
-            raise ValueError(
-                f"vector has shape {vector.shape}, but {self!r} have dimension {self.dimension}; "
-                f"pass shape ({self.dimension},)"
+    def _checked(self, vector: Vector) -> Vector:
+        if getattr(vector, "shape", None) != self._plain.block_of.shape:
+            came = (
+                f"has shape {vector.shape}" if isinstance(vector, np.ndarray) else f"is {vector!r}"
             )
+            raise ValueError(
+                f"vector {came}, but {self!r} have dimension {self.dimension}; "
+                f"pass an array of shape ({self.dimension},)"
+            )
+        return vector
 
     def _groups(self) -> Iterator[tuple[Indices, Indices]]:
         """Yield, for each size, the blocks that have it and where they lie, a block a row."""
@@ -248,7 +216,7 @@ class Simplices(StrategySet):
         best = np.flatnonzero(utility == self.repeat(largest))
         # The first of equals in each block: going backwards, the first one is written last.
         chosen = np.empty(self.blocks, dtype=np.int64)
-        chosen[self._block_of[best[::-1]]] = best[::-1]
+        chosen[self._plain.block_of[best[::-1]]] = best[::-1]
         response = np.zeros(self.dimension)
         response[chosen] = 1.0
         return float(largest.sum()), response
@@ -276,8 +244,8 @@ class Simplices(StrategySet):
     def __repr__(self) -> str:
         if self.blocks == 1:
             return f"Simplices({self.sizes[0]})"
-        if self._width:
-            return f"Simplices([{self._width}] * {self.blocks})"
+        if self._plain.width:
+            return f"Simplices([{self._plain.width}] * {self.blocks})"
         shown = ", ".join(str(size) for size in self.sizes[:6])
         more = f", ... {self.blocks} blocks" if self.blocks > 6 else ""
         return f"Simplices([{shown}{more}])"
