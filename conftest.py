@@ -2,9 +2,15 @@
 
 import importlib.util
 import os
+import sys
+
+import pytest
 
 # The matrices in here are small: threads of the linear algebra would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Plots are drawn into memory, and nowhere else.
+os.environ.setdefault("MPLBACKEND", "Agg")
 
 # Whose examples run only where an optional package is installed.
 NEEDS = {
@@ -21,3 +27,11 @@ collect_ignore = [
     if not importlib.util.find_spec(package)
     for path in paths
 ]
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open():
+    """Close the figures of every test and every example."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

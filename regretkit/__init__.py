@@ -4,6 +4,7 @@ from regretkit import engine as engine
 from regretkit import evaluation as evaluation
 from regretkit import games as games
 from regretkit import play as play
+from regretkit import plots as plots
 from regretkit import sets as sets
 from regretkit.circuits import CFR as CFR
 from regretkit.circuits import ConvexHull as ConvexHull

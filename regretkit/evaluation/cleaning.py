@@ -10,6 +10,7 @@ from attrs import frozen
 from regretkit._typing import Vector
 from regretkit.evaluation.gaps import nash_conv
 from regretkit.games import Game, Profile
+from regretkit.games._pictures.html import facts
 from regretkit.games.game import as_strategies
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
@@ -32,6 +33,10 @@ class Cleaned:
     """Gap of the profile that came, in the unit of the gap."""
     gap_after: float
     """Gap of the cleaned one."""
+
+    def _repr_html_(self) -> str:
+        gaps = ("gap before", self.gap_before), ("gap after", self.gap_after)
+        return facts(*gaps, profile=self.profile)
 
 
 def threshold(

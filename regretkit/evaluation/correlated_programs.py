@@ -13,6 +13,7 @@ from regretkit.evaluation._highs import maximize
 from regretkit.evaluation._saddle import exponent_of, own_first
 from regretkit.evaluation.correlated import cce_gaps, ce_gaps
 from regretkit.games import NormalFormGame
+from regretkit.games._pictures.html import facts
 from regretkit.games.game import check_player
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ class CorrelatedEquilibrium:
     def gap(self) -> float:
         """The largest of ``gaps`` over the players, in units of payoff."""
         return float(self.gaps.max())
+
+    def _repr_html_(self) -> str:
+        earned = [(f"payoff of player {i}", own) for i, own in enumerate(self.payoffs.tolist())]
+        return facts(("value", self.value), ("bound", self.bound), ("gap", self.gap), *earned)
 
 
 def best_correlated_equilibrium(

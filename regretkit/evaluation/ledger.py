@@ -9,6 +9,8 @@ from attrs import Attribute, define, field
 from regretkit._accounts import Account, Theorem
 from regretkit._state import Stateful, parts
 from regretkit._validate import positive
+from regretkit.games._pictures.html import table
+from regretkit.games._pictures.svg import escaped
 from regretkit.minimizer import RegretMinimizer
 
 
@@ -135,7 +137,7 @@ class Ledger:
         minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
         return sum(self.account(each).size for each in (node, *minimizers))
 
-    def __str__(self) -> str:
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
         rows = [("node", "external", "internal", "swap", "theorem")]
         theorems = self.theorems()
         for name, node in self._nodes.items():
@@ -145,6 +147,17 @@ class Ledger:
             swap = f"{account.swap:.6g}" if account.on_simplices else ""
             statement = _statement(theorems.get(name))
             rows.append((label, f"{account.external:.6g}", internal, swap, statement))
+        return rows
+
+    def _repr_html_(self) -> str:
+        header, *rows = self._rows()
+        indented = [
+            (escaped(label).replace("  ", "&#8195;"), *map(escaped, rest)) for label, *rest in rows
+        ]
+        return table(indented, header)
+
+    def __str__(self) -> str:
+        rows = self._rows()
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
         return "\n".join(
             f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  "

@@ -9,6 +9,7 @@ from regretkit._typing import Vector
 from regretkit.evaluation._arguments import check_solvable
 from regretkit.evaluation._saddle import saddle
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
+from regretkit.games._pictures.html import facts
 from regretkit.sets import DecisionTree, Simplices
 
 
@@ -59,6 +60,10 @@ class ExactSolution:
         It is the primal value less the dual one, and the sum of what both players would gain.
         """
         return self.upper - self.lower
+
+    def _repr_html_(self) -> str:
+        ends = ("value", self.value), ("lower", self.lower), ("upper", self.upper)
+        return facts(*ends, ("gap", self.gap), profile=self.profile)
 
 
 def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:

@@ -62,15 +62,19 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is there, which is not a finite number")
 
 
-def write_csv(rows: Iterable[Row], path: str | PathLike[str]) -> None:
-    """Write a line for each action at each information set, below one with the columns' names."""
-    replace_file(path, map(_encoded, _written(rows)))
+def write_csv(
+    rows: Iterable[tuple[object, ...]],
+    path: str | PathLike[str],
+    columns: tuple[str, ...] = Row._fields,
+) -> None:
+    """Write a line for each row, below one with the columns' names."""
+    replace_file(path, map(_encoded, _written(rows, columns)))
 
 
-def _written(rows: Iterable[Row]) -> Iterator[str]:
+def _written(rows: Iterable[tuple[object, ...]], columns: tuple[str, ...]) -> Iterator[str]:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    for cells in itertools.chain([Row._fields], rows):
+    for cells in itertools.chain([columns], rows):
         writer.writerow(cells)
         if text.tell() > 2**16:
             yield text.getvalue()

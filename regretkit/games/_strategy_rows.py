@@ -11,7 +11,7 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 if TYPE_CHECKING:
     from regretkit.games.profile import Profile
 
-_MOST = 60
+MOST = 60
 """A printed table shows at most this many information sets of a player."""
 
 
@@ -89,7 +89,7 @@ def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
         return
     behavior = behavior_of(strategy, domain)
     unreached = set(never_reached(strategy, domain).tolist())
-    shown = range(min(simplices.blocks, _MOST))
+    shown = range(min(simplices.blocks, MOST))
     names = [label_of(simplices, number) or "" for number in shown]
     width = max(map(len, names), default=0)
     for number, name in zip(shown, names, strict=True):
@@ -98,5 +98,5 @@ def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
         played = "  ".join(f"{action} {probability:.4f}" for action, probability in pairs)
         flag = "  (never reached)" if number in unreached else ""
         yield f"  {name:<{width}}  {played}{flag}"
-    if simplices.blocks > _MOST:
-        yield f"  ... {simplices.blocks - _MOST} more information sets"
+    if simplices.blocks > MOST:
+        yield f"  ... {simplices.blocks - MOST} more information sets"

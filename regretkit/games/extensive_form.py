@@ -154,6 +154,11 @@ class ExtensiveFormGame:
         value: Vector = np.einsum("pe,e->p", self.payoffs, reach)
         return value
 
+    def _repr_html_(self) -> str:
+        from regretkit.games._pictures.html import game_html
+
+        return game_html(self)
+
     def __repr__(self) -> str:
         points = " + ".join(str(domain.points) for domain in self.domains)
         return f"<{self.name or 'ExtensiveFormGame'}: {points} information sets>"

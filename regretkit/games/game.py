@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._typing import Vector
-from regretkit._validate import LARGEST
+from regretkit._validate import LARGEST, _squares
 from regretkit.sets import DecisionTree, StrategySet
 
 ATOL = 1e-6
@@ -126,7 +126,7 @@ def shown(array: NDArray[np.float64]) -> str:
 def is_finite(array: NDArray[np.float64]) -> bool:
     """Say whether all numbers are finite."""
     # The sum of squares is the quickest look at all of them, and almost always settles it.
-    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+    return math.isfinite(_squares(array)) or bool(np.isfinite(array).all())
 
 
 def check_payoffs(payoffs: NDArray[np.float64], where: Callable[[tuple[int, ...]], str]) -> None:

@@ -230,6 +230,11 @@ class GameTree:
             return self.outcomes[int(np.searchsorted(self._chance, history))]
         return self.actions[player][int(self.information_set[history])]
 
+    def _repr_html_(self) -> str:
+        from regretkit.games._pictures.html import game_html
+
+        return game_html(self)
+
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.information_sets))
         return (

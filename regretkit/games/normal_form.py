@@ -148,6 +148,11 @@ class NormalFormGame:
             self._own_first[player, of] = np.ascontiguousarray(tensor)
         return self._own_first[player, of]
 
+    def _repr_html_(self) -> str:
+        from regretkit.games._pictures.html import game_html
+
+        return game_html(self)
+
     def __repr__(self) -> str:
         sizes = " x ".join(str(count) for count in self.payoffs.shape[1:])
         return f"<{self.name or 'NormalFormGame'}: {sizes} actions>"

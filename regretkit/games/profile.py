@@ -16,6 +16,7 @@ from regretkit.games._strategy_rows import (
     blocks_of,
     never_reached,
     rows,
+    simplices_of,
     table,
 )
 from regretkit.games.fingerprints import describe
@@ -110,12 +111,10 @@ class Profile(tuple[Vector, ...]):
         self, key: SupportsIndex | slice | str | tuple[int, str | int]
     ) -> Vector | tuple[Vector, ...]:
         """Return a player's vector, or the distribution over actions at an information set."""
-        if isinstance(key, str):
-            return self._distribution(self._owner(key), key)
-        if isinstance(key, tuple):
-            if len(key) != 2:
-                raise TypeError(f"a key of several parts is (player, information set), got {key!r}")
-            return self._distribution(*key)
+        if isinstance(key, str | tuple):
+            player, number = self._place(key)
+            here = simplices_of(self.domains[player], player).block(number)
+            return behavior_of(self[player], self.domains[player])[here]
         if not isinstance(key, slice):
             self._check_player(key, least=-len(self))
         return super().__getitem__(key)
@@ -222,7 +221,13 @@ class Profile(tuple[Vector, ...]):
     def _simplices(self, player: int) -> Simplices | None:
         return blocks_of(self.domains[player])
 
-    def _distribution(self, player: int, key: str | int) -> Vector:
+    def _place(self, key: str | tuple[int, str | int]) -> tuple[int, int]:
+        """Return the player and the number of an information set."""
+        if isinstance(key, str):
+            key = self._owner(key), key
+        if len(key) != 2:
+            raise TypeError(f"a key of several parts is (player, information set), got {key!r}")
+        player, name = key
         self._check_player(player)
         simplices = self._simplices(player)
         if simplices is None:
@@ -230,11 +235,9 @@ class Profile(tuple[Vector, ...]):
                 f"player {player} has no information sets, it plays on {self.domains[player]!r}; "
                 f"ask for profile[{player}]"
             )
-        if isinstance(key, str) and not simplices.labels.named:
-            raise self._unnamed(key)
-        return behavior_of(self[player], self.domains[player])[
-            simplices.block(simplices.labels.find(key))
-        ]
+        if isinstance(name, str) and not simplices.labels.named:
+            raise self._unnamed(name)
+        return player, simplices.labels.find(name)
 
     def _check_player(self, player: SupportsIndex, *, least: int = 0) -> None:
         try:
@@ -284,3 +287,8 @@ class Profile(tuple[Vector, ...]):
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        from regretkit.games._pictures.html import profile_html
+
+        return profile_html(self)

@@ -1,0 +1,157 @@
+"""Trajectories: how strategies, averages and regrets move over time."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit.play import Trajectories
+from regretkit.play.recording import KINDS, Place
+from regretkit.plots._matplotlib import check_axes, check_matplotlib, plain, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_TITLES = {
+    "strategy": "current strategy (probability)",
+    "average": "average strategy (probability)",
+    "regret": "regret (units of payoff)",
+}
+_MOST = 12
+"""More information sets than this are not drawn below one another."""
+
+
+def trajectories(
+    record: Trajectories,
+    *,
+    information_sets: Iterable[Place] | None = None,
+    kinds: Sequence[str] | None = None,
+    log: bool = False,
+    axes: "NDArray[np.object_] | None" = None,
+) -> "NDArray[np.object_]":
+    """Draw how strategies, averages and regrets move over time: one line an action.
+
+    Each row is an information set; its columns are the current strategy, the average, and the
+    regrets that the rule there holds.
+
+    Parameters
+    ----------
+    record
+        What was written down.
+    information_sets
+        Which of those that were looked at, at most 12; by default all.
+    kinds
+        Which of ``"strategy"``, ``"average"`` and ``"regret"``; by default all, but regrets only
+        where a rule holds some.
+    log
+        Whether the scale of the iterations is logarithmic.
+    axes
+        Where to draw, shape ``(information sets, kinds)``; by default in a new figure.
+
+    Returns
+    -------
+    ndarray
+        Of matplotlib's axes, shape ``(information sets, kinds)``.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    TypeError
+        When ``record`` is none, or ``axes`` cannot be drawn on.
+    ValueError
+        When nothing was written down, an information set was not looked at, there are too many of
+        them, there is no such kind, or ``axes`` has another shape.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import Every, solve
+    >>> record = Trajectories(["J", "Qb"])
+    >>> run = solve(kuhn_poker(), "cfr", iterations=100, callbacks=[Every(5, record)])
+    >>> axes = trajectories(record)
+    >>> axes.shape, axes[1, 0].get_ylabel(), axes[1, 0].get_xlabel()
+    ((2, 3), 'Qb (player 1)', 'iterations')
+    """
+    check_matplotlib("trajectories")
+    if not isinstance(record, Trajectories):
+        raise TypeError(f"record must be a Trajectories that watched a run, got {record!r}")
+    if not record.iterations:
+        raise ValueError("record is empty: pass it to a run, as in run(100, callbacks=[record])")
+    places = list(record.seen if information_sets is None else information_sets)
+    kinds = _kinds(record, places, kinds)
+    if not 1 <= len(places) <= _MOST:
+        raise ValueError(
+            f"there are {len(places)} information sets to draw, and room for 1 to {_MOST}; choose "
+            "some, as in information_sets=['K', (1, 'Kb')]"
+        )
+    grid = _grid(len(places), len(kinds)) if axes is None else _given(axes, len(places), len(kinds))
+    for place, row in zip(places, grid, strict=True):
+        for kind, ax in zip(kinds, row, strict=True):
+            _draw(ax, record, place, kind, log)
+        row[0].set_ylabel(plain(record.title(place)))
+        lines = row[-1].get_lines()[-len(record.actions(place)) :]
+        names = list(map(plain, record.actions(place)))
+        row[-1].legend(
+            lines,
+            names,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.02),
+            fontsize="small",
+            frameon=False,
+        )
+    for kind, top, bottom in zip(kinds, grid[0], grid[-1], strict=True):
+        top.set_title(_TITLES[kind], fontsize="medium")
+        bottom.set_xlabel("iterations")
+    return grid
+
+
+def _draw(ax: "Axes", record: Trajectories, place: Place, kind: str, log: bool) -> None:
+    path = record.path(place, kind)
+    for number, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
+        ax.plot(record.iterations, values, label=plain(action), linewidth=1.4, **style(number))
+    if kind != "regret":
+        ax.set_ylim(-0.03, 1.03)
+    if log:
+        ax.set_xscale("log")
+    ax.grid(True, color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def _kinds(record: Trajectories, places: list[Place], asked: Sequence[str] | None) -> list[str]:
+    """Return the kinds to draw, as asked, or all of which there is something to draw."""
+    if asked is not None:
+        wrong = [kind for kind in asked if kind not in KINDS]
+        if isinstance(asked, str) or wrong or not asked:
+            known = ", ".join(map(repr, KINDS))
+            raise ValueError(f"kinds must be a sequence of some of {known}, got {asked!r}")
+        return list(asked)
+    held = any(np.isfinite(record.path(place, "regret")).any() for place in places)
+    return list(KINDS) if held else list(KINDS[:2])
+
+
+def _grid(rows: int, columns: int) -> "NDArray[np.object_]":
+    import matplotlib.pyplot as plt
+
+    _, grid = plt.subplots(
+        rows,
+        columns,
+        figsize=(3.1 * columns + 0.9, 1.9 * rows + 0.5),
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    return grid
+
+
+def _given(axes: Any, rows: int, columns: int) -> "NDArray[np.object_]":
+    grid = np.asarray(axes, dtype=object)
+    if grid.shape != (rows, columns):
+        raise ValueError(
+            f"axes has shape {grid.shape}, but ({rows}, {columns}) is wanted, (information sets, "
+            f"kinds); make it with plt.subplots({rows}, {columns}, squeeze=False)"
+        )
+    for ax in grid.flat:
+        check_axes(ax, "each of axes")
+    return grid

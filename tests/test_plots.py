@@ -1,0 +1,634 @@
+"""Plots: what is drawn is what was measured, and it can be read."""
+
+import itertools
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from naive_games import decision, end
+
+import regretkit as rk
+from regretkit import SelfPlay, games, plots
+from regretkit.evaluation import nash_conv
+from regretkit.games import ExtensiveFormGame, Profile
+from regretkit.games._pictures.svg import CHANCE_COLOR, PLAYERS
+from regretkit.play import Every, Record, Simultaneous, Trajectories, cfr
+from regretkit.plots._matplotlib import COLORS, style
+
+GAP = {"gap": lambda run: nash_conv(run.game, run.average)}
+
+
+@pytest.fixture(autouse=True)
+def _close_all():
+    yield
+    plt.close("all")
+
+
+def measured(iterations=12):
+    record = Record(GAP)
+    cfr.start(games.kuhn_poker()).run(iterations, callbacks=[record])
+    return record
+
+
+def curves_of(axes):
+    """Return what the lines show, by their names in the legend."""
+    return {line.get_label(): line.get_xydata() for line in axes.get_lines()}
+
+
+def legend_of(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def overlapping(axes, things):
+    """Return those of the texts that lie on one another, once all is drawn."""
+    renderer = axes.figure.canvas.get_renderer()
+    axes.figure.canvas.draw()
+    boxes = [thing.get_window_extent(renderer) for thing in things if thing.get_text()]
+    return [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+# Convergence
+
+
+FORMS = {
+    "record": lambda record: record,
+    "columns": lambda record: {"iteration": record.iterations, **record.values},
+    "arrays": lambda record: {
+        "iteration": np.array(record.iterations),
+        "gap": np.array(record.values["gap"]),
+    },
+    "rows": lambda record: [
+        {"iteration": t, "gap": gap}
+        for t, gap in zip(record.iterations, record.values["gap"], strict=True)
+    ],
+    "frame": lambda record: pd.DataFrame({"iteration": record.iterations, **record.values}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_line_is_what_was_measured(form):
+    record = measured()
+
+    axes = plots.convergence({"cfr": form(record)})
+
+    drawn = curves_of(axes)
+    assert list(drawn) == ["cfr"]
+    np.testing.assert_array_equal(
+        drawn["cfr"], np.transpose([record.iterations, record.values["gap"]])
+    )
+
+
+def test_both_axes_are_logarithmic_and_say_their_units():
+    axes = plots.convergence({"cfr": measured()}, title="Kuhn poker")
+
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.get_xlabel() == "iterations"
+    assert axes.get_ylabel() == "gap (units of payoff)"
+    assert axes.get_title() == "Kuhn poker"
+    assert axes.get_legend() is None
+
+
+def test_several_runs_stand_in_a_legend_and_look_different():
+    axes = plots.convergence({"one": measured(5), "other": measured(9)})
+
+    assert legend_of(axes) == ["one", "other"]
+    first, second = axes.get_lines()
+    assert first.get_color() != second.get_color()
+    assert first.get_linestyle() != second.get_linestyle()
+
+
+def test_any_column_can_be_drawn_against_any_other():
+    table = {"seconds": [0.5, 1.0, 2.0], "iteration": [1, 2, 3], "value": [3.0, 2.0, 1.0]}
+
+    timed = plots.convergence({"run": table}, x="seconds")
+    odd = plots.convergence({"run": table}, x="value", y="iteration", log=False)
+
+    assert timed.get_xlabel() == "time (seconds)"
+    np.testing.assert_array_equal(curves_of(timed)["run"], [[0.5, 3.0], [1.0, 2.0], [2.0, 1.0]])
+    assert timed.get_ylabel() == "value"  # the only one left
+    assert (odd.get_xlabel(), odd.get_ylabel()) == ("value", "iterations")
+    assert odd.get_xscale() == odd.get_yscale() == "linear"
+    named = plots.convergence({"run": table}, xlabel="a", ylabel="b", y="value")
+    assert (named.get_xlabel(), named.get_ylabel()) == ("a", "b")
+
+
+def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
+    table = {"iteration": [1, 10, 100], "gap": [1.0, 0.0, -1e-17]}
+
+    axes = plots.convergence({"run": table})
+
+    drawn = curves_of(axes)
+    np.testing.assert_array_equal(drawn["run"], [[1.0, 1.0]])
+    np.testing.assert_array_equal(drawn["run: zero or less"], [[10.0, 0.0], [100.0, 0.0]])
+    # In parts of the axes upwards, so that zero is the edge whatever the scale.
+    edge = axes.get_lines()[1].get_transform().transform((10.0, 0.0))
+    axes.figure.canvas.draw()
+    edge = axes.get_lines()[1].get_transform().transform((10.0, 0.0))
+    assert edge[1] == pytest.approx(axes.get_window_extent().y0)
+    assert "run: zero or less" in legend_of(axes)
+
+
+def test_time_zero_has_a_triangle_at_the_left_edge():
+    table = {"seconds": [0.0, 1.0, 0.0], "iteration": [1, 2, 3], "gap": [1.0, 0.5, 0.0]}
+
+    axes = plots.convergence({"run": table}, x="seconds")
+
+    drawn = curves_of(axes)
+    np.testing.assert_array_equal(drawn["run"], [[1.0, 0.5]])
+    np.testing.assert_array_equal(drawn["run: at zero or before"], [[0.0, 1.0]])
+    np.testing.assert_array_equal(drawn["run: zero or less"], [[0.0, 0.0]])
+    axes.figure.canvas.draw()
+    box = axes.get_window_extent()
+    for line in axes.get_lines()[1:]:
+        place = line.get_transform().transform(line.get_xydata()[0])
+        assert place[0] == pytest.approx(box.x0)
+        at_the_bottom = line.get_label().endswith("or less")
+        assert bool(place[1] == pytest.approx(box.y0)) is at_the_bottom
+
+
+def test_a_curve_without_a_single_number_leaves_an_empty_plot():
+    axes = plots.convergence({"run": {"iteration": [1, 2], "gap": [np.nan, np.inf]}})
+
+    axes.figure.canvas.draw()
+    assert not len(axes.get_lines()[0].get_xydata())
+
+
+def test_a_run_that_took_no_time_that_could_be_measured_can_be_drawn():
+    axes = plots.convergence({"run": {"seconds": [0.0], "gap": [1.0]}}, x="seconds")
+
+    axes.figure.canvas.draw()
+    assert legend_of(axes) == ["run: at zero or before"]
+
+
+def test_a_game_that_is_solved_at_once_can_be_drawn():
+    record = Record(GAP)
+    rk.solve(games.matching_pennies(), "cfr", iterations=20, callbacks=[record])
+
+    axes = plots.convergence({"cfr": record})
+
+    axes.figure.canvas.draw()
+    assert legend_of(axes) == ["cfr: zero or less"]
+
+
+def test_what_was_not_measured_is_left_out():
+    rows = [{"iteration": 1, "gap": 0.5}, {"iteration": 2}, {"iteration": 3, "gap": np.nan}]
+    rows.append({"iteration": 4, "gap": 0.25})
+
+    np.testing.assert_array_equal(
+        curves_of(plots.convergence({"run": rows}))["run"], [[1.0, 0.5], [4.0, 0.25]]
+    )
+
+
+def test_long_curves_show_some_markers_and_all_points():
+    table = {"iteration": np.arange(1, 5_001), "gap": 1.0 / np.arange(1, 5_001)}
+
+    line = plots.convergence({"run": table}).get_lines()[0]
+
+    assert len(line.get_xydata()) == 5_000
+    assert len(range(0, 5_000, line.get_markevery())) <= 40
+
+
+def test_it_draws_where_it_is_told_to():
+    _, axes = plt.subplots()
+
+    assert plots.convergence({"cfr": measured()}, ax=axes) is axes
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize(
+    ("curves", "error", "says"),
+    [
+        ({}, ValueError, "at least one curve"),
+        ([1, 2], TypeError, "curves must map the names of runs"),
+        ({"run": 3}, TypeError, r"curves\['run'\] must be a Record"),
+        ({"run": "text"}, TypeError, r"curves\['run'\] must be a Record"),
+        ({"run": [1, 2]}, TypeError, r"curves\['run'\] must be a list of rows"),
+        ({"run": {"gap": [1.0]}}, ValueError, "no column 'iteration'; its columns are 'gap'"),
+        ({"run": {"iteration": [1], "a": [1], "b": [1]}}, ValueError, "y must be one of 'a', 'b'"),
+        ({"run": {"iteration": [1, 2], "gap": [1.0]}}, ValueError, r"shapes \(2,\) and \(1,\)"),
+        ({"run": {"iteration": [1], "gap": ["much"]}}, TypeError, "must hold numbers"),
+    ],
+)
+def test_what_is_no_curve_is_refused_and_nothing_drawn(curves, error, says):
+    with pytest.raises(error, match=says):
+        plots.convergence(curves)
+
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("ax", [3, "ax", [1]])
+def test_what_cannot_be_drawn_on_is_refused(ax):
+    with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
+        plots.convergence({"cfr": measured()}, ax=ax)
+    with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
+        plots.simplex(np.eye(3), ax=ax)
+
+
+# Trajectories
+
+
+def moved(keys=("J", "Qb"), iterations=40, rule=rk.RegretMatching):
+    record = Trajectories(keys)
+    game = games.kuhn_poker()
+    run = SelfPlay(game, [rk.CFR(tree, rule) for tree in game.domains])
+    run.run(iterations, callbacks=[Every(2, record)])
+    return record
+
+
+def test_each_panel_shows_one_kind_at_one_information_set():
+    record = moved()
+
+    axes = plots.trajectories(record)
+
+    assert axes.shape == (2, 3)
+    for row, place in zip(axes, ("J", "Qb"), strict=True):
+        for ax, kind in zip(row, ("strategy", "average", "regret"), strict=True):
+            for line, action, path in zip(
+                ax.get_lines(), ("p", "b"), record.path(place, kind).T, strict=True
+            ):
+                assert line.get_label() == action
+                np.testing.assert_array_equal(line.get_xdata(), record.iterations)
+                np.testing.assert_array_equal(line.get_ydata(), path)
+    assert [row[0].get_ylabel() for row in axes] == ["J (player 0)", "Qb (player 1)"]
+    assert [ax.get_xlabel() for ax in axes[1]] == ["iterations"] * 3
+    titles = [ax.get_title() for ax in axes[0]]
+    assert [title.split()[-1].strip("()") for title in titles] == ["probability"] * 2 + ["payoff"]
+    assert legend_of(axes[0, 2]) == ["p", "b"]
+
+
+def test_some_of_them_can_be_drawn_on_logarithmic_iterations():
+    axes = plots.trajectories(moved(), information_sets=[(1, "Qb")], kinds=["regret"], log=True)
+
+    assert axes.shape == (1, 1)
+    assert axes[0, 0].get_xscale() == "log"
+    assert axes[0, 0].get_yscale() == "linear"
+
+
+def test_rules_without_regrets_have_no_panel_of_them():
+    assert plots.trajectories(moved(rule=_no_regrets)).shape == (2, 2)
+
+
+def _no_regrets(simplices):
+    return rk.each(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
+
+
+def test_trajectories_go_into_given_axes():
+    _, grid = plt.subplots(2, 3)
+
+    drawn = plots.trajectories(moved(), axes=grid)
+
+    assert (drawn == grid).all()
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize(
+    ("record", "options", "error", "says"),
+    [
+        (moved, {"axes": np.empty((2, 2))}, ValueError, r"shape \(2, 2\), but \(2, 3\) is wanted"),
+        (moved, {"axes": np.ones((2, 3))}, TypeError, "each of axes must be"),
+        (moved, {"kinds": ["speed"]}, ValueError, "kinds must be a sequence of some of"),
+        (moved, {"kinds": "average"}, ValueError, "kinds must be a sequence of some of"),
+        (moved, {"kinds": []}, ValueError, "kinds must be a sequence of some of"),
+        (moved, {"information_sets": ["K"]}, ValueError, "'K' was not looked at"),
+        (moved, {"information_sets": []}, ValueError, "0 information sets to draw"),
+        (lambda: Trajectories(["K"]), {}, ValueError, "record is empty"),
+        (lambda: [1], {}, TypeError, "record must be a Trajectories"),
+        (lambda: moved(keys=None), {}, None, None),
+    ],
+)
+def test_trajectories_that_cannot_be_drawn_are_refused(record, options, error, says):
+    if error is None:
+        assert plots.trajectories(record(), **options).shape == (12, 3)
+        return
+    with pytest.raises(error, match=says):
+        plots.trajectories(record(), **options)
+    assert not plt.get_fignums()
+
+
+def test_too_many_information_sets_are_refused_with_their_number():
+    record = Trajectories()
+    cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
+
+    with pytest.raises(ValueError, match="16 information sets to draw, and room for 1 to 12"):
+        plots.trajectories(record)
+
+
+# The simplex
+
+
+def heights(points):
+    """Return the distances from the three sides, in heights of the triangle: the probabilities."""
+    x, y = np.transpose(points)
+    top = y / np.sqrt(0.75)
+    right = x - top / 2.0
+    return np.transpose([1.0 - right - top, right, top])
+
+
+def test_points_of_the_simplex_are_as_far_from_the_sides_as_they_are_probable():
+    path = np.random.default_rng(3).dirichlet(np.ones(3), size=50)
+
+    axes = plots.simplex(path)
+
+    drawn = curves_of(axes)["path"]
+    np.testing.assert_allclose(heights(drawn), path, rtol=0, atol=1e-12)
+
+
+def test_corners_are_named_after_their_actions_and_names_do_not_overlap():
+    names = ["rock", "paper", "scissors"]
+    axes = plots.simplex(np.eye(3), actions=names)
+    axes.figure.canvas.draw()
+
+    # What is always played is the corner itself.
+    corners = curves_of(axes)["path"]
+    assert [text.get_text() for text in axes.texts] == names
+    for text, corner in zip(axes.texts, corners, strict=True):
+        np.testing.assert_array_equal(text.xy, corner)
+        box, figure = text.get_window_extent(), axes.figure.bbox
+        assert figure.x0 <= box.x0 <= box.x1 <= figure.x1
+        assert figure.y0 <= box.y0 <= box.y1 <= figure.y1
+    assert not overlapping(axes, axes.texts)
+    assert axes.get_aspect() == 1.0
+
+
+def test_a_path_begins_hollow_and_ends_filled():
+    axes = plots.simplex([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+    begin, end = axes.get_lines()[-2:]
+    assert begin.get_markerfacecolor() == "white"
+    assert end.get_markerfacecolor() == COLORS[0]
+    np.testing.assert_array_equal(begin.get_xydata(), [[0.0, 0.0]])
+    np.testing.assert_array_equal(end.get_xydata(), [[1.0, 0.0]])
+
+
+def test_several_paths_have_names():
+    game = games.biased_rock_paper_scissors()
+    record = Trajectories()
+    players = [rk.RegretMatching(3), rk.RegretMatching(3)]
+    SelfPlay(game, players, order=Simultaneous()).run(30, callbacks=[record])
+    paths = {kind: record.path((0, 0), kind) for kind in ("strategy", "average")}
+
+    axes = plots.simplex(paths, actions=record.actions((0, 0)), title="a game")
+
+    assert legend_of(axes) == ["strategy", "average"]
+    for name, path in paths.items():
+        np.testing.assert_allclose(heights(curves_of(axes)[name]), path, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "error", "says"),
+    [
+        ([[0.5, 0.5]], {}, ValueError, r"paths has shape \(1, 2\), but \(points, 3\)"),
+        ([0.2, 0.3, 0.5], {}, ValueError, r"shape \(3,\)"),
+        (np.empty((0, 3)), {}, ValueError, r"shape \(0, 3\)"),
+        ({}, {}, ValueError, "at least one path"),
+        ([[0.5, 0.5, 0.5]], {}, ValueError, "sum to 1 within 1e-06, got .* at point 0"),
+        ([[0.2, 0.3, 0.5], [1.5, -0.5, 0.0]], {}, ValueError, "at point 1"),
+        ([[np.nan, 0.5, 0.5]], {}, ValueError, "at point 0"),
+        ({"x": [["a", "b", "c"]]}, {}, TypeError, r"paths\['x'\] must be an array of numbers"),
+        (np.eye(3), {"actions": ["a", "b"]}, ValueError, "actions"),
+    ],
+)
+def test_what_is_no_path_is_refused(paths, options, error, says):
+    with pytest.raises(error, match=says):
+        plots.simplex(paths, **options)
+
+    assert not plt.get_fignums()
+
+
+# Heat maps
+
+
+def average(name="kuhn_poker", iterations=20):
+    return rk.solve(games.load(name), "cfr+", iterations=iterations).average
+
+
+def mesh_of(axes):
+    """Return the probabilities in the cells, NaN where there is none."""
+    return axes.collections[0].get_array().filled(np.nan)
+
+
+def test_cells_are_the_probabilities_of_the_profile():
+    profile = average()
+
+    axes = plots.heat_map(profile, title="Kuhn poker")
+
+    rows = [text.get_text() for text in axes.get_yticklabels()]
+    assert len(rows) == 12
+    for label, cells in zip(rows, mesh_of(axes), strict=True):
+        player, name = label.split(": ")
+        np.testing.assert_array_equal(cells, profile[int(player), name])
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["p", "b"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("action", "player: information set")
+    # From top to bottom, each name beside its row.
+    assert axes.get_ylim() == (12.0, 0.0)
+    np.testing.assert_array_equal(axes.get_yticks(), np.arange(12) + 0.5)
+    assert axes.collections[0].get_clim() == (0.0, 1.0)
+
+
+def test_few_cells_say_their_probability():
+    profile = average()
+
+    axes = plots.heat_map(profile)
+
+    shown = {text.get_position(): float(text.get_text()) for text in axes.texts}
+    cells = mesh_of(axes)
+    assert len(shown) == 24
+    for (x, y), probability in shown.items():
+        assert probability == pytest.approx(cells[int(y), int(x)], abs=0.005)
+    assert not plots.heat_map(profile, annotate=False).texts
+
+
+def test_hundreds_of_information_sets_are_named_as_far_as_there_is_room():
+    profile = average("leduc_poker", 3)
+
+    axes = plots.heat_map(profile)
+
+    assert mesh_of(axes).shape == (936, 3)
+    assert not axes.texts
+    assert axes.figure.get_figheight() < 20.0
+    named = axes.get_yticklabels()
+    assert len(named) > 50
+    assert not overlapping(axes, named)
+
+
+def test_every_row_is_named_where_there_is_room_and_names_do_not_overlap():
+    axes = plots.heat_map(average("kuhn_poker(deck=6)"))
+
+    named = axes.get_yticklabels()
+    assert len(named) == 24
+    assert not overlapping(axes, [*named, *axes.get_xticklabels()])
+
+
+def test_there_is_no_cell_where_there_is_no_such_action():
+    game = games.leduc_poker()
+    profile = average("leduc_poker", 3)
+
+    axes = plots.heat_map(profile, information_sets=[(0, 0), (1, 0)])
+
+    columns = [text.get_text() for text in axes.get_xticklabels()]
+    for player, cells in enumerate(mesh_of(axes)):
+        actions = game.tree.actions[player][0]
+        assert [columns[i] for i in np.flatnonzero(np.isfinite(cells))] == [
+            name for name in columns if name in actions
+        ]
+
+
+def test_what_is_never_reached_is_hatched():
+    game = games.kuhn_poker()
+    folding = [tree.sequence_form(np.tile([0.0, 1.0], 6)) for tree in game.domains]
+    profile = Profile(folding, game.domains)
+
+    axes = plots.heat_map(profile)
+
+    hatched = {int(patch.get_y()) for patch in axes.patches if patch.get_hatch()}
+    assert hatched == set(profile.unreached(0)) == {3, 4, 5}
+
+
+def test_chosen_information_sets_stand_in_the_order_they_are_named():
+    axes = plots.heat_map(average(), information_sets=["Qb", (0, "K")])
+
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["1: Qb", "0: K"]
+
+
+def test_normal_forms_have_a_row_for_each_player():
+    axes = plots.heat_map(rk.solve(games.shapley_game(), "cfr", iterations=3).average)
+
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["player 0", "player 1"]
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "error", "says"),
+    [
+        (average, {"information_sets": []}, ValueError, "no information set to draw"),
+        (average, {"information_sets": ["X"]}, ValueError, "no player has an information set 'X'"),
+        (average, {"ax": 3}, TypeError, "ax must be matplotlib's Axes"),
+        (lambda: [np.ones(3)], {}, TypeError, "profile must be a Profile"),
+    ],
+)
+def test_what_is_no_heat_map_is_refused(make, options, error, says):
+    with pytest.raises(error, match=says):
+        plots.heat_map(make(), **options)
+
+    assert not plt.get_fignums()
+
+
+# All of them
+
+
+def long_names():
+    tree = rk.DecisionTree([0], [3], labels=["w" * 60], actions=[["a" * 30, "b", "c" * 60]])
+    return Profile([tree.interior_point()], [tree])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.convergence({"cfr": measured(), "other": measured(4)}, title="Kuhn poker"),
+        lambda: plots.trajectories(moved())[0, 0],
+        lambda: plots.simplex(np.eye(3), actions=["first", "second", "third"], title="three"),
+        lambda: plots.heat_map(average(), title="Kuhn poker"),
+        lambda: plots.heat_map(average("leduc_poker", 2), title="Leduc poker"),
+        lambda: plots.heat_map(average("blotto"), title="Blotto"),
+        lambda: plots.heat_map(average("matching_pennies")),
+        lambda: plots.heat_map(long_names()),
+    ],
+)
+def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
+    figure = draw().figure
+    figure.canvas.draw()
+
+    drawn, paper = figure.get_tightbbox(), figure.bbox_inches
+
+    assert paper.x0 - 0.005 <= drawn.x0 < drawn.x1 <= paper.x1 + 0.005
+    assert paper.y0 - 0.005 <= drawn.y0 < drawn.y1 <= paper.y1 + 0.005
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.convergence({"a": {"iteration": [1], "gap": [1.0]}}),
+        lambda: plots.trajectories(Trajectories()),
+        lambda: plots.simplex(np.eye(3)),
+        lambda: plots.heat_map(average()),
+    ],
+)
+def test_without_matplotlib_one_is_told_what_to_install(draw, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    with pytest.raises(ImportError, match=r"plots\.\w+ needs matplotlib; .*'regretkit\[plot\]'"):
+        draw()
+
+
+def test_games_are_drawn_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    assert plots.draw_game(games.kuhn_poker()).startswith("<svg")
+
+
+def test_names_with_markup_and_dollars_are_drawn_as_they_are():
+    # matplotlib takes text between dollars for formulas, and refuses those that are none.
+    name = r"$\frac{$ <a&b> _x^"
+    game = ExtensiveFormGame.from_history(decision(0, name, **{name: end(1.0), "_b$": end(0.0)}))
+    record = Trajectories()
+    run = rk.solve(game, "cfr", iterations=3, callbacks=[record])
+
+    moves = plots.trajectories(record)
+    drawn = [
+        moves[0, 0],
+        plots.simplex(np.eye(3), actions=[name, "b$$", "$c$"]),
+        plots.heat_map(run.average),
+    ]
+
+    for axes in drawn:
+        axes.figure.canvas.draw()
+    assert len(legend_of(moves[0, -1])) == 2
+
+
+# Of people who lack one of three receptors (Machado, Oliveira and Fernandes 2009), in linear RGB.
+SEEN = {
+    "everything": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+               [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                 [-0.011820, 0.042940, 0.968881]],
+    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear(color):
+    parts = np.array(to_rgb(color))
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    """Return a color where distances are what people see: CIE 1976 L*a*b*."""
+    whole = XYZ @ np.clip(rgb, 0.0, 1.0) / XYZ.sum(axis=1)
+    x, y, z = np.where(whole > 0.008856, np.cbrt(whole), 7.787 * whole + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
+@pytest.mark.parametrize("colors", [COLORS, (*PLAYERS, CHANCE_COLOR)], ids=["lines", "players"])
+def test_everybody_can_tell_the_colors_apart(colors, seen):
+    points = [lab(np.array(seen) @ linear(color)) for color in colors]
+
+    apart = min(np.linalg.norm(x - y) for x, y in itertools.combinations(points, 2))
+
+    assert apart > 15.0  # and 2.3 is what one just notices
+
+
+def test_white_text_can_be_read_on_the_players_colors():
+    for color in (*PLAYERS, CHANCE_COLOR):
+        assert 1.05 / (XYZ[1] @ linear(color) + 0.05) > 3.0  # as WCAG asks of bold or large text
+
+
+def test_no_two_lines_look_alike_as_long_as_there_are_few():
+    looks = {tuple(style(number).values()) for number in range(28)}
+
+    assert len(looks) == 28
+    assert all(style(i)["linestyle"] != style(i + 1)["linestyle"] for i in range(28))

@@ -1,0 +1,220 @@
+"""What moves at information sets, as it is written down, put into tables, and kept in files."""
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+
+import regretkit as rk
+from regretkit import SelfPlay, games
+from regretkit.play import Every, Moment, Simultaneous, Trajectories, cfr, cfr_plus, solve
+
+COLUMNS = list(Moment._fields)
+
+
+def watched(record, iterations=60, algorithm=cfr, engine="numpy", every=20):
+    run = algorithm.start(games.kuhn_poker(), engine=engine)
+    return run.run(iterations, callbacks=[Every(every, record)])
+
+
+@pytest.fixture
+def record():
+    record = Trajectories(["K", (1, "Qb"), (0, 4)])
+    watched(record)
+    return record
+
+
+# What is written down
+
+
+@pytest.mark.parametrize("engine", ["compiled", "vectorized", "numpy"])
+@pytest.mark.parametrize("algorithm", [cfr, cfr_plus])
+def test_each_look_sees_what_a_run_of_that_length_has(engine, algorithm):
+    record = Trajectories(["K", (1, "Qb"), (0, 4)])
+    watched(record, algorithm=algorithm, engine=engine)
+
+    assert record.iterations == [20, 40, 60]
+    for look, iterations in enumerate(record.iterations):
+        run = algorithm.start(games.kuhn_poker(), engine=engine).run(iterations)
+        for key, owner, label in (("K", 0, "K"), ((1, "Qb"), 1, "Qb"), ((0, 4), 0, "Qpb")):
+            held = run.minimizers[owner][label].state["regrets"]
+            seen = [record.path(key, kind)[look] for kind in ("strategy", "average", "regret")]
+            np.testing.assert_allclose(seen[0], run.current[label], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(seen[1], run.average[label], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(seen[2], held, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "vectorized", "numpy"])
+def test_regret_matching_plays_in_proportion_to_the_regrets_beside_it(engine):
+    record = Trajectories()
+    watched(record, engine=engine)
+
+    assert len(record.seen) == 12
+    for place in record.seen:
+        positive = np.maximum(record.path(place, "regret"), 0.0)
+        total = positive.sum(axis=1, keepdims=True)
+        expected = np.where(total > 0.0, positive / np.where(total > 0.0, total, 1.0), 0.5)
+        np.testing.assert_allclose(record.path(place, "strategy"), expected, rtol=0, atol=1e-12)
+
+
+def test_the_average_takes_in_each_strategy_that_was_seen_before_it():
+    # In a normal form, T times the average grows by x_T, which is what the look before had seen.
+    record = Trajectories()
+    game = games.biased_rock_paper_scissors()
+    run = SelfPlay(game, [rk.RegretMatching(3) for _ in range(2)], order=Simultaneous())
+    run.run(50, callbacks=[record])
+
+    for player in (0, 1):
+        times = np.arange(1, 51)[:, None]
+        sums = times * record.path((player, 0), "average")
+        played = record.path((player, 0), "strategy")
+        np.testing.assert_allclose(np.diff(sums, axis=0), played[:-1], rtol=0, atol=1e-12)
+
+
+def test_nothing_that_is_written_down_changes_later():
+    record = Trajectories(["K"])
+    run = watched(record, iterations=20)
+    before = [record.path("K", kind).copy() for kind in ("strategy", "average", "regret")]
+
+    run.run(40, callbacks=[Every(20, record)])
+
+    for kind, first in zip(("strategy", "average", "regret"), before, strict=True):
+        np.testing.assert_array_equal(record.path("K", kind)[:1], first)
+        assert not np.array_equal(record.path("K", kind)[1:2], first)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda n: rk.SwapRegret(n, rk.RegretMatching),  # which holds a regret for each pair
+        lambda n: rk.ConvexHull([rk.Point(row) for row in np.eye(n)], mixer=rk.RegretMatching(n)),
+    ],
+)
+def test_where_a_rule_holds_no_regrets_of_actions_there_are_none(rule):
+    record = Trajectories()
+    SelfPlay(games.rock_paper_scissors(), [rule(3), rule(3)]).run(3, callbacks=[record])
+
+    assert np.isnan(record.path((0, 0), "regret")).all()
+    assert {row["regret"] for row in record.to_rows()} == {None}
+    assert record.path((0, 0), "strategy").sum() == pytest.approx(3.0)
+
+
+# As a table
+
+
+def test_the_table_has_a_row_for_each_action_at_each_look(record):
+    rows = record.to_rows()
+
+    assert len(rows) == 3 * 3 * 2
+    assert all(list(row) == COLUMNS for row in rows)
+    for row in rows:
+        look = record.iterations.index(row["iteration"])
+        place = row["player"], row["information_set"]
+        column = record.actions(place).index(row["action"])
+        for kind in ("strategy", "average", "regret"):
+            assert row[kind] == record.path(place, kind)[look, column]
+    assert {row["label"] for row in rows} == {"K", "Qb", "Qpb"}
+
+
+def test_a_spreadsheet_reads_the_same_table(record, tmp_path):
+    record.to_csv(tmp_path / "moves.csv")
+
+    with (tmp_path / "moves.csv").open(newline="") as file:
+        read = list(csv.DictReader(file))
+    written = [{key: str(value) for key, value in row.items()} for row in record.to_rows()]
+    assert read == written
+
+
+def test_pandas_gets_the_same_table(record):
+    frame = record.to_dataframe()
+
+    assert list(frame.columns) == COLUMNS
+    assert frame.to_dict("records") == record.to_rows()
+
+
+def test_without_pandas_one_is_told_what_to_install(record, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+    with pytest.raises(ImportError, match=r"pip install 'regretkit\[pandas\]'"):
+        record.to_dataframe()
+
+
+def test_an_information_set_is_called_by_its_label_and_its_player(record):
+    assert record.title("K") == "K (player 0)"
+    assert record.title((1, "Qb")) == record.title("Qb") == "Qb (player 1)"
+    assert record.actions("K") == ("p", "b")
+
+
+# In checkpoints
+
+
+def test_a_record_goes_on_from_a_checkpoint(tmp_path):
+    whole, first, second = (Trajectories(["K", "Qb"]) for _ in range(3))
+    game = games.kuhn_poker()
+    watched(whole, iterations=60)
+    run = cfr.start(game, engine="numpy").run(40, callbacks=[Every(20, first)])
+    run.save(tmp_path / "run", callbacks=[Every(20, first)])
+
+    watch = Every(20, second)
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+    SelfPlay.load(tmp_path / "run", game, players, callbacks=[watch]).run(20, callbacks=[watch])
+
+    assert second.to_rows() == whole.to_rows()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("value", ["K", 3, [3], [("K",)], [(0, "K", 1)], [(0, 1.5)]])
+def test_what_names_no_information_sets_is_refused(value):
+    with pytest.raises(TypeError, match=r"information.set"):
+        Trajectories(value)
+
+
+def test_an_information_set_named_twice_is_refused():
+    with pytest.raises(ValueError, match="must name each once, got"):
+        Trajectories(["K", "K"])
+
+
+@pytest.mark.parametrize("place", ["X", (0, "X"), (2, "K"), (0, 6), (0, -1)])
+def test_an_information_set_that_is_not_in_the_game_is_refused_and_nothing_written(place):
+    record = Trajectories(["K", place])
+
+    with pytest.raises(ValueError, match=r"there is no|no player has"):
+        solve(games.kuhn_poker(), "cfr", iterations=1, callbacks=[record])
+
+    assert record.iterations == record.to_rows() == []
+
+
+def test_another_game_in_the_same_record_is_refused(record):
+    before = record.to_rows()
+
+    with pytest.raises(ValueError, match="use a new Trajectories"):
+        solve(games.kuhn_poker(deck=4), "cfr", iterations=1, callbacks=[record])
+
+    assert record.to_rows() == before
+
+
+def test_asking_for_what_was_not_looked_at_is_refused(record):
+    with pytest.raises(ValueError, match=r"'J' was not looked at; there are '\(0, 2\)'"):
+        record.path("J")
+    with pytest.raises(ValueError, match="kind must be one of 'strategy', 'average', 'regret'"):
+        record.path("K", "speed")
+
+
+def test_a_label_of_two_players_needs_the_player():
+    game = games.read_efg(
+        """EFG 2 R "both" { "One" "Two" }
+        p "" 1 1 "here" { "l" "r" } 0
+        p "" 2 1 "here" { "l" "r" } 0
+        t "" 1 "" { 1 0 }
+        t "" 2 "" { 0 1 }
+        t "" 3 "" { 2 2 }"""
+    )
+    record = Trajectories()
+    solve(game, "cfr", iterations=5, callbacks=[record])
+
+    with pytest.raises(ValueError, match=r"'here' is ambiguous: it may be '\(0, 0\)', '\(1, 0\)'"):
+        record.path("here")
+    assert record.title((1, "here")) == "here (player 1)"
