@@ -26,6 +26,8 @@ from regretkit.circuits.maps import StochasticMatrices as StochasticMatrices
 from regretkit.circuits.minkowski_sum import MinkowskiSum as MinkowskiSum
 from regretkit.circuits.phi_regret import PhiRegret as PhiRegret
 from regretkit.circuits.phi_regret import SwapRegret as SwapRegret
+from regretkit.circuits.playing_alike import Alike as Alike
+from regretkit.circuits.playing_alike import alike as alike
 from regretkit.circuits.product import Product as Product
 from regretkit.circuits.tree_swap import TreeSwap as TreeSwap
 from regretkit.circuits.wrappers import Discount as Discount

@@ -1,14 +1,23 @@
 """Games in which somebody forgets."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
+import numpy as np
 from attrs import define, field
 
-from regretkit._typing import Vector
+from regretkit._arrays import total_by
+from regretkit._typing import Indices, Vector
+from regretkit.games._remembering import remembering
 from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games.game import as_profile
 from regretkit.games.game_tree import GameTree
-from regretkit.sets import StrategySet
+from regretkit.sets import Simplices, StrategySet
+
+if TYPE_CHECKING:
+    from regretkit.games.profile import Profile
+
+_ALL_THE_SAME = "or pass imperfect_recall=True to solve to play it all the same, without a promise"
 
 
 @final
@@ -19,8 +28,12 @@ class ImperfectRecallGame:
     A player that forgets what it did or knew has no strategy set in which every payoff is
     linear, and regret minimization over sequences promises nothing about it. So whatever asks
     for the players' sets, self-play above all, is refused with the information set that shows
-    why; there is no switch to play such a game all the same. What happens in it can be read
-    off the tree.
+    why.
+
+    It can be played all the same, without a promise: ``solve(game, ..., imperfect_recall=True)``
+    plays :attr:`remembered`, the game in which everybody remembers, and lets every player play
+    alike where the player cannot tell the difference. :meth:`forget` makes a strategy of this game
+    of what comes out.
 
     Parameters
     ----------
@@ -66,14 +79,67 @@ class ImperfectRecallGame:
     name: str | None = field(default=None, kw_only=True)
     reason: str = field(init=False)
     """Who forgets, and the information set that shows it."""
+    remembered: ExtensiveFormGame = field(init=False)
+    """The game in which everybody remembers: information sets are split by what their player did
+    and knew before, and keep their labels."""
+    kinds: tuple[Indices, ...] = field(init=False)
+    """For each player, the information set of this game to which each one of ``remembered``
+    belongs."""
 
     def __attrs_post_init__(self) -> None:
         try:
             ExtensiveFormGame(self.tree)
         except ValueError as error:
-            self.reason = _shortened(str(error))
+            self.reason = f"{_shortened(str(error))}; {_ALL_THE_SAME}"
         else:
             raise ValueError("nobody forgets in tree; pass it to ExtensiveFormGame")
+        tree, self.kinds = remembering(self.tree)
+        self.remembered = ExtensiveFormGame(tree, name=self.name)
+
+    def forget(self, profile: Sequence[Vector]) -> "Profile":
+        """Return the strategies of this game that a profile of :attr:`remembered` comes to.
+
+        At each information set, every player plays what it plays on average over the parts of the
+        set, each weighted by how likely the player is to play to there; uniformly where it never
+        plays to. Before that they may differ between the parts of a set, as averages over time do.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When there is not one finite vector of the right length for each player.
+
+        Examples
+        --------
+        >>> from regretkit import solve
+        >>> from regretkit.games import read_efg
+        >>> driver = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
+        ...     p "" 1 1 "exit" { "leave" "go on" } 0
+        ...     t "" 1 "first" { 0 }
+        ...     p "" 1 1 0
+        ...     t "" 2 "second" { 4 }
+        ...     t "" 3 "missed" { 1 }''')
+        >>> run = solve(driver, "cfr", iterations=1_000, imperfect_recall=True)
+        >>> print(driver.forget(run.average))
+        player 0
+          exit  leave 0.6662  go on 0.3338
+          exit  leave 0.6662  go on 0.3338
+
+        To leave with probability 1/3 would be best; counterfactual regret looks at each exit as if
+        the driver were sure to come to it.
+        """
+        from regretkit.games.profile import Profile  # which needs to know all games
+
+        domains = self.remembered.domains
+        played = []
+        for strategy, domain, kinds in zip(
+            as_profile(profile, domains), domains, self.kinds, strict=True
+        ):
+            parts = domain.simplices
+            kind = Simplices(parts.sizes[np.unique(kinds, return_index=True)[1]])
+            place = kind.coordinates(kinds)
+            behavior = kind.normalize(total_by(place, strategy[1:], kind.dimension))
+            played.append(domain.sequence_form(behavior[place]))
+        return Profile(played, domains, self.remembered)
 
     @property
     def players(self) -> int:
@@ -92,6 +158,11 @@ class ImperfectRecallGame:
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Refuse: there are no strategies to evaluate."""
         raise ValueError(self.reason)
+
+    def _repr_html_(self) -> str:
+        from regretkit.games._pictures.html import game_html
+
+        return game_html(self)
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.tree.information_sets))

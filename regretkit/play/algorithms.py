@@ -1,13 +1,15 @@
 """Named algorithms: a local rule, an order of play and an averaging."""
 
 import difflib
+from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from regretkit.circuits import CFR, LocalRule
+from regretkit._typing import Indices
+from regretkit.circuits import CFR, LocalRule, alike
 from regretkit.circuits.cfr import local_minimizer
 from regretkit.games import Game
 from regretkit.minimizer import RegretMinimizer
@@ -88,11 +90,23 @@ class Algorithm:
         horizon: int | None = None,
         engine: str = "auto",
         threads: int = 1,
+        kinds: Sequence[Indices] | None = None,
     ) -> SelfPlay:
-        """Return a run of this algorithm on a game, before its first iteration."""
+        """Return a run of this algorithm on a game, before its first iteration.
+
+        ``kinds`` says, for each player, which decision points are to be played alike, as
+        :class:`~regretkit.circuits.Alike` takes them.
+        """
+        if kinds is None:
+            minimizers = [self.minimizer(domain) for domain in game.domains]
+        else:
+            minimizers = [
+                evolve(self, local=alike(self.local, own)).minimizer(domain)
+                for domain, own in zip(game.domains, kinds, strict=True)
+            ]
         return SelfPlay(
             game,
-            [self.minimizer(domain) for domain in game.domains],
+            minimizers,
             order=self.order,
             averaging=self.averaging,
             estimator=FullSweep() if estimator is None else estimator,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretkit._validate import whole_number
-from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
+from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
 from regretkit.games.game import check_game
 from regretkit.play._checks import as_callbacks
 from regretkit.play._watching import Callback
@@ -22,7 +22,7 @@ _ROUNDING = 1e-12
 
 
 def solve(
-    game: Game,
+    game: Game | ImperfectRecallGame,
     algorithm: str | Algorithm = "cfr+",
     *,
     iterations: int | None = None,
@@ -31,6 +31,7 @@ def solve(
     callbacks: Iterable[Callback] = (),
     engine: str = "auto",
     threads: int = 1,
+    imperfect_recall: bool = False,
 ) -> SelfPlay:
     """Play a game with an algorithm and return the run.
 
@@ -54,11 +55,16 @@ def solve(
     threads
         How many threads share the work of one iteration on large games, as :class:`SelfPlay` takes
         it.
+    imperfect_recall
+        Play a game in which somebody forgets all the same. The run plays the game in which
+        everybody remembers, in which every player plays alike where it cannot tell the difference;
+        nothing is promised about where that leads. See :class:`ImperfectRecallGame`.
 
     Raises
     ------
     TypeError, ValueError
-        When the game or the algorithm is none, a number is out of range, there is neither
+        When the game or the algorithm is none, somebody forgets and ``imperfect_recall`` does not
+        say to play all the same, a number is out of range, there is neither
         ``iterations`` nor ``target_gap``, or ``target_gap`` alone where nothing promises that it
         is reached. In two-player constant-sum games, the algorithms of ``ALGORITHMS`` with exact
         utilities reach whatever is not below rounding.
@@ -72,19 +78,33 @@ def solve(
     >>> nash_conv(game, run.average) <= 1e-3
     True
     """
-    check_game(game)
     chosen = named(algorithm)
+    forgetful = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
+    game = game if forgetful is None else forgetful.remembered
+    check_game(game)
     if iterations is None and target_gap is None:
         raise ValueError("iterations and target_gap are both missing: pass one, or both")
     if iterations is not None:
         iterations = whole_number(iterations, "iterations", least=0)
     watching = as_callbacks(callbacks)
     if target_gap is not None:
+        if forgetful is not None:
+            raise ValueError(
+                "target_gap has no meaning where somebody forgets: no gap is known to vanish, nor "
+                "how to find a best response in good time; pass iterations"
+            )
         watching.append(Geometrically(StopAtGap(target_gap), ratio=1.05))
         if iterations is None:
             _check_reached(game, chosen, estimator, target_gap)
     horizon = None if iterations is None else max(iterations, 1)
-    run = chosen.start(game, estimator=estimator, horizon=horizon, engine=engine, threads=threads)
+    run = chosen.start(
+        game,
+        estimator=estimator,
+        horizon=horizon,
+        engine=engine,
+        threads=threads,
+        kinds=None if forgetful is None else forgetful.kinds,
+    )
     return run.run(_EVER if iterations is None else iterations, callbacks=watching)
 
 

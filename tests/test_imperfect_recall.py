@@ -1,0 +1,184 @@
+"""Games in which somebody forgets, played all the same."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from naive_games import random_game
+
+import regretkit as rk
+from regretkit import solve
+from regretkit.circuits import Alike, alike
+from regretkit.games import CHANCE, GameTree, ImperfectRecallGame, kuhn_poker, read_efg
+from regretkit.play import Simultaneous, Uniform
+from regretkit.play.algorithms import Algorithm
+
+DRIVER = """EFG 2 R "Absent-minded driver" { "Driver" }
+p "" 1 1 "exit" { "leave" "go on" } 0
+t "" 1 "first" { 0 }
+p "" 1 1 0
+t "" 2 "second" { 4 }
+t "" 3 "missed" { 1 }"""
+
+
+def blurred(seed, kinds=2):
+    """Return a random game whose players confuse information sets of equal sizes at random."""
+    generator = np.random.default_rng(seed)
+    tree = GameTree.from_history(random_game(generator, depth=4))
+    information_set = tree.information_set.astype(np.int64).copy()
+    labels, actions = [], []
+    for player, sizes in enumerate(tree.sizes):
+        keys = list(zip(sizes.tolist(), generator.integers(kinds, size=sizes.size), strict=True))
+        numbers, names = {}, []
+        here = np.flatnonzero(tree.player == player)
+        for history in here:  # numbered as breadth-first order comes to them
+            old = int(tree.information_set[history])
+            if keys[old] not in numbers:
+                numbers[keys[old]] = len(numbers)
+                names.append(list(tree.actions[player][old]))
+            information_set[history] = numbers[keys[old]]
+        labels.append([str(number) for number in range(len(names))])
+        actions.append(names)
+    return GameTree(
+        parent=tree.parent,
+        player=tree.player,
+        information_set=information_set,
+        action=tree.action,
+        probability=tree.probability,
+        payoffs=tree.payoffs,
+        labels=labels,
+        actions=actions,
+        outcomes=tree.outcomes,
+    )
+
+
+def played(regret):
+    positive = np.maximum(regret, 0.0)
+    return positive / positive.sum() if positive.any() else np.ones(regret.size) / regret.size
+
+
+def naive_cfr(tree, iterations):
+    """Return what textbook CFR with simultaneous updates plays in the end, set by set."""
+    regrets = [[np.zeros(n) for n in sizes] for sizes in tree.sizes]
+    children = [[] for _ in range(tree.histories)]
+    for history in range(1, tree.histories):
+        children[tree.parent[history]].append(history)
+    end = {history: number for number, history in enumerate(tree.terminals.tolist())}
+    for _ in range(iterations):
+        now = [[played(regret) for regret in own] for own in regrets]
+
+        def walk(history, reach, now=now):
+            if history in end:
+                return tree.payoffs[end[history]]
+            player, below = int(tree.player[history]), children[history]
+            here = int(tree.information_set[history])
+            chances = [tree.probability[child] for child in below]
+            shares = chances if player == CHANCE else now[player][here]
+            worths = []
+            for child, share in zip(below, shares, strict=True):
+                more = list(reach)
+                more[player] *= share  # chance's factor is the last one
+                worths.append(walk(child, more))
+            value = shares @ np.array(worths)
+            if player != CHANCE:
+                others = np.prod(np.delete(reach, player))
+                regrets[player][here] += others * (np.array(worths)[:, player] - value[player])
+            return value
+
+        walk(0, [1.0] * (tree.players + 1))
+    return [[played(regret) for regret in own] for own in regrets]
+
+
+def forgetful_games(count):
+    games, seed = [], 0
+    while len(games) < count:
+        with contextlib.suppress(ValueError):  # nobody forgets in this one
+            games.append(ImperfectRecallGame(blurred(seed)))
+        seed += 1
+    return games
+
+
+@pytest.mark.parametrize("game", forgetful_games(10))
+def test_regrets_are_those_of_textbook_cfr_on_the_sets_as_they_are(game):
+    textbook = Algorithm(rk.RegretMatching, order=Simultaneous(), averaging=Uniform())
+    run = solve(game, textbook, iterations=30, imperfect_recall=True)
+    # What it would play next, which the regrets of all iterations decide
+    behaviors = [minimizer.rule.next_strategy() for minimizer in run.minimizers]
+    for player, expected in enumerate(naive_cfr(game.tree, 30)):
+        simplices = game.remembered.domains[player].simplices
+        for part, kind in enumerate(game.kinds[player]):
+            mine = behaviors[player][simplices.block(part)]
+            np.testing.assert_allclose(mine, expected[kind], atol=1e-9)
+
+
+def test_the_parts_of_a_set_are_played_alike_and_know_what_their_player_did():
+    game = read_efg(DRIVER)
+    first, second = game.remembered.domains[0].simplices.labels.block(0), game.kinds[0]
+    assert first == "exit"
+    assert second.tolist() == [0, 0]
+    run = solve(game, "cfr+", iterations=50, imperfect_recall=True)
+    at_first, at_second = run.current[0][1:3], run.current[0][3:5]
+    np.testing.assert_allclose(at_second, at_first * at_first[1], atol=1e-15)
+
+
+def test_the_driver_ends_where_equal_weights_of_both_exits_lead():
+    # 4 = 4 (1 - p) + p + 1: to leave earns as much as to go on, each exit weighted by one
+    game = read_efg(DRIVER)
+    run = solve(game, "cfr", iterations=3_000, imperfect_recall=True)
+    forgetful = game.forget(run.average)
+    np.testing.assert_allclose(forgetful[0, 0], [2 / 3, 1 / 3], atol=1e-3)
+    np.testing.assert_array_equal(forgetful[0, 0], forgetful[0, 1])
+
+
+def test_forgetting_weights_parts_by_how_likely_the_player_comes_to_them():
+    game = read_efg(DRIVER)
+    # Leaves with 1/4 at the first exit, and with 2/3 at the second
+    strategy = np.array([1.0, 0.25, 0.75, 0.5, 0.25])
+    forgetful = game.forget([strategy])
+    np.testing.assert_allclose(forgetful[0, 0], [0.75 / 1.75, 1.0 / 1.75])
+
+
+def test_without_the_switch_it_is_refused_with_the_set_that_shows_why():
+    with pytest.raises(ValueError, match=r"imperfect recall: player 0 .*imperfect_recall=True"):
+        solve(read_efg(DRIVER), "cfr", iterations=3)
+
+
+def test_a_target_for_a_gap_is_refused():
+    with pytest.raises(ValueError, match="target_gap has no meaning where somebody forgets"):
+        solve(read_efg(DRIVER), "cfr", target_gap=0.1, imperfect_recall=True)
+
+
+def test_the_switch_changes_nothing_where_nobody_forgets():
+    one, other = (
+        solve(kuhn_poker(), "cfr+", iterations=20, imperfect_recall=switch)
+        for switch in (True, False)
+    )
+    for mine, theirs in zip(one.average, other.average, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_alike_learns_the_sum_and_plays_it_everywhere():
+    player = Alike(rk.RegretMatching([2, 3]), [1, 0, 1])
+    twin = rk.RegretMatching([2, 3])
+    generator = np.random.default_rng(3)
+    for _ in range(20):
+        u = generator.normal(size=8)
+        player.observe_utility(u)
+        twin.observe_utility(np.concatenate([u[3:5], u[:3] + u[5:]]))
+        y = twin.next_strategy()
+        x = player.next_strategy()
+        np.testing.assert_allclose(x, np.concatenate([y[2:], y[:2], y[2:]]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ([0, 2], "none left out"),
+        ([0, -1], "none left out"),
+        ([0], "one number for each of the 2 decision points"),
+        ([0, 0], "different numbers of actions"),
+    ],
+)
+def test_kinds_that_do_not_fit_are_refused(kinds, message):
+    with pytest.raises(ValueError, match=message):
+        alike(rk.RegretMatching, kinds)(rk.Simplices([2, 3]))
