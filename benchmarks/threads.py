@@ -22,10 +22,9 @@ import numpy as np
 
 from benchmarks.pages import table
 from regretkit.engine._gate import new_gate
-from regretkit.engine._seats import rule_of
+from regretkit.engine._seats import kernel_of
 from regretkit.engine._specialize import shared_iterations
 from regretkit.engine._split import processors, split_of
-from regretkit.engine.compiled import _kernel_of
 from regretkit.games import Game, NormalFormGame, dudo, leduc_poker
 from regretkit.play import SelfPlay, named
 
@@ -60,7 +59,7 @@ def only(part: int, parts: int, run: SelfPlay) -> SelfPlay:
     """Return a run that does what one of the parts has to do, which makes no sense on its own."""
     run.run(1)
     drive: Any = run._drive
-    kernel = _kernel_of(rule_of(run.minimizers[0], run.game.domains[0]))
+    kernel = kernel_of(drive._seats[0].rule)
     kind = type(drive._payoffs).__name__
     share = shared_iterations(kernel.propose, kernel.learn, kind, never_waiting)
     split = split_of(drive._forest, drive._payoffs, parts)

@@ -1,7 +1,5 @@
 """Bandit feedback: unbiased by enumeration, biased as said, and enough to learn from."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from regretkit import NormalFormGame, SelfPlay
 from regretkit.circuits import Exploring
 from regretkit.games import kuhn_poker
 from regretkit.play import BanditFeedback, Simultaneous
+from regretkit.play.estimators._enumeration import mean_and_variance
 
 
 def random_games(count):
@@ -21,12 +20,8 @@ def random_games(count):
 
 
 def mean_over_draws(feedback, game, player, profile):
-    """Add up the estimates of all joint actions, each times its probability."""
-    mean = np.zeros(profile[player].size)
-    for drawn in itertools.product(*(range(x.size) for x in profile)):
-        probability = np.prod([x[a] for x, a in zip(profile, drawn, strict=True)])
-        mean += probability * feedback._estimate(game, player, profile[player], np.array(drawn))
-    return mean
+    """Add up the estimates of all that may be drawn, each times its probability."""
+    return mean_and_variance(feedback, game, player, profile)[0]
 
 
 @pytest.mark.parametrize("baseline", [0.0, 2.5, -1.0])

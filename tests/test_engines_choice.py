@@ -75,7 +75,7 @@ PLAYERS = {
     "different kernels": (
         partial(mixed, rk.RegretMatching, rk.DiscountedRegretMatching),
         {},
-        "vectorized",
+        "compiled",
     ),
     "the same kernel": (partial(mixed, rk.RegretMatching, rk.RegretMatchingPlus), {}, "compiled"),
     "extragradient": (partial(cfr, rk.RegretMatching), {"order": Extragradient()}, "numpy"),
@@ -91,7 +91,6 @@ REASONS = {
     "rules by decision point": r"minimizers\[0\]: Product.* is not a single rule over simplices",
     "a circuit for each point": r"minimizers\[0\]: SwapRegret.* is not a single rule over simpl",
     "a rule without a kernel": r"minimizers\[0\]: AdaHedge.* has no kernel",
-    "different kernels": "the players' rules have different kernels",
     "extragradient": r"Extragradient\(\) does more in an iteration than to let players learn in",
     "an order of one's own": r"Backwards\(\) does more in an iteration than to let players learn",
     "sampled": r"ChanceSampling\(.*\) does not sweep the whole game",

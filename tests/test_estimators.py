@@ -1,25 +1,110 @@
-"""Sampled chance: the mean over all draws is exact, and CFR that learns from it solves Kuhn."""
+"""Estimators: every sample weighed by its probability, the mean is exact; what each varies by."""
 
 import copy
-import itertools
 
 import numpy as np
 import pytest
 from naive_games import chance, decision, end, kuhn_bets, random_game, random_profile
-from strategies import random_behavior
 
 import regretkit as rk
-from regretkit import ExtensiveFormGame, SelfPlay, games
-from regretkit.games import CHANCE
-from regretkit.play import Alternating, ChanceSampling, Estimator, FullSweep
+from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games
+from regretkit.play import (
+    Alternating,
+    AverageStrategySampling,
+    BanditFeedback,
+    ChanceSampling,
+    Estimator,
+    ExactBaseline,
+    ExternalSampling,
+    FullSweep,
+    LearnedBaseline,
+    OutcomeSampling,
+    PublicChanceSampling,
+    RobustSampling,
+    assert_unbiased,
+)
+from regretkit.play.estimators._enumeration import every_estimate
 
 
-class Chosen(np.random.Generator):
-    """A generator whose uniform numbers are chosen by whoever holds it."""
+def drawing(kind, **arguments):
+    return lambda: kind(np.random.default_rng(1), **arguments)
 
-    def random(self, size):
-        assert size == self.numbers.size
-        return self.numbers
+
+FEW = {"epsilon": 0.1, "tau": 0.5, "beta": 1.0}
+SAMPLERS = {
+    "external": drawing(ExternalSampling),
+    "outcome": drawing(OutcomeSampling),
+    "outcome, on policy": drawing(OutcomeSampling, exploration=0.0),
+    "outcome, off policy": drawing(OutcomeSampling, exploration=1.0),
+    "robust 1": drawing(RobustSampling),
+    "robust 2": drawing(RobustSampling, actions=2),
+    "average strategy": drawing(AverageStrategySampling, **FEW),
+}
+WITH_BASELINE = {
+    f"{name}, {baseline}": make
+    for baseline, build in {
+        "learned": lambda: LearnedBaseline(rate=0.3),
+        "exact": ExactBaseline,
+    }.items()
+    for name, make in {
+        "external": lambda build=build: ExternalSampling(
+            np.random.default_rng(1), baseline=build()
+        ),
+        "outcome": lambda build=build: OutcomeSampling(np.random.default_rng(1), baseline=build()),
+        "robust": lambda build=build: RobustSampling(np.random.default_rng(1), baseline=build()),
+        "average strategy": lambda build=build: AverageStrategySampling(
+            np.random.default_rng(1), **FEW, baseline=build()
+        ),
+    }.items()
+}
+IN_TREES = {"chance": drawing(ChanceSampling), **SAMPLERS, **WITH_BASELINE}
+KUHN, KUHN_3 = games.kuhn_poker(), games.kuhn_poker(players=3)
+
+
+def small_game(seed, players=2):
+    """Return a random game in which all samples can be gone through."""
+    generator = np.random.default_rng(seed)
+    while True:
+        game = ExtensiveFormGame.from_history(random_game(generator, players=players, depth=4))
+        if game.tree.histories < 120 and min(domain.points for domain in game.domains) > 1:
+            return game
+
+
+def interior(game, seed=3):
+    """Return a profile in which everything is played."""
+    generator = np.random.default_rng(seed)
+    return [
+        domain.sequence_form(
+            domain.simplices.normalize(generator.exponential(size=domain.dimension - 1) + 0.05)
+        )
+        for domain in game.domains
+    ]
+
+
+def used(estimator, game):
+    """Return an estimator that has drawn samples, and learned from them."""
+    profile = interior(game, seed=8)
+    for player in 2 * [*range(game.players)]:
+        estimator.utility(game, player, profile)
+    return estimator
+
+
+def ranks_in_the_open():
+    """Return a game with a hidden deal, then a coin that all see and that the deal makes unfair."""
+
+    def coin(deal, *fair):
+        return chance(fair, **{side: bet(deal, side) for side in ("heads", "tails")})
+
+    def bet(deal, side):
+        answers = {a: answer(deal, side, a) for a in ("low", "high")}
+        return decision(0, deal + side, **answers)
+
+    def answer(deal, side, a):
+        worth = 1.0 + 2.0 * (deal == "good") + 4.0 * (side == "heads") + 8.0 * (a == "high")
+        return decision(1, side + a, fold=end(1.0, -1.0), call=end(worth, -worth))
+
+    root = chance([0.5, 0.5], good=coin("good", 0.2, 0.8), bad=coin("bad", 0.6, 0.4))
+    return ExtensiveFormGame.from_history(root)
 
 
 class Watched(Estimator):
@@ -35,108 +120,238 @@ class Watched(Estimator):
         return utility
 
 
-def sampling(numbers):
-    generator = Chosen(np.random.PCG64())
-    generator.numbers = np.asarray(numbers, dtype=float)
-    return ChanceSampling(generator)
-
-
-def chance_histories(tree):
-    """Return for each chance history the probabilities of its outcomes."""
-    return [tree.probability[tree.parent == h] for h in np.flatnonzero(tree.player == CHANCE)]
-
-
-def all_draws(tree):
-    """Yield, for every way in which all of chance may fall, its probability and such numbers."""
-    options = [
-        list(zip(p, np.cumsum(p) - p / 2, strict=True)) for p in chance_histories(tree)
-    ]  # the middle of the stretch of numbers that stands for an outcome
-    for drawn in itertools.product(*options):
-        probabilities, numbers = zip(*drawn, strict=True)
-        yield np.prod(probabilities), numbers
-
-
-def nested_game(generator):
-    """Return a random game with chance after its first deal, in which all draws can be tried."""
-    while True:
-        game = ExtensiveFormGame.from_history(random_game(generator, depth=4))
-        tree = game.tree
-        draws = np.prod([float(p.size) for p in chance_histories(tree)])
-        if draws <= 3_000 and (tree.player == CHANCE).sum() > 2:
-            return game
-
-
-def mean_estimate(game, player, profile):
-    found = np.zeros(game.domains[player].dimension)
-    for probability, numbers in all_draws(game.tree):
-        found += probability * sampling(numbers).utility(game, player, profile)
-    return found
-
-
 # The mean is exact
 
 
-def test_over_all_deals_of_kuhn_poker_the_mean_estimate_is_the_utility():
-    game = games.kuhn_poker()
-    generator = np.random.default_rng(1)
-    profile = [d.sequence_form(random_behavior(generator, d.simplices)) for d in game.domains]
-
-    for player in (0, 1):
-        exact = game.utility(player, profile)
-        np.testing.assert_allclose(mean_estimate(game, player, profile), exact, atol=1e-13)
+@pytest.mark.parametrize("make", IN_TREES.values(), ids=IN_TREES)
+def test_over_all_samples_the_mean_estimate_is_the_utility(make):
+    for game in (KUHN, small_game(1)):
+        assert_unbiased(game, used(make(), game), profiles=[interior(game)])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_over_all_draws_of_a_random_game_the_mean_estimate_is_the_utility(seed):
-    generator = np.random.default_rng(seed)
-    game = nested_game(generator)
-    profile, _ = random_profile(generator, game)
-
-    for player in (0, 1):
-        exact = game.utility(player, profile)
-        np.testing.assert_allclose(mean_estimate(game, player, profile), exact, atol=1e-12)
+@pytest.mark.parametrize("make", IN_TREES.values(), ids=IN_TREES)
+def test_over_all_samples_among_three_the_mean_estimate_is_the_utility(make):
+    for game in (KUHN_3, small_game(3, players=3)):
+        assert_unbiased(game, used(make(), game), profiles=[interior(game)])
 
 
-def test_over_all_deals_among_three_the_mean_is_exact_whatever_is_drawn_off_the_path():
-    # All at once would be 4 x 3^4 x 2^12 draws, but only three of them are on the way of a deal.
-    game, generator = games.kuhn_poker(players=3), np.random.default_rng(2)
-    tree, profile = game.tree, random_profile(generator, game)[0]
-    decks = np.flatnonzero(tree.player == CHANCE)
-    found = [np.zeros(domain.dimension) for domain in game.domains]
+@pytest.mark.parametrize("name", ["chance", "external", "robust 2", "external, learned"])
+def test_the_mean_is_exact_where_some_things_are_never_played(name):
+    # The player itself may never get somewhere, and others may never do something.
+    for game in (KUHN, small_game(4)):
+        for seed in range(3):
+            profile, _ = random_profile(np.random.default_rng(seed), game)
+            assert_unbiased(game, IN_TREES[name](), profiles=[profile])
 
-    for deal in itertools.product(range(4), range(3), range(2)):
-        numbers, history = generator.random(decks.size), 0
-        for card in deal:
-            outcomes = np.flatnonzero(tree.parent == history)
-            numbers[decks == history] = (card + 0.5) / outcomes.size
-            history = outcomes[card]
-        for player in range(3):
-            found[player] += sampling(numbers).utility(game, player, profile) / 24
 
-    for player in range(3):
-        np.testing.assert_allclose(found[player], game.utility(player, profile), atol=1e-13)
+def test_the_mean_is_exact_whatever_is_explored_with():
+    for game in (KUHN, small_game(5)):
+        toward = interior(game, seed=6)
+        for exploration in (0.3, 1.0):
+            sampling = OutcomeSampling(
+                np.random.default_rng(1), exploration=exploration, toward=toward
+            )
+            assert_unbiased(
+                game, sampling, profiles=[random_profile(np.random.default_rng(2), game)[0]]
+            )
+
+
+@pytest.mark.parametrize("make", SAMPLERS.values(), ids=SAMPLERS)
+def test_the_mean_is_exact_in_normal_form(make):
+    generator = np.random.default_rng(7)
+    for sizes in [(3, 2), (1, 4), (2, 3, 2)]:
+        game = NormalFormGame(generator.normal(size=(len(sizes), *sizes)))
+        profile = [generator.dirichlet(np.ones(size)) for size in sizes]
+        estimator = make()
+        assert_unbiased(game, estimator, profiles=[profile])
+        estimator.utility(game, 0, profile)
+        assert_unbiased(game, estimator, profiles=[profile])
+
+
+def test_over_all_public_draws_the_mean_estimate_is_the_utility():
+    for game in (ranks_in_the_open(), games.leduc_poker(ranks=2)):
+        assert_unbiased(game, PublicChanceSampling(np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("make", SAMPLERS.values(), ids=SAMPLERS)
+def test_the_mean_of_many_random_estimates_tends_to_the_utility(make):
+    # Five standard errors, coordinate by coordinate; the draws are numpy's own.
+    estimator, profile = make(), interior(KUHN)
+
+    drawn = np.array([estimator.utility(KUHN, 1, profile) for _ in range(1_000)])
+
+    error = drawn.std(axis=0) / np.sqrt(1_000)
+    assert (np.abs(drawn.mean(axis=0) - KUHN.utility(1, profile)) <= 5 * error + 1e-12).all()
+    assert error.max() > 0.0
+
+
+def test_what_is_public_is_drawn_for_all_hidden_deals_at_once():
+    game = ranks_in_the_open()
+    sampling, profile = PublicChanceSampling(np.random.default_rng(1)), interior(game)
+
+    found = [*every_estimate(sampling, game, 0, profile)]
+
+    probabilities, estimates = zip(*found, strict=True)
+    assert probabilities == pytest.approx((0.4, 0.6))  # half of 0.2 and half of 0.6 is heads
+    for estimate, side in zip(estimates, ("heads", "tails"), strict=True):
+        tree = game.domains[0]
+        for number in range(tree.points):
+            first = tree.first_sequence[number]
+            there = tree.simplices.labels.block(number).endswith(side)
+            assert (estimate[first : first + 2] != 0.0).all() == there
 
 
 def test_each_outcome_is_drawn_by_a_stretch_of_numbers_as_long_as_its_probability():
     ends = {name: end(2.0**i) for i, name in enumerate("abcd")}
     game = ExtensiveFormGame.from_history(chance([0.125, 0.5, 0.0, 0.375], **ends))
 
-    for number, payoff in [(0.0, 1.0), (0.1249, 1.0), (0.125, 2.0), (0.6249, 2.0), (0.625, 8.0)]:
-        assert sampling([number]).utility(game, 0, [np.ones(1)]).tolist() == [payoff]
-    assert sampling([np.nextafter(1.0, 0.0)]).utility(game, 0, [np.ones(1)]).tolist() == [8.0]
+    for kind in (ChanceSampling, ExternalSampling):
+        found = every_estimate(kind(np.random.default_rng(1)), game, 0, [np.ones(1)])
+        assert [(p, u[0]) for p, u in found] == [(0.125, 1.0), (0.5, 2.0), (0.375, 8.0)]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_mean_of_many_random_estimates_tends_to_the_utility(seed):
-    # Four standard errors, coordinate by coordinate; the draws are numpy's own.
-    game, generator = games.kuhn_poker(), np.random.default_rng(seed)
-    profile, estimator = random_profile(generator, game)[0], ChanceSampling(generator)
+# How much it varies
 
-    drawn = np.array([estimator.utility(game, 1, profile) for _ in range(4_000)])
 
-    error = drawn.std(axis=0) / np.sqrt(4_000)
-    assert (np.abs(drawn.mean(axis=0) - game.utility(1, profile)) <= 4 * error + 1e-12).all()
-    assert error.max() > 0.0
+def test_on_a_matrix_variances_are_those_of_the_formulas():
+    generator = np.random.default_rng(9)
+    A, x, y = generator.normal(size=(3, 4)), np.array([0.2, 0.3, 0.5]), np.full(4, 0.25)
+    game, mean, square = rk.matrix_game(A), A @ y, A**2 @ y
+    shares = {
+        "external": 1.0,
+        "outcome": 0.6 / 3 + 0.4 * x,
+        "outcome, on policy": x,
+        "robust 2": 2 / 3,
+        "average strategy": 1.0,
+    }
+    for name, share in shares.items():
+        estimator = (
+            SAMPLERS[name]() if name != "average strategy" else drawing(AverageStrategySampling)()
+        )
+        variance = estimator.variance(game, 0, [x, y])
+        assert variance == pytest.approx(square / share - mean**2, rel=1e-12), name
+    assert FullSweep().variance(game, 0, [x, y]).tolist() == [0.0] * 3
+
+
+def test_bandit_feedback_is_outcome_sampling_on_policy():
+    generator = np.random.default_rng(10)
+    game = NormalFormGame(generator.normal(size=(3, 2, 3, 2)))
+    profile = [generator.dirichlet(np.ones(size)) for size in (2, 3, 2)]
+    feedback = BanditFeedback(np.random.default_rng(5))
+    sampling = OutcomeSampling(np.random.default_rng(5), exploration=0.0)
+
+    for player in (0, 1, 2, 0, 1):
+        np.testing.assert_array_equal(
+            sampling.utility(game, player, profile), feedback.utility(game, player, profile)
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_BASELINE if "exact" in name])
+def test_with_the_exact_baseline_a_strategy_is_worth_what_it_is_whatever_was_sampled(name):
+    for game in (KUHN, small_game(1), KUHN_3):
+        profile = interior(game)
+        value = game.value(profile)
+        for player, own in enumerate(profile):
+            found = every_estimate(IN_TREES[name](), game, player, profile)
+            earned = [estimate @ own for _, estimate in found]
+            assert len(earned) > 1
+            assert earned == pytest.approx([value[player]] * len(earned), abs=1e-12)
+
+
+def values_below(game, profile, player):
+    """Return what each history is worth to a player, found from the ends up."""
+    tree = game.tree
+    first = [domain.first_sequence for domain in game.domains]
+    behavior = [domain.behavior(own) for domain, own in zip(game.domains, profile, strict=True)]
+    values = np.zeros(tree.histories)
+    values[tree.terminals] = tree.payoffs[:, player]
+    for h in range(tree.histories - 1, 0, -1):
+        above, acting = tree.parent[h], tree.player[tree.parent[h]]
+        move = tree.probability[h]
+        if acting >= 0:
+            number = tree.information_set[above]
+            move = behavior[acting][first[acting][number] - 1 + tree.action[h]]
+        values[above] += move * values[h]
+    return values
+
+
+def test_with_the_exact_baseline_so_is_every_action_where_a_sample_came():
+    # At the first decision of player 0, the two actions are worth what they are after that deal.
+    profile, tree = interior(KUHN), KUHN.domains[0]
+    values, parent = values_below(KUHN, profile, 0), KUHN.tree.parent
+    deals = np.flatnonzero((KUHN.tree.player == 0) & (KUHN.tree.player[parent] < 0))
+    expected = sorted(values[parent == deal].tolist() for deal in deals)
+    start = np.repeat(tree.parent_sequence == 0, tree.sizes)
+
+    found = []
+    for _, estimate in every_estimate(WITH_BASELINE["external, exact"](), KUHN, 0, profile):
+        worth = tree.counterfactual(estimate, tree.behavior(profile[0]))[1]
+        found.append(worth[start & (worth != 0.0)].tolist())
+
+    np.testing.assert_allclose(
+        np.unique(np.round(found, 12), axis=0), np.array(expected), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", ["outcome, learned", "robust, learned", "external, learned"])
+def test_a_learned_baseline_takes_away_most_of_the_variance_of_a_values_estimate(name):
+    profile = interior(KUHN)
+
+    def spread(estimator):
+        found = every_estimate(estimator, KUHN, 0, profile)
+        probability, earned = zip(*((p, u @ profile[0]) for p, u in found), strict=True)
+        earned = np.array(earned)
+        return probability @ (earned - probability @ earned) ** 2
+
+    estimator = IN_TREES[name]()
+    estimator.baseline = LearnedBaseline(rate=0.05)
+    before = spread(estimator)
+    for _ in range(2_000):
+        estimator.utility(KUHN, 0, profile)
+
+    assert spread(estimator) < 0.1 * before
+
+
+def test_variances_order_estimators_as_they_draw_more():
+    profile = interior(KUHN)
+
+    def total(make):
+        return make().variance(KUHN, 0, profile).sum()
+
+    assert 0.0 < total(IN_TREES["chance"]) < total(IN_TREES["external"])
+    assert total(IN_TREES["external"]) < total(IN_TREES["robust 1"])
+    assert total(drawing(RobustSampling, actions=2)) == pytest.approx(total(IN_TREES["external"]))
+
+
+def test_average_strategy_sampling_follows_what_was_played_on_average():
+    # One decision: q = max(epsilon, (beta + tau s) / (beta + sum of s)), after four strategies.
+    game = rk.matrix_game(np.ones((3, 1)))
+    sampling = AverageStrategySampling(np.random.default_rng(1), epsilon=0.05, tau=0.5, beta=1.0)
+    for strategy in ([1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]):
+        sampling.utility(game, 0, [np.array(strategy), np.ones(1)])
+
+    variance = sampling.variance(game, 0, [np.array([0.0, 1.0, 0.0]), np.ones(1)])
+
+    played = np.array([2.5, 1.5, 0.0])
+    share = np.maximum(0.05, (1.0 + 0.5 * played) / (1.0 + played.sum()))
+    assert variance == pytest.approx(1.0 / share - 1.0)
+
+
+# What was visited
+
+
+def test_visits_are_counted():
+    profile = interior(KUHN)
+    external, chance_only = IN_TREES["external"](), IN_TREES["chance"]()
+    external.utility(KUHN, 0, profile)
+    chance_only.utility(KUHN, 0, profile)
+    outcome = IN_TREES["outcome"]()
+    outcome.utility(KUHN, 0, profile)
+
+    # One deal in Kuhn poker: two chance moves, and nine histories of bets at most.
+    assert 2 + 1 <= outcome.visited <= 2 + 1 + 3
+    assert outcome.visited < external.visited <= 2 + 9
+    assert chance_only.visited == 2 + 9
 
 
 def test_without_chance_an_estimate_is_the_utility_itself():

@@ -26,6 +26,7 @@ class _Kernel(Protocol):
     learn: Callable[..., None]
     state: Sequence[str]
     block_state: Sequence[str]
+    rests: bool
 
     def numbers_of(self, iteration: int) -> Sequence[float]: ...
 
@@ -58,6 +59,8 @@ def kernel_agrees(make: Make) -> None:
             else:
                 utility = generator.integers(-1, 2, size=rule.dimension).astype(np.float64)
             _compare_lessons(rule, kernel, utility, strategy)
+            if kernel.rests:
+                _require_rest(rule, kernel)
 
 
 def _compare_proposals(rule: RegretMinimizer, kernel: _Kernel) -> Vector:
@@ -96,6 +99,19 @@ def _compare_lessons(
                 array, learned[name], unit, f"its kernel learns other {name} than the rule"
             )
         block.require_within(earned, played, *block.state)
+
+
+def _require_rest(rule: RegretMinimizer, kernel: _Kernel) -> None:
+    size, (now, later) = rule.dimension, (rule.iteration, rule.iteration + 1)
+    numbers, others = np.array(kernel.numbers_of(now)), np.array(kernel.numbers_of(later))
+    moved = "its kernel says that it rests, but where nothing is earned it moves"
+    for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
+        nothing, before, after = (block.alone(np.zeros(size)) for _ in range(3))
+        _plain(kernel.propose)(*block.place, before, block.state, numbers)
+        _plain(kernel.learn)(*block.place, nothing, 0.0, before, block.state, others)
+        _plain(kernel.propose)(*block.place, after, block.state, others)
+        for array, laid in zip((before, *old.state), (after, *block.state), strict=True):
+            require(np.array_equal(array, laid), moved)
 
 
 def _plain(function: Callable[..., None]) -> Callable[..., None]:

@@ -5,9 +5,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from regretkit._state import generators
 from regretkit._validate import LARGEST
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.play.estimators import FullSweep
+from regretkit.play.estimators import FullSweep, LearnedBaseline
+from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.self_play import SelfPlay
 
 _LONG = 1.0
@@ -23,6 +25,24 @@ def in_the_way(run: SelfPlay) -> str | None:
         return f"{game!r} is neither a normal-form nor an extensive-form game"
     if not isinstance(run.estimator, FullSweep):
         return f"{run.estimator!r} does not sweep the whole game"
+    return _order_or_size(run, game)
+
+
+def in_the_way_of_samples(run: SelfPlay, sampler: Sampler) -> str | None:
+    """Return what about a run, its rules aside, keeps it from being sampled in machine code."""
+    game = run.game
+    if not isinstance(game, ExtensiveFormGame):
+        return f"{game!r} is not in extensive form, and samples of it are drawn in Python"
+    if not isinstance(sampler.baseline, LearnedBaseline | None):
+        return f"{sampler.baseline!r} sweeps the whole game"
+    if sampler.generator in generators(run.order):
+        return f"{run.order!r} and {sampler!r} draw from one generator, in turn"
+    if run._threads > 1:
+        return f"samples for {sampler!r} are drawn in a single thread"
+    return _order_or_size(run, game)
+
+
+def _order_or_size(run: SelfPlay, game: NormalFormGame | ExtensiveFormGame) -> str | None:
     if run.order.turns(run.players, 0) is None:
         return f"{run.order!r} does more in an iteration than to let players learn in turn"
     if _size(game) > LARGEST:

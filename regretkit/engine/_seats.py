@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from regretkit._typing import Vector
 from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest
+from regretkit.engine._mixture import mixture
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers.kernel import Kernel
+from regretkit.play.self_play import SelfPlay
 from regretkit.sets import StrategySet
 
 
@@ -26,6 +28,14 @@ def rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | st
     if minimizer._account is not None or rule._account is not None:
         return f"{minimizer!r} stands in a ledger, which wants to see every iteration"
     return rule
+
+
+def kernel_of(rule: SimplexRule) -> Kernel:
+    """Return a rule's kernel, which it has."""
+    kernel = rule._kernel()
+    if kernel is None:
+        raise TypeError(f"{rule!r} was refused, and cannot be run")
+    return kernel
 
 
 @final
@@ -46,6 +56,7 @@ class Seat:
         state: tuple[Vector, ...],
     ) -> None:
         self.minimizer, self.rule, self._kernel = minimizer, rule, kernel
+        self.player, self.steady = player, not callable(kernel.numbers)
         sequences, points = forest.sequences, forest.points
         self._actions = slice(sequences[player] + 1, sequences[player + 1])
         # On simplices there is no empty sequence, which stands in front of a tree's actions.
@@ -99,16 +110,55 @@ class Seat:
             raise ValueError(f"the kernel of {self.rule!r} must always get as many numbers")
         return np.array(rows, dtype=np.float64)
 
+    def count(self, moves: int) -> None:
+        """Let the minimizer know in how many iterations it has learned."""
+        self.rule.iteration += moves
+        if isinstance(self.minimizer, CFR):
+            self.minimizer.iteration += moves
+
     def hand_back(self, moves: int, strategy: Vector, behavior: Vector, utility: Vector) -> None:
         """Let the minimizer know what it has done, and what it would do next."""
         minimizer, rule = self.minimizer, self.rule
-        rule.iteration += moves
+        self.count(moves)
         rule._strategy = frozen_copy(behavior[self._actions])
         if isinstance(minimizer, CFR):
-            minimizer.iteration += moves
             minimizer._strategy = frozen_copy(self.own(strategy))
             if moves:
-                minimizer._utilities = frozen_copy(utility[self._actions])
+                self.show(utility)
+
+    def show(self, utility: Vector | None) -> None:
+        """Let the minimizer show what its actions were worth, None if nobody knows."""
+        if isinstance(self.minimizer, CFR):
+            own = None if utility is None else frozen_copy(utility[self._actions])
+            self.minimizer._utilities = own
+
+
+def seated(run: SelfPlay, forest: Forest) -> tuple[list[Seat], tuple[Vector, ...], Kernel]:
+    """Return a seat for each player, arrays that hold what all learn, and a kernel for all."""
+    rules = [
+        rule
+        for minimizer, domain in zip(run.minimizers, run.game.domains, strict=True)
+        if isinstance(rule := rule_of(minimizer, domain), SimplexRule)
+    ]
+    mixed = mixture([kernel_of(rule) for rule in rules])
+    size, points = int(forest.sequences[-1]), int(forest.points[-1])
+    state = tuple(np.zeros(size if by_action else points) for by_action in mixed.by_action)
+    seats = [
+        Seat(minimizer, rule, kernel, number, forest, state[part.begin : part.end])
+        for number, (minimizer, rule, kernel, part) in enumerate(
+            zip(run.minimizers, rules, mixed.kernels, mixed.parts, strict=True)
+        )
+    ]
+    return seats, state, mixed.whole
+
+
+def uncompilable(rule: SimplexRule) -> TypeError:
+    """Return what to say when a rule's kernel is no machine code."""
+    return TypeError(
+        f"the kernel of {rule!r} cannot be compiled, see above; write it in plain loops over "
+        "numbers in arrays, without making new arrays, or pass engine='vectorized', which does "
+        "without it"
+    )
 
 
 def frozen_copy(array: Vector) -> Vector:

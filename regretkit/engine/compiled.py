@@ -5,20 +5,20 @@ from functools import partial
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
-from regretkit._typing import Vector
+from regretkit._typing import Indices, Vector
 from regretkit.engine._forest import forest_of
 from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._payoffs import payoffs_of
-from regretkit.engine._reasons import in_the_way, is_long, without_numba
-from regretkit.engine._seats import Seat, frozen_copy, rule_of
+from regretkit.engine._reasons import in_the_way, in_the_way_of_samples, is_long, without_numba
+from regretkit.engine._sampled import Sampled
+from regretkit.engine._seats import frozen_copy, kernel_of, rule_of, seated, uncompilable
 from regretkit.engine._split import parts_for, split_of
 from regretkit.engine._table import table_of
-from regretkit.minimizers import SimplexRule
 from regretkit.minimizers.kernel import Kernel
 from regretkit.play.engines import Drive, Engine
+from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.orders import Turns
 from regretkit.play.self_play import SelfPlay
 
@@ -38,6 +38,9 @@ class Compiled(Engine):
 
     @override
     def refusal(self, run: SelfPlay) -> str | None:
+        if isinstance(run.estimator, Sampler):
+            found = in_the_way_of_samples(run, run.estimator) or _against_rules(run)
+            return found or _against_resting(run)
         return in_the_way(run) or _against_rules(run)
 
     @override
@@ -50,28 +53,23 @@ class Compiled(Engine):
 
     @override
     def start(self, run: SelfPlay) -> Drive:
-        return _Compiled(run)
+        return Sampled(run, run.estimator) if isinstance(run.estimator, Sampler) else _Compiled(run)
 
 
 def _against_rules(run: SelfPlay) -> str | None:
-    kernels = set()
     for player, minimizer in enumerate(run.minimizers):
         rule = rule_of(minimizer, run.game.domains[player])
         if isinstance(rule, str):
             return f"minimizers[{player}]: {rule}"
-        kernel = _kernel_of(rule)
-        sizes = len(kernel.state), len(kernel.block_state), len(kernel.numbers_of(0))
-        kernels.add((kernel.propose, kernel.learn, sizes))
-    if len(kernels) > 1:
-        return "the players' rules have different kernels, or make their functions anew each time"
     return None
 
 
-def _kernel_of(rule: SimplexRule | str) -> Kernel:
-    kernel = None if isinstance(rule, str) else rule._kernel()
-    if kernel is None:
-        raise TypeError(f"{rule} was refused, and cannot be run")
-    return kernel
+def _against_resting(run: SelfPlay) -> str | None:
+    for player, minimizer in enumerate(run.minimizers):
+        rule = rule_of(minimizer, run.game.domains[player])
+        if not isinstance(rule, str) and not kernel_of(rule).rests:
+            return f"minimizers[{player}]: {rule!r} moves where a sample does not come"
+    return None
 
 
 @final
@@ -85,26 +83,16 @@ class _Compiled(Drive):
         self._run, self._forest = run, forest_of(domains)
         self._payoffs = payoffs_of(run.game, self._forest)
         self._table = table_of(self._forest, self._payoffs)
-        rules = [rule_of(m, domain) for m, domain in zip(run.minimizers, domains, strict=True)]
-        kernels = [_kernel_of(rule) for rule in rules]
-        size, points = int(self._forest.sequences[-1]), int(self._forest.points[-1])
-        by_action = [np.zeros(size) for _ in kernels[0].state]
-        self._state = (*by_action, *(np.zeros(points) for _ in kernels[0].block_state))
-        self._seats = [
-            Seat(minimizer, rule, kernel, player, self._forest, self._state)
-            for player, (minimizer, rule, kernel) in enumerate(
-                zip(run.minimizers, rules, kernels, strict=True)
-            )
-            if isinstance(rule, SimplexRule)
-        ]
+        self._seats, self._state, kernel = seated(run, self._forest)
         self._totals = [seat.own(self._table.total) for seat in self._seats]
         self._begin, self._iterate = iterations(
-            kernels[0].propose, kernels[0].learn, type(self._payoffs).__name__
+            kernel.propose, kernel.learn, type(self._payoffs).__name__
         )
         parts = parts_for(run._threads, self._forest, self._payoffs)
         if parts > 1:
-            self._iterate = self._shared(parts, kernels[0])
+            self._iterate = self._shared(parts, kernel)
         self._pace = 16
+        self._steady: Vector | None = None
         self._ready = False
 
     def _shared(self, parts: int, kernel: Kernel) -> Any:
@@ -149,26 +137,30 @@ class _Compiled(Drive):
             self._begin(numbers, self._forest, self._table, self._state)
             self._call(turns, np.empty((0, *numbers.shape)), weights)
         except NumbaError as error:
-            rule = self._seats[0].rule
-            raise TypeError(
-                f"the kernel of {rule!r} cannot be compiled, see above; write it in plain loops "
-                "over numbers in arrays, without making new arrays, or pass engine='vectorized', "
-                "which does without it"
-            ) from error
+            raise uncompilable(self._seats[0].rule) from error
         self._ready = True
 
     def _advance(self, count: int) -> None:
         run = self._run
         weights, turns = run._averages[0].ahead(count), self._turns(count)
-        moves = [(turns.players == player).any(axis=1) for player in range(run.players)]
-        pairs = zip(self._seats, moves, strict=True)
-        numbers = np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
+        numbers = self._numbers(turns.players)
         try:
             self._call(turns, numbers, weights)
-            self._write_down(moves, weights)
+            self._write_down(turns.players, weights)
         except BaseException as error:
             run._break_off(error, None)
             raise
+
+    def _numbers(self, players: Indices) -> Vector:
+        """Return the kernels' numbers for so many iterations, in which these players learn."""
+        if self._steady is not None and self._steady.shape[0] >= players.shape[0]:
+            return self._steady[: players.shape[0]]
+        moves = [(players == seat.player).any(axis=1) for seat in self._seats]
+        pairs = zip(self._seats, moves, strict=True)
+        numbers = np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
+        if all(seat.steady for seat in self._seats):
+            self._steady = numbers
+        return numbers
 
     def _turns(self, count: int) -> Turns:
         turns = self._run.order.turns(self._run.players, count)
@@ -180,7 +172,7 @@ class _Compiled(Drive):
         rest = (self._payoffs, self._forest, self._table, self._state)
         self._iterate(turns.together, turns.players, numbers, weights, *rest)
 
-    def _write_down(self, moves: list[NDArray[np.bool_]], weights: Vector) -> None:
+    def _write_down(self, players: Indices, weights: Vector) -> None:
         """Let everybody in Python know what machine code has done."""
         run, table = self._run, self._table
         for seat in self._seats:
@@ -188,7 +180,7 @@ class _Compiled(Drive):
         for average in run._averages:
             average.count_in(weights)
         run.iteration += weights.shape[0]
-        for seat, own in zip(self._seats, moves, strict=True):
-            moved = int(np.count_nonzero(own))
+        for seat in self._seats:
+            moved = int(np.count_nonzero(players == seat.player))  # once in a turn at most
             seat.hand_back(moved, table.strategy, table.behavior, table.utility)
         run.played = [frozen_copy(seat.own(table.played)) for seat in self._seats]

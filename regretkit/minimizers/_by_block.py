@@ -56,6 +56,8 @@ class Belief(NamedTuple):
 @cache
 def proposal(play: Play, predictive: bool, trusted: bool) -> BlockFunction:
     """Return the function that plays regrets, with predicted ones added where there are any."""
+    if not predictive and play is in_proportion:
+        return _regrets_in_proportion
     aim = _aim_at_regrets
     if predictive:
         aim = _aim_at_trusted if trusted else _aim_at_predicted
@@ -69,6 +71,21 @@ def proposal(play: Play, predictive: bool, trusted: bool) -> BlockFunction:
     return propose
 
 
+def _regrets_in_proportion(
+    block: int, first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
+) -> None:
+    """Do what would be done in two steps: take the regrets, and play in proportion to them."""
+    regrets, total = state[0], 0.0
+    for a in range(first, last):
+        total += max(regrets[a], 0.0)
+    if total == 0.0:
+        for a in range(first, last):
+            strategy[a] = 1.0 / (last - first)
+    else:
+        for a in range(first, last):
+            strategy[a] = max(regrets[a], 0.0) / total
+
+
 def _aim_at_regrets(
     first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
 ) -> None:
@@ -80,17 +97,18 @@ def _aim_at_predicted(
     first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
 ) -> None:
     regrets, predicted = state[0], state[1]
+    kept, dropped, weight = numbers[4], numbers[5], numbers[6]
     for a in range(first, last):
-        factor = numbers[4] if regrets[a] > 0.0 else numbers[5]
-        strategy[a] = regrets[a] * factor + numbers[6] * predicted[a]
+        factor = kept if regrets[a] > 0.0 else dropped
+        strategy[a] = regrets[a] * factor + weight * predicted[a]
 
 
 def _aim_at_trusted(
     first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
 ) -> None:
-    regrets, predicted, trust = state[0], state[1], state[3]
+    regrets, predicted, trust, weight = state[0], state[1], state[3], numbers[6]
     for a in range(first, last):
-        strategy[a] = regrets[a] + numbers[6] * trust[a] * predicted[a]
+        strategy[a] = regrets[a] + weight * trust[a] * predicted[a]
 
 
 @cache
@@ -125,9 +143,10 @@ def add_regret(
     numbers: Vector,
 ) -> None:
     """Follow a law that lets nothing fade."""
-    regrets = state[0]
+    # Read before the loop: machine code cannot know that the numbers do not change in it.
+    regrets, scale, floor = state[0], numbers[2], numbers[3]
     for a in range(first, last):
-        regrets[a] = max(regrets[a] + numbers[2] * (utility[a] - value), numbers[3])
+        regrets[a] = max(regrets[a] + scale * (utility[a] - value), floor)
 
 
 def fade_and_add(
@@ -141,10 +160,11 @@ def fade_and_add(
     numbers: Vector,
 ) -> None:
     """Follow a law."""
-    regrets = state[0]
+    regrets, scale, floor = state[0], numbers[2], numbers[3]
+    kept, dropped = numbers[0], numbers[1]
     for a in range(first, last):
-        factor = numbers[0] if regrets[a] > 0.0 else numbers[1]
-        regrets[a] = max(regrets[a] * factor + numbers[2] * (utility[a] - value), numbers[3])
+        factor = kept if regrets[a] > 0.0 else dropped
+        regrets[a] = max(regrets[a] * factor + scale * (utility[a] - value), floor)
 
 
 def stay_with_the_nearest(

@@ -8,10 +8,7 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import of_kind
-from regretkit.minimizers._by_block import (
-    lesson,
-    proposal,
-)
+from regretkit.minimizers._by_block import add_regret, lesson, proposal
 from regretkit.minimizers.kernel import Kernel
 from regretkit.minimizers.predictors import NoPrediction
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
@@ -90,6 +87,8 @@ class AbstractByRoles(SimplexRule):
             state=[name for name in _BY_ACTION if name in self.state],
             block_state=[name for name in _BY_BLOCK if name in self.state],
             numbers=numbers(1) if memory.steady else numbers,
+            # What adds nothing and expects nothing stays as it is.
+            rests=memory.remember is add_regret and not predictive,
         )
 
     @property

@@ -6,6 +6,8 @@ from typing import TypeAlias, final
 
 from attrs import Attribute, field, frozen
 
+from regretkit._validate import truth
+
 BlockFunction: TypeAlias = Callable[..., None]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""
 
@@ -50,6 +52,10 @@ class Kernel:
     numbers
         The floats that the functions get as ``numbers``, or a function that returns them for
         iteration t, and for t = 0 before the first one; always as many.
+    rests
+        Whether an iteration that is worth nothing leaves the rule as it is at a decision point, to
+        the bit: its arrays, and what it proposes, whatever the ``numbers`` are. Where an iteration
+        only comes to a few decision points, such a rule need not be told at all others.
 
     Raises
     ------
@@ -93,6 +99,7 @@ class Kernel:
     state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
     block_state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
     numbers: Sequence[float] | Callable[[int], Sequence[float]] = field(default=(), kw_only=True)
+    rests: bool = field(default=False, kw_only=True, validator=truth)
 
     def numbers_of(self, iteration: int) -> Sequence[float]:
         """Return the floats that the functions get as ``numbers`` in an iteration."""

@@ -33,9 +33,18 @@ from regretkit.play.callbacks import StopAtGap as StopAtGap
 from regretkit.play.callbacks import StopWhenStill as StopWhenStill
 from regretkit.play.checkpoints import Checkpoint as Checkpoint
 from regretkit.play.checkpoints import resume as resume
+from regretkit.play.estimators import AverageStrategySampling as AverageStrategySampling
+from regretkit.play.estimators import Baseline as Baseline
 from regretkit.play.estimators import ChanceSampling as ChanceSampling
 from regretkit.play.estimators import Estimator as Estimator
+from regretkit.play.estimators import ExactBaseline as ExactBaseline
+from regretkit.play.estimators import ExternalSampling as ExternalSampling
 from regretkit.play.estimators import FullSweep as FullSweep
+from regretkit.play.estimators import LearnedBaseline as LearnedBaseline
+from regretkit.play.estimators import OutcomeSampling as OutcomeSampling
+from regretkit.play.estimators import PublicChanceSampling as PublicChanceSampling
+from regretkit.play.estimators import RobustSampling as RobustSampling
+from regretkit.play.estimators import assert_unbiased as assert_unbiased
 from regretkit.play.orders import Alternating as Alternating
 from regretkit.play.orders import Extragradient as Extragradient
 from regretkit.play.orders import Order as Order
@@ -43,5 +52,7 @@ from regretkit.play.orders import RandomPlayer as RandomPlayer
 from regretkit.play.orders import Simultaneous as Simultaneous
 from regretkit.play.orders import Table as Table
 from regretkit.play.orders import Turns as Turns
+from regretkit.play.recording import Moment as Moment
+from regretkit.play.recording import Trajectories as Trajectories
 from regretkit.play.self_play import SelfPlay as SelfPlay
 from regretkit.play.solving import solve as solve

@@ -9,6 +9,7 @@ import numpy as np
 from regretkit._state import Stateful, attributes, parts
 from regretkit.games import ExtensiveFormGame, NormalFormGame, fingerprint
 from regretkit.play._container import Plain
+from regretkit.play.estimators.baselines import Baseline
 from regretkit.sets import StrategySet
 
 _KIND = "<kind>"
@@ -107,15 +108,27 @@ def shown(description: object) -> str:
 
 def rebuilt(description: object, base: type) -> object:
     """Build again what is described, where it is of this library; None where it is not."""
-    subclasses: Sequence[type[object]] = base.__subclasses__()
-    known = {kind.__qualname__: kind for kind in subclasses if _is_ours(kind)}
+    known = {kind.__qualname__: kind for kind in _kinds(base) if _is_ours(kind)}
     if not isinstance(description, dict) or description.get(_KIND) not in known:
         return None
     arguments = {name: _argument(value) for name, value in description.items() if name != _KIND}
     return known[cast(str, description[_KIND])](**arguments)
 
 
+def _kinds(base: type) -> Iterator[type]:
+    """Yield everything that is built on a class, however far from it."""
+    subclasses: Sequence[type[object]] = base.__subclasses__()
+    for kind in subclasses:
+        yield kind
+        yield from _kinds(kind)
+
+
 def _argument(value: object) -> object:
+    if isinstance(value, dict) and value.get(_KIND) != _GENERATOR:
+        part = rebuilt(value, Baseline)
+        if part is None:
+            raise ValueError(f"{shown(value)} is not one of regretkit's; pass what it is a part of")
+        return part
     if not (isinstance(value, dict) and value.get(_KIND) == _GENERATOR):
         return value
     if value.get("bits") not in _BITS:

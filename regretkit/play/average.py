@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field
 
 from regretkit._state import Stateful
-from regretkit._typing import Vector
+from regretkit._typing import Indices, Vector
 from regretkit._validate import whole_number
 from regretkit.games.game import is_finite, shown
 from regretkit.play._checks import check_kind
@@ -54,6 +54,10 @@ class Average(Stateful):
     iteration: int = field(default=0, init=False)
     _total: Vector | None = field(default=None, init=False, repr=False)
     _weight: float = field(default=0.0, init=False, repr=False)
+    _sums: Vector | None = field(default=None, init=False, repr=False)
+    """The weighted sum by sequence, as far as it had come when somebody last looked at it there."""
+    _seen: Vector | None = field(default=None, init=False, repr=False)
+    """By decision point, the sum at the sequence before it by then."""
 
     def __attrs_post_init__(self) -> None:
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
@@ -81,6 +85,7 @@ class Average(Stateful):
             self._total = np.zeros(strategy.shape)
         self._total += weight * strategy
         self._weight += weight
+        self._sums = self._seen = None
         self.iteration += 1
 
     def ahead(self, count: int) -> Vector:
@@ -109,6 +114,22 @@ class Average(Stateful):
         if self._total is not total:
             total[...] = 0.0 if self._total is None else self._total
         self._total = total
+        self._sums = self._seen = None
+
+    # Who only looks at a few decision points in an iteration adds up what was played at one when it
+    # next comes there. To go on to the bit, it needs to know where it stood, besides the sum.
+
+    def lagging(self, sums: Vector, seen: Vector, before: Indices) -> None:
+        """Write down how far the sum had come everywhere, with ``before`` each decision point."""
+        if self._sums is None or self._seen is None:
+            sums[...] = 0.0 if self._total is None else self._total
+            seen[...] = sums[before]
+        else:
+            sums[...], seen[...] = self._sums, self._seen
+
+    def hold_lagging(self, total: Vector, sums: Vector, seen: Vector) -> None:
+        """Keep the weighted sum, and how far it had come everywhere, in these arrays."""
+        self._total, self._sums, self._seen = total, sums, seen
 
     def _refused(self, weight: float, iteration: int) -> ValueError:
         return ValueError(

@@ -8,11 +8,13 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._state import Stateful
-from regretkit._typing import Indices, Vector
+from regretkit._typing import Vector
 from regretkit._validate import at_least_zero, finite
 from regretkit.games import Game, NormalFormGame
 from regretkit.play._checks import check_generator
 from regretkit.play.estimators import Estimator
+from regretkit.play.estimators._choosing import pick
+from regretkit.play.estimators._sampler import against_draws
 
 
 @final
@@ -28,13 +30,15 @@ class BanditFeedback(Estimator, Stateful):
     With ``implicit`` 0 its mean is the exact utility: every payoff comes with the probability that
     it is divided by. Its variance at action a is about ``(r - c)^2 / x[a]``, which is why those who
     learn from it must explore: EXP3 is :class:`Hedge` in :class:`Exploring`, fed by this.
+    It is :class:`OutcomeSampling` without exploration of its own, and with a baseline that never
+    changes.
     A positive ``implicit`` bounds the estimate and biases it towards c; where no payoff exceeds c,
     that makes what is seldom played look better than it is, and is EXP3-IX.
 
     Parameters
     ----------
     generator
-        Draws the actions.
+        Draws the actions, one number for each player who has more than one, in turn.
     baseline
         c, in units of payoff; 0 in EXP3, the largest payoff in EXP3-IX, which is stated for losses.
     implicit
@@ -76,21 +80,13 @@ class BanditFeedback(Estimator, Stateful):
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if not isinstance(game, NormalFormGame):
             raise TypeError(f"game must be in normal form for bandit feedback, got {game!r}")
-        drawn = [self._draw(strategy) for strategy in profile]
-        return self._estimate(game, player, profile[player], np.array(drawn))
+        strategy, chosen = profile[player], 0
 
-    def _draw(self, strategy: Vector) -> int:
-        running = np.cumsum(strategy)
-        # The last action that can be drawn takes whatever rounding left over.
-        running[np.flatnonzero(strategy > 0.0)[-1] :] = np.inf
-        return int(np.searchsorted(running, self.generator.random(), side="right"))
+        def draw_own() -> None:
+            nonlocal chosen
+            chosen = pick(self.generator, strategy, 0, strategy.size)
 
-    def _estimate(
-        self, game: NormalFormGame, player: int, strategy: Vector, drawn: Indices
-    ) -> Vector:
-        """Return the estimate when these actions were drawn."""
-        own = drawn[player]
+        payoffs = against_draws(game, player, profile, self.generator, draw_own)
         utility = np.full(strategy.size, self.baseline)
-        gained = game.payoffs[(player, *drawn)] - self.baseline
-        utility[own] += gained / (strategy[own] + self.implicit)
+        utility[chosen] += (payoffs[chosen] - self.baseline) / (strategy[chosen] + self.implicit)
         return utility

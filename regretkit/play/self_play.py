@@ -14,6 +14,7 @@ from regretkit._validate import whole_number
 from regretkit.games import Game, Profile
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import as_callbacks, as_seats, check_kind
+from regretkit.play._display import Displayed
 from regretkit.play._saving import Ways, load_run, save_run
 from regretkit.play._watching import Callback, next_look, stopped
 from regretkit.play.average import Average
@@ -25,7 +26,7 @@ from regretkit.play.orders import Alternating, Order
 
 @final
 @define(eq=False)
-class SelfPlay(Stateful):
+class SelfPlay(Displayed, Stateful):
     """A game played by minimizers, and the average of what they play.
 
     In iteration t everybody has a strategy, x_t; the averages take it in with weight w_t; then

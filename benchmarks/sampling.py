@@ -1,0 +1,219 @@
+"""Sampled CFR: histories a second beside OpenSpiel's C++, and the gap against histories visited.
+
+Times are the processor's, the best of several turns. How many histories OpenSpiel visits is not
+said by it; both libraries follow every own action and draw one of all others, and so visit as many
+in an iteration, which is what the table counts for both. The curves are medians over seeds. A full
+run writes tables and curves into docs/.
+
+    $ python -m benchmarks sampling
+    $ python -m benchmarks sampling --quick
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import regretkit as rk
+from benchmarks.machine import best_times, pin
+from benchmarks.pages import IMAGES, PAGE, number, put, table
+from benchmarks.runs import tree_game
+from regretkit.play import (
+    AverageStrategySampling,
+    ChanceSampling,
+    Estimator,
+    ExternalSampling,
+    FullSweep,
+    LearnedBaseline,
+    OutcomeSampling,
+    RobustSampling,
+    SelfPlay,
+)
+
+CURVES = PAGE.parent / "sampling.md"
+SEEDS = range(3)
+Make = Callable[[np.random.Generator], Estimator]
+ESTIMATORS: Mapping[str, Make] = {
+    "full sweep": lambda generator: FullSweep(),
+    "chance": ChanceSampling,
+    "external": ExternalSampling,
+    "average strategy": AverageStrategySampling,
+    "robust, 2 actions": lambda generator: RobustSampling(generator, actions=2),
+    "outcome": OutcomeSampling,
+    "outcome, learned baseline": lambda generator: OutcomeSampling(
+        generator, baseline=LearnedBaseline(rate=0.1)
+    ),
+}
+IN_PYTHON = {"chance"}
+"""Estimators that machine code does not know."""
+
+
+class Place(NamedTuple):
+    """A game, what OpenSpiel calls it, and how many histories to visit in it."""
+
+    title: str
+    ours: str
+    theirs: str
+    visits: float
+    in_python: float
+
+
+GAMES = [
+    Place("Kuhn poker", "kuhn_poker", "kuhn_poker", 1e7, 3e5),
+    Place("Leduc poker", "leduc_poker", "leduc_poker", 3e7, 1e7),
+    Place("Liar's dice", "liars_dice", "liars_dice", 1e8, 1e7),
+    Place(
+        "Goofspiel, 4 cards",
+        "goofspiel(cards=4, information='hidden')",
+        "turn_based_simultaneous_game(game="
+        "goofspiel(imp_info=true,num_cards=4,points_order=descending))",
+        1e7,
+        1e7,
+    ),
+]
+
+
+def started(game: rk.ExtensiveFormGame, estimator: Estimator, engine: str = "compiled") -> SelfPlay:
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+    return SelfPlay(game, players, estimator=estimator, engine=engine)
+
+
+def visited(run: SelfPlay) -> int:
+    """Return how many histories a run has visited."""
+    if isinstance(run.estimator, FullSweep) and isinstance(run.game, rk.ExtensiveFormGame):
+        return run.iteration * run.players * run.game.tree.histories
+    return int(getattr(run.estimator, "visited", 0))
+
+
+# Histories a second
+
+
+def solvers(theirs: str) -> dict[str, Any]:
+    """Return OpenSpiel's solvers, none where it is not installed."""
+    try:
+        import pyspiel  # type: ignore[import-not-found]
+    except ImportError:
+        print("without OpenSpiel, which cannot be imported")
+        return {}
+    game = pyspiel.load_game(theirs)
+    return {
+        "external": pyspiel.ExternalSamplingMCCFRSolver(game),
+        "outcome": pyspiel.OutcomeSamplingMCCFRSolver(game),
+    }
+
+
+def repeated(solver: Any) -> Callable[[int], None]:
+    def iterate(times: int) -> None:
+        for _ in range(times):
+            solver.run_iteration()
+
+    return iterate
+
+
+def rates(place: Place, turns: int) -> list[list[str]]:
+    """Return a row for each of two ways to sample."""
+    game, rows = tree_game(place.ours), []
+    others = solvers(place.theirs)
+    for name in ("external", "outcome"):
+        run = started(game, ESTIMATORS[name](np.random.default_rng(1))).run(10_000)
+        actions: dict[str, Callable[[int], object]] = {"ours": run.run}
+        if name in others:
+            actions["theirs"] = repeated(others[name])
+        best, before = best_times(actions, turns), (run.iteration, visited(run))
+        run.run(10_000)
+        visits = (visited(run) - before[1]) / (run.iteration - before[0])
+        theirs = best.get("theirs", float("nan"))
+        speeds = [visits / best["ours"] / 1e6, visits / theirs / 1e6, theirs / best["ours"]]
+        rows.append([f"{place.title}, {name}", number(visits), *map(number, speeds)])
+    return rows
+
+
+# The gap against histories visited
+
+
+Curve = tuple[list[float], list[float]]
+
+
+def curve(place: Place, name: str, seeds: Sequence[int], share: float) -> Curve:
+    """Return histories visited, and the exploitability there, as the median over seeds."""
+    game = tree_game(place.ours)
+    slow = name in IN_PYTHON
+    most = share * (place.in_python if slow else place.visits)
+    stops = np.geomspace(most / 1e3, most, 10)
+    found = []
+    for seed in [0] if name == "full sweep" else seeds:
+        estimator = ESTIMATORS[name](np.random.default_rng(seed))
+        run, points = started(game, estimator, _engine(name)), []
+        for stop in stops:
+            advance(run, stop)
+            points.append((visited(run), rk.exploitability(game, run.average)))
+        found.append(points)
+    across, up = np.median(found, axis=0).T
+    return across.tolist(), up.tolist()
+
+
+def _engine(name: str) -> str:
+    return "numpy" if name in IN_PYTHON else "compiled"
+
+
+def advance(run: SelfPlay, stop: float) -> None:
+    """Play on until about so many histories are visited."""
+    run.run(1)
+    while (left := stop - visited(run)) > 0.0:
+        each = visited(run) / run.iteration
+        if left < each:
+            return
+        run.run(max(1, int(0.9 * left / each)))
+
+
+def draw(found: Mapping[str, Mapping[str, Curve]]) -> None:
+    """Draw the curves of each game."""
+    try:
+        import matplotlib as mpl
+        import matplotlib.pyplot as plt
+    except ImportError:
+        print("no sampling.svg: it needs matplotlib (pip install 'regretkit[plot]')")
+        return
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "regretkit"
+    figure, panels = plt.subplots(2, 2, figsize=(9.0, 7.5))
+    for axes, (title, curves) in zip(panels.flat, found.items(), strict=False):
+        for name, (across, up) in curves.items():
+            axes.loglog(across, up, marker="o", markersize=3, label=name)
+        axes.set(title=title, xlabel="histories visited", ylabel="exploitability")
+    panels.flat[0].legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(IMAGES / "sampling.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def summary(found: Mapping[str, Mapping[str, Curve]]) -> str:
+    """Return a table of what was reached in the end."""
+    rows = []
+    for name in ESTIMATORS:
+        ends = [curves[name] for curves in found.values()]
+        rows.append([name, *(f"{number(up[-1])} at {across[-1]:.0e}" for across, up in ends)])
+    return table(["estimator", *found], rows)
+
+
+def main(arguments: Sequence[str]) -> None:
+    pin()
+    quick = "--quick" in arguments
+    places = GAMES[:2] if quick else GAMES
+    header = ["game", "histories an iteration", "million/s", "OpenSpiel, million/s", "times"]
+    speeds = table(header, [row for place in places for row in rates(place, 3 if quick else 20)])
+    print(speeds, flush=True)
+    found: dict[str, dict[str, Curve]] = {}
+    for place in places:
+        seeds, share = ([0], 1e-2) if quick else (SEEDS, 1.0)
+        found[place.title] = {name: curve(place, name, seeds, share) for name in ESTIMATORS}
+    print(summary(found))
+    if not quick:
+        put(CURVES, "rates", speeds)
+        put(CURVES, "reached", summary(found))
+        draw(found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,196 @@
+"""The compiled way for sampled iterations."""
+
+import time
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from regretkit._typing import Vector
+from regretkit.engine._forest import forest_of
+from regretkit.engine._interrupt import Interrupts
+from regretkit.engine._sampling import Sample, Sheet
+from regretkit.engine._seats import frozen_copy, kernel_of, seated, uncompilable
+from regretkit.engine._table import Table
+from regretkit.play.engines import Drive
+from regretkit.play.estimators._sampler import Sampler
+from regretkit.play.estimators.baselines import LearnedBaseline
+from regretkit.play.orders import Turns
+from regretkit.play.self_play import SelfPlay
+
+_PATIENCE = 0.05
+"""Seconds of machine code between two looks at whether somebody pressed Ctrl-C."""
+
+_MOST = 8_192
+"""Iterations in one call; their weights and numbers are laid out beforehand."""
+
+
+@final
+class Sampled(Drive):
+    """One run whose utilities are sampled, laid out for machine code.
+
+    The minimizers, and the averages' sums, are put in order when all iterations asked for are
+    played, since that goes through all of the game's decision points.
+    """
+
+    def __init__(self, run: SelfPlay, sampler: Sampler) -> None:
+        from regretkit.engine._sampling_code import sampled_iterations
+        from regretkit.engine._specialize import iterations
+
+        self._run, self._sampler = run, sampler
+        self._laid = sampler.laid(run.game)
+        self._forest = forest_of(run.game.domains)
+        self._seats, self._state, kernel = seated(run, self._forest)
+        size, points = int(self._forest.sequences[-1]), int(self._forest.points[-1])
+        behavior, utility, sums, strategy, total = (np.zeros(size) for _ in range(5))
+        waiting = np.zeros(points, dtype=np.int32)
+        self._sheet = Sheet(behavior, utility, sums, np.zeros(points), waiting)
+        self._table = Table(strategy, behavior, utility, total, total)
+        self._numbers = len(kernel.numbers_of(0))
+        functions = kernel.propose, kernel.learn
+        self._begin, _ = iterations(*functions, "Matrix")
+        self._iterate, self._complete = sampled_iterations(
+            *functions, sampler._choose(), sampler.baseline is not None
+        )
+        self._same = self._always_the_same()
+        self._sample = self._find_sample()
+        self._pace = 256
+        self._ready = False
+
+    def _always_the_same(self) -> Vector | None:
+        """Return the kernels' numbers in many iterations, None if they are not always the same."""
+        if any(callable(kernel_of(seat.rule).numbers) for seat in self._seats):
+            return None
+        nobody = np.zeros(_MOST, dtype=np.bool_)
+        return np.stack([seat.numbers(nobody) for seat in self._seats], axis=1)
+
+    def _find_sample(self) -> Sample:
+        sampler, laid = self._sampler, self._laid
+        guesses, rate = np.zeros((1, 1)), 0.0
+        if isinstance(sampler.baseline, LearnedBaseline):
+            guesses = sampler.baseline.guesses(laid.game, laid.flat, self._sheet.behavior)
+            rate = sampler.baseline.rate
+        return Sample(sampler._notes(laid.game), np.array(sampler._numbers()), guesses, rate)
+
+    @override
+    def play(self, iterations: int) -> None:
+        if iterations == 0:
+            return
+        self._take_over()
+        with Interrupts() as interrupts:
+            while iterations > 1 and not interrupts.happened():
+                count = min(iterations - 1, self._pace, _MOST)
+                began = time.perf_counter()
+                self._advance(count)
+                took = time.perf_counter() - began
+                self._pace = max(1, int(count * min(_PATIENCE / took, 8.0)))
+                iterations -= count
+            self._finish()
+
+    def _take_over(self) -> None:
+        self._sample = self._find_sample()
+        for player, (seat, average) in enumerate(
+            zip(self._seats, self._run._averages, strict=True)
+        ):
+            seat.take_over()
+            points = slice(*self._forest.points[player : player + 2].tolist())
+            before = self._forest.parent[points] - self._forest.sequences[player]
+            average.lagging(seat.own(self._sheet.sums), self._sheet.seen[points], before)
+        if not self._ready:
+            self._compile()
+        self._form()
+
+    def _form(self) -> None:
+        """Work out every b and x from what was learned."""
+        nobody = np.zeros(1, dtype=np.bool_)
+        numbers = np.concatenate([seat.numbers(nobody) for seat in self._seats])
+        self._begin(numbers, self._forest, self._table, self._state)
+
+    def _compile(self) -> None:
+        """Make machine code, by running no iteration at all."""
+        from numba.core.errors import NumbaError
+
+        numbers = np.empty((0, len(self._seats), self._numbers))
+        try:
+            self._form()
+            self._call(self._turns(0), numbers, np.empty(0))
+        except NumbaError as error:
+            raise uncompilable(self._seats[0].rule) from error
+        self._ready = True
+
+    def _finish(self) -> None:
+        """Play one iteration more, and let everybody in Python know what has been done."""
+        run, sheet, table = self._run, self._sheet, self._table
+        self._form()
+        played = [frozen_copy(seat.own(table.strategy)) for seat in self._seats]
+        sheet.utility[:] = 0.0
+        moved = self._advance(1)
+        try:
+            for seat in self._seats:
+                seat.check(sheet.behavior)
+            self._form()
+            self._complete(self._forest, sheet, table.total)
+        except BaseException as error:
+            run._break_off(error, None)
+            raise
+        run.played = played
+        for player, (seat, average) in enumerate(zip(self._seats, run._averages, strict=True)):
+            seat.hand_back(0, table.strategy, sheet.behavior, sheet.utility)
+            seat.show(sheet.utility if player in moved else None)
+            points = slice(*self._forest.points[player : player + 2].tolist())
+            sums = seat.own(table.total), seat.own(sheet.sums), sheet.seen[points]
+            average.hold_lagging(*sums)
+
+    def _advance(self, count: int) -> set[int]:
+        """Play some iterations, and return who has learned in them."""
+        run = self._run
+        factors, turns = run._averages[0].ahead(count), self._turns(count)
+        moves = [_moved(turns, player) for player in range(run.players)]
+        numbers = self._numbers_in(moves)
+        try:
+            forgotten = np.flatnonzero(factors[:, 0] == 0.0)
+            if forgotten.size:  # nothing before the last of these counts
+                since = int(forgotten[-1])
+                before = Turns(turns.players[:since], turns.together)
+                self._call(before, numbers[:since], np.zeros(since))
+                turns, numbers = Turns(turns.players[since:], turns.together), numbers[since:]
+                self._sheet.sums[:] = self._sheet.seen[:] = 0.0
+            self._call(turns, numbers, factors[len(factors) - len(numbers) :, 1])
+        except BaseException as error:
+            run._break_off(error, None)
+            raise
+        for average in run._averages:
+            average.count_in(factors)
+        for seat, own in zip(self._seats, moves, strict=True):
+            seat.count(int(np.count_nonzero(own)))
+        run.iteration += count
+        return {player for player, own in enumerate(moves) if own.any()}
+
+    def _numbers_in(self, moves: list[NDArray[np.bool_]]) -> Vector:
+        """Return the kernels' numbers in iterations, in some of which each player learns."""
+        if self._same is not None:
+            return self._same[: moves[0].size]
+        pairs = zip(self._seats, moves, strict=True)
+        return np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
+
+    def _turns(self, count: int) -> Turns:
+        turns = self._run.order.turns(self._run.players, count)
+        if turns is None:
+            raise TypeError(f"{self._run.order!r} was refused, and cannot be followed")
+        return turns
+
+    def _call(self, turns: Turns, numbers: Vector, weights: Vector) -> None:
+        rest = (self._laid.flat, self._laid.desk, self._forest, self._sheet, self._sample)
+        generator = self._sampler.generator
+        self._sampler.visited += self._iterate(
+            turns.together, turns.players, numbers, weights, *rest, self._state, generator
+        )
+
+
+def _moved(turns: Turns, player: int) -> NDArray[np.bool_]:
+    """Return in which iterations a player learns."""
+    moved = np.zeros(len(turns.players), dtype=np.bool_)
+    for turn in turns.players.T:
+        moved |= turn == player
+    return moved

@@ -1,0 +1,29 @@
+"""Sampled iterations as machine code."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from regretkit.engine import _kernels, _sampling
+from regretkit.engine._specialize import _kept
+from regretkit.play.estimators._choosing import Choose
+from regretkit.play.estimators._hooks import learn_guesses
+from regretkit.play.estimators._walk import walker
+
+
+@cache
+def sampled_iterations(
+    propose: Callable[..., None], learn: Callable[..., None], choose: Choose, guessing: bool
+) -> tuple[Any, Any]:
+    """Return ``sampled`` and ``complete`` for a rule and a way to draw samples, as machine code."""
+    filling: dict[Any, Any] = {
+        _kernels.propose: propose,
+        _kernels.learn: learn,
+        _sampling.walk: walker(choose, guessing),
+        _sampling.notice: learn_guesses if guessing else _notice_nothing,
+    }
+    return _kept(_sampling.sampled, filling), _kept(_sampling.complete, {})
+
+
+def _notice_nothing(player: int, visited: int, rate: float, desk: Any, guesses: Any) -> None:
+    pass

@@ -1,0 +1,188 @@
+"""Drawing what chance does, everywhere at once."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, final
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+
+from regretkit._arrays import total_by
+from regretkit._typing import Indices, Vector
+from regretkit.games import CHANCE, ExtensiveFormGame, GameTree
+from regretkit.games.sequences import last_sequences, levels, reach_of_chance
+from regretkit.sets import Simplices
+
+
+class Split(NamedTuple):
+    """What chance draws, and what of it is left open."""
+
+    state: Indices
+    """For each chance move, which draw decides about it; draws are numbered from 0."""
+    kind: Indices
+    """And what has to be drawn there; numbered through, those of a draw side by side."""
+    probability: Vector
+    """With which probability each kind is drawn."""
+
+
+def chance_moves(tree: GameTree) -> Indices:
+    """Return the histories that are chance's moves."""
+    return 1 + np.flatnonzero(tree.player[tree.parent[1:]] == CHANCE)
+
+
+def each_history(tree: GameTree) -> Split:
+    """Let every chance history draw one of its moves."""
+    moves = chance_moves(tree)
+    _, state = np.unique(tree.parent[moves], return_inverse=True)
+    return Split(state, np.arange(moves.size), tree.probability[moves])
+
+
+def each_public_state(tree: GameTree) -> Split:
+    """Let all chance histories that somebody cannot tell apart draw what everybody sees, together.
+
+    What is drawn leads to histories that nobody takes for those that it does not lead to.
+    """
+    moves = chance_moves(tree)
+    public = _public_states(tree)
+    pairs = np.stack([public[tree.parent[moves]], public[moves]])
+    kinds, kind = np.unique(pairs, axis=1, return_inverse=True)
+    _, state_of_kind = np.unique(kinds[0], return_inverse=True)
+    kind = kind.ravel()
+    # A draw is as probable as what may be drawn, by what chance alone does.
+    drawn = total_by(kind, reach_of_chance(tree)[moves], kinds.shape[1])
+    whole = total_by(state_of_kind, drawn, kinds.shape[1])[state_of_kind]
+    probability = np.divide(drawn, whole, out=np.zeros(drawn.size), where=whole > 0.0)
+    return Split(state_of_kind[kind], kind, probability)
+
+
+def _public_states(tree: GameTree) -> Indices:
+    """Return for each history a number that all have whom some player cannot tell from it.
+
+    And whom some player will not have been able to tell from it, whatever comes then.
+    """
+    found = np.zeros(tree.histories, dtype=np.int64)
+    used = 0
+    for level in reversed([slice(0, 1), *levels(tree)]):
+        links = [*_links(tree, found, level)]
+        found[level] = used + _joined(links, level.stop - level.start)
+        used = int(found[level].max()) + 1
+    return found
+
+
+def _links(tree: GameTree, found: Indices, level: slice) -> Iterator[tuple[Indices, Indices]]:
+    """Yield histories of a level, and things of which those that share one belong together."""
+    here = np.arange(level.start, level.stop)
+    for player in range(tree.players):
+        own = here[tree.player[here] == player]
+        yield own - level.start, tree.information_set[own]
+    begin, end = np.searchsorted(tree.parent, [level.start, level.stop])
+    children = np.arange(max(begin, 1), end)
+    yield tree.parent[children] - level.start, found[children]
+
+
+def _joined(links: list[tuple[Indices, Indices]], size: int) -> Indices:
+    """Return for each of some things the number of the group that links make it part of."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends, whole = [], size
+    for _, shared in links:
+        _, shared = np.unique(shared, return_inverse=True)
+        ends.append(whole + shared)
+        whole += int(shared.max(initial=-1)) + 1
+    row, column = np.concatenate([things for things, _ in links]), np.concatenate(ends)
+    graph = coo_array((np.ones(row.size), (row, column)), shape=(whole, whole))
+    groups: Indices = connected_components(graph, directed=False)[1][:size]
+    return groups
+
+
+@final
+@define(eq=False, init=False)
+class ChanceDraws:
+    """The chance moves of a game, flat: which of them lie before which end."""
+
+    game: ExtensiveFormGame
+    split: Split
+    deals: Simplices
+    """What may be drawn in each state, side by side."""
+    levels: tuple[Indices, ...]
+    """The moves, in the order in which they can come about."""
+    previous: Indices
+    """For each move, the chance move before it, -1 if none."""
+    weight: Vector
+    """How much more probable everything up to each move is than what was drawn for it."""
+    last: Indices
+    """For each end, the last chance move on the way, -1 if none."""
+    behind: Indices
+    """How many histories have each move as their last one; the last entry, how many have none."""
+    sequences: Indices
+    """Last sequence of each player at each end, ``(players, ends)``."""
+    _high: Vector
+    """For each thing that may be drawn, the sum of the probabilities up to it."""
+
+    def __init__(self, game: ExtensiveFormGame, split: Split) -> None:
+        self.game, self.split, tree = game, split, game.tree
+        moves = chance_moves(tree)
+        first = np.unique(split.kind, return_index=True)[1]
+        self.deals = Simplices(np.bincount(split.state[first]))
+        self._high = self.deals.cumulate(split.probability)
+        # The last outcome that can happen takes whatever rounding left over.
+        possible = np.where(split.probability > 0.0, np.arange(self._high.size), -1)
+        self._high[np.maximum.reduceat(possible, self.deals.first)] = np.inf
+
+        last = np.full(tree.histories, -1)
+        last[moves] = np.arange(moves.size)
+        found = []
+        for level in levels(tree):
+            found.append(np.flatnonzero((level.start <= moves) & (moves < level.stop)))
+            here, before = last[level], last[tree.parent[level]]
+            last[level] = np.where(here < 0, before, here)
+        self.levels = tuple(level for level in found if level.size)
+        self.previous = last[tree.parent[moves]]
+        self.last = last[tree.terminals]
+        self.behind = np.bincount(last % (moves.size + 1), minlength=moves.size + 1)
+        self.sequences = last_sequences(tree)[:, tree.terminals]
+        self._weigh(tree.probability[moves])
+
+    def _weigh(self, probability: Vector) -> None:
+        drawn = self.split.probability[self.split.kind]
+        self.weight = np.append(np.zeros(probability.size), 1.0)
+        more = np.divide(probability, drawn, out=np.zeros(drawn.size), where=drawn > 0.0)
+        for moves in self.levels:
+            self.weight[moves] = more[moves] * self.weight[self.previous[moves]]
+
+    def draw(self, generator: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which moves can still come about after chance has drawn.
+
+        The last entry stands for no move at all, which always can.
+        """
+        alive = np.zeros(self.previous.size + 1, dtype=np.bool_)
+        alive[-1] = True
+        happens = np.repeat(self.deals.sizes == 1, self.deals.sizes)
+        for moves in self.levels:
+            possible = moves[alive[self.previous[moves]]]
+            states = np.unique(self.split.state[possible])
+            self._draw(states[self.deals.sizes[states] > 1], happens, generator)
+            alive[possible] = happens[self.split.kind[possible]]
+        return alive
+
+    def _draw(
+        self, states: Indices, happens: NDArray[np.bool_], generator: np.random.Generator
+    ) -> None:
+        kinds = self.deals.coordinates(states)
+        drawn = np.repeat(generator.random(states.size), self.deals.sizes[states])
+        reached = drawn < self._high[kinds]
+        # The first whose running sum lies above the draw: the one before is not above.
+        opening = np.isin(kinds[1:], self.deals.first[states])
+        happens[kinds[:1]] = reached[:1]
+        happens[kinds[1:]] = reached[1:] & (~reached[:-1] | opening)
+
+    def utility(self, alive: NDArray[np.bool_], player: int, profile: Sequence[Vector]) -> Vector:
+        """Return the utility of a player over the ends that can still come about."""
+        ends = np.flatnonzero(alive[self.last])
+        worth = self.game.tree.payoffs[ends, player] * self.weight[self.last[ends]]
+        for other, strategy in enumerate(profile):
+            if other != player:
+                worth = worth * strategy[self.sequences[other, ends]]
+        own = self.sequences[player, ends]
+        return total_by(own, worth, self.game.domains[player].dimension)

@@ -1,0 +1,128 @@
+"""Ways to choose what to follow, in plain loops that a compiler understands as well."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from regretkit._typing import Vector
+from regretkit.play.estimators._flat import Narrow
+
+Notes: TypeAlias = tuple[Vector, Vector]
+"""Two arrays of which each way to choose makes what it wants, by sequence and by decision point."""
+Here: TypeAlias = tuple[int, int, int, int, float]
+"""Decision point, the sequence before it, its first one, how many it has, and its reach."""
+Known: TypeAlias = tuple[Notes, Vector, np.random.Generator]
+"""Notes, numbers that never change, and what draws."""
+Choose: TypeAlias = Callable[[Here, Vector, Narrow, Vector, Known], int]
+"""Says which of the own actions to follow, by writing their indices to ``follow``, in order, and to
+``share`` with which probability each of them is followed; returns how many there are. Called as
+``choose(here, behavior, follow, share, known)``."""
+
+
+def pick(generator: np.random.Generator, weights: Vector, first: int, count: int) -> int:
+    """Draw one of some actions, by weights that add up to one; return its index.
+
+    The last one that can be drawn takes whatever rounding left over, and a single one needs no
+    drawing.
+    """
+    if count == 1:
+        return 0
+    drawn, total, chosen = generator.random(), 0.0, 0
+    for a in range(first, first + count):
+        total += weights[a]
+        chosen += drawn >= total
+    while chosen == count or weights[first + chosen] == 0.0:
+        chosen -= 1
+    return chosen
+
+
+def played(behavior: Vector, first: int, a: int, count: int, reach: float) -> float:
+    """Return how often an action is played, each as often where the strategy never comes."""
+    return float(behavior[first + a]) if reach > 0.0 else 1.0 / count
+
+
+# Ways to choose among the own actions
+
+
+def follow_all(
+    here: Here,
+    behavior: Vector,
+    follow: Narrow,
+    share: Vector,
+    known: Known,
+) -> int:
+    """Follow every action."""
+    for a in range(here[3]):
+        follow[a], share[a] = a, 1.0
+    return here[3]
+
+
+def follow_one(
+    here: Here,
+    behavior: Vector,
+    follow: Narrow,
+    share: Vector,
+    known: Known,
+) -> int:
+    """Follow one action, drawn by the strategy and by what ``notes`` hold to explore with."""
+    _, _, first, count, reach = here
+    notes, numbers, generator = known
+    drawn, total = generator.random() if count > 1 else 0.0, 0.0
+    for a in range(count):
+        often = played(behavior, first, a, count, reach)
+        weight = numbers[0] * notes[0][first + a] + (1.0 - numbers[0]) * often
+        # The last one that can be drawn takes whatever rounding left over.
+        if weight > 0.0:
+            total += weight
+            follow[0], share[0] = a, weight
+            if drawn < total:
+                break
+    return 1
+
+
+def follow_some(
+    here: Here,
+    behavior: Vector,
+    follow: Narrow,
+    share: Vector,
+    known: Known,
+) -> int:
+    """Follow so many actions, any of them as likely as others."""
+    count = here[3]
+    _, numbers, generator = known
+    wanted, followed = min(int(numbers[0]), count), 0
+    for a in range(count):
+        missing, left = wanted - followed, count - a
+        if missing == left or (missing > 0 and generator.random() < missing / left):
+            follow[followed], share[followed] = a, wanted / count
+            followed += 1
+    return followed
+
+
+def follow_average(
+    here: Here,
+    behavior: Vector,
+    follow: Narrow,
+    share: Vector,
+    known: Known,
+) -> int:
+    """Follow each action the more often, the more it was played on average."""
+    point, own, first, count, reach = here
+    (played_before, seen), numbers, generator = known
+    epsilon, tau, beta = numbers[0], numbers[1], numbers[2]
+    # Since it was here last, so much of the strategy has come here, and played as it does now.
+    since = played_before[own] - seen[point]
+    seen[point] = played_before[own]
+    total = 0.0
+    for a in range(count):
+        played_before[first + a] += since * played(behavior, first, a, count, reach)
+        total += played_before[first + a]
+    followed = 0
+    for a in range(count):
+        wanted = (beta + tau * played_before[first + a]) / (beta + total)
+        wanted = min(1.0, max(epsilon, wanted))
+        if wanted == 1.0 or generator.random() < wanted:
+            follow[followed], share[followed] = a, wanted
+            followed += 1
+    return followed

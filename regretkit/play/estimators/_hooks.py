@@ -1,0 +1,129 @@
+"""What is done on the way through a game, without guesses of what its histories are worth and with.
+
+With guesses, what was left to chance is replaced by what it comes to on average, if the guesses are
+right. What is added has mean zero whatever they are.
+"""
+
+from typing import TypeAlias
+
+from regretkit._typing import Vector
+from regretkit.play.estimators._choosing import Here, played
+from regretkit.play.estimators._flat import Desk
+
+Below: TypeAlias = tuple[int, int, float, int]
+"""The player, the first history that may follow, the scale, and the number of the visit."""
+At: TypeAlias = tuple[Vector, int, int]
+"""Weights of what may be drawn, where they begin, and how many they are."""
+
+# Without guesses
+
+
+def put_off(
+    waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: Desk
+) -> int:
+    """Lay the actions that are to be followed on the desk, the first one on top."""
+    _, _, first, count, reach = here
+    child, scale = below[1], below[2]
+    for back in range(followed):
+        a, share = desk.follow[followed - 1 - back], desk.share[followed - 1 - back]
+        desk.history[waiting], desk.sequence[waiting] = child + a, first + a
+        desk.scale[waiting] = scale / share
+        desk.reach[waiting] = reach * played(behavior, first, a, count, reach)
+        waiting += 1
+    return waiting
+
+
+def arrive(visited: int, h: int, above: int, factor: float, desk: Desk) -> None:
+    pass
+
+
+def lean(
+    player: int, child: int, drawn: int, above: int, at: At, desk: Desk, guesses: Vector
+) -> float:
+    return 0.0
+
+
+def fan_out(
+    followed: int,
+    here: Here,
+    below: Below,
+    behavior: Vector,
+    utility: Vector,
+    desk: Desk,
+    guesses: Vector,
+) -> None:
+    first, count = here[2], here[3]
+    for a in range(first, first + count):
+        utility[a] = 0.0
+
+
+def end(above: int, payoff: float, desk: Desk) -> None:
+    pass
+
+
+# With guesses
+
+
+def arrive_noting(visited: int, h: int, above: int, factor: float, desk: Desk) -> None:
+    desk.trail[visited], desk.before[visited], desk.counts[visited] = h, above, factor
+
+
+def put_off_noting(
+    waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: Desk
+) -> int:
+    """Put off, and note by how much each action's surprise counts."""
+    _, _, first, count, reach = here
+    after = put_off(waiting, followed, here, below, behavior, desk)
+    for k in range(followed):
+        often = played(behavior, first, desk.follow[k], count, reach)
+        desk.above[after - 1 - k], desk.factor[after - 1 - k] = below[3], often / desk.share[k]
+    return after
+
+
+def lean_on_guesses(
+    player: int, child: int, drawn: int, above: int, at: At, desk: Desk, guesses: Vector
+) -> float:
+    """Return how much better than the action that was drawn they all are on average."""
+    weights, first, count = at
+    mean = 0.0
+    for a in range(count):
+        mean += weights[first + a] * guesses[player, child + a]
+    desk.worth[above] = mean
+    return mean - float(guesses[player, child + drawn])
+
+
+def fan_out_guessing(
+    followed: int,
+    here: Here,
+    below: Below,
+    behavior: Vector,
+    utility: Vector,
+    desk: Desk,
+    guesses: Vector,
+) -> None:
+    """Take each action to be worth what is guessed, and what is followed so much less."""
+    _, _, first, count, reach = here
+    player, child, scale, above = below
+    mean = 0.0
+    for a in range(count):
+        mean += played(behavior, first, a, count, reach) * guesses[player, child + a]
+        utility[first + a] = scale * guesses[player, child + a]
+    for k in range(followed):
+        a = desk.follow[k]
+        utility[first + a] -= scale / desk.share[k] * guesses[player, child + a]
+    desk.worth[above] = mean
+
+
+def end_noting(above: int, payoff: float, desk: Desk) -> None:
+    desk.worth[above] = payoff
+
+
+def learn_guesses(player: int, visited: int, rate: float, desk: Desk, guesses: Vector) -> None:
+    """Move guesses towards what a walk has found, from its ends up."""
+    for back in range(visited):
+        at = visited - 1 - back
+        h, above = desk.trail[at], desk.before[at]
+        surprise = desk.worth[at] - guesses[player, h]
+        if above >= 0:
+            desk.worth[above] += desk.counts[at] * surprise
+        guesses[player, h] += rate * surprise
