@@ -23,16 +23,53 @@ def levels(tree: GameTree) -> Iterator[slice]:
 
 def last_sequences(tree: GameTree) -> Indices:
     """Return each player's last sequence at each history, shape ``(players, histories)``."""
-    first = [1 + np.cumsum(sizes) - sizes for sizes in tree.sizes]
+    here = _sequences_into(tree)
     last = np.zeros((tree.players, tree.histories), dtype=tree.parent.dtype)
-    for level in levels(tree):
-        parent = tree.parent[level]
-        mover, here = tree.player[parent], tree.information_set[parent]
+    below = list(levels(tree))
+    if len(below) > _DEEP:
         for player, own in enumerate(last):
-            own[level] = own[parent]
-            moved = np.flatnonzero(mover == player)
-            own[level.start + moved] = first[player][here[moved]] + tree.action[level][moved]
+            own[:] = here[_last_moves(tree, player)]
+        return last
+    for level in below:
+        parent = tree.parent[level]
+        last[:, level] = last[:, parent]
+        mover = tree.player[parent]
+        moved = np.flatnonzero(mover >= 0)
+        last[mover[moved], level.start + moved] = here[level.start + moved]
     return last
+
+
+_DEEP = 200
+"""With more levels than this, to go through them one by one takes longer than to look up."""
+
+
+def _sequences_into(tree: GameTree) -> Indices:
+    """Return the sequence that the move into each history completes, 0 where no player moved."""
+    sizes = np.concatenate([np.empty(0, dtype=np.int64), *tree.sizes])
+    own_sizes = [int(own.sum()) for own in tree.sizes]
+    before = np.cumsum([0, *own_sizes[:-1]])
+    sets = np.cumsum([0, *(own.size for own in tree.sizes)])
+    # Of each information set, laid end to end, the first sequence of its own player's
+    first = 1 + np.cumsum(sizes) - sizes - np.repeat(before, np.diff(sets))
+    parent = tree.parent[1:]
+    moved = np.flatnonzero(tree.player[parent] >= 0)
+    parent = parent[moved]
+    into = np.zeros(tree.histories, dtype=tree.parent.dtype)
+    numbers = sets[tree.player[parent]] + tree.information_set[parent]
+    into[1 + moved] = first[numbers] + tree.action[1 + moved]
+    return into
+
+
+def _last_moves(tree: GameTree, player: int) -> Indices:
+    """Return the history that the player's last move on the way to each one led to, or the root."""
+    histories = np.arange(tree.histories, dtype=tree.parent.dtype)
+    parent = np.maximum(tree.parent, 0)
+    at: Indices = np.where(tree.player[parent] == player, histories, parent)
+    at[0] = 0
+    # Each step doubles how far up everybody looks.
+    while not np.array_equal(further := at[at], at):
+        at = further
+    return at
 
 
 def reach_of_chance(tree: GameTree) -> Vector:

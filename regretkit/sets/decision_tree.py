@@ -69,7 +69,7 @@ class DecisionTree(StrategySet):
     """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
     simplices: Simplices
     """The decision points side by side, where behavioural strategies live."""
-    _levels: tuple[Level, ...]
+    _cut: tuple[Level, ...] | None
 
     def __init__(
         self,
@@ -95,7 +95,14 @@ class DecisionTree(StrategySet):
                 f"parent_sequence[{j}] is {self.parent_sequence[j]}, but must lie before the first "
                 f"sequence of decision point {j}, which is {first[j]}; list parents first"
             )
-        self._levels = levels_of(self.parent_sequence, self.simplices)
+        self._cut = None
+
+    @property
+    def _levels(self) -> tuple[Level, ...]:
+        # When first needed: an engine does without, and a deep tree has very many.
+        if self._cut is None:
+            self._cut = levels_of(self.parent_sequence, self.simplices)
+        return self._cut
 
     @property
     @override
