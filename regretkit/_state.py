@@ -177,6 +177,9 @@ def _like(saved: object, current: object) -> bool:
 def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[], object]:
     mine = dict(_state_items(current))
     entries = _entries(saved, mine, where)
+    count = dict(entries).get("iteration", 0)
+    if not isinstance(count, int) or count < 0:
+        raise ValueError(f"{where}['iteration'] must be a number of iterations, got {count!r}")
     optional = {field.name for field in _fields(type(current)) if field.default is None}
     fits = {
         # A field that begins as None may be None again, whatever it is now.
@@ -234,6 +237,8 @@ def _fitted_array(current: NDArray[np.generic], saved: object, where: str) -> Ca
             f"{where} has shape {array.shape} and type {array.dtype}, but {current.shape} and "
             f"{current.dtype} are wanted; pass the state of an object built the same way"
         )
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"{where} must hold numbers, got nan at {int(np.isnan(array).argmax())}")
     return array.copy
 
 

@@ -18,6 +18,7 @@ from regretkit._laws import growth
 from regretkit.checks import keep, parametrize_with_checks
 from regretkit.circuits import (
     AffineImage,
+    Alike,
     AverageAsIterate,
     AveragedPowerIterate,
     Constrained,
@@ -219,6 +220,7 @@ ROWS |= {
     "cfr[adahedge]": partial(rk.CFR, TREE, minimizers.AdaHedge),
     "cfr[each conic]": partial(rk.CFR, TREE, rk.each(conic)),
     "exploring": lambda: Exploring(rk.OptimisticHedge([2, 3], rate=1.0), gamma=0.1),
+    "alike": lambda: Alike(PRM([2, 3]), [0, 1, 0]),
     "thresholded": lambda: Thresholded(rk.CFR(TREE, PRM), threshold=0.1),
     "average": lambda: AverageAsIterate(rk.Hedge([2, 3], rate=1.0)),
     "thresholded[exploring[average]]": lambda: Thresholded(

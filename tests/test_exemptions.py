@@ -43,7 +43,7 @@ def test_the_documentation_prints_every_exemption_with_its_reason():
 
 def test_exemptions_are_counted():
     # One more needs a reason that is a theorem or a definition, and this number changed by hand.
-    assert len(declared()) == 19
+    assert len(declared()) == 20
 
 
 def test_nobody_is_exempt_from_more_than_growth():

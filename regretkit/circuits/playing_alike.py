@@ -1,6 +1,6 @@
 """One distribution for several decision points, for players who cannot tell them apart."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import final
 
 import numpy as np
@@ -85,6 +85,11 @@ class Alike(RegretMinimizer):
     @override
     def scale_free(self) -> bool:
         return self.minimizer.scale_free
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        mine = "its regret is small against strategies that play alike, not against all others"
+        return {**super().exemptions(), "regret_grows_slowly": mine}
 
     @override
     def _propose(self) -> Vector:
