@@ -1,0 +1,8 @@
+"""``python -m regretkit`` is the command ``regretkit``."""
+
+import sys
+
+from regretkit.cli.entry import main
+
+if __name__ == "__main__":
+    sys.exit(main())

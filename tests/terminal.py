@@ -1,0 +1,93 @@
+"""A person at a terminal: commands typed in a pseudo-terminal, with keys pressed as things show."""
+
+import contextlib
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+
+COMMAND = [sys.executable, "-m", "regretkit"]
+CTRL_C = b"\x03"
+PATIENCE = 60.0
+"""Seconds after which nothing more is expected to happen."""
+
+
+def environment():
+    """Return what a shell of an ordinary terminal sets."""
+    plain = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
+    return plain | {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
+
+
+def typed(words, folder, presses=()):
+    """Run a command in a terminal of 80 columns, and return its exit code and all that it showed.
+
+    ``presses`` are pairs of a pattern and a key: once the one shows, the other is pressed.
+    """
+    import pty
+
+    ours, theirs = pty.openpty()
+    set_size(theirs)
+    process = subprocess.Popen(
+        [*COMMAND, *words],
+        cwd=folder,
+        env=environment(),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: take_terminal(theirs),
+    )
+    os.close(theirs)
+    try:
+        return watched(process, ours, list(presses))
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def set_size(terminal):
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+
+
+def take_terminal(terminal):
+    """Make the terminal that of this process, so that Ctrl-C in it is meant for the process."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+def watched(process, terminal, presses):
+    shown, seen, until = b"", 0, time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        ready, _, _ = select.select([terminal], [], [], 0.05)
+        if ready:
+            part = b""
+            with contextlib.suppress(OSError):  # which says that nobody is at the other end
+                part = os.read(terminal, 2**16)
+            if not part:
+                return process.wait(), shown.decode()
+            shown += part
+        if presses and (found := re.search(presses[0][0].encode(), shown[seen:])):
+            seen += found.end()
+            os.write(terminal, presses.pop(0)[1])
+    raise TimeoutError(f"still running after {PATIENCE} s, and has shown {shown.decode()!r}")
+
+
+def piped(words, folder):
+    """Run a command without a terminal."""
+    return subprocess.run(
+        [*COMMAND, *words],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
