@@ -1,5 +1,6 @@
 """One player of a run, as far as machine code is concerned."""
 
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -105,10 +106,16 @@ class Seat:
         if not callable(kernel.numbers):
             return np.tile(np.array(kernel.numbers, dtype=np.float64), (moves.size, 1))
         counts = self.rule.iteration + np.cumsum(moves)
-        rows = [kernel.numbers_of(int(count)) for count in counts]
-        if {len(row) for row in rows} - {len(kernel.numbers_of(0))}:
+        rows = list(map(kernel.numbers, counts.tolist()))
+        width = len(kernel.numbers_of(0))
+        if set(map(len, rows)) - {width}:
             raise ValueError(f"the kernel of {self.rule!r} must always get as many numbers")
-        return np.array(rows, dtype=np.float64)
+        return np.fromiter(chain.from_iterable(rows), np.float64).reshape(moves.size, width)
+
+    def asks_as(self, other: "Seat") -> bool:
+        """Return whether it wants the same numbers as another seat where both always learn."""
+        mine, theirs = self._kernel.numbers, other._kernel.numbers
+        return mine is theirs and self.rule.iteration == other.rule.iteration
 
     def count(self, moves: int) -> None:
         """Let the minimizer know in how many iterations it has learned."""

@@ -156,8 +156,12 @@ class _Compiled(Drive):
         if self._steady is not None and self._steady.shape[0] >= players.shape[0]:
             return self._steady[: players.shape[0]]
         moves = [(players == seat.player).any(axis=1) for seat in self._seats]
-        pairs = zip(self._seats, moves, strict=True)
-        numbers = np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
+        one = self._seats[0]
+        if all(own.all() for own in moves) and all(seat.asks_as(one) for seat in self._seats):
+            numbers = np.repeat(one.numbers(moves[0])[:, None], len(moves), axis=1)
+        else:
+            pairs = zip(self._seats, moves, strict=True)
+            numbers = np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
         if all(seat.steady for seat in self._seats):
             self._steady = numbers
         return numbers

@@ -1,6 +1,8 @@
 """A rule made of roles: a memory, a predictor and a playing rule."""
 
 import abc
+from collections.abc import Callable
+from functools import cache
 from typing import final
 
 from attrs import define, field
@@ -17,6 +19,14 @@ from regretkit.minimizers.simplex_rule import SimplexRule
 _BY_ACTION = ("regrets", "predicted_regrets", "last_strategy", "trust")
 _BY_BLOCK = ("errors", "steps")
 """The arrays that kernels know, in the order in which they get them."""
+
+
+@cache
+def _numbers(
+    memory: Callable[[int], tuple[float, ...]], *others: float
+) -> Callable[[int], tuple[float, ...]]:
+    """Return a kernel's numbers, the same function for equal roles."""
+    return lambda iteration: (*memory(iteration), *others)
 
 
 @define(eq=False)
@@ -77,9 +87,7 @@ class AbstractByRoles(SimplexRule):
         if belief.trusted != ("trust" in self.state):
             return None
 
-        def numbers(t: int) -> tuple[float, ...]:
-            return (*memory.numbers(t), belief.weight, play[1])
-
+        numbers = _numbers(memory.numbers, belief.weight, play[1])
         predictive = "predicted_regrets" in self.state
         return Kernel(
             proposal(play[0], predictive, belief.trusted),

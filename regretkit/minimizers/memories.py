@@ -33,13 +33,7 @@ class _Lawful(Memory):
     @final
     @override
     def by_block(self) -> BlockMemory:
-        law = _laws(self)
-
-        def numbers(t: int) -> tuple[float, ...]:
-            # Before the first iteration nothing happens.
-            return (*(law(t) if t else Law()), *law(t + 1)[:2])
-
-        return BlockMemory(fade_and_add if self._fades else add_regret, numbers, self._steady)
+        return BlockMemory(fade_and_add if self._fades else add_regret, _laws(self), self._steady)
 
     @final
     @override
@@ -70,9 +64,15 @@ class _Lawful(Memory):
 
 
 @cache
-def _laws(memory: _Lawful) -> Callable[[int], Law]:
-    """Return the laws of all equal memories; engines ask for the same ones again and again."""
-    return lru_cache(maxsize=1 << 13)(memory.law)
+def _laws(memory: _Lawful) -> Callable[[int], tuple[float, ...]]:
+    """Return the numbers of all equal memories; all players ask for the same ones."""
+    law = lru_cache(maxsize=2)(memory.law)
+
+    def numbers(t: int) -> tuple[float, ...]:
+        # Before the first iteration nothing happens.
+        return (*(law(t) if t else Law()), *law(t + 1)[:2])
+
+    return numbers
 
 
 def _faded(regrets: Vector, law: Law) -> Vector:
