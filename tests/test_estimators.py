@@ -364,12 +364,13 @@ def test_without_chance_an_estimate_is_the_utility_itself():
         np.testing.assert_array_equal(found, game.utility(player, profile))
 
 
-def test_one_estimator_may_go_from_game_to_game():
-    old = ChanceSampling(np.random.default_rng(5))
+@pytest.mark.parametrize("kind", [ChanceSampling, ExternalSampling, OutcomeSampling])
+def test_one_estimator_may_go_from_game_to_game(kind):
+    old = kind(np.random.default_rng(5))
     for name in ("kuhn_poker", "kuhn_poker(players=3)", "kuhn_poker"):
         game = games.load(name)
         profile = [domain.interior_point() for domain in game.domains]
-        new = ChanceSampling(copy.deepcopy(old.generator))
+        new = kind(copy.deepcopy(old.generator))
 
         expected = new.utility(game, 0, profile)
 
@@ -381,6 +382,30 @@ def test_a_full_sweep_is_the_game_itself():
     profile, _ = random_profile(np.random.default_rng(6), game)
 
     np.testing.assert_array_equal(FullSweep().utility(game, 1, profile), game.utility(1, profile))
+
+
+@pytest.mark.parametrize("name", ["external", "outcome, learned", "chance"])
+def test_a_circuit_of_single_minimizers_learns_from_samples_what_cfr_learns(name):
+    runs = []
+    for make in (rk.circuit, rk.CFR):
+        players = [make(tree, rk.RegretMatchingPlus) for tree in KUHN.domains]
+        runs.append(SelfPlay(KUHN, players, estimator=IN_TREES[name](), engine="numpy").run(40))
+
+    for mine, theirs in zip(runs[0].average, runs[1].average, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+    assert runs[0].estimator.visited == runs[1].estimator.visited
+
+
+def test_a_minimizer_on_the_whole_tree_learns_from_samples():
+    players = [
+        rk.minimizers.DilatedMirrorDescent(tree, regularizer=rk.minimizers.Entropy(), rate=0.2)
+        for tree in KUHN.domains
+    ]
+    run = SelfPlay(KUHN, players, estimator=IN_TREES["external"]()).run(1_000)
+
+    assert rk.exploitability(KUHN, run.average) < 0.15 * rk.exploitability(
+        KUHN, [domain.interior_point() for domain in KUHN.domains]
+    )
 
 
 # What is refused
@@ -397,10 +422,73 @@ def test_what_draws_nothing_is_refused_with_what_would(generator):
 def test_a_game_without_a_tree_is_refused():
     game = games.matching_pennies()
     players = [rk.RegretMatching(2), rk.RegretMatching(2)]
-    run = SelfPlay(game, players, estimator=ChanceSampling(np.random.default_rng(8)))
+    for kind in (ChanceSampling, PublicChanceSampling):
+        run = SelfPlay(game, players, estimator=kind(np.random.default_rng(8)))
+        with pytest.raises(TypeError, match="game must be in extensive form to sample its chance"):
+            run.run(1)
 
-    with pytest.raises(TypeError, match="game must be in extensive form to sample its chance"):
-        run.run(1)
+
+def test_what_cannot_be_sampled_is_refused_with_what_can():
+    generator = np.random.default_rng(1)
+    pennies, uniform = games.matching_pennies(), [np.ones(2) / 2] * 2
+    kuhn = [domain.interior_point() for domain in KUHN.domains]
+
+    with pytest.raises(TypeError, match="must be in extensive or in normal form to be sampled"):
+        ExternalSampling(generator).utility(SquareGame(), 0, [np.ones(1)])
+    with pytest.raises(
+        TypeError, match=r"has none; leave the baseline out, or pass BanditFeedback"
+    ):
+        OutcomeSampling(generator, baseline=LearnedBaseline()).utility(pennies, 0, uniform)
+    with pytest.raises(ValueError, match=r"does nothing in <kuhn_poker.* pass ChanceSampling"):
+        PublicChanceSampling(generator).utility(KUHN, 0, kuhn)
+
+
+class SquareGame:
+    """A game of one player who plays on a box."""
+
+    domains = (rk.sets.Box([0.0], [1.0]),)
+
+    def utility(self, player, profile, of=None):
+        return np.ones(1)
+
+    def value(self, profile):
+        return np.ones(1)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda g: ExternalSampling(g, baseline=0.5), "baseline must be .*LearnedBaseline"),
+        (lambda g: OutcomeSampling(g, exploration=1.5), "exploration must be from 0 to 1, got 1.5"),
+        (lambda g: OutcomeSampling(g, exploration=-0.1), "exploration must be"),
+        (lambda g: OutcomeSampling(g, toward=0.5), "toward must be a strategy for each player"),
+        (lambda g: RobustSampling(g, actions=0), "actions must be"),
+        (lambda g: RobustSampling(g, actions=1.5), "actions must be"),
+        (lambda g: AverageStrategySampling(g, epsilon=0.0), "epsilon must be"),
+        (
+            lambda g: AverageStrategySampling(g, epsilon=2.0),
+            "epsilon must be above 0 and at most 1",
+        ),
+        (lambda g: AverageStrategySampling(g, tau=-1.0), "tau must be"),
+        (lambda g: AverageStrategySampling(g, beta=0.0), "beta must be"),
+        (lambda g: LearnedBaseline(rate=1.5), "rate must be at most 1"),
+        (lambda g: LearnedBaseline(rate=0.0), "rate must be"),
+        (
+            lambda g: ExternalSampling(7),
+            r"generator must be a numpy Generator.*default_rng\(seed\)",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(build, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        build(np.random.default_rng(1))
+
+
+def test_what_to_explore_with_must_be_a_profile_of_the_game():
+    sampling = OutcomeSampling(np.random.default_rng(1), toward=[np.ones(3)])
+    with pytest.raises(ValueError, match="profile") as refused:
+        sampling.utility(KUHN, 0, interior(KUHN))
+    assert "toward" in refused.value.__notes__[0]
 
 
 # Chance-sampled CFR

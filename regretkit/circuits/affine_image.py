@@ -97,8 +97,8 @@ class AffineImage(_Image):
 
         x  =  M z + b,    the minimizer learns from M' u
 
-    The regret equals the minimizer's, exactly: <u, M y + b> - <u, M z + b> is <M' u, y - z>, and
-    the offset cancels.
+    The regret equals the minimizer's, exactly: ``<u, M y + b> - <u, M z + b>`` is
+    ``<M' u, y - z>``, and the offset cancels.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class ConvexHull(RegretMinimizer):
         x  =  sum_i w_i x_i,  with w the mixer's strategy
 
     Every member learns from u itself. The mixer learns what each proposal was worth, the vector
-    of <u, x_i>. The regret is at most the mixer's plus the largest of the members'.
+    of ``<u, x_i>``. The regret is at most the mixer's plus the largest of the members'.
 
     Parameters
     ----------

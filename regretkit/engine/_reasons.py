@@ -28,18 +28,24 @@ def in_the_way(run: SelfPlay) -> str | None:
     return _order_or_size(run, game)
 
 
+def in_the_way_of_walks(run: SelfPlay) -> str | None:
+    """Return why no machine code can draw a run's samples, None if it can."""
+    if not isinstance(run.game, ExtensiveFormGame):
+        return f"{run.game!r} is not in extensive form, and samples of it are drawn in Python"
+    return None
+
+
 def in_the_way_of_samples(run: SelfPlay, sampler: Sampler) -> str | None:
     """Return what about a run, its rules aside, keeps it from being sampled in machine code."""
-    game = run.game
-    if not isinstance(game, ExtensiveFormGame):
-        return f"{game!r} is not in extensive form, and samples of it are drawn in Python"
+    if not isinstance(run.game, ExtensiveFormGame):
+        return in_the_way_of_walks(run)
     if not isinstance(sampler.baseline, LearnedBaseline | None):
         return f"{sampler.baseline!r} sweeps the whole game"
     if sampler.generator in generators(run.order):
         return f"{run.order!r} and {sampler!r} draw from one generator, in turn"
     if run._threads > 1:
         return f"samples for {sampler!r} are drawn in a single thread"
-    return _order_or_size(run, game)
+    return _order_or_size(run, run.game)
 
 
 def _order_or_size(run: SelfPlay, game: NormalFormGame | ExtensiveFormGame) -> str | None:

@@ -156,7 +156,8 @@ class Sampled(Drive):
                 self._call(before, numbers[:since], np.zeros(since))
                 turns, numbers = Turns(turns.players[since:], turns.together), numbers[since:]
                 self._sheet.sums[:] = self._sheet.seen[:] = 0.0
-            self._call(turns, numbers, factors[len(factors) - len(numbers) :, 1])
+            weights = np.ascontiguousarray(factors[len(factors) - len(numbers) :, 1])
+            self._call(turns, numbers, weights)
         except BaseException as error:
             run._break_off(error, None)
             raise

@@ -55,6 +55,21 @@ def walk(
     raise NotImplementedError
 
 
+def walk_once(
+    player: int,
+    flat: Flat,
+    behavior: Vector,
+    utility: Vector,
+    desk: Desk,
+    notes: tuple[Vector, Vector],
+    numbers: Vector,
+    guesses: Vector,
+    generator: np.random.Generator,
+) -> tuple[int, int]:
+    """Draw a sample, and nothing else."""
+    return walk(player, flat, behavior, utility, desk, notes, numbers, guesses, generator)
+
+
 def notice(player: int, visited: int, rate: float, desk: Desk, guesses: Vector) -> None:
     """Learn what histories are worth."""
     raise NotImplementedError

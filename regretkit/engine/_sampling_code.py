@@ -25,5 +25,11 @@ def sampled_iterations(
     return _kept(_sampling.sampled, filling), _kept(_sampling.complete, {})
 
 
+@cache
+def single_walk(choose: Choose, guessing: bool) -> Any:
+    """Return the function that draws a sample, as machine code."""
+    return _kept(_sampling.walk_once, {_sampling.walk: walker(choose, guessing)})
+
+
 def _notice_nothing(player: int, visited: int, rate: float, desk: Any, guesses: Any) -> None:
     pass

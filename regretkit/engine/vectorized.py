@@ -11,11 +11,13 @@ from regretkit.engine._forest import Forest, forest_of
 from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._operations import hasten
 from regretkit.engine._payoffs import Payoffs, payoffs_of
-from regretkit.engine._reasons import in_the_way, is_long, without_numba
+from regretkit.engine._reasons import in_the_way, in_the_way_of_walks, is_long, without_numba
 from regretkit.engine._seats import frozen_copy
 from regretkit.engine._table import Table, table_of
+from regretkit.engine._walking import Walking
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play.engines import Drive, Engine
+from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.self_play import SelfPlay
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Vectorized(Engine):
 
     @override
     def refusal(self, run: SelfPlay) -> str | None:
+        if isinstance(run.estimator, Sampler):
+            return in_the_way_of_walks(run)
         for player, minimizer in enumerate(run.minimizers):
             if minimizer.domain != run.game.domains[player]:
                 return f"minimizers[{player}]: {minimizer!r} plays on a part of its player's set"
@@ -52,7 +56,9 @@ class Vectorized(Engine):
 
     @override
     def start(self, run: SelfPlay) -> Drive:
-        return _Vectorized(run)
+        return (
+            Walking(run, run.estimator) if isinstance(run.estimator, Sampler) else _Vectorized(run)
+        )
 
 
 @final

@@ -16,6 +16,7 @@ from regretkit.evaluation.correlated_programs import (
 from regretkit.evaluation.dominance import Elimination as Elimination
 from regretkit.evaluation.dominance import dominated_actions as dominated_actions
 from regretkit.evaluation.dominance import eliminate_dominated as eliminate_dominated
+from regretkit.evaluation.estimate import Estimate as Estimate
 from regretkit.evaluation.gaps import best_response as best_response
 from regretkit.evaluation.gaps import expected_value as expected_value
 from regretkit.evaluation.gaps import exploitability as exploitability
@@ -24,8 +25,13 @@ from regretkit.evaluation.gaps import nash_conv as nash_conv
 from regretkit.evaluation.gaps import saddle_gap as saddle_gap
 from regretkit.evaluation.gaps import worst_case_value as worst_case_value
 from regretkit.evaluation.ledger import Ledger as Ledger
+from regretkit.evaluation.local_response import local_best_response as local_best_response
+from regretkit.evaluation.local_response import (
+    sampled_local_best_response as sampled_local_best_response,
+)
 from regretkit.evaluation.pure import pareto_optimal_outcomes as pareto_optimal_outcomes
 from regretkit.evaluation.pure import pure_equilibria as pure_equilibria
+from regretkit.evaluation.sampled_play import sampled_value as sampled_value
 from regretkit.evaluation.security import Guarantee as Guarantee
 from regretkit.evaluation.security import maxmin as maxmin
 from regretkit.evaluation.security import minmax as minmax

@@ -3,6 +3,11 @@
 from regretkit.play._watching import Callback as Callback
 from regretkit.play.against_best_response import BestResponsePlay as BestResponsePlay
 from regretkit.play.against_best_response import best_response_play as best_response_play
+from regretkit.play.agents import Agent as Agent
+from regretkit.play.agents import Listener as Listener
+from regretkit.play.agents import Person as Person
+from regretkit.play.agents import Situation as Situation
+from regretkit.play.agents import StrategyAgent as StrategyAgent
 from regretkit.play.algorithms import ALGORITHMS as ALGORITHMS
 from regretkit.play.algorithms import Algorithm as Algorithm
 from regretkit.play.algorithms import apcfr_plus as apcfr_plus
@@ -45,6 +50,10 @@ from regretkit.play.estimators import OutcomeSampling as OutcomeSampling
 from regretkit.play.estimators import PublicChanceSampling as PublicChanceSampling
 from regretkit.play.estimators import RobustSampling as RobustSampling
 from regretkit.play.estimators import assert_unbiased as assert_unbiased
+from regretkit.play.fixed_strategy import FixedStrategyIteration as FixedStrategyIteration
+from regretkit.play.matches import Match as Match
+from regretkit.play.matches import Round as Round
+from regretkit.play.matches import play_match as play_match
 from regretkit.play.orders import Alternating as Alternating
 from regretkit.play.orders import Extragradient as Extragradient
 from regretkit.play.orders import Order as Order
@@ -54,5 +63,7 @@ from regretkit.play.orders import Table as Table
 from regretkit.play.orders import Turns as Turns
 from regretkit.play.recording import Moment as Moment
 from regretkit.play.recording import Trajectories as Trajectories
+from regretkit.play.sampled_self_play import SampledSelfPlay as SampledSelfPlay
 from regretkit.play.self_play import SelfPlay as SelfPlay
 from regretkit.play.solving import solve as solve
+from regretkit.play.unfolded import Unfolded as Unfolded

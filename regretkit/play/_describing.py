@@ -124,7 +124,7 @@ def _kinds(base: type) -> Iterator[type]:
 
 
 def _argument(value: object) -> object:
-    if isinstance(value, dict) and value.get(_KIND) != _GENERATOR:
+    if isinstance(value, dict) and value.get(_KIND, _GENERATOR) != _GENERATOR:
         part = rebuilt(value, Baseline)
         if part is None:
             raise ValueError(f"{shown(value)} is not one of regretkit's; pass what it is a part of")

@@ -71,13 +71,48 @@ def dudo(dice: int = 1, sides: int = 6) -> ExtensiveFormGame:
     return ExtensiveFormGame.from_history(root, name=name)
 
 
-def dudo_history(dice: int = 1, sides: int = 6) -> "DudoHistory":
-    """Return the empty history of Dudo."""
+def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) -> "DudoHistory":
+    """Return the empty history of :func:`dudo`, in which players may have a short memory.
+
+    Parameters
+    ----------
+    dice
+        Number of dice of each player, at least 1.
+    sides
+        Number of sides of a die, from 1 to 9.
+    memory
+        How many claims players remember, at least 1; None for all. Who remembers only the last few
+        forgets what it did itself, so that there is no tree of its decisions; but histories with
+        the same dice and the same last claims go on alike, and a ``StateGraph`` has them once.
+
+    Raises
+    ------
+    TypeError
+        When an argument is not a whole number.
+    ValueError
+        When an argument is out of its range.
+
+    Examples
+    --------
+    >>> history = dudo_history(sides=3, memory=1)
+    >>> for action in ("3", "1", "1x2", "1x3"):
+    ...     history = history.child(action)
+    >>> history.information_set()
+    '3:1x3'
+
+    References
+    ----------
+    Neller and Hnath (2011), "Approximating optimal Dudo play with fixed-strategy iteration
+    counterfactual regret minimization", where players remember three claims.
+    """
     dice = whole_number(dice, "dice", least=1)
     sides = whole_number(sides, "sides", least=1, most=len(FACES))
+    if memory is not None:
+        memory = whole_number(memory, "memory", least=1)
     claims = [(number, face) for number in range(1, 2 * dice + 1) for face in FACES[:sides]]
     claims.sort(key=lambda claim: _strength(*claim))
-    return DudoHistory(dice, sides, tuple(f"{number}x{face}" for number, face in claims))
+    names = tuple(f"{number}x{face}" for number, face in claims)
+    return DudoHistory(dice, sides, names, memory=memory)
 
 
 def _strength(number: int, face: str) -> tuple[int, str]:
@@ -98,6 +133,8 @@ class DudoHistory:
     """The faces that each player rolled, in ascending order, player 0's first."""
     said: tuple[str, ...] = ()
     """The claims that were made, and the challenge at the end."""
+    memory: int | None = None
+    """How many claims players remember, None for all."""
 
     def is_terminal(self) -> bool:
         """Return whether a claim was challenged."""
@@ -123,13 +160,25 @@ class DudoHistory:
         if len(self.rolls) < 2:
             return evolve(self, rolls=(*self.rolls, action))
         weaker = len(self.claims) if action == CHALLENGE else self.claims.index(action) + 1
+        said = (*self.said, action)
         return DudoHistory(
-            self.dice, self.sides, self.claims[weaker:], self.rolls, (*self.said, action)
+            self.dice, self.sides, self.claims[weaker:], self.rolls, said, self.memory
         )
 
     def information_set(self) -> str:
-        """Return the player's dice, and what was said."""
-        return f"{self.rolls[self.player()]}:{','.join(self.said)}"
+        """Return the player's dice, and what was said, as far as it remembers."""
+        return f"{self.rolls[self.player()]}:{','.join(self._remembered(self.said))}"
+
+    def state(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+        """Return what of the past still matters: the dice, what is remembered, whose turn it is."""
+        if self.is_terminal():
+            said = (*self._remembered(self.said[:-1]), CHALLENGE)
+        else:
+            said = self._remembered(self.said)
+        return self.rolls, said, len(self.said) % 2
+
+    def _remembered(self, said: tuple[str, ...]) -> tuple[str, ...]:
+        return said if self.memory is None else said[-self.memory :]
 
     def payoffs(self) -> Sequence[float]:
         """Return 1 for who was right about the last claim, and -1 for the other."""

@@ -13,6 +13,8 @@ from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.history import CHANCE, TERMINAL
 from regretkit.games.registry import call_text, register
 
+_BITS = 62
+"""A hand and the bids are one number, of so many bits at most."""
 _COUNTED = 100
 """More dice or bids than this are counted as so many; no memory has room for either."""
 
@@ -67,14 +69,66 @@ def liars_dice(
     Lisý, Lanctot and Bowling (2015), "Online Monte Carlo counterfactual regret minimization for
     search in imperfect information games", AAMAS. Rules as in OpenSpiel's ``liars_dice``.
     """
-    rules = _Rules(
-        whole_number(dice, "dice", least=1),
-        whole_number(sides, "sides", least=1),
-        whole_number(players, "players", least=2),
-    )
+    rules = _rules(dice, sides, players)
     Room(memory_limit).check(rules.histories, rules.players)
     name = call_text(liars_dice, dice=rules.dice, sides=rules.sides, players=rules.players)
     return ExtensiveFormGame.from_levels(rules.start(), name=name, memory_limit=memory_limit)
+
+
+def liars_dice_level(
+    dice: int = 1, sides: int = 6, players: int = 2, *, memory: int | None = None
+) -> "LiarsDice":
+    """Return the level of the empty history of :func:`liars_dice`, of any size.
+
+    ``history_of`` plays it without its tree.
+
+    Parameters
+    ----------
+    dice
+        Number of dice of each player, at least 1.
+    sides
+        Number of sides of a die, at least 1.
+    players
+        Number of players, at least 2.
+    memory
+        How many bids players remember, at least 1; None for all. Who remembers only the last few
+        forgets what it did itself, so that there is no tree of its decisions; but histories with
+        the same dice and the same last bids go on alike, and a ``StateGraph`` has them once.
+
+    Raises
+    ------
+    TypeError
+        When an argument is not a whole number.
+    ValueError
+        When an argument is out of its range, or there are more bids and dice than 62 bits tell
+        apart.
+
+    Examples
+    --------
+    >>> from regretkit.games import history_of
+    >>> history = history_of(liars_dice_level(dice=3, memory=2))
+    >>> for move in [*"265431", "2-6", "3-5", "4-6"]:
+    ...     history = history.child(move)
+    >>> history.information_set()
+    '134 3-5 4-6'
+    """
+    rules = _rules(dice, sides, players, memory)
+    if rules.bids + (rules.sides**rules.dice - 1).bit_length() > _BITS:
+        raise ValueError(
+            f"dice={rules.dice}, sides={rules.sides} and players={rules.players} make {rules.bids} "
+            f"bids and {rules.sides**rules.dice} rolls of a player, which {_BITS} bits do not "
+            "tell apart; take fewer dice or sides"
+        )
+    return rules.start()
+
+
+def _rules(dice: int, sides: int, players: int, memory: int | None = None) -> "_Rules":
+    return _Rules(
+        whole_number(dice, "dice", least=1),
+        whole_number(sides, "sides", least=1),
+        whole_number(players, "players", least=2),
+        None if memory is None else whole_number(memory, "memory", least=1),
+    )
 
 
 @final
@@ -85,6 +139,7 @@ class _Rules:
     dice: int
     sides: int
     players: int
+    memory: int | None = None
 
     @property
     def rolls(self) -> int:
@@ -104,25 +159,33 @@ class _Rules:
         none = np.zeros(1, dtype=np.int64)
         return LiarsDice(self, 0, none, none, none - 1, none > 0)
 
-    def deals(self) -> NDArray[np.int8]:
-        """Return the faces of all dice, player by player, of each roll: ``(rolls, deals)``."""
-        faces = np.arange(self.sides, dtype=np.int8)
-        return np.array([die.ravel() for die in np.meshgrid(*[faces] * self.rolls, indexing="ij")])
+    def faces(self, deals: Indices) -> Indices:
+        """Return the faces of all dice, player by player, of some deals: ``(rolls, deals)``."""
+        place = self.sides ** np.arange(self.rolls, dtype=np.int64)[::-1, np.newaxis]
+        faces: Indices = deals // place % self.sides
+        return faces
 
-    def hands(self, player: int) -> Indices:
-        """Return for each deal a player's dice, the lowest first, as the digits of a number."""
-        own = self.deals()[player * self.dice : (player + 1) * self.dice]
-        number = np.zeros(own.shape[1], dtype=np.int64)
+    def hands(self, player: int, deals: Indices) -> Indices:
+        """Return for some deals a player's dice, the lowest first, as the digits of a number."""
+        own = self.faces(deals)[player * self.dice : (player + 1) * self.dice]
+        number = np.zeros(deals.size, dtype=np.int64)
         for die in np.sort(own, axis=0):
             number = number * self.sides + die
         return number
 
-    def counts(self) -> Indices:
-        """Return for each deal how many dice count as each face, shape ``(deals, sides)``."""
-        faces = self.deals()[..., np.newaxis]
+    def counts(self, deals: Indices) -> Indices:
+        """Return for some deals how many dice count as each face, shape ``(deals, sides)``."""
+        faces = self.faces(deals)[..., np.newaxis]
         alike = (faces == np.arange(self.sides)) | (faces == self.sides - 1)
         counts: Indices = np.count_nonzero(alike, axis=0)
         return counts
+
+    def different(self, deals: Indices) -> tuple[Indices, Indices]:
+        """Return deals of which some may be looked up, and where each is among them."""
+        every = self.sides**self.rolls
+        if every <= deals.size:
+            return np.arange(every), deals
+        return deals, np.arange(deals.size)
 
 
 @final
@@ -177,13 +240,33 @@ class LiarsDice:
 
     def information_set(self, at: Indices) -> Indices:
         """Return the player's dice and the bids as one number."""
-        hands = self.rules.hands(self._turn % self.rules.players) << self.rules.bids
-        return hands[self.deal[at]] | self.bids[at]
+        deals, place = self.rules.different(self.deal[at])
+        hands = self.rules.hands(self._turn % self.rules.players, deals) << self.rules.bids
+        return hands[place] | self._remembered(at)
+
+    def state(self, at: Indices) -> Indices:
+        """Return what of the past still matters, a row of numbers for each history."""
+        turn = self._turn if self._turn < 0 else self._turn % self.rules.players
+        whose = np.full(at.size, turn)
+        seen = self.deal[at], self._remembered(at), self.last[at], self.over[at], whose
+        return np.stack(seen, axis=1)
+
+    def _remembered(self, at: Indices) -> Indices:
+        """Return the bids that players remember, a bit each."""
+        bids = self.bids[at]
+        if self.rules.memory is None:
+            return bids
+        kept = np.zeros_like(bids)
+        for _ in range(self.rules.memory):
+            highest = _highest_bit(bids & ~kept)
+            kept |= highest
+        return kept
 
     def payoffs(self, at: Indices) -> Vector:
         """Return what the last bidder and whoever did not believe it win from each other."""
         quantity, face = np.divmod(self.last[at], self.rules.sides)
-        true = self.rules.counts()[self.deal[at], face] > quantity
+        deals, place = self.rules.different(self.deal[at])
+        true = self.rules.counts(deals)[place, face] > quantity
         payoffs = np.zeros((at.size, self.rules.players))
         payoffs[:, (self._turn - 2) % self.rules.players] = np.where(true, 1.0, -1.0)
         payoffs[:, (self._turn - 1) % self.rules.players] = np.where(true, -1.0, 1.0)
@@ -203,3 +286,11 @@ class LiarsDice:
         dice = "".join(str(hand // sides**place % sides + 1) for place in places)
         bids = [self.action_name(player, bid) for bid in range(self.rules.bids) if made >> bid & 1]
         return " ".join([dice, *bids])
+
+
+def _highest_bit(numbers: Indices) -> Indices:
+    """Return each number's highest bit alone."""
+    below = numbers.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        below |= below >> shift
+    return below ^ (below >> 1)

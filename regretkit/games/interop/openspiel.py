@@ -70,11 +70,28 @@ def from_openspiel(
     Lanctot et al. (2019), "OpenSpiel: A Framework for Reinforcement Learning in Games",
     arXiv:1908.09453.
     """
-    pyspiel: Any = optional("pyspiel", "openspiel")
     if isinstance(max_histories, bool) or not isinstance(max_histories, Real):
         raise TypeError(f"max_histories must be a number, got {max_histories!r}")
     if not max_histories >= 1:
         raise ValueError(f"max_histories must be at least 1, got {max_histories!r}")
+    loaded, turns, by_string = in_turns(game)
+    states = States(turns, Room(memory_limit), max_histories, by_string=by_string)
+    tree = tree_of(turns, states, remember=remember)
+    name = game if isinstance(game, str) else str(loaded)
+    try:
+        return ExtensiveFormGame(tree, name=name)
+    except ValueError as error:
+        if remember:
+            raise
+        raise ValueError(f"{error}, as from_openspiel(..., remember=True) does") from error
+
+
+def in_turns(game: object) -> tuple[Any, Any, bool]:
+    """Return a game as OpenSpiel has it, one in which players move in turn, and how they know.
+
+    That is whether information state strings say what they know, or else histories.
+    """
+    pyspiel: Any = optional("pyspiel", "openspiel")
     loaded: Any = _loaded(pyspiel, game)
     kind = loaded.get_type()
     _check_kind(pyspiel, loaded, kind)
@@ -87,15 +104,7 @@ def from_openspiel(
             f"OpenSpiel's {kind.short_name} has no information state strings, and without them "
             "nothing says what players know; choose a game that has them"
         )
-    states = States(turns, Room(memory_limit), max_histories, by_string=by_string)
-    tree = tree_of(turns, states, remember=remember)
-    name = game if isinstance(game, str) else str(loaded)
-    try:
-        return ExtensiveFormGame(tree, name=name)
-    except ValueError as error:
-        if remember:
-            raise
-        raise ValueError(f"{error}, as from_openspiel(..., remember=True) does") from error
+    return loaded, turns, by_string
 
 
 def _loaded(pyspiel: Any, game: object) -> object:

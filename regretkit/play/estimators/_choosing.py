@@ -68,16 +68,11 @@ def follow_one(
     """Follow one action, drawn by the strategy and by what ``notes`` hold to explore with."""
     _, _, first, count, reach = here
     notes, numbers, generator = known
-    drawn, total = generator.random() if count > 1 else 0.0, 0.0
     for a in range(count):
         often = played(behavior, first, a, count, reach)
-        weight = numbers[0] * notes[0][first + a] + (1.0 - numbers[0]) * often
-        # The last one that can be drawn takes whatever rounding left over.
-        if weight > 0.0:
-            total += weight
-            follow[0], share[0] = a, weight
-            if drawn < total:
-                break
+        share[a] = numbers[0] * notes[0][first + a] + (1.0 - numbers[0]) * often
+    chosen = pick(generator, share, 0, count)
+    follow[0], share[0] = chosen, share[chosen]
     return 1
 
 

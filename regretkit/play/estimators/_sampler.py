@@ -16,7 +16,7 @@ from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.play._checks import check_generator
 from regretkit.play.estimators._choosing import Choose, Notes, follow_average, pick
 from regretkit.play.estimators._flat import Desk, Flat, desk_of, flat_of
-from regretkit.play.estimators._walk import walker
+from regretkit.play.estimators._walk import Walk, walker
 from regretkit.play.estimators.baselines import Baseline
 from regretkit.play.estimators.estimator import Estimator
 from regretkit.sets import DecisionTree, StrategySet
@@ -50,6 +50,8 @@ class Sampler(Estimator, Stateful):
     )
     visited: int = field(default=0, init=False, repr=False)
     _laid: Laid | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    _walk: Walk | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    """The same as machine code, where somebody has made it."""
 
     @abc.abstractmethod
     def _choose(self) -> Choose:
@@ -75,7 +77,7 @@ class Sampler(Estimator, Stateful):
         guesses = _NO_GUESSES
         if self.baseline is not None:
             guesses = self.baseline.guesses(laid.game, laid.flat, laid.behavior)
-        walk = walker(self._choose(), self.baseline is not None)
+        walk = self._walk or walker(self._choose(), self.baseline is not None)
         known = (laid.flat, laid.behavior, laid.utility, laid.desk, self._notes(game))
         numbers = np.array(self._numbers())
         _, visited = walk(player, *known, numbers, guesses, self.generator)

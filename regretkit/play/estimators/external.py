@@ -21,8 +21,7 @@ class ExternalSampling(Sampler):
         u[a]  =  sum of payoffs over the ends that were come to after a
 
     Its variance is that of the payoffs among what the others may do; the player's own actions add
-    none to it. In games in which players move in turns, it visits about the square root of all
-    histories.
+    none to it. Where two players move in turns, it visits about the square root of all histories.
 
     Parameters
     ----------

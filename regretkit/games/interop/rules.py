@@ -1,0 +1,77 @@
+"""OpenSpiel's states as histories, for play without a tree."""
+
+from collections.abc import Hashable, Sequence
+from typing import final
+
+from regretkit.games.history import History
+from regretkit.games.interop._protocols import OpenSpielGame, State
+from regretkit.games.interop.openspiel import in_turns
+
+_END = -4
+"""Who acts at the end of a game, as OpenSpiel numbers it."""
+
+
+def openspiel_history(game: str | OpenSpielGame) -> History[int]:
+    """Return the empty history of a game of OpenSpiel, to be played by its rules, without a tree.
+
+    For games that are too large for :func:`from_openspiel`. Players, actions and information sets
+    are OpenSpiel's: actions are its numbers, and an information set is its information state
+    string. Where all players move at once, they move one after the other, unseen.
+
+    Parameters
+    ----------
+    game
+        The game, or a name that ``pyspiel.load_game`` knows, with arguments or without.
+
+    Raises
+    ------
+    ImportError
+        When OpenSpiel is not installed: ``pip install 'regretkit[openspiel]'``.
+    TypeError
+        When ``game`` is neither a game of OpenSpiel nor a name.
+    ValueError
+        When OpenSpiel has no such game, or it has outcomes of chance that it does not list, or does
+        not say what players know.
+
+    Examples
+    --------
+    >>> history = openspiel_history("leduc_poker")
+    >>> history.player(), len(history.chance_outcomes())
+    (-1, 6)
+    """
+    _, turns, by_string = in_turns(game)
+    return _OfState(turns.new_initial_state(), by_string)
+
+
+@final
+class _OfState:
+    """One state."""
+
+    __slots__ = ("_by_string", "_player", "_state")
+
+    def __init__(self, state: State, by_string: bool) -> None:
+        self._state, self._by_string = state, by_string
+        self._player = int(state.current_player())
+
+    def is_terminal(self) -> bool:
+        return self._player == _END
+
+    def player(self) -> int:
+        return self._player
+
+    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
+        return self._state.chance_outcomes()
+
+    def actions(self) -> Sequence[int]:
+        return self._state.legal_actions()
+
+    def child(self, action: int) -> "_OfState":
+        return _OfState(self._state.child(action), self._by_string)
+
+    def information_set(self) -> Hashable:
+        if self._by_string:
+            return self._state.information_state_string()
+        return self._state.history_str()
+
+    def payoffs(self) -> Sequence[float]:
+        return self._state.returns()

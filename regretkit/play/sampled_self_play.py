@@ -1,0 +1,273 @@
+"""Self-play by sampling, of games that are given by their rules alone."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self, final
+
+import numpy as np
+from attrs import define, field
+
+from regretkit import _validate
+from regretkit._files import FilePath
+from regretkit._state import Stateful
+from regretkit._typing import Vector
+from regretkit.circuits.cfr import LocalRule
+from regretkit.games.histories import Playable, history_of
+from regretkit.games.history import CHANCE, History
+from regretkit.play._checks import as_callbacks, check_kind
+from regretkit.play._points import Maker, Point
+from regretkit.play._sampled_files import load_points, save_points
+from regretkit.play._unfolding import Sample, Unfolding
+from regretkit.play.averaging import Averaging, Uniform
+from regretkit.play.estimators import Estimator
+from regretkit.play.estimators._choosing import follow_all, follow_average
+from regretkit.play.estimators._sampler import Sampler
+from regretkit.play.orders import Alternating, Order
+from regretkit.play.unfolded import Unfolded
+
+
+def _root(value: Playable) -> History:
+    return history_of(value)
+
+
+@final
+@define(eq=False, repr=False)
+class SampledSelfPlay:
+    """Play a game against oneself by its rules, without a tree.
+
+    Information sets, each with a rule of its own, are made when samples first come to them, so that
+    memory grows with what was visited and not with the game. With the same seed, samples and
+    strategies are those of :class:`SelfPlay` with the same estimator and CFR on the game's tree,
+    up to the rounding of sums, for rules that stand still where nothing is earned. Averages are
+    exact, as there: sums along sequences, added up lazily.
+
+    Parameters
+    ----------
+    game
+        The empty history of the game, or whatever :func:`~regretkit.games.history_of` takes.
+        Nobody may forget what it did.
+    rule
+        Called with simplices of a single block, returns a minimizer on them: a leaf's class, or
+        any circuit. Where an iteration without utility changes what it plays, as it does with
+        discounts, the iterations that the rule counts are its visits.
+    estimator
+        :class:`ExternalSampling`, :class:`OutcomeSampling` or :class:`RobustSampling`, without a
+        baseline and with uniform exploration.
+    order
+        Who learns when.
+    averaging
+        How much each iteration counts; finite weights.
+    horizon
+        Number of iterations planned, for weights that depend on it.
+    remember
+        Number of histories to keep in memory, which makes coming to them again several times
+        faster; information sets are all kept.
+
+    Attributes
+    ----------
+    iteration
+        Number of iterations played.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is none of these; later, with the information set that shows it, when
+        actions differ within an information set or a player forgets what it did.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.games import goofspiel
+    >>> from regretkit.play import ExternalSampling
+    >>> sampling = ExternalSampling(np.random.default_rng(1))
+    >>> run = SampledSelfPlay(goofspiel(3), RegretMatching, sampling).run(100)
+    >>> run
+    <SampledSelfPlay: 100 iterations, 7 + 7 information sets met>
+    >>> run.average[0]("unheard of", ["a", "b"])
+    array([0.5, 0.5])
+
+    References
+    ----------
+    Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
+    extensive games", NIPS.
+    """
+
+    game: History = field(converter=_root)
+    rule: LocalRule
+    estimator: Sampler
+    order: Order = field(factory=Alternating, kw_only=True)
+    averaging: Averaging = field(factory=Uniform, kw_only=True)
+    horizon: int | None = field(default=None, kw_only=True)
+    remember: int = field(default=250_000, kw_only=True)
+    iteration: int = field(default=0, init=False)
+    players: int = field(init=False)
+    _unfolding: Unfolding = field(init=False)
+    _roots: list[float] = field(init=False)
+    """How much all strategies count so far, for each player."""
+    _turn: tuple[bool, list[int]] | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        _check_estimator(self.estimator)
+        check_kind(self.order, Order, "order", "Alternating()")
+        check_kind(self.averaging, Averaging, "averaging", "Linear()")
+        if self.horizon is not None:
+            self.horizon = _validate.whole_number(self.horizon, "horizon", least=1)
+        self.averaging.weight(1, self.horizon)
+        self.players = _players(self.game)
+        if self.order.turns(self.players, 0) is None:
+            raise ValueError(f"{self.order!r} does more in an iteration than to let players learn")
+        self._roots = [0.0] * self.players
+        room = _validate.whole_number(self.remember, "remember", least=0)
+        self._unfolding = Unfolding(self.game, self.players, Maker(self.rule), room)
+
+    def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
+        """Play on for some iterations, or until a callback returns ``True``; return the run."""
+        iterations = _validate.whole_number(iterations, "iterations", least=0)
+        watching = as_callbacks(callbacks)
+        for _ in range(iterations):
+            self._iterate()
+            if any(word is True for word in [callback(self) for callback in watching]):
+                break
+        return self
+
+    def _iterate(self) -> None:
+        weight = self.averaging.weight(self.iteration + 1, self.horizon)
+        if not 0.0 <= weight < math.inf:
+            raise ValueError(
+                f"{self.averaging!r} gives iteration {self.iteration + 1} the weight {weight!r}; "
+                "without a tree weights must be finite, use current for the last strategies"
+            )
+        if self._turn is None or isinstance(self.order, Stateful):
+            self._turn = self._next_turn()
+        together, movers = self._turn
+        self._roots = [total + weight for total in self._roots]
+        self._unfolding.maker.go_to(self.iteration + 1)
+        follow = None if self.estimator._choose() is follow_all else self._follow
+        sample = Sample(self._unfolding, follow, self._roots, self.estimator.generator.random)
+        for player in movers:
+            sample.walk(player, self._unfolding.root, 1.0, 1.0)
+            if not together:
+                _learn(sample)
+        _learn(sample)
+        self.estimator.visited += sample.visited
+        self.iteration += 1
+
+    def _next_turn(self) -> tuple[bool, list[int]]:
+        """Return whether all learn at once, and who learns in this iteration."""
+        turns = self.order.turns(self.players, 1)
+        if turns is None:
+            raise TypeError(f"{self.order!r} was refused, and cannot be followed")
+        return turns.together, [int(player) for player in turns.players[0] if player >= 0]
+
+    def _follow(self, strategy: list[float], reach: float) -> tuple[Sequence[int], list[float]]:
+        """Return which of the own actions to follow, and how likely each of them was."""
+        size, follow, share = len(strategy), [0] * len(strategy), [0.0] * len(strategy)
+        uniform = [1.0 / size] * size
+        known = ((uniform, uniform), self.estimator._numbers(), self.estimator.generator)
+        # It is written for arrays, and does the same with lists.
+        choose: Callable[..., int] = self.estimator._choose()
+        count = choose((0, 0, 0, size, reach), strategy, follow, share, known)
+        return follow[:count], share[:count]
+
+    @property
+    def information_sets(self) -> tuple[int, ...]:
+        """Number of information sets met so far, for each player."""
+        return tuple(map(len, self._unfolding.met))
+
+    @property
+    def current(self) -> tuple[Unfolded, ...]:
+        """What each player would play next."""
+        return tuple(
+            Unfolded({key: np.array(point.strategy) for key, point in own.items()})
+            for own in self._unfolding.met
+        )
+
+    @property
+    def average(self) -> tuple[Unfolded, ...]:
+        """What each player plays on average over the iterations, weighted."""
+        averages = []
+        for own, root in zip(self._unfolding.met, self._roots, strict=True):
+            sums: dict[Point, Vector] = {}
+            for point in own.values():  # each stands behind those before it
+                come = root if point.before is None else sums[point.before][point.via]
+                sums[point] = np.array(point.total) + (come - point.seen) * np.array(point.strategy)
+            averages.append(Unfolded({point.key: _shares(sums[point]) for point in own.values()}))
+        return tuple(averages)
+
+    def save(self, path: FilePath) -> None:
+        """Write everything into a file, from which :meth:`load` goes on to the same bits.
+
+        Raises
+        ------
+        TypeError
+            When information sets are neither texts nor made of texts, numbers, truth values and
+            tuples.
+        """
+        save_points(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: FilePath,
+        game: Playable,
+        rule: LocalRule,
+        estimator: Sampler,
+        *,
+        order: Order | None = None,
+        averaging: Averaging | None = None,
+        horizon: int | None = None,
+    ) -> "SampledSelfPlay":
+        """Return a run from a file, with the game, the rule and all else that it was made with.
+
+        Raises
+        ------
+        ValueError
+            When the file is none of these, or was written by a run of something else.
+        """
+        run = cls(
+            game,
+            rule,
+            estimator,
+            order=Alternating() if order is None else order,
+            averaging=Uniform() if averaging is None else averaging,
+            horizon=horizon,
+        )
+        load_points(run, path)
+        return run
+
+    def __repr__(self) -> str:
+        met = " + ".join(map(str, self.information_sets))
+        return f"<SampledSelfPlay: {self.iteration} iterations, {met} information sets met>"
+
+
+def _check_estimator(estimator: Estimator) -> None:
+    check_kind(estimator, Sampler, "estimator", "ExternalSampling(generator)")
+    if isinstance(estimator, Sampler) and estimator._choose() is follow_average:
+        raise TypeError(
+            f"{estimator!r} goes by sums along a tree; pass ExternalSampling(generator)"
+        )
+    if isinstance(estimator, Sampler) and estimator.baseline is not None:
+        raise TypeError(f"{estimator.baseline!r} guesses for histories of a tree; leave it out")
+    if getattr(estimator, "toward", None) is not None:
+        raise TypeError("toward names strategies of a tree; leave it out to explore uniformly")
+
+
+def _players(history: History) -> int:
+    """Return the number of players: of the payoffs, where the first moves lead."""
+    while not history.is_terminal():
+        if history.player() == CHANCE:
+            history = history.child(history.chance_outcomes()[0][0])
+        else:
+            history = history.child(history.actions()[0])
+    return len(history.payoffs())
+
+
+def _learn(sample: Sample) -> None:
+    for point, utility, value in sample.lessons:
+        point.learn(utility, value)
+    sample.lessons.clear()
+
+
+def _shares(sums: Vector) -> Vector:
+    total = float(sums.sum())
+    return sums / total if total > 0.0 else np.full(sums.size, 1.0 / sums.size)

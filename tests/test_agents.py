@@ -1,0 +1,274 @@
+"""Agents and matches: strategies play what they say, people what they answer."""
+
+import numpy as np
+import pytest
+from naive_games import chance, decision, end, random_game, random_profile
+
+from regretkit import ExtensiveFormGame, games, solve
+from regretkit.games import (
+    GameTree,
+    ImperfectRecallGame,
+    Profile,
+    dudo_history,
+    history_of,
+    liars_dice_level,
+    uniform_behavior,
+)
+from regretkit.play import Match, Person, Situation, StrategyAgent, play_match
+
+KUHN = games.kuhn_poker()
+SURE = 1 - 1e-6
+
+
+def seeded(strategy, seed=0):
+    return StrategyAgent(strategy, np.random.default_rng(seed))
+
+
+def match(game, strategies, rounds=200, seed=0, **ways):
+    agents = [seeded(own, seed + 1 + i) for i, own in enumerate(strategies)]
+    return play_match(game, agents, rounds, np.random.default_rng(seed), **ways)
+
+
+def kuhn_profile(seed=0):
+    vectors, _ = random_profile(np.random.default_rng(seed), KUHN)
+    return Profile(vectors, KUHN.domains, KUHN)
+
+
+# Agents
+
+
+@pytest.mark.parametrize("known", ["Kpb", "J", "Q"])
+def test_an_agent_plays_an_action_as_often_as_its_strategy_says(known):
+    profile = kuhn_profile(3)
+    agent = seeded(profile, 5)
+    played = [agent.act(Situation(0, known, ("p", "b"))) for _ in range(5_000)]
+
+    bets = profile[0, known][1]
+    deviation = np.sqrt(bets * (1 - bets) / 5_000)
+    assert abs(np.mean(played) - bets) <= 5 * deviation
+
+
+def test_an_agent_plays_a_dict_and_a_function_for_everybody_and_a_list_for_each():
+    always = {"here": [0.0, 1.0]}
+    for strategy, expected in (
+        (always, (1, 1)),
+        (lambda known, actions: [0.0, 1.0], (1, 1)),
+        ([always, {"here": [1.0, 0.0]}], (1, 0)),
+    ):
+        agent = seeded(strategy)
+        assert (*(agent.act(Situation(i, "here", ("x", "y"))) for i in (0, 1)),) == expected
+
+
+def test_an_agent_out_of_a_file_plays_the_same_match_as_before(tmp_path):
+    profile = solve(KUHN, iterations=50).average
+    profile.to_json(tmp_path / "kuhn.json")
+    read = Profile.from_json(tmp_path / "kuhn.json")
+
+    one, two = match(KUHN, [profile] * 2), match(KUHN, [read] * 2)
+    np.testing.assert_array_equal(one.payoffs, two.payoffs)
+    assert (match(KUHN, [profile] * 2, seed=9).payoffs != one.payoffs).any()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "error", "message"),
+    [
+        (3, TypeError, "must be a function"),
+        ("kuhn.json", TypeError, "pass a list"),
+        ([3], TypeError, r"strategies\[0\]"),
+    ],
+)
+def test_what_is_no_strategy_is_refused(strategy, error, message):
+    with pytest.raises(error, match=message):
+        seeded(strategy)
+    with pytest.raises(TypeError, match="default_rng"):
+        StrategyAgent(uniform_behavior, 7)
+
+
+def test_an_agent_refuses_to_play_another_game():
+    agent = seeded(kuhn_profile())
+    for situation, message in (
+        (Situation(0, "unheard of", ("p", "b")), "there is no decision point"),
+        (Situation(0, "K", ("fold", "call")), "another game"),
+        (Situation(2, "K", ("p", "b")), "plays for player 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agent.act(situation)
+    with pytest.raises(ValueError, match="another game"):
+        play_match(games.leduc_poker(), [agent, agent], 1, np.random.default_rng(0))
+
+
+# Matches
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_agents_earn_what_their_strategies_are_worth(seed):
+    generator = np.random.default_rng(seed)
+    players = 2 + seed % 2
+    root = random_game(generator, players)
+    game = ExtensiveFormGame.from_history(root)
+    vectors, _ = random_profile(generator, game)
+    profile = Profile(vectors, game.domains)
+
+    for of in (game, root):
+        played = match(of, [profile] * players, 1_500, seed, bounds=(-9.0, 9.0))
+        for agent, value in enumerate(game.value(vectors)):
+            low, high = played.estimate(agent).normal_interval(SURE)
+            assert low <= value <= high
+        np.testing.assert_array_equal(played.mean, played.payoffs.mean(axis=0))
+
+
+def test_every_kind_of_game_can_be_played():
+    forgetful = GameTree.from_history(dudo_history(sides=2, memory=1))
+    for game in (
+        KUHN,
+        KUHN.tree,
+        games.chicken(),
+        history_of(games.rock_paper_scissors()),
+        ImperfectRecallGame(forgetful),
+        dudo_history(dice=2),
+        liars_dice_level(dice=2, players=3),
+    ):
+        agents = 3 if game is not KUHN and "LiarsDice" in type(game).__name__ else 2
+        payoffs = match(game, [uniform_behavior] * agents, 5).payoffs
+        assert payoffs.shape == (5, agents)
+        assert np.isfinite(payoffs).all()
+
+
+class Seat:
+    """Plays the first action, and notes for whom it was asked and what it heard."""
+
+    def __init__(self):
+        self.seats, self.heard = [], []
+
+    def act(self, situation):
+        self.seats.append(situation.player)
+        return 0
+
+    def hear(self, round):
+        self.heard.append(round)
+
+
+def test_agents_change_places_where_they_are_asked_to():
+    game = decision(0, "a", x=decision(1, "b", x=decision(2, "c", x=end(1.0, 2.0, 4.0))))
+    agents = [Seat(), Seat(), Seat()]
+
+    rotated = play_match(game, agents, 7, np.random.default_rng(0), rotate=True)
+    np.testing.assert_array_equal(rotated.payoffs[:3], [[1, 2, 4], [4, 1, 2], [2, 4, 1]])
+    assert agents[0].seats == [0, 2, 1, 0, 2, 1, 0]
+    still = play_match(game, [Seat(), Seat(), Seat()], 2, np.random.default_rng(0))
+    np.testing.assert_array_equal(still.payoffs, [[1, 2, 4]] * 2)
+
+
+def test_bounds_are_those_of_whichever_place_an_agent_may_take():
+    lopsided = decision(0, "a", x=end(5.0, -1.0), y=end(3.0, 0.0))
+    game = ExtensiveFormGame.from_history(lopsided)
+
+    assert match(game, [uniform_behavior] * 2).bounds == ((3.0, 5.0), (-1.0, 0.0))
+    assert match(game, [uniform_behavior] * 2, rotate=True).bounds == ((-1.0, 5.0),) * 2
+    assert match(lopsided, [uniform_behavior] * 2).bounds is None
+    assert match(lopsided, [uniform_behavior] * 2, bounds=(-2, 5)).bounds == ((-2.0, 5.0),) * 2
+
+
+def test_agents_hear_of_each_round_once():
+    game = chance([1.0], deal=decision(0, "a", x=decision(1, "b", x=end(1.0, -1.0))))
+    both = Seat()
+    play_match(game, [both, both], 2, np.random.default_rng(0))
+
+    assert [round.number for round in both.heard] == [1, 2]
+    assert both.heard[0].moves == ("deal", "x", "x")
+    assert both.heard[0].payoffs == (1.0, -1.0)
+
+
+class Wrong:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def act(self, situation):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"game": "kuhn_poker"}, TypeError, "game must be"),
+        ({"agents": []}, ValueError, "one for each player"),
+        ({"agents": seeded(uniform_behavior)}, TypeError, "sequence"),
+        ({"agents": [uniform_behavior] * 2}, TypeError, "StrategyAgent"),
+        ({"agents": [seeded(uniform_behavior)]}, ValueError, "1 agents"),
+        ({"agents": [seeded(uniform_behavior)] * 3}, ValueError, "got 3"),
+        ({"agents": [Wrong(2)] * 2}, ValueError, "0 to 1"),
+        ({"agents": [Wrong("b")] * 2}, ValueError, "index of an action"),
+        ({"agents": [Wrong(True)] * 2}, ValueError, "index of an action"),
+        ({"rounds": 0}, ValueError, "rounds"),
+        ({"generator": 3}, TypeError, "default_rng"),
+        ({"bounds": (-0.5, 0.5)}, ValueError, "widen"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(change, error, message):
+    arguments = {"game": KUHN, "agents": [seeded(uniform_behavior)] * 2, "rounds": 3}
+    arguments |= {"generator": np.random.default_rng(0)} | change
+
+    with pytest.raises(error, match=message):
+        play_match(**arguments)
+
+
+def test_a_match_shows_what_each_agent_earned():
+    shown = str(Match(np.array([[1.0, -1.0], [1.0, -1.0]])))
+
+    assert shown.splitlines()[1].startswith("agent 1  -1 in about (-1, -1), of 2 samples")
+
+
+# People
+
+
+def person(*answers):
+    said, waiting = [], list(answers)
+
+    def ask(question):
+        said.append(question)
+        if not waiting:
+            raise EOFError
+        return waiting.pop(0)
+
+    return Person(ask, said.append), said
+
+
+@pytest.mark.parametrize(
+    ("answers", "chosen"),
+    [(["call"], 1), (["ca"], 1), ([" f "], 0), (["c", "x", "", "check"], 2), (["7", "fold"], 0)],
+)
+def test_a_person_answers_with_a_name_or_its_beginning_until_it_is_one(answers, chosen):
+    player, said = person(*answers)
+
+    assert player.act(Situation(1, "Jb", ("fold", "call", "check"))) == chosen
+    assert said[0] == "You are player 1, and know: Jb"
+    assert said[1] == "fold, call or check? "
+    assert sum(line.startswith("There is no action") for line in said) == len(answers) - 1
+
+
+def test_a_person_is_not_asked_where_there_is_nothing_to_choose():
+    player, said = person()
+
+    assert player.act(Situation(0, "x", ("dudo",))) == 0
+    assert said[1] == "All you can do is dudo."
+
+
+def test_a_person_plays_a_match_and_hears_what_it_earned():
+    player, said = person("b", "nonsense", "b")
+    folder = seeded({"Jb": [1, 0], "Qb": [1, 0], "Kb": [1, 0]})
+
+    played = play_match(KUHN, [player, folder], 2, np.random.default_rng(0))
+    np.testing.assert_array_equal(played.payoffs, [[1.0, -1.0]] * 2)
+    assert said.count("You earn +1.") == 2
+    assert said.count("There is no action 'nonsense'.") == 1
+    assert next(line for line in said if line.startswith("What happened")).endswith(" b p")
+
+
+def test_a_person_who_leaves_ends_the_match():
+    player, _ = person("b")
+    folder = seeded({"Jb": [1, 0], "Qb": [1, 0], "Kb": [1, 0]})
+
+    with pytest.raises(EOFError):
+        play_match(KUHN, [player, folder], 2, np.random.default_rng(0))
+    with pytest.raises(TypeError, match="tell"):
+        Person(input, None)

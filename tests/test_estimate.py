@@ -1,0 +1,103 @@
+"""Estimates: intervals that are right as often as they say."""
+
+import math
+
+import numpy as np
+import pytest
+
+from regretkit.evaluation import Estimate
+
+
+def binomial(n, p):
+    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+
+
+def coverage(n, p, interval):
+    """Return how often an interval made of n tosses holds the mean p, exactly."""
+    right = 0.0
+    for heads, chance in enumerate(binomial(n, p)):
+        tosses = [1.0] * heads + [0.0] * (n - heads)
+        low, high = interval(Estimate.of(tosses, bounds=(0.0, 1.0)))
+        right += chance * (low - 1e-12 <= p <= high + 1e-12)
+    return right
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("n", [2, 9, 100])
+def test_a_bernstein_interval_holds_as_often_as_it_says_however_few_the_samples(n, confidence):
+    for p in (0.0, 0.004, 0.05, 0.3, 0.5, 0.97, 1.0):
+        assert coverage(n, p, lambda e: e.bernstein_interval(confidence)) >= confidence
+
+
+def test_a_normal_interval_holds_about_as_often_as_it_says_only_of_many_samples():
+    many = coverage(300, 0.4, lambda e: e.normal_interval(0.9))
+    rare = coverage(20, 0.004, lambda e: e.normal_interval(0.9))
+
+    assert many == pytest.approx(0.9, abs=0.02)
+    assert rare < 0.1  # mostly no head comes up, and the interval is a point
+
+
+def test_an_interval_is_its_formula():
+    samples, n, d = np.random.default_rng(0).uniform(-2.0, 6.0, size=2_000), 2_000, 0.05
+    estimate = Estimate.of(samples, bounds=(-2.0, 6.0))
+    mean = sum(samples) / n
+    variance = sum((x - y) ** 2 for x, y in zip(samples, [mean] * n, strict=True)) / (n - 1)
+
+    log = math.log(4 / d)
+    radius = math.sqrt(2 * variance * log / n) + 7 * 8.0 * log / (3 * (n - 1))
+    assert estimate.bernstein_interval(1 - d) == pytest.approx((mean - radius, mean + radius))
+    radius = 1.959963984540054 * math.sqrt(variance / n)
+    assert estimate.normal_interval(1 - d) == pytest.approx((mean - radius, mean + radius))
+    assert estimate.standard_error == pytest.approx(math.sqrt(variance / n))
+
+
+def test_intervals_go_with_the_unit_and_the_zero_of_payoffs():
+    samples = np.random.default_rng(1).normal(size=50).clip(-1.0, 1.0)
+    one = Estimate.of(samples, bounds=(-4.0, 4.0))
+    other = Estimate.of(4.0 * samples, bounds=(-16.0, 16.0))
+
+    for interval in ("normal_interval", "bernstein_interval"):
+        expected = [4.0 * end for end in getattr(one, interval)(0.9)]
+        assert list(getattr(other, interval)(0.9)) == pytest.approx(expected, rel=1e-14)
+
+
+def test_more_confidence_and_fewer_samples_make_wider_intervals():
+    samples = np.random.default_rng(2).uniform(size=4_000)
+    widths = [
+        high - low
+        for many, confidence in ((4_000, 0.9), (4_000, 0.99), (1_000, 0.99))
+        for low, high in [Estimate.of(samples[:many], (0.0, 1.0)).bernstein_interval(confidence)]
+    ]
+
+    assert widths == sorted(widths)
+    assert widths[0] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("samples", "bounds", "message"),
+    [
+        ([], None, "at least one"),
+        ([[1.0]], None, "shape"),
+        ([math.nan], None, "finite"),
+        ([1.0, 3.0], (0.0, 2.0), "widen"),
+        ([1.0], (2.0, 0.0), "in order"),
+        ([1.0], (0.0, math.inf), "finite"),
+    ],
+)
+def test_samples_and_bounds_that_are_none_are_refused(samples, bounds, message):
+    with pytest.raises(ValueError, match=message):
+        Estimate.of(samples, bounds)
+
+
+def test_what_cannot_be_said_is_refused():
+    with pytest.raises(TypeError, match="two numbers"):
+        Estimate.of([1.0], bounds=3.0)
+    with pytest.raises(ValueError, match="one sample says nothing"):
+        Estimate.of([1.0], (0.0, 1.0)).normal_interval()
+    with pytest.raises(ValueError, match="between what samples lie"):
+        Estimate.of([1.0, 0.0]).bernstein_interval()
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Estimate.of([1.0, 0.0]).normal_interval(95)
+    with pytest.raises(TypeError, match="confidence"):
+        Estimate.of([1.0, 0.0]).normal_interval("high")
+    assert str(Estimate.of([1.0])) == "1, of one sample"

@@ -1,0 +1,211 @@
+"""Fixed-strategy iteration: CFR where nobody forgets, and what becomes of it where they do."""
+
+import numpy as np
+import pytest
+from naive_games import decision, random_game
+
+import regretkit as rk
+from regretkit import ExtensiveFormGame, games
+from regretkit.evaluation import nash_conv
+from regretkit.games import (
+    GameTree,
+    ImperfectRecallGame,
+    StateGraph,
+    dudo_history,
+    history_of,
+    uniform_behavior,
+)
+from regretkit.play import (
+    Alternating,
+    Extragradient,
+    FixedStrategyIteration,
+    Linear,
+    RandomPlayer,
+    SelfPlay,
+    Simultaneous,
+    StrategyAgent,
+    play_match,
+)
+
+RULES = {
+    "regret matching": rk.RegretMatching,
+    "plus": rk.RegretMatchingPlus,
+    "hedge": lambda simplices: rk.Hedge(simplices, rate=0.5),
+}
+
+
+def forgetful(sides, memory):
+    root = dudo_history(sides=sides, memory=memory)
+    return StateGraph.from_history(root), ImperfectRecallGame(GameTree.from_history(root))
+
+
+def gap(run, graph, game):
+    return nash_conv(game.remembered, graph.unfold(run.average, game))
+
+
+# Where nobody forgets it is CFR
+
+
+@pytest.mark.parametrize("order", [Simultaneous(), Alternating(), Alternating(first=1)], ids=repr)
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_where_nobody_forgets_it_is_cfr_on_the_tree(rule, order):
+    # Payoffs without ties, which regret matching would leave to rounding
+    for seed in range(4):
+        root = random_game(np.random.default_rng(seed), 2 + seed % 2, 4)
+        game = ExtensiveFormGame.from_history(root)
+        graph = StateGraph.from_tree(game.tree)
+        run = FixedStrategyIteration(graph, rule, order=order, averaging=Linear()).run(8)
+        players = [rk.CFR(tree, rule) for tree in game.domains]
+        tree = SelfPlay(game, players, order=order, averaging=Linear()).run(8)
+
+        for mine, cfr in zip(run.minimizers, players, strict=True):
+            np.testing.assert_allclose(mine.next_strategy(), cfr.rule.next_strategy(), atol=1e-12)
+        for mine, theirs in zip(graph.unfold(run.average, game), tree.average, strict=True):
+            np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [Simultaneous(), Alternating()], ids=repr)
+@pytest.mark.parametrize(
+    "game", [games.liars_dice(sides=3), games.leduc_poker()], ids=["liars dice", "leduc"]
+)
+def test_so_it_is_in_games_of_the_catalogue(game, order):
+    graph = StateGraph.from_tree(game.tree)
+    run = FixedStrategyIteration(graph, rk.RegretMatching, order=order).run(50)
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+    tree = SelfPlay(game, players, order=order).run(50)
+
+    mine = nash_conv(game, graph.unfold(run.average, game))
+    assert mine == pytest.approx(nash_conv(game, tree.average), rel=1e-9)
+
+
+def test_a_known_number_comes_out():
+    # NashConv of simultaneous CFR on Kuhn poker after 100 iterations
+    game = games.kuhn_poker()
+    graph = StateGraph.from_tree(game.tree)
+    run = FixedStrategyIteration(graph, rk.RegretMatching).run(100)
+
+    assert nash_conv(game, graph.unfold(run.average, game)) == pytest.approx(
+        0.05134947169, abs=1e-10
+    )
+
+
+def test_what_does_not_matter_changes_nothing():
+    # Before Kuhn poker player 0 says something, which nobody remembers.
+    kuhn = history_of(games.kuhn_poker())
+    root = decision(0, "before the deal", hello=kuhn, well=kuhn)
+    graph = StateGraph.from_history(root, state=_of_kuhn)
+    alone = StateGraph.from_tree(games.kuhn_poker().tree)
+    one = FixedStrategyIteration(graph, rk.RegretMatching).run(50)
+    other = FixedStrategyIteration(alone, rk.RegretMatching).run(50)
+
+    assert graph.states == 1 + StateGraph.from_history(kuhn, state=_of_kuhn).states
+    for known in ("J", "Qpb"):
+        np.testing.assert_allclose(one.average[0, known], other.average[0, known], atol=1e-12)
+    for known in ("Jp", "Qb"):
+        np.testing.assert_allclose(one.average[1, known], other.average[1, known], atol=1e-12)
+    assert one.average[0, "before the deal"].tolist() == [0.5, 0.5]
+
+
+def _of_kuhn(history):
+    return getattr(history, "number", "before")
+
+
+# Where they do
+
+
+@pytest.mark.parametrize("memory", [2, 3])
+def test_with_some_memory_the_gap_goes_down_as_on_the_tree(memory):
+    graph, game = forgetful(3, memory)
+    dudo = games.dudo(sides=3)
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in dudo.domains]
+    tree = SelfPlay(dudo, players, order=Simultaneous())
+    run = FixedStrategyIteration(graph, rk.RegretMatching)
+
+    for iterations in (100, 900):
+        mine, theirs = (
+            gap(run.run(iterations), graph, game),
+            nash_conv(dudo, tree.run(iterations).average),
+        )
+        assert mine < 2 * theirs
+
+
+def test_who_remembers_one_claim_is_still_far_better_than_who_plays_anyhow():
+    graph, game = forgetful(3, 1)
+    uniform = graph.unfold([own.uniform() for own in graph.simplices], game)
+    assert nash_conv(game.remembered, uniform) == pytest.approx(10 / 9)
+
+    assert gap(FixedStrategyIteration(graph, rk.RegretMatching).run(300), graph, game) < 0.15
+    drawn = FixedStrategyIteration(
+        graph, rk.RegretMatching, generator=np.random.default_rng(1)
+    ).run(1_500)
+    assert gap(drawn, graph, game) < 0.3
+    # A sweep looks at all states for each player; a draw at what its dice leave.
+    assert drawn.visited < 1_500 * 2 * graph.states / 6
+
+
+def test_what_is_learned_plays_the_game_by_its_rules():
+    root = dudo_history(memory=1)
+    run = FixedStrategyIteration(StateGraph.from_history(root), rk.RegretMatchingPlus).run(60)
+    agents = [
+        StrategyAgent(strategy, np.random.default_rng(seed))
+        for seed, strategy in enumerate([run.average, uniform_behavior])
+    ]
+
+    match = play_match(root, agents, 400, np.random.default_rng(2), rotate=True, bounds=(-1, 1))
+    assert match.estimate(0).bernstein_interval(0.99)[0] > 0.1
+
+
+# As a run
+
+
+@pytest.mark.parametrize("generator", [False, True], ids=["swept", "drawn"])
+def test_a_run_goes_on_from_its_state_to_the_bit(generator):
+    graph, _ = forgetful(2, 1)
+
+    def start():
+        return FixedStrategyIteration(
+            graph,
+            rk.RegretMatching,
+            averaging=Linear(),
+            generator=np.random.default_rng(3) if generator else None,
+        )
+
+    whole, first, second = start().run(12), start().run(5), start()
+    second.run(1).load_state_dict(first.state_dict())
+    second.run(7)
+    assert second.iteration == whole.iteration == 12
+    for mine, theirs in zip(second.average, whole.average, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for mine, theirs in zip(second.current, whole.current, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    "order", [Extragradient(), RandomPlayer(np.random.default_rng(0))], ids=["extra", "random"]
+)
+def test_every_order_of_play_leads_a_run(order):
+    game = games.kuhn_poker()
+    graph = StateGraph.from_tree(game.tree)
+    run = FixedStrategyIteration(graph, rk.RegretMatchingPlus, order=order).run(200)
+
+    assert nash_conv(game, graph.unfold(run.average, game)) < 0.15
+
+
+def test_what_cannot_be_played_is_refused():
+    graph, _ = forgetful(2, 1)
+    game = games.kuhn_poker()
+    for arguments, ways, error, message in (
+        ((game, rk.RegretMatching), {}, TypeError, "graph must be"),
+        ((graph, rk.RegretMatching(2)), {}, TypeError, "local must make"),
+        ((graph, rk.RegretMatching), {"order": "alternating"}, TypeError, "order"),
+        ((graph, rk.RegretMatching), {"averaging": 2}, TypeError, "averaging"),
+        ((graph, rk.RegretMatching), {"generator": 2}, TypeError, "generator"),
+        ((graph, rk.RegretMatching), {"order": Alternating(first=2)}, ValueError, "first"),
+    ):
+        with pytest.raises(error, match=message):
+            FixedStrategyIteration(*arguments, **ways)
+    run = FixedStrategyIteration(graph, rk.RegretMatching)
+    with pytest.raises(ValueError, match="nothing to average"):
+        run.average  # noqa: B018
+    with pytest.raises(ValueError, match="iterations"):
+        run.run(-1)

@@ -1,0 +1,211 @@
+"""Local best responses: never above best responses, and what naive recursion finds."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from naive_games import chance, decision, end, expected_value, moves, random_game, random_profile
+
+from regretkit import ExtensiveFormGame, games, solve
+from regretkit.evaluation import (
+    best_response,
+    local_best_response,
+    nash_conv,
+    sampled_local_best_response,
+)
+from regretkit.games import Profile, dudo_history, uniform_behavior
+
+CATALOGUE = {
+    "kuhn": games.kuhn_poker(),
+    "kuhn of three": games.kuhn_poker(3),
+    "leduc": games.leduc_poker(),
+    "liars dice": games.liars_dice(sides=3),
+}
+SURE = 1 - 1e-6
+
+each_game = pytest.mark.parametrize("game", CATALOGUE.values(), ids=CATALOGUE)
+
+
+def profiles(game, count=4):
+    yield [domain.interior_point() for domain in game.domains]
+    for seed in range(count):
+        yield random_profile(np.random.default_rng(seed), game)[0]
+
+
+@each_game
+def test_it_never_earns_more_than_a_best_response(game):
+    generator = np.random.default_rng(7)
+    smaller = 0
+    for profile in profiles(game):
+        for player, domain in enumerate(game.domains):
+            best, _ = best_response(game, player, profile)
+            mixed = domain.simplices.normalize(generator.exponential(size=domain.dimension - 1))
+            for continuation in (None, domain.sequence_form(mixed)):
+                for lookahead in (1, 2, 3):
+                    value, strategy = local_best_response(
+                        game, player, profile, lookahead=lookahead, continuation=continuation
+                    )
+                    assert value <= best + 1e-12
+                    smaller += value < best - 1e-6
+                    # It is what the strategy earns, which is one.
+                    assert domain.contains(strategy)
+                    played = [strategy if i == player else x for i, x in enumerate(profile)]
+                    assert game.value(played)[player] == pytest.approx(value, abs=1e-12)
+    assert smaller > 0  # the bound is not always tight
+
+
+@each_game
+def test_it_gains_against_bad_strategies_and_loses_nothing_against_good_ones(game):
+    for profile in profiles(game):
+        value = game.value(profile)
+        gains = [
+            local_best_response(game, player, profile)[0] - value[player]
+            for player in range(game.players)
+        ]
+        assert min(gains) >= -1e-12
+        assert 1e-2 < sum(gains) <= nash_conv(game, profile) + 1e-12
+    if game.players == 2:
+        profile = solve(game, "cfr+", iterations=300).average
+        value = game.value(profile)
+        found = [local_best_response(game, player, profile)[0] - value[player] for player in (0, 1)]
+        assert -1e-12 <= sum(found) <= nash_conv(game, profile) + 1e-12
+
+
+@each_game
+def test_who_looks_ahead_to_the_end_finds_a_best_response(game):
+    for profile in profiles(game, 2):
+        for player, domain in enumerate(game.domains):
+            value, _ = local_best_response(game, player, profile, lookahead=domain.depth)
+            assert value == pytest.approx(best_response(game, player, profile)[0], abs=1e-12)
+
+
+def naive_response(root, player, behavior):
+    """Return what the greedy response does at each information set that the others play to."""
+    together = defaultdict(list)
+
+    def visit(history, weight):
+        if history.is_terminal():
+            return
+        if history.player() == player:
+            together[str(history.information_set())].append((weight, history))
+            for action in history.actions():
+                visit(history.child(action), weight)
+        else:
+            for p, child in moves(history, behavior):
+                visit(child, weight * p)
+
+    visit(root, 1.0)
+    chosen = {}
+    for known, histories in together.items():
+        actions = list(histories[0][1].actions())
+        worth = [
+            sum(w * expected_value(h.child(action), behavior)[player] for w, h in histories)
+            for action in actions
+        ]
+        chosen[player, known] = np.eye(len(actions))[int(np.argmax(worth))]
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_the_greedy_response_that_naive_recursion_finds(seed):
+    generator = np.random.default_rng(seed)
+    root = random_game(generator, 2 + seed % 2)
+    game = ExtensiveFormGame.from_history(root)
+    profile, behavior = random_profile(generator, game)
+
+    for player in range(game.players):
+        value, _ = local_best_response(game, player, profile)
+        naive = expected_value(root, behavior | naive_response(root, player, behavior))
+        assert value == pytest.approx(naive[player], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sampled_without_rollouts_it_is_the_same_response(seed):
+    generator = np.random.default_rng(seed)
+    root = random_game(generator, 2 + seed % 2)
+    game = ExtensiveFormGame.from_history(root)
+    vectors, _ = random_profile(generator, game)
+    profile = Profile(vectors, game.domains)
+
+    for of in (game, root):
+        value, _ = local_best_response(game, 0, profile)
+        found = sampled_local_best_response(
+            of, 0, profile, 1_500, generator, rollouts=None, bounds=(-9.0, 9.0)
+        )
+        low, high = found.normal_interval(SURE)
+        assert low - 1e-12 <= value <= high + 1e-12
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_a_sampled_bound_lies_below_what_a_best_response_earns(player):
+    game = games.dudo(sides=3)
+    uniform = [domain.interior_point() for domain in game.domains]
+    best, _ = best_response(game, player, uniform)
+
+    found = sampled_local_best_response(
+        dudo_history(sides=3),
+        player,
+        [uniform_behavior] * 2,
+        1_000,
+        np.random.default_rng(player),
+        rollouts=30,
+        bounds=(-1.0, 1.0),
+    )
+    low, _ = found.bernstein_interval(SURE)
+    # And well above what uniform play earns
+    assert game.value(uniform)[player] < low <= best
+
+
+def test_what_the_player_goes_on_with_matters():
+    # To go in and then take the second prize is best, but not for who takes the first.
+    root = decision(
+        0, "door", stay=end(1.0), go=decision(0, "prize", first=end(0.0), second=end(3.0))
+    )
+    game = ExtensiveFormGame.from_history(root)
+    first, second = np.array([1.0, 0.5, 0.5, 0.5, 0.0]), np.array([1.0, 0.5, 0.5, 0.0, 0.5])
+
+    assert local_best_response(game, 0, [first])[0] == 1.0
+    assert local_best_response(game, 0, [first], lookahead=2)[0] == 3.0
+    assert local_best_response(game, 0, [first], continuation=second)[0] == 3.0
+    generator = np.random.default_rng(0)
+    for continuation, earned in ((None, 1.0), ({"prize": [0, 1], "door": [1, 0]}, 3.0)):
+        found = sampled_local_best_response(
+            game, 0, [first], 3, generator, continuation=continuation
+        )
+        assert found.mean == earned
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"player": 2}, ValueError, "player must be one of 0 to 1"),
+        ({"lookahead": 0}, ValueError, "lookahead"),
+        ({"lookahead": 1.0}, TypeError, "lookahead"),
+        ({"continuation": np.ones(3)}, ValueError, "continuation"),
+        ({"continuation": np.full(13, 0.3)}, ValueError, "continuation"),
+        ({"profile": [np.ones(13), np.ones(13)]}, ValueError, "profile"),
+    ],
+)
+def test_what_is_no_question_is_refused(change, error, message):
+    game = games.kuhn_poker()
+    uniform = [domain.interior_point() for domain in game.domains]
+    with pytest.raises(error, match=message):
+        local_best_response(**({"game": game, "player": 0, "profile": uniform} | change))
+
+
+def test_who_forgets_has_none():
+    # Whoever saw a or b forgets it, and remembers later.
+    def then(known):
+        late = decision(0, f"late {known}", on=end(1.0), out=end(0.0))
+        return decision(0, known, on=decision(0, "no idea", on=late))
+
+    root = chance([0.5, 0.5], a=then("a"), b=then("b"))
+    with pytest.raises(ValueError, match="cannot follow what it did and knew"):
+        sampled_local_best_response(root, 0, [uniform_behavior], 20, np.random.default_rng(0))
+
+
+def test_rollouts_must_be_some():
+    with pytest.raises(ValueError, match="rollouts"):
+        sampled_local_best_response(
+            dudo_history(), 0, [uniform_behavior] * 2, 3, np.random.default_rng(0), rollouts=0
+        )

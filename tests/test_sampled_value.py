@@ -1,0 +1,214 @@
+"""Sampled play: the mean and the spread of what is earned, with a tree and without."""
+
+import numpy as np
+import pytest
+from naive_games import chance, decision, end, expected_value, random_game, random_profile
+
+from regretkit import ExtensiveFormGame, games, matrix_game
+from regretkit.evaluation import sampled_value
+from regretkit.games import (
+    GameTree,
+    ImperfectRecallGame,
+    Profile,
+    dudo_history,
+    history_of,
+    liars_dice_level,
+    uniform_behavior,
+)
+
+SURE = 1 - 1e-6
+
+
+def second_moments(game, profile):
+    """Return the mean of each player's squared payoff."""
+    tree = game.tree
+    squared = GameTree(
+        parent=tree.parent,
+        player=tree.player,
+        information_set=tree.information_set,
+        action=tree.action,
+        probability=tree.probability,
+        payoffs=tree.payoffs**2,
+        labels=tree.labels,
+        actions=tree.actions,
+        outcomes=tree.outcomes,
+    )
+    return ExtensiveFormGame(squared).value(profile)
+
+
+def check(estimates, values, bounds=True):
+    for estimate, value in zip(estimates, values, strict=True):
+        low, high = estimate.normal_interval(SURE)
+        assert low - 1e-12 <= value <= high + 1e-12
+        if bounds:
+            low, high = estimate.bernstein_interval(SURE)
+            assert low - 1e-12 <= value <= high + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_way_of_playing_random_games_has_the_exact_mean(seed):
+    generator = np.random.default_rng(seed)
+    root = random_game(generator, 2 + seed % 2)
+    game = ExtensiveFormGame.from_history(root)
+    vectors, behavior = random_profile(generator, game)
+    value = game.value(vectors)
+    by_set = [
+        {known: mixed for (player, known), mixed in behavior.items() if player == own}
+        for own in range(game.players)
+    ]
+
+    def asked(player):
+        return lambda known, actions: by_set[player][str(known)]
+
+    np.testing.assert_allclose(expected_value(root, behavior), value, atol=1e-12)
+    check(sampled_value(game, vectors, 20_000, generator), value)
+    check(sampled_value(game.tree, by_set, 2_000, generator), value)
+    functions = [asked(player) for player in range(game.players)]
+    check(sampled_value(game, functions, 2_000, generator), value)
+    labelled = Profile(vectors, game.domains)
+    estimates = sampled_value(history_of(game), labelled, 2_000, generator, bounds=(-9.0, 9.0))
+    check(estimates, value)
+
+
+def test_rules_alone_are_played_by_dicts_functions_and_profiles_of_the_tree():
+    game = games.dudo(sides=3)
+    vectors, _ = random_profile(np.random.default_rng(5), game)
+    profile, generator = Profile(vectors, game.domains), np.random.default_rng(6)
+
+    estimates = sampled_value(dudo_history(sides=3), profile, 2_000, generator)
+    check(estimates, game.value(profile), bounds=False)
+    assert estimates[0].bounds is None
+    estimates = sampled_value(
+        liars_dice_level(sides=3), [uniform_behavior] * 2, 500, generator, bounds=(-1.0, 1.0)
+    )
+    liars = games.liars_dice(sides=3)
+    check(estimates, liars.value([domain.interior_point() for domain in liars.domains]))
+
+
+def test_a_game_that_is_too_large_for_its_tree_is_played():
+    with pytest.raises(MemoryError):
+        games.liars_dice(dice=3)
+    first, second = sampled_value(
+        liars_dice_level(dice=3), [uniform_behavior] * 2, 20, np.random.default_rng(0)
+    )
+
+    assert abs(first.mean) <= 1.0
+    assert first.mean == -second.mean
+
+
+@pytest.mark.parametrize("game", [games.kuhn_poker(3), games.leduc_poker()], ids=repr)
+def test_the_spread_of_samples_is_that_of_the_ends_of_the_game(game):
+    vectors, _ = random_profile(np.random.default_rng(1), game)
+    value = game.value(vectors)
+    variance = second_moments(game, vectors) - value**2
+
+    estimates = sampled_value(game, vectors, 60_000, np.random.default_rng(2))
+    check(estimates, value)
+    spread = [estimate.variance for estimate in estimates]
+    np.testing.assert_allclose(spread, variance, rtol=0.05)
+
+
+def test_nothing_is_left_to_chance_where_there_is_none():
+    root = decision(0, "a", left=end(1.0, 2.0), right=decision(1, "b", x=end(5.0, 0.0)))
+    game = ExtensiveFormGame.from_history(root)
+    profile = [np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0])]
+
+    for of in (game, root):
+        strategies = profile if of is game else Profile(profile, game.domains)
+        first, second = sampled_value(of, strategies, 50, np.random.default_rng(0))
+        assert (first.mean, first.variance, second.mean) == (5.0, 0.0, 0.0)
+
+
+def test_what_has_probability_zero_never_happens():
+    root = chance([0.0, 0.5, 0.0, 0.5], a=end(9.0), b=end(1.0), c=end(9.0), d=end(-1.0))
+    tree = GameTree.from_history(root)
+
+    for game in (ExtensiveFormGame(tree), root):
+        (estimate,) = sampled_value(game, [uniform_behavior], 500, np.random.default_rng(0))
+        assert abs(estimate.mean) < 0.3
+    value = sampled_value(ExtensiveFormGame(tree), [np.ones(1)], 70_000, np.random.default_rng(0))
+    assert abs(value[0].mean) < 0.03
+    assert value[0].variance == pytest.approx(1.0, rel=1e-2)
+
+
+def test_matrices_are_played():
+    game = matrix_game([[3.0, -1.0], [0.0, 2.0]])
+    profile = [np.array([0.25, 0.75]), np.array([0.5, 0.5])]
+
+    check(sampled_value(game, profile, 20_000, np.random.default_rng(3)), game.value(profile))
+    check(
+        sampled_value(
+            history_of(game),
+            Profile(profile, game.domains),
+            4_000,
+            np.random.default_rng(3),
+            bounds=(-3.0, 3.0),
+        ),
+        game.value(profile),
+    )
+
+
+def test_who_forgets_can_be_sampled():
+    game = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
+    played = game.remembered
+    profile = Profile([d.interior_point() for d in played.domains], played.domains, played)
+
+    estimates = sampled_value(game, profile, 20_000, np.random.default_rng(4))
+    check(estimates, played.value(profile))
+    estimates = sampled_value(game, [uniform_behavior] * 2, 2_000, np.random.default_rng(4))
+    check(estimates, played.value(profile))
+
+
+def test_the_same_seed_plays_the_same_games():
+    game = games.leduc_poker()
+    uniform = [domain.interior_point() for domain in game.domains]
+    one, two, other = (
+        sampled_value(game, uniform, 100, np.random.default_rng(seed))[0].mean for seed in (1, 1, 2)
+    )
+
+    assert one == two != other
+
+
+KUHN = games.kuhn_poker()
+UNIFORM = [uniform_behavior] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"game": "kuhn_poker"}, TypeError, "game must be"),
+        ({"strategies": [uniform_behavior]}, ValueError, "has 1 entries"),
+        ({"strategies": uniform_behavior}, TypeError, "pass a list"),
+        ({"strategies": [3, 4]}, ValueError, r"profile\[0\] has shape"),
+        ({"game": dudo_history(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
+        ({"strategies": [{}, {}]}, ValueError, "says nothing about"),
+        ({"strategies": [lambda *_: [0.5, 0.6]] * 2}, ValueError, "sum to 1"),
+        ({"strategies": [lambda *_: [1.0]] * 2}, ValueError, "2 actions"),
+        ({"strategies": [lambda *_: "p"] * 2}, TypeError, "no numbers"),
+        ({"samples": 0}, ValueError, "samples"),
+        ({"samples": 1.5}, TypeError, "samples"),
+        ({"generator": 7}, TypeError, "default_rng"),
+        ({"bounds": (0.0, 1.0)}, ValueError, "widen"),
+        ({"bounds": 1.0}, TypeError, "two numbers"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(change, error, message):
+    arguments = {"game": KUHN, "strategies": UNIFORM, "samples": 20} | change
+    arguments.setdefault("generator", np.random.default_rng(0))
+
+    with pytest.raises(error, match=message):
+        sampled_value(**arguments)
+
+
+def test_a_profile_of_another_game_is_refused():
+    other = games.leduc_poker()
+    profile = Profile([d.interior_point() for d in other.domains], other.domains)
+
+    with pytest.raises(ValueError, match="shape"):
+        sampled_value(KUHN, profile, 10, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="another game"):
+        sampled_value(KUHN.tree, profile, 10, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="there is no decision point"):
+        sampled_value(dudo_history(), profile, 10, np.random.default_rng(0))
+    with pytest.raises(TypeError, match="say nothing without"):
+        sampled_value(dudo_history(), list(profile), 10, np.random.default_rng(0))

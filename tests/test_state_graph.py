@@ -1,0 +1,339 @@
+"""Graphs of states: what was put together is worth what it is worth on the tree."""
+
+import itertools
+
+import numpy as np
+import pytest
+from naive_games import Node, chance, decision, end, random_game, random_profile
+
+from regretkit import ExtensiveFormGame, games
+from regretkit.games import (
+    CHANCE,
+    GameTree,
+    ImperfectRecallGame,
+    StateGraph,
+    dudo_history,
+    liars_dice_level,
+)
+
+CATALOGUE = {
+    "kuhn of three": games.kuhn_poker(3),
+    "leduc": games.leduc_poker(),
+    "liars dice": games.liars_dice(sides=3),
+    "dudo": games.dudo(sides=3),
+    "goofspiel": games.goofspiel(3),
+}
+
+
+def random_behaviors(graph, seed=0):
+    generator = np.random.default_rng(seed)
+    return [own.normalize(generator.exponential(size=own.dimension)) for own in graph.simplices]
+
+
+# Where nobody forgets
+
+
+def assert_same_worth(graph, game, behaviors):
+    """Compare with the counterfactual utilities of the tree, and the sequence form."""
+    profile = [d.sequence_form(b) for d, b in zip(game.domains, behaviors, strict=True)]
+    for player, (domain, behavior) in enumerate(zip(game.domains, behaviors, strict=True)):
+        expected_value, expected = domain.counterfactual(game.utility(player, profile), behavior)
+        utility, _, value = graph.utility(player, behaviors)
+        np.testing.assert_allclose(utility, expected, atol=1e-12)
+        assert value == pytest.approx(expected_value, abs=1e-12)
+
+
+@pytest.mark.parametrize("game", CATALOGUE.values(), ids=CATALOGUE)
+def test_actions_are_worth_what_they_are_worth_on_the_tree(game):
+    graph = StateGraph.from_tree(game.tree)
+
+    assert graph.states < game.tree.histories
+    assert_same_worth(graph, game, random_behaviors(graph))
+    assert_same_worth(graph, game, [own.uniform() for own in graph.simplices])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_so_they_are_in_random_games(seed):
+    generator = np.random.default_rng(seed)
+    game = ExtensiveFormGame.from_history(random_game(generator, 2 + seed % 2))
+    _, behavior = random_profile(generator, game)
+    behaviors = [
+        np.concatenate([[], *(behavior[player, label] for label in game.tree.labels[player])])
+        for player in range(game.players)
+    ]
+
+    assert_same_worth(StateGraph.from_tree(game.tree), game, behaviors)
+
+
+def test_dice_games_given_by_their_rules_are_worth_the_same():
+    for root, game in (
+        (dudo_history(sides=3), CATALOGUE["dudo"]),
+        (liars_dice_level(sides=3), CATALOGUE["liars dice"]),
+    ):
+        graph = StateGraph.from_history(root)
+        # Numbers of information sets may come in another order.
+        behaviors = random_behaviors(graph)
+        profile = graph.unfold(behaviors, game)
+        for player in range(2):
+            worth = graph.utility(player, behaviors)[2]
+            assert worth == pytest.approx(game.value(profile)[player], abs=1e-12)
+            labels = game.tree.labels[player]
+            utility, own = graph.utility(player, behaviors)[0], graph.simplices[player]
+            domain = game.domains[player]
+            _, expected = domain.counterfactual(
+                game.utility(player, profile), domain.behavior(profile[player])
+            )
+            for number, label in enumerate(labels):
+                mine = utility[own.block(own.labels.find(label))]
+                np.testing.assert_allclose(
+                    mine, expected[domain.simplices.block(number)], atol=1e-12
+                )
+
+
+# Where somebody does
+
+
+def naive_worth(tree, player, behaviors):
+    """Sum over all histories: of the others' way there times what follows, and of one's own way."""
+    first = [np.cumsum(sizes) - sizes for sizes in tree.sizes]
+    children = [[] for _ in range(tree.histories)]
+    for history, parent in enumerate(tree.parent):
+        if parent >= 0:
+            children[parent].append(history)
+    ends = dict(zip(tree.terminals.tolist(), tree.payoffs, strict=True))
+    utility, reach = np.zeros(behaviors[player].size), np.zeros(behaviors[player].size)
+
+    def visit(history, others, own):
+        if history in ends:
+            return ends[history][player]
+        mover, worth = tree.player[history], 0.0
+        for child in children[history]:
+            if mover == CHANCE:
+                p = tree.probability[child]
+                worth += p * visit(child, others * p, own * p)
+                continue
+            place = first[mover][tree.information_set[history]] + tree.action[child]
+            p = behaviors[mover][place]
+            if mover != player:
+                worth += p * visit(child, others * p, own)
+                continue
+            after = visit(child, others, own * p)
+            utility[place] += others * after
+            reach[place] += own
+            worth += p * after
+        return worth
+
+    value = visit(0, 1.0, 1.0)
+    return utility, reach, value
+
+
+@pytest.mark.parametrize("memory", [1, 2])
+@pytest.mark.parametrize("player", [0, 1])
+def test_merged_states_are_worth_the_sum_over_their_histories(memory, player):
+    root = dudo_history(sides=3, memory=memory)
+    tree = GameTree.from_history(root)
+    for graph in (StateGraph.from_tree(tree), StateGraph.from_history(root)):
+        behaviors = random_behaviors(graph, memory)
+        order = [
+            np.concatenate([own.coordinates([own.labels.find(label)]) for label in labels])
+            for own, labels in zip(graph.simplices, tree.labels, strict=True)
+        ]
+        on_tree = [own[places] for own, places in zip(behaviors, order, strict=True)]
+
+        expected = naive_worth(tree, player, on_tree)
+        utility, reach, value = graph.utility(player, behaviors)
+        np.testing.assert_allclose(utility[order[player]], expected[0], atol=1e-12)
+        np.testing.assert_allclose(reach[order[player]], expected[1], rtol=1e-12)
+        assert value == pytest.approx(expected[2], abs=1e-12)
+        assert graph.states < tree.histories / 2
+
+
+def fork():
+    """Return a game whose second decision forgets how the player came there, and two ways there."""
+
+    def then(payoffs):
+        return decision(1, "other", l=end(*payoffs[0]), r=end(*payoffs[1]))
+
+    after = decision(0, "again", x=then([(4, -4), (0, 0)]), y=then([(-2, 2), (6, -6)]))
+    return decision(0, "first", a=after, b=after, c=end(1, -1))
+
+
+def test_a_small_fork_is_what_comes_out_by_hand():
+    graph = StateGraph.from_history(fork(), state=id)
+    assert graph.states == 9  # the fork, the decision after it, two of the other's, five ends
+    first, again, other = [0.5, 0.25, 0.25], [0.75, 0.25], [0.5, 0.5]
+    behaviors = [np.array(first + again), np.array(other)]
+
+    utility, reach, value = graph.utility(0, behaviors)
+    # After x it earns 2 and after y 2 as well; there are two ways to it, each its own.
+    assert utility.tolist() == [2.0, 2.0, 1.0, 4.0, 4.0]
+    assert reach.tolist() == [1.0, 1.0, 1.0, 0.75, 0.75]
+    assert value == 0.75 * 2.0 + 0.25 * 1.0
+    utility, reach, value = graph.utility(1, behaviors)
+    # Player 0 comes to x with probability 9/16, to y with 3/16; player 1 has two ways to each.
+    assert utility.tolist() == [-4 * 9 / 16 + 2 * 3 / 16, -6 * 3 / 16]
+    assert reach.tolist() == [4.0, 4.0]
+    assert value == -1.75
+
+
+# How many there are
+
+
+@pytest.mark.parametrize("memory", [1, 2, 3, None])
+def test_there_is_a_state_for_each_thing_that_still_matters(memory):
+    def walk(history):
+        over = history.is_terminal()
+        yield tuple(history.payoffs()) if over else history.state()
+        if not over:
+            drawn = history.player() == CHANCE
+            moves = history.chance_outcomes() if drawn else zip(history.actions())
+            for action, *_ in moves:
+                yield from walk(history.child(action))
+
+    root = dudo_history(sides=2, memory=memory)
+    graph = StateGraph.from_history(root)
+    assert graph.states == len(set(walk(root)))
+    assert graph.players == 2
+    # Every move leads to a later level.
+    level = np.searchsorted(graph.levels, np.arange(graph.states), side="right")
+    edges = graph.whole.edges
+    assert (level[edges.child] > level[edges.source]).all()
+
+
+def test_no_graph_is_smaller_than_that_of_the_tree():
+    root = dudo_history(sides=3, memory=1)
+    tree = GameTree.from_history(root)
+
+    assert StateGraph.from_tree(tree).states <= StateGraph.from_history(root).states
+
+
+def test_six_sides_shrink_to_a_few_thousand_states():
+    # Dice, what is remembered and whose turn it is: 36 rolls, and 2 of 13 claims and "dudo" at most
+    graph = StateGraph.from_history(dudo_history(memory=2))
+
+    assert graph.states < 1 + 6 + 36 * 2 * (1 + 12 + 12 * 11 / 2) + 2
+    assert graph.states < games.liars_dice().tree.histories / 60
+
+
+# What chance leaves
+
+
+class Grid:
+    """Draws the numbers that it is given."""
+
+    def __init__(self, numbers):
+        self.numbers = list(numbers)
+
+    def random(self):
+        return self.numbers.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("graph", "draws", "steps"),
+    [
+        (StateGraph.from_tree(games.kuhn_poker().tree), 2, 6),
+        (StateGraph.from_history(dudo_history(sides=2, memory=1)), 2, 2),
+    ],
+    ids=["kuhn", "dudo"],
+)
+def test_what_chance_leaves_has_the_mean_of_the_whole(graph, draws, steps):
+    behaviors = random_behaviors(graph)
+    numbers = [(step + 0.5) / steps for step in range(steps)]
+    for player in range(graph.players):
+        found = [
+            graph.utility(player, behaviors, graph.draw(Grid(drawn)))
+            for drawn in itertools.product(numbers, repeat=draws)
+        ]
+        for mine, whole in zip(
+            map(np.array, zip(*found, strict=True)), graph.utility(player, behaviors), strict=True
+        ):
+            np.testing.assert_allclose(mine.mean(axis=0), whole, atol=1e-12)
+
+
+def test_chance_in_the_middle_of_a_game_is_drawn_once_in_each_state():
+    late = chance([0.25, 0.75], h=end(4.0), t=end(0.0))
+    root = chance([0.5, 0.5], u=decision(0, "u", x=late, y=late), d=decision(0, "d", x=end(1.0)))
+    graph = StateGraph.from_history(root, state=id)
+
+    up_heads, up_tails = graph.draw(Grid([0.1, 0.2])), graph.draw(Grid([0.1, 0.3]))
+    uniform = [own.uniform() for own in graph.simplices]
+    assert graph.utility(0, uniform, up_heads)[0].tolist() == [4.0, 4.0, 0.0]
+    assert graph.utility(0, uniform, up_tails)[0].tolist() == [0.0, 0.0, 0.0]
+    assert graph.utility(0, uniform, graph.draw(Grid([0.9])))[0].tolist() == [0.0, 0.0, 1.0]
+    assert graph.draw(Grid([0.1, 0.2])) is up_heads  # kept
+
+
+def test_a_game_without_chance_is_left_as_it_is():
+    graph = StateGraph.from_history(fork(), state=id)
+    behaviors = random_behaviors(graph)
+    for one, other in zip(
+        graph.utility(0, behaviors, graph.draw(Grid([]))), graph.utility(0, behaviors), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+# What is refused
+
+
+def test_histories_that_go_on_differently_are_no_state():
+    def forgetting_the_other_die(history):
+        rolls, said, turn = history.state()
+        return (rolls[:turn], rolls[turn + 1 :], said, turn) if len(rolls) == 2 else rolls
+
+    with pytest.raises(ValueError, match="only what goes on alike"):
+        StateGraph.from_history(dudo_history(sides=3), forgetting_the_other_die)
+    with pytest.raises(ValueError, match="only what goes on alike"):
+        StateGraph.from_history(dudo_history(sides=3), lambda h: len(h.said) + len(h.rolls))
+
+
+def test_a_game_must_come_to_an_end():
+    circle = Node(acting=0, label="round and round")
+    circle.children["again"], circle.children["out"] = circle, end(1.0)
+
+    with pytest.raises(ValueError, match="in a circle"):
+        StateGraph.from_history(circle, state=id)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: StateGraph.from_tree(games.kuhn_poker()), TypeError, "pass game.tree"),
+        (lambda: StateGraph.from_history(games.kuhn_poker()), TypeError, "still matters"),
+        (lambda: StateGraph.from_history(dudo_history(), 3), TypeError, "still matters"),
+        (lambda: StateGraph.from_history("dudo"), TypeError, "game must be"),
+        (
+            lambda: StateGraph.from_history(chance([0.5, 0.4], a=end(1), b=end(2)), id),
+            ValueError,
+            "sum to 1",
+        ),
+        (
+            lambda: StateGraph.from_history(
+                decision(0, "x", a=decision(0, "x", b=end(1)), b=end(1)), id
+            ),
+            ValueError,
+            "has actions",
+        ),
+        (
+            lambda: StateGraph.from_history(decision(1, "x", a=end(1)), id),
+            ValueError,
+            "each needs a payoff",
+        ),
+    ],
+)
+def test_what_makes_no_graph_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_a_game_of_other_information_sets_is_no_place_to_unfold():
+    graph = StateGraph.from_history(dudo_history(sides=2, memory=1))
+    behaviors = [own.uniform() for own in graph.simplices]
+
+    with pytest.raises(ValueError, match="which this graph does not have"):
+        graph.unfold(behaviors, games.dudo(sides=2))
+    with pytest.raises(TypeError, match="extensive form"):
+        graph.unfold(behaviors, games.chicken())
+    forgetful = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
+    profile = graph.unfold(behaviors, forgetful)
+    value = graph.utility(0, behaviors)[2]
+    assert forgetful.remembered.value(profile)[0] == pytest.approx(value, abs=1e-15)

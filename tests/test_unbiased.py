@@ -1,0 +1,203 @@
+"""The law of estimators: it goes through all samples, and no wrong weight escapes it."""
+
+import numpy as np
+import pytest
+
+from regretkit import games, matrix_game
+from regretkit.play import (
+    BanditFeedback,
+    ChanceSampling,
+    Estimator,
+    ExternalSampling,
+    FullSweep,
+    LearnedBaseline,
+    OutcomeSampling,
+    assert_unbiased,
+)
+from regretkit.play.estimators import _hooks
+from regretkit.play.estimators._enumeration import every_sample
+from regretkit.play.estimators._sampler import Sampler
+from regretkit.play.estimators._walk import walker
+
+KUHN = games.kuhn_poker()
+COIN = matrix_game([[1.0, -1.0], [0.5, 2.0]])
+
+
+def generator():
+    return np.random.default_rng(1)
+
+
+class Wrong(Sampler):
+    """Draws each action with one probability, and says that it was another."""
+
+    def __init__(self, drawn, said):
+        super().__init__(generator())
+        self.drawn, self.said = drawn, said
+
+    def _notes(self, game):
+        return np.zeros(0), np.zeros(0)
+
+    def _choose(self):
+        def choose(here, behavior, follow, share, known):
+            followed = 0
+            for a in range(here[3]):
+                if known[2].random() < self.drawn:
+                    follow[followed], share[followed] = a, self.said
+                    followed += 1
+            return followed
+
+        return choose
+
+
+class Scaled(Estimator):
+    """What another estimator says, times a factor that should be 1."""
+
+    def __init__(self, estimator, factor):
+        self.estimator, self.factor = estimator, factor
+
+    def utility(self, game, player, profile):
+        return self.factor * self.estimator.utility(game, player, profile)
+
+
+class Drawing(Estimator):
+    """The exact utility, now doubled and now not at all, as a function of a generator says."""
+
+    def __init__(self, doubles):
+        self.doubles, self.generator = doubles, generator()
+
+    def utility(self, game, player, profile):
+        return 2.0 * bool(self.doubles(self.generator)) * game.utility(player, profile)
+
+
+# Planted mistakes
+
+
+def test_a_wrong_importance_weight_is_caught_and_the_right_one_is_not():
+    assert_unbiased(KUHN, Wrong(0.25, 0.25))
+
+    for drawn, said in [(0.25, 0.2), (0.25, 0.25 * (1 + 1e-9)), (0.5, 1.0)]:
+        with pytest.raises(AssertionError, match="biased: for player 0, sequence"):
+            assert_unbiased(KUHN, Wrong(drawn, said))
+
+
+def test_a_forgotten_weight_is_caught_wherever_it_was_forgotten(monkeypatch):
+    right = _hooks.put_off
+
+    def forgetful(waiting, followed, here, below, behavior, desk):
+        after = right(waiting, followed, here, below, behavior, desk)
+        desk.scale[waiting:after] = below[2]  # nothing was divided by
+        return after
+
+    estimators = [OutcomeSampling(generator()), ExternalSampling(generator())]
+    for estimator in estimators:
+        assert_unbiased(KUHN, estimator)
+    monkeypatch.setattr(_hooks, "put_off", forgetful)
+    walker.cache_clear()
+    with pytest.raises(AssertionError, match="biased"):
+        assert_unbiased(KUHN, estimators[0])
+    assert_unbiased(KUHN, estimators[1])  # which divides by one
+    walker.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "inner", [FullSweep(), ChanceSampling(generator())], ids=["exact", "chance"]
+)
+def test_a_factor_that_is_off_by_little_is_caught(inner):
+    assert_unbiased(KUHN, Scaled(inner, 1.0))
+    for factor in (1.0 + 1e-11, 1.0 - 1e-11, 0.0, np.nan):
+        with pytest.raises(AssertionError, match="biased"):
+            assert_unbiased(KUHN, Scaled(inner, factor))
+    assert_unbiased(KUHN, Scaled(inner, 1.0 + 1e-11), tolerance=1e-9)
+
+
+def test_implicit_exploration_is_biased_and_said_to_be():
+    assert_unbiased(COIN, BanditFeedback(generator(), baseline=2.0))
+    with pytest.raises(AssertionError, match=r"player 0, sequence 0 is worth .*, but estimated as"):
+        assert_unbiased(COIN, BanditFeedback(generator(), baseline=2.0, implicit=0.1))
+
+
+def test_what_is_never_drawn_is_biased_unless_it_is_explored():
+    pure = [np.array([1.0, 0.0]), np.array([0.5, 0.5])]
+    assert_unbiased(COIN, OutcomeSampling(generator(), exploration=0.1), profiles=[pure])
+    with pytest.raises(AssertionError, match=r"player 0, sequence 1 is worth 1\.25, but .* 0\.0"):
+        assert_unbiased(COIN, OutcomeSampling(generator(), exploration=0.0), profiles=[pure])
+
+
+# Going through all samples
+
+
+@pytest.mark.parametrize(
+    ("draw", "probability"),
+    [
+        (lambda g: g.random() < 0.3, 0.3),
+        (lambda g: g.random() >= 0.3, 0.7),
+        (lambda g: (g.random(4) < 0.25)[2] == (g.random() < 1 / 3), 1 / 12 + 1 / 2),
+        (lambda g: g.integers(5) % 2, 0.4),
+        (lambda g: g.integers(3, 5) == 3, 0.5),
+        (lambda g: g.choice(["a", "b", "c"], p=[0.2, 0.5, 0.3]) == "b", 0.5),
+        (lambda g: g.choice(6) < 2, 1 / 3),
+    ],
+)
+def test_draws_may_be_made_in_many_ways(draw, probability):
+    found = [*every_sample(draw)]
+
+    assert sum(p for p, happens in found if happens) == pytest.approx(probability)
+    assert sum(p for p, _ in found) == pytest.approx(1.0)
+
+
+def test_one_number_may_be_looked_at_again_and_again():
+    def bucket(generator):
+        number = generator.random()
+        return next(k for k, bound in enumerate([0.1, 0.1, 0.6, 1.0]) if number < bound)
+
+    assert [*every_sample(bucket)] == [
+        (0.1, 0),
+        (pytest.approx(0.5), 2),
+        (pytest.approx(0.4), 3),
+    ]
+
+
+def test_an_estimator_that_draws_well_passes_and_a_lopsided_one_does_not():
+    assert_unbiased(KUHN, Drawing(lambda g: g.random() < 0.5))
+    assert_unbiased(KUHN, Drawing(lambda g: g.integers(2)))
+    with pytest.raises(AssertionError, match="biased"):
+        assert_unbiased(KUHN, Drawing(lambda g: g.random() < 0.49))
+
+
+def test_nothing_is_drawn_and_nothing_learned():
+    estimator = OutcomeSampling(generator(), baseline=LearnedBaseline())
+    profile = [domain.interior_point() for domain in KUHN.domains]
+    estimator.utility(KUHN, 0, profile)
+    before = str(estimator.state_dict())
+
+    assert_unbiased(KUHN, estimator)
+    estimator.variance(KUHN, 1, profile)
+
+    assert str(estimator.state_dict()) == before
+
+
+@pytest.mark.parametrize(
+    ("doubles", "message"),
+    [
+        (lambda g: g.normal() < 0.0, r"drawn by generator\.normal cannot be gone through"),
+        (lambda g: int(10 * float(g.random())) < 5, "must only be compared with bounds"),
+        (lambda g: g.random() + 0.5 < 1.0, "unsupported operand"),
+        (lambda g: g.integers(2, size=3)[0], "one at a time, without size"),
+    ],
+)
+def test_draws_that_cannot_be_gone_through_are_refused(doubles, message):
+    with pytest.raises(TypeError, match=message):
+        assert_unbiased(KUHN, Drawing(doubles))
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="more than 10 samples; take a smaller game"):
+        assert_unbiased(KUHN, ExternalSampling(generator()), most=10)
+    with pytest.raises(TypeError, match="estimator must be of the kind Estimator"):
+        assert_unbiased(KUHN, generator())
+    with pytest.raises(TypeError, match="game must be a Game"):
+        assert_unbiased("kuhn_poker", ExternalSampling(generator()))
+    with pytest.raises(ValueError, match="most"):
+        assert_unbiased(KUHN, ExternalSampling(generator()), most=0)
+    with pytest.raises(ValueError, match="profile"):
+        assert_unbiased(KUHN, ExternalSampling(generator()), profiles=[[np.ones(13)]])
