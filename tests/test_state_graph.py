@@ -13,6 +13,7 @@ from regretkit.games import (
     ImperfectRecallGame,
     StateGraph,
     dudo_history,
+    history_of,
     liars_dice_level,
 )
 
@@ -129,9 +130,10 @@ def naive_worth(tree, player, behaviors):
 
 @pytest.mark.parametrize("memory", [1, 2])
 @pytest.mark.parametrize("player", [0, 1])
-def test_merged_states_are_worth_the_sum_over_their_histories(memory, player):
-    root = dudo_history(sides=3, memory=memory)
-    tree = GameTree.from_history(root)
+@pytest.mark.parametrize("make", [dudo_history, liars_dice_level])
+def test_merged_states_are_worth_the_sum_over_their_histories(make, memory, player):
+    root = make(sides=3, memory=memory)
+    tree = GameTree.from_history(history_of(root))
     for graph in (StateGraph.from_tree(tree), StateGraph.from_history(root)):
         behaviors = random_behaviors(graph, memory)
         order = [
@@ -282,8 +284,65 @@ def test_histories_that_go_on_differently_are_no_state():
 
     with pytest.raises(ValueError, match="only what goes on alike"):
         StateGraph.from_history(dudo_history(sides=3), forgetting_the_other_die)
+    for forgetting in (
+        lambda h: len(h.said) + len(h.rolls),
+        lambda h: (len(h.rolls), h.said),
+        lambda h: (h.rolls, h.said[:-1], len(h.said)),
+    ):
+        with pytest.raises(ValueError, match="only what goes on alike"):
+            StateGraph.from_history(dudo_history(sides=3), forgetting)
+
+
+class Lossy:
+    """Liar's dice, of whose state a column is lost."""
+
+    def __init__(self, level, lost):
+        self.level, self.lost = level, lost
+
+    def __getattr__(self, name):
+        return getattr(self.level, name)
+
+    def child(self, at, action):
+        return Lossy(self.level.child(at, action), self.lost)
+
+    def state(self, at):
+        return np.delete(self.level.state(at), self.lost, axis=1)
+
+
+@pytest.mark.parametrize("lost", [0, 4], ids=["the dice", "whose turn it is"])
+def test_nor_are_those_of_a_level(lost):
+    whole = StateGraph.from_history(Lossy(liars_dice_level(sides=2, memory=1), []))
+    assert whole.states == StateGraph.from_history(liars_dice_level(sides=2, memory=1)).states
+
     with pytest.raises(ValueError, match="only what goes on alike"):
-        StateGraph.from_history(dudo_history(sides=3), lambda h: len(h.said) + len(h.rolls))
+        StateGraph.from_history(Lossy(liars_dice_level(sides=2, memory=1), lost))
+
+
+def test_levels_and_histories_make_the_same_graph():
+    level = liars_dice_level(sides=3, memory=2)
+    from_level = StateGraph.from_history(level)
+    # One after the other: the same rules, and the dice, the last bids and the turn as a key
+    keys = {}
+
+    def state(history):
+        one = np.zeros(1, dtype=np.int64)
+        return keys.setdefault(tuple(history.level.state(one)[0].tolist()), len(keys))
+
+    from_history = StateGraph.from_history(history_of(level), state)
+    assert from_level.states == from_history.states
+    assert from_level.levels.tolist() == from_history.levels.tolist()
+    assert [own.blocks for own in from_level.simplices] == [48, 48]
+
+
+def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
+    with pytest.raises(MemoryError):
+        games.liars_dice(dice=2)
+    graph = StateGraph.from_history(liars_dice_level(dice=2, sides=4, memory=1))
+
+    assert graph.states < 2**15
+    uniform = [own.uniform() for own in graph.simplices]
+    first, second = (graph.utility(player, uniform)[2] for player in (0, 1))
+    assert first == pytest.approx(-second, abs=1e-12)
 
 
 def test_a_game_must_come_to_an_end():

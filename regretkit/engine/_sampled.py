@@ -136,7 +136,7 @@ class Sampled(Drive):
             raise
         run.played = played
         for player, (seat, average) in enumerate(zip(self._seats, run._averages, strict=True)):
-            seat.hand_back(0, table.strategy, sheet.behavior, sheet.utility)
+            seat.hand_back(table.strategy, sheet.behavior, sheet.utility)
             seat.show(sheet.utility if player in moved else None)
             points = slice(*self._forest.points[player : player + 2].tolist())
             sums = seat.own(table.total), seat.own(sheet.sums), sheet.seen[points]

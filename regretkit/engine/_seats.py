@@ -58,6 +58,8 @@ class Seat:
     ) -> None:
         self.minimizer, self.rule, self._kernel = minimizer, rule, kernel
         self.player, self.steady = player, not callable(kernel.numbers)
+        self._learned_last = False
+        self._given: tuple[Vector | None, Vector | None] = None, None
         sequences, points = forest.sequences, forest.points
         self._actions = slice(sequences[player] + 1, sequences[player + 1])
         # On simplices there is no empty sequence, which stands in front of a tree's actions.
@@ -119,19 +121,30 @@ class Seat:
 
     def count(self, moves: int) -> None:
         """Let the minimizer know in how many iterations it has learned."""
+        self._learned_last = self._learned_last or moves > 0
         self.rule.iteration += moves
         if isinstance(self.minimizer, CFR):
             self.minimizer.iteration += moves
 
-    def hand_back(self, moves: int, strategy: Vector, behavior: Vector, utility: Vector) -> None:
-        """Let the minimizer know what it has done, and what it would do next."""
+    def hand_back(self, strategy: Vector, behavior: Vector, utility: Vector) -> None:
+        """Let the minimizer know what it would do next, and what it has learned from last."""
         minimizer, rule = self.minimizer, self.rule
-        self.count(moves)
         rule._strategy = frozen_copy(behavior[self._actions])
         if isinstance(minimizer, CFR):
             minimizer._strategy = frozen_copy(self.own(strategy))
-            if moves:
+            if self._learned_last:
                 self.show(utility)
+        self._learned_last = False
+        self._given = rule._strategy, minimizer._strategy
+
+    def is_untouched(self) -> bool:
+        """Return whether everything is still as it was handed back."""
+        learned, (proposed, played) = self.rule._learned(), self._given
+        if proposed is None or self.rule._strategy is not proposed:
+            return False
+        if self.minimizer._strategy is not played:
+            return False
+        return all(learned[name] is here for name, here in self._held.items())
 
     def show(self, utility: Vector | None) -> None:
         """Let the minimizer show what its actions were worth, None if nobody knows."""

@@ -22,7 +22,7 @@ from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.orders import Turns
 from regretkit.play.self_play import SelfPlay
 
-_PATIENCE = 0.05
+_PATIENCE = 0.1
 """Seconds of machine code between two looks at whether somebody pressed Ctrl-C."""
 
 _MOST = 4096
@@ -108,20 +108,27 @@ class _Compiled(Drive):
     @override
     def play(self, iterations: int) -> None:
         self._take_over()
+        before = self._run.iteration
         with Interrupts() as interrupts:
-            while iterations > 0 and not interrupts.happened():
-                count = min(iterations, self._pace, _MOST)
-                began = time.perf_counter()
-                self._advance(count)
-                took = time.perf_counter() - began
-                self._pace = max(1, int(count * min(_PATIENCE / took, 8.0)))
-                iterations -= count
+            try:
+                while iterations > 0 and not interrupts.happened():
+                    count = min(iterations, self._pace, _MOST)
+                    began = time.perf_counter()
+                    self._advance(count)
+                    took = time.perf_counter() - began
+                    self._pace = max(1, int(count * min(_PATIENCE / took, 8.0)))
+                    iterations -= count
+            finally:
+                if self._run.iteration > before and self._run._broken is None:
+                    self._hand_back()
 
     def _take_over(self) -> None:
         for seat in self._seats:
             seat.take_over()
         for average, total in zip(self._run._averages, self._totals, strict=True):
             average.hold(total)
+        if self._ready and all(seat.is_untouched() for seat in self._seats):
+            return  # what machine code left behind is what it would work out again
         nobody = np.zeros(1, dtype=np.bool_)
         numbers = np.concatenate([seat.numbers(nobody) for seat in self._seats])
         if not self._ready:
@@ -146,7 +153,9 @@ class _Compiled(Drive):
         numbers = self._numbers(turns.players)
         try:
             self._call(turns, numbers, weights)
-            self._write_down(turns.players, weights)
+            for seat in self._seats:
+                seat.check(self._table.behavior)
+            self._count(turns.players, weights)
         except BaseException as error:
             run._break_off(error, None)
             raise
@@ -176,15 +185,24 @@ class _Compiled(Drive):
         rest = (self._payoffs, self._forest, self._table, self._state)
         self._iterate(turns.together, turns.players, numbers, weights, *rest)
 
-    def _write_down(self, players: Indices, weights: Vector) -> None:
-        """Let everybody in Python know what machine code has done."""
-        run, table = self._run, self._table
-        for seat in self._seats:
-            seat.check(table.behavior)
-        for average in run._averages:
+    def _count(self, players: Indices, weights: Vector) -> None:
+        """Let everybody in Python know how much machine code has done."""
+        for average in self._run._averages:
             average.count_in(weights)
-        run.iteration += weights.shape[0]
+        self._run.iteration += weights.shape[0]
         for seat in self._seats:
-            moved = int(np.count_nonzero(players == seat.player))  # once in a turn at most
-            seat.hand_back(moved, table.strategy, table.behavior, table.utility)
-        run.played = [frozen_copy(seat.own(table.played)) for seat in self._seats]
+            seat.count(int(np.count_nonzero(players == seat.player)))  # once in a turn at most
+
+    def _hand_back(self) -> None:
+        """Let everybody in Python know what it came to, once for all that was played.
+
+        To copy it takes longer than an iteration where there are millions of sequences.
+        """
+        run, table = self._run, self._table
+        try:
+            for seat in self._seats:
+                seat.hand_back(table.strategy, table.behavior, table.utility)
+            run.played = [frozen_copy(seat.own(table.played)) for seat in self._seats]
+        except BaseException as error:
+            run._break_off(error, None)
+            raise

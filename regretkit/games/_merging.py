@@ -157,13 +157,17 @@ class _Merging:
         seen, expected = _facts(history), _facts(other)
         if seen == expected and number not in self._compared:
             self._compared.add(number)
-            seen = [self.key(history.child(action)) for action in _moves(history)]
-            expected = [self.key(other.child(action)) for action in _moves(other)]
+            seen, expected = self._ahead(history), self._ahead(other)
         if seen != expected:
             raise ValueError(
                 f"histories of state {self.key(history)!r} differ: {expected!r} in one and "
                 f"{seen!r} in another; only what goes on alike may have the same state"
             )
+
+    def _ahead(self, history: History) -> list[Hashable]:
+        """Return what can be seen of what follows a history."""
+        children = [history.child(action) for action in _moves(history)]
+        return [(self.key(child), tuple(_facts(child))) for child in children]
 
     def names(self) -> tuple[list[list[str]], list[list[tuple[str, ...]]]]:
         """Return the names of information sets, and of their actions."""

@@ -238,10 +238,6 @@ class _OfLevel:
         payoffs: list[float] = np.asarray(self.level.payoffs(_FIRST), np.float64)[0].tolist()
         return payoffs
 
-    def state(self) -> tuple[int, ...]:
-        """Return what of the past still matters, where the level says so."""
-        return tuple(np.asarray(self.level.state(_FIRST))[0].tolist())  # type: ignore[attr-defined]
-
     def _possible(self) -> Indices:
         return np.flatnonzero(np.asarray(self.level.actions(_FIRST))[0])
 

@@ -10,6 +10,7 @@ from regretkit._typing import Indices, Vector
 from regretkit.games._graph_draws import Draws
 from regretkit.games._graph_passes import Edges, Part
 from regretkit.games._merging import Merged, in_levels, merged_history, merged_tree
+from regretkit.games._merging_levels import merged_levels
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.game_tree import GameTree
 from regretkit.games.histories import Playable, history_of
@@ -110,7 +111,8 @@ class StateGraph:
         state
             Called with a history, returns what of the past still matters: two histories for which
             it is equal must go on alike, their information sets included. By default the history's
-            own method ``state()``.
+            own method ``state()``, or a level's ``state(at)``, which returns a row of numbers for
+            each of those histories.
 
         Raises
         ------
@@ -118,10 +120,13 @@ class StateGraph:
             When ``game`` is none, or there is no ``state``.
         ValueError
             When two histories of one state can be seen to differ, an information set has different
-            actions, or states come back. Only states one of whose histories was met are compared,
-            and not what follows them: a ``state`` that forgets what matters much later may pass.
+            actions, or states come back. The first two histories of a state are compared with all
+            that follows at once, and others without: a ``state`` that forgets what only matters
+            for some, and much later, may pass.
         """
         root = history_of(game)
+        if state is None and root is not game and callable(getattr(game, "state", None)):
+            return cls(merged_levels(game))  # type: ignore[arg-type]
         if state is None:
             state = getattr(type(root), "state", None)
         if not callable(state):
