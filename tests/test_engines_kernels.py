@@ -300,3 +300,83 @@ def compiled_elsewhere(names, cache):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     return done.stdout.splitlines()
+
+
+# What changes while a run goes on
+
+
+RATE = 0.25
+
+
+def by_a_global(block, first, last, strategy, state, numbers):
+    for a in range(first, last):
+        strategy[a] = math.exp(RATE * state[0][a])
+    share(first, last, strategy)
+
+
+def test_a_constant_that_changes_makes_other_machine_code(monkeypatch):
+    rule = partial(Mine, kernel=Kernel(by_a_global, learn, state=["regrets"]))
+    before = run_of(rule, "compiled").run(20).current
+    monkeypatch.setitem(globals(), "RATE", 4.0)
+    after = run_of(rule, "compiled").run(20).current
+
+    assert not np.allclose(np.concatenate(before), np.concatenate(after), atol=0.05)
+
+
+@define(eq=False)
+class Rated(rk.SimplexRule):
+    """Exponential weights with a rate that may be changed."""
+
+    rate: float = field(default=1.0, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.softmax(self.regrets, self.rate)
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+    def _kernel(self):
+        return Kernel(by_rate, learn, state=["regrets"], numbers=[self.rate])
+
+
+def by_rate(block, first, last, strategy, state, numbers):
+    top = state[0][first]
+    for a in range(first, last):
+        top = max(top, state[0][a])
+    for a in range(first, last):
+        strategy[a] = math.exp(numbers[0] * (state[0][a] - top))
+    share(first, last, strategy)
+
+
+def test_a_hyperparameter_that_changes_counts_from_then_on():
+    runs = {engine: run_of(Rated, engine).run(10) for engine in ("compiled", "numpy")}
+    for run in runs.values():
+        for minimizer in run.minimizers:
+            minimizer.rule.rate = 0.01
+        run.run(10)
+    for mine, other in zip(runs["compiled"].current, runs["numpy"].current, strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-12)
+    steady = run_of(Rated, "compiled").run(20)
+    assert not np.allclose(runs["compiled"].current[0], steady.current[0], atol=0.05)
+
+
+def test_new_minimizers_are_played_from_then_on():
+    run = run_of(Mine, "compiled").run(10)
+    run.minimizers = tuple(rk.CFR(tree, rk.RegretMatchingPlus) for tree in KUHN.domains)
+    run.run(7)
+
+    assert [minimizer.iteration for minimizer in run.minimizers] == [7, 7]
+
+
+@pytest.mark.parametrize("broken", [allocating, of_too_few_arguments])
+def test_auto_goes_on_without_a_kernel_that_cannot_be_compiled(broken):
+    rule = partial(Mine, kernel=Kernel(broken, learn, state=["regrets"]))
+    run = run_of(rule, "auto")
+
+    run.run(30_000, callbacks=[lambda run: run.iteration >= 3])
+
+    assert run.engine == "vectorized"
+    plain = run_of(Mine, "numpy").run(3)
+    for mine, other in zip(run.average, plain.average, strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-12)

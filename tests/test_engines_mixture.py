@@ -1,12 +1,16 @@
 """Players whose rules have different kernels, in machine code."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from ways import RULES, apart_in_payoffs, assert_same_bits
+from ways import KERNELS, RULES, apart_in_payoffs, assert_same_bits
 
 import regretkit as rk
 from regretkit import games
+from regretkit.engine._kernels import iterate
 from regretkit.engine._mixture import mixture
+from regretkit.engine._specialize import _mark, filling_for
 from regretkit.play import Alternating, Linear, Simultaneous
 
 KUHN = games.kuhn_poker()
@@ -86,3 +90,13 @@ def test_the_same_mixture_is_the_same_machine_code():
 
     assert whole().propose is whole().propose
     assert whole().learn is whole().learn
+
+
+def test_no_two_mixtures_are_kept_on_disk_under_one_name():
+    code = {name: rule(rk.Simplices(2))._kernel() for name, rule in KERNELS.items()}
+    known = {}
+    for names in product(code, repeat=3):
+        whole = mixture([code[name] for name in names]).whole
+        mark = _mark(iterate, filling_for(whole.propose, whole.learn, "Matrix"))
+        assert known.setdefault(mark, tuple(dict.fromkeys(names))) == tuple(dict.fromkeys(names))
+    assert len(known) > 1_000

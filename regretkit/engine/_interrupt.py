@@ -10,6 +10,8 @@ from typing import Any, final
 class Interrupts:
     """Within it, Ctrl-C is only noted; whoever waits asks :meth:`happened`, and it counts then.
 
+    A second one counts at once.
+
     Python would raise ``KeyboardInterrupt`` between any two instructions, and so between machine
     code that has changed everything and the line that counts its iterations.
     """
@@ -27,7 +29,12 @@ class Interrupts:
                 signal.signal(signal.SIGINT, self._note)
         return self
 
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._noted and self._before is not None:
+            # The first one was to no avail: a rule in Python may be going round for ever.
+            signal.signal(signal.SIGINT, self._before)
+            self._noted = False
+            self._before(number, frame)
         self._noted = True
 
     def happened(self) -> bool:

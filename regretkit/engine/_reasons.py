@@ -80,6 +80,6 @@ def without_numba() -> str | None:
     """Say that there is no compiler; None if there is one."""
     try:
         import numba  # noqa: F401 - it takes a while, and many runs do without
-    except ImportError as error:
+    except Exception as error:  # a library that it loads may be missing, or be another one's
         return f"Numba, which makes machine code, cannot be imported ({error})"
     return None

@@ -11,7 +11,7 @@ from regretkit._typing import Vector
 from regretkit.engine._forest import forest_of
 from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._sampling import Sample, Sheet
-from regretkit.engine._seats import frozen_copy, kernel_of, seated, uncompilable
+from regretkit.engine._seats import follow_rules, frozen_copy, kernel_of, seated, uncompilable
 from regretkit.engine._table import Table
 from regretkit.play.engines import Drive
 from regretkit.play.estimators._sampler import Sampler
@@ -56,7 +56,7 @@ class Sampled(Drive):
         self._same = self._always_the_same()
         self._sample = self._find_sample()
         self._pace = 256
-        self._ready = False
+        self._compile()
 
     def _always_the_same(self) -> Vector | None:
         """Return the kernels' numbers in many iterations, None if they are not always the same."""
@@ -97,8 +97,8 @@ class Sampled(Drive):
             points = slice(*self._forest.points[player : player + 2].tolist())
             before = self._forest.parent[points] - self._forest.sequences[player]
             average.lagging(seat.own(self._sheet.sums), self._sheet.seen[points], before)
-        if not self._ready:
-            self._compile()
+        if follow_rules(self._seats):
+            self._same = self._always_the_same()
         self._form()
 
     def _form(self) -> None:
@@ -109,15 +109,14 @@ class Sampled(Drive):
 
     def _compile(self) -> None:
         """Make machine code, by running no iteration at all."""
-        from numba.core.errors import NumbaError
+        from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
         numbers = np.empty((0, len(self._seats), self._numbers))
         try:
             self._form()
             self._call(self._turns(0), numbers, np.empty(0))
-        except NumbaError as error:
-            raise uncompilable(self._seats[0].rule) from error
-        self._ready = True
+        except (NumbaError, UnsupportedBytecodeError) as error:
+            raise uncompilable(self._seats) from error
 
     def _finish(self) -> None:
         """Play one iteration more, and let everybody in Python know what has been done."""

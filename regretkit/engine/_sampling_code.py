@@ -1,7 +1,6 @@
 """Sampled iterations as machine code."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from regretkit.engine import _kernels, _sampling
@@ -11,7 +10,6 @@ from regretkit.play.estimators._hooks import learn_guesses
 from regretkit.play.estimators._walk import walker
 
 
-@cache
 def sampled_iterations(
     propose: Callable[..., None], learn: Callable[..., None], choose: Choose, guessing: bool
 ) -> tuple[Any, Any]:
@@ -25,7 +23,6 @@ def sampled_iterations(
     return _kept(_sampling.sampled, filling), _kept(_sampling.complete, {})
 
 
-@cache
 def single_walk(choose: Choose, guessing: bool) -> Any:
     """Return the function that draws a sample, as machine code."""
     return _kept(_sampling.walk_once, {_sampling.walk: walker(choose, guessing)})

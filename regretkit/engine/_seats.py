@@ -1,9 +1,11 @@
 """One player of a run, as far as machine code is concerned."""
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import final
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from regretkit._typing import Vector
@@ -13,6 +15,7 @@ from regretkit.engine._mixture import mixture
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers.kernel import Kernel
+from regretkit.play.engines import CannotStartError
 from regretkit.play.self_play import SelfPlay
 from regretkit.sets import StrategySet
 
@@ -114,6 +117,14 @@ class Seat:
             raise ValueError(f"the kernel of {self.rule!r} must always get as many numbers")
         return np.fromiter(chain.from_iterable(rows), np.float64).reshape(moves.size, width)
 
+    def follow(self, kernel: Kernel) -> bool:
+        """Take over a kernel's numbers; return whether they are others than before."""
+        if kernel.numbers == self._kernel.numbers:
+            return False
+        self._kernel = evolve(self._kernel, numbers=kernel.numbers)
+        self.steady = not callable(kernel.numbers)
+        return True
+
     def asks_as(self, other: "Seat") -> bool:
         """Return whether it wants the same numbers as another seat where both always learn."""
         mine, theirs = self._kernel.numbers, other._kernel.numbers
@@ -172,10 +183,19 @@ def seated(run: SelfPlay, forest: Forest) -> tuple[list[Seat], tuple[Vector, ...
     return seats, state, mixed.whole
 
 
-def uncompilable(rule: SimplexRule) -> TypeError:
-    """Return what to say when a rule's kernel is no machine code."""
-    return TypeError(
-        f"the kernel of {rule!r} cannot be compiled, see above; write it in plain loops over "
+def follow_rules(seats: Sequence[Seat]) -> bool:
+    """Look up the kernels' numbers again, which rules may have changed; say whether they have."""
+    kernels = mixture([kernel_of(seat.rule) for seat in seats]).kernels
+    changed = [seat.follow(kernel) for seat, kernel in zip(seats, kernels, strict=True)]
+    return any(changed)
+
+
+def uncompilable(seats: Sequence[Seat]) -> CannotStartError:
+    """Return what to say when the rules' kernels are no machine code."""
+    rules = list({repr(seat.rule): None for seat in seats})
+    whose = rules[0] if len(rules) == 1 else f"one of {', '.join(rules)}"
+    return CannotStartError(
+        f"the kernel of {whose} cannot be compiled, see above; write it in plain loops over "
         "numbers in arrays, without making new arrays, or pass engine='vectorized', which does "
         "without it"
     )

@@ -1,9 +1,9 @@
 """From patterns to machine code, kept on disk."""
 
+import contextlib
 import hashlib
 import types
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -36,7 +36,6 @@ def filling_for(propose: Callable[..., None], learn: Callable[..., None], payoff
     return {_kernels.propose: propose, _kernels.learn: learn, _kernels.earn: _EARNERS[payoffs]}
 
 
-@cache
 def iterations(
     propose: Callable[..., None], learn: Callable[..., None], payoffs: str
 ) -> tuple[Any, Any]:
@@ -45,7 +44,6 @@ def iterations(
     return _kept(_kernels.begin, filling), _kept(_kernels.iterate, filling)
 
 
-@cache
 def shared_iterations(
     propose: Callable[..., None],
     learn: Callable[..., None],
@@ -64,14 +62,12 @@ class Passes(NamedTuple):
     fall: Any
 
 
-@cache
 def passes(payoffs: str) -> Passes:
     """Return the parts of an iteration in which no rule is involved, for a kind of payoffs."""
     filling = {_kernels.earn: _EARNERS[payoffs], _kernels.form: _FORMS[payoffs]}
     return Passes(_kept(_kernels.rise, filling), _kept(_kernels.fall, filling))
 
 
-@cache
 def operations() -> Code:
     """Return the operations of simplices as machine code."""
     # What is read may be read-only or not; told so beforehand, it is compiled once for both.
@@ -137,16 +133,36 @@ def _filled(function: Any, names: dict[str, Any], mark: str = "") -> Any:
     return filled
 
 
+_KEPT: dict[tuple[str, str], Any] = {}
+"""Machine code of this process, by the names of patterns and their marks."""
+
+
 def _kept(pattern: Any, filling: Filling, signature: Any = None) -> Any:
     """Return a pattern, filled in, as machine code that is kept on disk."""
-    filled = _filled(pattern, _helpers(pattern, filling), _mark(pattern, filling))
-    options: dict[str, Any] = {"nogil": True}
-    if signature is not None:
-        options["signature_or_function"] = [signature]
-    try:
-        return _jit(filled, cache=True, **options)
-    except RuntimeError:  # there is nowhere to keep it
-        return _jit(filled, **options)
+    mark = _mark(pattern, filling)
+    # Looked up by mark: who changes a constant that a function uses gets other machine code.
+    if (pattern.__qualname__, mark) not in _KEPT:
+        filled = _filled(pattern, _helpers(pattern, filling), mark)
+        options: dict[str, Any] = {"nogil": True}
+        if signature is not None:
+            options["signature_or_function"] = [signature]
+        try:
+            made = _jit(filled, cache=True, **options)
+            made._cache.save_overload = _where_there_is_room(made._cache.save_overload)
+        except RuntimeError:  # there is nowhere to keep it
+            made = _jit(filled, **options)
+        _KEPT[pattern.__qualname__, mark] = made
+    return _KEPT[pattern.__qualname__, mark]
+
+
+def _where_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
+    """Return what saves machine code unless that fails, after which the code runs all the same."""
+
+    def saved(*what: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(*what)
+
+    return saved
 
 
 def _used(function: Any) -> Iterator[tuple[str, Any]]:
@@ -162,21 +178,38 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
 def _mark(pattern: Any, filling: Filling) -> str:
     """Return a name for all that decides what a pattern does: its code, and what that uses."""
     digest = hashlib.sha256(Path(__file__).read_bytes())  # how things are compiled counts as well
-    seen: set[Any] = set()
+    numbers: dict[Any, int] = {pattern: 0}
     waiting = [pattern]
     while waiting:
         function = waiting.pop()
-        if function in seen:
-            continue
-        seen.add(function)
-        code = function.__code__
-        digest.update(repr((code.co_code, code.co_consts, code.co_names)).encode())
+        digest.update(_code(function.__code__))
         digest.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
         for name, value in _used(function):
             value = _plain(filling.get(_plain(value), value) if callable(value) else value)
             if isinstance(value, types.FunctionType):
-                waiting.append(value)
-            digest.update(f"{name}={getattr(value, '__qualname__', value)!r}".encode())
-            if isinstance(value, np.ndarray):  # of which only a part is shown
-                digest.update(value.tobytes())
+                # By number: closures of one definition have one name, and are not the same.
+                if value not in numbers:
+                    numbers[value] = len(numbers)
+                    waiting.append(value)
+                digest.update(f"{name}=#{numbers[value]}".encode())
+            elif isinstance(value, types.ModuleType):
+                digest.update(f"{name}={value.__name__}".encode())
+                for inner in function.__code__.co_names:
+                    digest.update(inner.encode() + _constant(getattr(value, inner, None)))
+            else:
+                digest.update(name.encode() + _constant(value))
     return digest.hexdigest()[:16]
+
+
+def _code(code: types.CodeType) -> bytes:
+    """Return what decides what code does; the text of a code within has its place in memory."""
+    inner = [_code(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return repr((code.co_code, inner, code.co_names, code.co_freevars)).encode()
+
+
+def _constant(value: object) -> bytes:
+    """Return what code that uses a value depends on, as far as it is plain."""
+    if isinstance(value, np.ndarray):  # of which only a part is shown
+        return repr((value.shape, value.dtype.str)).encode() + value.tobytes()
+    plain = isinstance(value, bool | int | float | complex | str | bytes | tuple | np.generic)
+    return repr(value if plain else getattr(value, "__qualname__", type(value))).encode()

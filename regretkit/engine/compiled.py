@@ -13,7 +13,14 @@ from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._payoffs import payoffs_of
 from regretkit.engine._reasons import in_the_way, in_the_way_of_samples, is_long, without_numba
 from regretkit.engine._sampled import Sampled
-from regretkit.engine._seats import frozen_copy, kernel_of, rule_of, seated, uncompilable
+from regretkit.engine._seats import (
+    follow_rules,
+    frozen_copy,
+    kernel_of,
+    rule_of,
+    seated,
+    uncompilable,
+)
 from regretkit.engine._split import parts_for, split_of
 from regretkit.engine._table import table_of
 from regretkit.minimizers.kernel import Kernel
@@ -93,7 +100,7 @@ class _Compiled(Drive):
             self._iterate = self._shared(parts, kernel)
         self._pace = 16
         self._steady: Vector | None = None
-        self._ready = False
+        self._compile()
 
     def _shared(self, parts: int, kernel: Kernel) -> Any:
         """Return what does the same as ``_iterate``, with the work shared out where that pays."""
@@ -127,25 +134,28 @@ class _Compiled(Drive):
             seat.take_over()
         for average, total in zip(self._run._averages, self._totals, strict=True):
             average.hold(total)
-        if self._ready and all(seat.is_untouched() for seat in self._seats):
-            return  # what machine code left behind is what it would work out again
+        if follow_rules(self._seats):
+            self._steady = None
+        # Otherwise what machine code left behind is what it would work out again.
+        if not all(seat.is_untouched() for seat in self._seats):
+            self._form()
+
+    def _form(self) -> None:
+        """Work out every b and x from what was learned."""
         nobody = np.zeros(1, dtype=np.bool_)
         numbers = np.concatenate([seat.numbers(nobody) for seat in self._seats])
-        if not self._ready:
-            self._compile(numbers)
         self._begin(numbers, self._forest, self._table, self._state)
 
-    def _compile(self, numbers: Vector) -> None:
+    def _compile(self) -> None:
         """Make machine code, by running no iteration at all."""
-        from numba.core.errors import NumbaError
+        from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
         turns, weights = self._turns(0), self._run._averages[0].ahead(0)
         try:
-            self._begin(numbers, self._forest, self._table, self._state)
-            self._call(turns, np.empty((0, *numbers.shape)), weights)
-        except NumbaError as error:
-            raise uncompilable(self._seats[0].rule) from error
-        self._ready = True
+            self._form()
+            self._call(turns, self._numbers(turns.players), weights)
+        except (NumbaError, UnsupportedBytecodeError) as error:
+            raise uncompilable(self._seats) from error
 
     def _advance(self, count: int) -> None:
         run = self._run

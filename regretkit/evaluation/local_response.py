@@ -84,7 +84,8 @@ def local_best_response(
     References
     ----------
     Lisý and Bowling (2017), "Equilibrium approximation quality of current no-limit poker bots",
-    AAAI workshop on computer poker, where ``continuation`` is to check and call until the end.
+    AAAI workshop on computer poker, where ``continuation`` is to check and call until the end. Its
+    text could not be checked; that no best response earns less is proven by what this is.
     """
     check_game(game)
     check_player(player, len(game.domains))

@@ -4,6 +4,7 @@ import abc
 import warnings
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, final
+from weakref import WeakKeyDictionary
 
 from typing_extensions import override
 
@@ -143,6 +144,8 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
             )
         return engine
     for engine in _ENGINES:
+        if engine.name in _FAILED.get(run, ()):
+            continue
         # What a run has begun with, it goes on with, unless something faster pays.
         pays = run.engine == engine.name or engine.worthwhile(run, iterations)
         if pays and engine.refusal(run) is None:
@@ -151,6 +154,44 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
                 return engine
             _say_once(missing)
     raise ValueError(f"no engine can run {run!r}")
+
+
+class CannotStartError(TypeError):
+    """Raised by an engine that finds out only when it starts that it cannot drive a run."""
+
+
+_FAILED: "WeakKeyDictionary[SelfPlay, set[str]]" = WeakKeyDictionary()
+"""Engines that could not start, by run."""
+_PARTS: "WeakKeyDictionary[Drive, tuple[object, ...]]" = WeakKeyDictionary()
+"""What was driven when a drive started."""
+
+
+def driven(run: "SelfPlay", name: str, iterations: int, drive: Drive | None) -> tuple[Drive, str]:
+    """Return what drives a run through so many iterations, and the name of its engine.
+
+    That is the drive it has, if it has one of the right engine and nobody has changed its parts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the engine of this name cannot drive the run.
+    """
+    engine = choose(run, name, iterations)
+    check_threads(run, name, run._threads)
+    parts = (*run.minimizers, run.order, run.averaging, run.estimator)
+    if drive is not None and run.engine == engine.name:
+        before = _PARTS.get(drive, ())
+        if len(before) == len(parts) and all(a is b for a, b in zip(before, parts, strict=True)):
+            return drive, engine.name
+    try:
+        drive = engine.start(run)
+    except CannotStartError:
+        if name != AUTO:
+            raise
+        _FAILED.setdefault(run, set()).add(engine.name)
+        return driven(run, name, iterations, None)
+    _PARTS[drive] = parts
+    return drive, engine.name
 
 
 @cache

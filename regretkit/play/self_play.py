@@ -19,7 +19,7 @@ from regretkit.play._saving import Ways, load_run, save_run
 from regretkit.play._watching import Callback, next_look, stopped
 from regretkit.play.average import Average
 from regretkit.play.averaging import Averaging, Uniform
-from regretkit.play.engines import AUTO, Drive, check_engine, check_threads, choose
+from regretkit.play.engines import AUTO, Drive, check_engine, check_threads, choose, driven
 from regretkit.play.estimators import Estimator, FullSweep
 from regretkit.play.orders import Alternating, Order
 
@@ -166,10 +166,7 @@ class SelfPlay(Displayed, Stateful):
         return self._way or self._asked
 
     def _driven(self, iterations: int) -> Drive:
-        engine = choose(self, self._asked, iterations)
-        check_threads(self, self._asked, self._threads)
-        if self._drive is None or self._way != engine.name:
-            self._drive, self._way = engine.start(self), engine.name
+        self._drive, self._way = driven(self, self._asked, iterations, self._drive)
         return self._drive
 
     def _iterate(self) -> None:
