@@ -15,6 +15,7 @@ run writes a table into docs/.
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import fields, has
@@ -49,7 +50,8 @@ def arrays(thing: object) -> Iterator[np.ndarray]:
         for item in thing:
             yield from arrays(item)
     elif has(type(thing)):
-        for field in fields(type(thing)):
+        kind: Any = type(thing)
+        for field in fields(kind):
             yield from arrays(getattr(thing, field.name, None))
 
 

@@ -13,6 +13,9 @@ BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
 Measured, by benchmarks/building.py, and rounded up.
 """
 
+_BYTES_AN_OUTCOME = 48
+"""What a table of payoffs takes at the peak of being built, for each outcome of two players."""
+
 _EVER = 2.0**60
 """More bytes than any machine has; they are never tried."""
 
@@ -46,6 +49,16 @@ class Room:
     def check_objects(self, histories: int) -> None:
         """Refuse to go on where the objects of a walk leave too little room for the arrays."""
         self._check(histories, 2, max(resident() - self._before, 0.0), more=True)
+
+    def check_payoffs(self, outcomes: int) -> None:
+        """Refuse a table of so many outcomes of two players where it does not fit."""
+        needed = outcomes * _BYTES_AN_OUTCOME
+        if needed > min(self._limit, _EVER):
+            raise MemoryError(
+                f"the game has {_count(outcomes)} outcomes, which take about {_size(needed)} of "
+                f"memory while it is built, but there are {_size(self._limit)}; choose a smaller "
+                "game"
+            )
 
     def _check(self, histories: int, players: int, objects: float, more: bool) -> None:
         # As whole numbers, because some games are larger than floats can say

@@ -1,10 +1,8 @@
 """Games with known answers, ready to play."""
 
 from regretkit.games.catalogue.claims import dudo as dudo
-from regretkit.games.catalogue.claims import dudo_history as dudo_history
 from regretkit.games.catalogue.colonel_blotto import blotto as blotto
 from regretkit.games.catalogue.dice import liars_dice as liars_dice
-from regretkit.games.catalogue.dice import liars_dice_level as liars_dice_level
 from regretkit.games.catalogue.kuhn import kuhn_poker as kuhn_poker
 from regretkit.games.catalogue.leduc import leduc_poker as leduc_poker
 from regretkit.games.catalogue.matrix_games import battle_of_the_sexes as battle_of_the_sexes

@@ -9,6 +9,7 @@ from typing import final
 from attrs import evolve, frozen
 
 from regretkit._validate import whole_number
+from regretkit.games._memory import Room
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.history import CHANCE
 from regretkit.games.registry import call_text, register
@@ -53,6 +54,8 @@ def dudo(dice: int = 1, sides: int = 6) -> ExtensiveFormGame:
         When an argument is not a whole number.
     ValueError
         When an argument is out of its range.
+    MemoryError
+        When there are more histories than memory has room for.
 
     Examples
     --------
@@ -67,6 +70,9 @@ def dudo(dice: int = 1, sides: int = 6) -> ExtensiveFormGame:
     3.5, where each has one die of six sides: 24,576 information sets, worth -7/258 to player 0.
     """
     root = dudo_history(dice, sides)
+    rolls, claims = len(root.chance_outcomes()), 2 * root.dice * root.sides
+    # Each pair of rolls, and some of the claims in order, the last of which may be doubted
+    Room(None).check(1 + rolls + rolls**2 * (2 ** (claims + 1) - 1))
     name = call_text(dudo, dice=root.dice, sides=root.sides)
     return ExtensiveFormGame.from_history(root, name=name)
 

@@ -1,10 +1,12 @@
 """Colonel Blotto: where to send how many soldiers."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from regretkit._validate import whole_number
+from regretkit.games._memory import Room
 from regretkit.games.normal_form import NormalFormGame, matrix_game
 from regretkit.games.registry import call_text, register
 
@@ -31,6 +33,8 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
         When an argument is not a whole number.
     ValueError
         When an argument is below 1.
+    MemoryError
+        When there are more outcomes than memory has room for.
 
     Examples
     --------
@@ -47,6 +51,7 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     """
     soldiers = whole_number(soldiers, "soldiers", least=1)
     fields = whole_number(fields, "fields", least=1)
+    Room(None).check_payoffs(math.comb(soldiers + fields - 1, fields - 1) ** 2)
     placements = list(_placements(soldiers, fields))
     names = ["-".join(map(str, placement)) for placement in placements]
     placed = np.array(placements)
