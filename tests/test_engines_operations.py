@@ -89,6 +89,8 @@ def test_copies_and_pickles_do_without():
         assert twin._operations is not simplices._operations
         assert type(twin._operations) is type(twin._plain)
         assert same(twin.normalize(np.arange(5.0)), simplices.normalize(np.arange(5.0)))
+        hasten([twin], operations())
+        assert type(twin._operations) is type(simplices._operations)
 
 
 def test_a_vectorized_run_hastens_the_simplices_that_its_rules_play_on():

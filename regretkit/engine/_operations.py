@@ -148,5 +148,5 @@ def hasten(domains: Sequence[StrategySet], code: Code) -> None:
     """Let the simplices that make up these sets work in machine code from now on."""
     for domain in domains:
         simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
-        if isinstance(simplices, Simplices) and simplices._operations is simplices._plain:
+        if isinstance(simplices, Simplices) and isinstance(simplices._operations, Plain):
             simplices._operations = Fast(simplices, code)

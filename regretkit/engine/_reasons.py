@@ -79,7 +79,9 @@ def _size(game: NormalFormGame | ExtensiveFormGame) -> float:
 def without_numba() -> str | None:
     """Say that there is no compiler; None if there is one."""
     try:
-        import numba  # noqa: F401 - it takes a while, and many runs do without
+        import numba  # it takes a while, and many runs do without
     except Exception as error:  # a library that it loads may be missing, or be another one's
         return f"Numba, which makes machine code, cannot be imported ({error})"
+    if numba.config.DISABLE_JIT:
+        return "Numba is told to make no machine code, by NUMBA_DISABLE_JIT"
     return None

@@ -132,7 +132,7 @@ class _Vectorized(Drive):
     def __init__(self, run: SelfPlay) -> None:
         from regretkit.engine._specialize import operations, passes
 
-        hasten(run.game.domains, operations())
+        hasten([*run.game.domains, *(m.domain for m in run.minimizers)], operations())
         forest = forest_of(run.game.domains)
         payoffs = payoffs_of(run.game, forest)
         laid = forest, table_of(forest, payoffs), payoffs
