@@ -1,11 +1,12 @@
 """Regret minimizers that compose, and the games that they solve."""
 
-from regretkit import engine as engine
+from typing import TYPE_CHECKING
+
 from regretkit import evaluation as evaluation
 from regretkit import games as games
 from regretkit import play as play
-from regretkit import plots as plots
 from regretkit import sets as sets
+from regretkit._lazily import lazily, listed
 from regretkit.circuits import CFR as CFR
 from regretkit.circuits import ConvexHull as ConvexHull
 from regretkit.circuits import PhiRegret as PhiRegret
@@ -39,5 +40,15 @@ from regretkit.play import Algorithm as Algorithm
 from regretkit.play import Average as Average
 from regretkit.play import SelfPlay as SelfPlay
 from regretkit.play import solve as solve
+from regretkit.play.engines import look_for_engines
 from regretkit.sets import DecisionTree as DecisionTree
 from regretkit.sets import Simplices as Simplices
+
+_LATER = {"engine": "engine", "plots": "plots"}
+if TYPE_CHECKING:
+    from regretkit import engine as engine
+    from regretkit import plots as plots
+else:
+    __getattr__, __dir__ = lazily(__name__, _LATER), listed(__name__, _LATER)
+
+look_for_engines("regretkit.engine")

@@ -82,6 +82,6 @@ def without_numba() -> str | None:
         import numba  # it takes a while, and many runs do without
     except Exception as error:  # a library that it loads may be missing, or be another one's
         return f"Numba, which makes machine code, cannot be imported ({error})"
-    if numba.config.DISABLE_JIT:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return "Numba is told to make no machine code, by NUMBA_DISABLE_JIT"
     return None

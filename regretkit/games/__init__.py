@@ -1,8 +1,8 @@
 """Games: what players' coordinates are worth, a catalogue of them, and how to define one's own."""
 
-from regretkit.games.behavior import Behavior as Behavior
-from regretkit.games.behavior import BehaviorLike as BehaviorLike
-from regretkit.games.behavior import uniform_behavior as uniform_behavior
+from typing import TYPE_CHECKING
+
+from regretkit._lazily import lazily, listed
 from regretkit.games.catalogue import battle_of_the_sexes as battle_of_the_sexes
 from regretkit.games.catalogue import battleship as battleship
 from regretkit.games.catalogue import biased_rock_paper_scissors as biased_rock_paper_scissors
@@ -30,19 +30,11 @@ from regretkit.games.formats import write_efg as write_efg
 from regretkit.games.formats import write_nfg as write_nfg
 from regretkit.games.game import Game as Game
 from regretkit.games.game_tree import GameTree as GameTree
-from regretkit.games.histories import InformationSet as InformationSet
-from regretkit.games.histories import Playable as Playable
-from regretkit.games.histories import history_of as history_of
 from regretkit.games.history import CHANCE as CHANCE
 from regretkit.games.history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
 from regretkit.games.history import TERMINAL as TERMINAL
 from regretkit.games.history import History as History
 from regretkit.games.imperfect_recall import ImperfectRecallGame as ImperfectRecallGame
-from regretkit.games.interop import from_openspiel as from_openspiel
-from regretkit.games.interop import from_pygambit as from_pygambit
-from regretkit.games.interop import openspiel_history as openspiel_history
-from regretkit.games.interop import to_openspiel_policy as to_openspiel_policy
-from regretkit.games.interop import to_pygambit as to_pygambit
 from regretkit.games.level import Level as Level
 from regretkit.games.normal_form import NormalFormGame as NormalFormGame
 from regretkit.games.normal_form import matrix_game as matrix_game
@@ -50,4 +42,26 @@ from regretkit.games.profile import Profile as Profile
 from regretkit.games.registry import load as load
 from regretkit.games.registry import names as names
 from regretkit.games.registry import register as register
-from regretkit.games.state_graph import StateGraph as StateGraph
+
+# Loaded when asked for, so that importing the library stays quick
+_LATER = {
+    "behavior": "Behavior BehaviorLike uniform_behavior",
+    "histories": "InformationSet Playable history_of",
+    "interop": "from_openspiel from_pygambit openspiel_history to_openspiel_policy to_pygambit",
+    "state_graph": "StateGraph",
+}
+if TYPE_CHECKING:
+    from regretkit.games.behavior import Behavior as Behavior
+    from regretkit.games.behavior import BehaviorLike as BehaviorLike
+    from regretkit.games.behavior import uniform_behavior as uniform_behavior
+    from regretkit.games.histories import InformationSet as InformationSet
+    from regretkit.games.histories import Playable as Playable
+    from regretkit.games.histories import history_of as history_of
+    from regretkit.games.interop import from_openspiel as from_openspiel
+    from regretkit.games.interop import from_pygambit as from_pygambit
+    from regretkit.games.interop import openspiel_history as openspiel_history
+    from regretkit.games.interop import to_openspiel_policy as to_openspiel_policy
+    from regretkit.games.interop import to_pygambit as to_pygambit
+    from regretkit.games.state_graph import StateGraph as StateGraph
+else:
+    __getattr__, __dir__ = lazily(__name__, _LATER), listed(__name__, _LATER)

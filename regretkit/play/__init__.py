@@ -1,13 +1,9 @@
 """Self-play: minimizers play games, by orders, averagings and estimators."""
 
+from typing import TYPE_CHECKING
+
+from regretkit._lazily import lazily, listed
 from regretkit.play._watching import Callback as Callback
-from regretkit.play.against_best_response import BestResponsePlay as BestResponsePlay
-from regretkit.play.against_best_response import best_response_play as best_response_play
-from regretkit.play.agents import Agent as Agent
-from regretkit.play.agents import Listener as Listener
-from regretkit.play.agents import Person as Person
-from regretkit.play.agents import Situation as Situation
-from regretkit.play.agents import StrategyAgent as StrategyAgent
 from regretkit.play.algorithms import ALGORITHMS as ALGORITHMS
 from regretkit.play.algorithms import Algorithm as Algorithm
 from regretkit.play.algorithms import apcfr_plus as apcfr_plus
@@ -50,10 +46,6 @@ from regretkit.play.estimators import OutcomeSampling as OutcomeSampling
 from regretkit.play.estimators import PublicChanceSampling as PublicChanceSampling
 from regretkit.play.estimators import RobustSampling as RobustSampling
 from regretkit.play.estimators import assert_unbiased as assert_unbiased
-from regretkit.play.fixed_strategy import FixedStrategyIteration as FixedStrategyIteration
-from regretkit.play.matches import Match as Match
-from regretkit.play.matches import Round as Round
-from regretkit.play.matches import play_match as play_match
 from regretkit.play.orders import Alternating as Alternating
 from regretkit.play.orders import Extragradient as Extragradient
 from regretkit.play.orders import Order as Order
@@ -61,9 +53,34 @@ from regretkit.play.orders import RandomPlayer as RandomPlayer
 from regretkit.play.orders import Simultaneous as Simultaneous
 from regretkit.play.orders import Table as Table
 from regretkit.play.orders import Turns as Turns
-from regretkit.play.recording import Moment as Moment
-from regretkit.play.recording import Trajectories as Trajectories
-from regretkit.play.sampled_self_play import SampledSelfPlay as SampledSelfPlay
 from regretkit.play.self_play import SelfPlay as SelfPlay
 from regretkit.play.solving import solve as solve
-from regretkit.play.unfolded import Unfolded as Unfolded
+
+# Loaded when asked for, so that importing the library stays quick
+_LATER = {
+    "against_best_response": "BestResponsePlay best_response_play",
+    "agents": "Agent Listener Person Situation StrategyAgent",
+    "fixed_strategy": "FixedStrategyIteration",
+    "matches": "Match Round play_match",
+    "recording": "Moment Trajectories",
+    "sampled_self_play": "SampledSelfPlay",
+    "unfolded": "Unfolded",
+}
+if TYPE_CHECKING:
+    from regretkit.play.against_best_response import BestResponsePlay as BestResponsePlay
+    from regretkit.play.against_best_response import best_response_play as best_response_play
+    from regretkit.play.agents import Agent as Agent
+    from regretkit.play.agents import Listener as Listener
+    from regretkit.play.agents import Person as Person
+    from regretkit.play.agents import Situation as Situation
+    from regretkit.play.agents import StrategyAgent as StrategyAgent
+    from regretkit.play.fixed_strategy import FixedStrategyIteration as FixedStrategyIteration
+    from regretkit.play.matches import Match as Match
+    from regretkit.play.matches import Round as Round
+    from regretkit.play.matches import play_match as play_match
+    from regretkit.play.recording import Moment as Moment
+    from regretkit.play.recording import Trajectories as Trajectories
+    from regretkit.play.sampled_self_play import SampledSelfPlay as SampledSelfPlay
+    from regretkit.play.unfolded import Unfolded as Unfolded
+else:
+    __getattr__, __dir__ = lazily(__name__, _LATER), listed(__name__, _LATER)

@@ -1,6 +1,7 @@
 """Engines: the ways to run the iterations of self-play, which all mean the same."""
 
 import abc
+import importlib
 import warnings
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, final
@@ -81,6 +82,19 @@ class _AsWritten(Drive):
 
 
 _ENGINES: list[Engine] = [AsWritten()]
+_LATER: list[str] = []
+"""Modules that make engines known, as soon as somebody asks for one."""
+
+
+def look_for_engines(module: str) -> None:
+    """Load a module that makes engines known, but not before somebody asks for an engine."""
+    _LATER.append(module)
+
+
+def _engines() -> list[Engine]:
+    while _LATER:
+        importlib.import_module(_LATER.pop())
+    return _ENGINES
 
 
 def add_engine(engine: Engine) -> None:
@@ -90,14 +104,14 @@ def add_engine(engine: Engine) -> None:
 
 def engine_names() -> tuple[str, ...]:
     """Return what ``engine`` may be, the fastest first."""
-    return (AUTO, *(engine.name for engine in _ENGINES))
+    return (AUTO, *(engine.name for engine in _engines()))
 
 
 def check_engine(name: object) -> None:
     """Refuse what is not the name of an engine."""
     if not isinstance(name, str):
         raise TypeError(f"engine must be the name of one, such as {AUTO!r}, got {name!r}")
-    if name not in engine_names():
+    if name != AUTO and name not in engine_names():
         known = ", ".join(map(repr, engine_names()))
         raise ValueError(f"there is no engine {name!r}, only {known}")
 
@@ -112,7 +126,7 @@ def check_threads(run: "SelfPlay", name: str, threads: int) -> None:
     """
     if threads == 1:
         return
-    able = [engine for engine in _ENGINES if engine.splits and name in (AUTO, engine.name)]
+    able = [engine for engine in _engines() if engine.splits and name in (AUTO, engine.name)]
     refusals = [engine.refusal(run) for engine in able]
     if not able:
         raise ValueError(
@@ -135,7 +149,7 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
         When the engine of this name cannot drive the run.
     """
     if name != AUTO:
-        engine = next(engine for engine in _ENGINES if engine.name == name)
+        engine = next(engine for engine in _engines() if engine.name == name)
         refusal = engine.refusal(run) or engine.missing()
         if refusal is not None:
             raise ValueError(
@@ -143,7 +157,7 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
                 "fastest that can"
             )
         return engine
-    for engine in _ENGINES:
+    for engine in _engines():
         if engine.name in _FAILED.get(run, ()):
             continue
         # What a run has begun with, it goes on with, unless something faster pays.
