@@ -8,7 +8,7 @@ from corpus import CORPUS, reference
 from naive_exact import reduced_normal_form
 from naive_gambit import read
 
-from regretkit import ExtensiveFormGame
+from regretkit import ExtensiveFormGame, solve
 from regretkit.evaluation import (
     best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
@@ -51,6 +51,24 @@ def test_the_value_is_that_of_an_exact_certificate():
             wrong[name] = solution.value, value
         if not nash_conv(game, solution.profile) <= 1e-12 * max(1.0, abs(value)):
             wrong[name] = solution.gap
+
+    assert not wrong
+    assert seen > 50
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_self_play_comes_as_near_to_the_value_as_it_says_itself():
+    seen, wrong = 0, {}
+    for name, expected, game in answers("value"):
+        value = float(Fraction(expected["value"]))
+        run = solve(game, "dcfr", iterations=10_000)
+        # What an average over 10,000 iterations loses to rounding, beside its gap
+        rounding = 1e-9 * max(1.0, abs(value))
+        off = abs(expected_value(game, run.average)[0] - value)
+        seen += 1
+        if not off <= nash_conv(game, run.average) + rounding:
+            wrong[name] = off
 
     assert not wrong
     assert seen > 50

@@ -10,7 +10,7 @@ import regretkit as rk
 from regretkit import solve
 from regretkit.circuits import Alike, alike
 from regretkit.games import CHANCE, GameTree, ImperfectRecallGame, kuhn_poker, read_efg
-from regretkit.play import Simultaneous, Uniform
+from regretkit.play import Simultaneous, Uniform, resume
 from regretkit.play.algorithms import Algorithm
 
 DRIVER = """EFG 2 R "Absent-minded driver" { "Driver" }
@@ -182,3 +182,15 @@ def test_alike_learns_the_sum_and_plays_it_everywhere():
 def test_kinds_that_do_not_fit_are_refused(kinds, message):
     with pytest.raises(ValueError, match=message):
         alike(rk.RegretMatching, kinds)(rk.Simplices([2, 3]))
+
+
+@pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])
+def test_a_saved_run_goes_on_to_the_same_bits(algorithm, tmp_path):
+    game = read_efg(DRIVER)
+    whole = solve(game, algorithm, iterations=60, imperfect_recall=True)
+    solve(game, algorithm, iterations=25, imperfect_recall=True).save(tmp_path / "run")
+
+    rest = resume(tmp_path / "run", game).run(35)
+
+    for mine, theirs in zip(rest.average, whole.average, strict=True):
+        np.testing.assert_array_equal(mine, theirs)

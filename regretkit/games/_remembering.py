@@ -39,8 +39,10 @@ def remembering(tree: GameTree) -> tuple[GameTree, tuple[Indices, ...]]:
         action=tree.action,
         probability=tree.probability,
         payoffs=tree.payoffs,
-        labels=[[names[n] for n in own] for names, own in zip(tree.labels, old, strict=True)],
-        actions=[[names[n] for n in own] for names, own in zip(tree.actions, old, strict=True)],
+        labels=[[names[int(n)] for n in own] for names, own in zip(tree.labels, old, strict=True)],
+        actions=[
+            [names[int(n)] for n in own] for names, own in zip(tree.actions, old, strict=True)
+        ],
         outcomes=tree.outcomes,
     )
     return split, old

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import final
+from typing import TypeAlias, final
 
 from attrs import evolve, field, frozen
 
@@ -37,6 +37,9 @@ from regretkit.play.estimators import Estimator, FullSweep
 from regretkit.play.orders import Alternating, Order
 from regretkit.play.self_play import SelfPlay
 from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+Kinds: TypeAlias = Sequence[Indices]
+"""For each player, of which kind each of its decision points is."""
 
 
 @final
@@ -82,6 +85,19 @@ class Algorithm:
             return local_minimizer(self.local, domain)
         raise TypeError(f"domain must be a DecisionTree or Simplices, got {domain!r}")
 
+    def minimizers(self, game: Game, kinds: Kinds | None = None) -> list[RegretMinimizer]:
+        """Return a new minimizer for each player of a game.
+
+        ``kinds`` says, for each player, which decision points are to be played alike, as
+        :class:`~regretkit.circuits.Alike` takes them.
+        """
+        if kinds is None:
+            return [self.minimizer(domain) for domain in game.domains]
+        return [
+            evolve(self, local=alike(self.local, own)).minimizer(domain)
+            for domain, own in zip(game.domains, kinds, strict=True)
+        ]
+
     def start(
         self,
         game: Game,
@@ -90,23 +106,15 @@ class Algorithm:
         horizon: int | None = None,
         engine: str = "auto",
         threads: int = 1,
-        kinds: Sequence[Indices] | None = None,
+        kinds: Kinds | None = None,
     ) -> SelfPlay:
         """Return a run of this algorithm on a game, before its first iteration.
 
-        ``kinds`` says, for each player, which decision points are to be played alike, as
-        :class:`~regretkit.circuits.Alike` takes them.
+        ``kinds`` is what :meth:`minimizers` takes.
         """
-        if kinds is None:
-            minimizers = [self.minimizer(domain) for domain in game.domains]
-        else:
-            minimizers = [
-                evolve(self, local=alike(self.local, own)).minimizer(domain)
-                for domain, own in zip(game.domains, kinds, strict=True)
-            ]
         return SelfPlay(
             game,
-            minimizers,
+            self.minimizers(game, kinds),
             order=self.order,
             averaging=self.averaging,
             estimator=FullSweep() if estimator is None else estimator,

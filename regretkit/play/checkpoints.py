@@ -12,11 +12,11 @@ from attrs import define, field
 
 from regretkit._files import FilePath
 from regretkit._validate import whole_number
-from regretkit.games import Game
+from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._checks import as_callbacks
 from regretkit.play._saving import Saved, Ways
 from regretkit.play._watching import Callback, next_look, stopped
-from regretkit.play.algorithms import ALGORITHMS, Algorithm, named
+from regretkit.play.algorithms import ALGORITHMS, Algorithm, Kinds, named
 from regretkit.play.estimators import Estimator
 from regretkit.play.self_play import SelfPlay
 
@@ -151,7 +151,7 @@ def _as_path(path: FilePath) -> Path:
 
 def resume(
     path: FilePath,
-    game: Game | None = None,
+    game: Game | ImperfectRecallGame | None = None,
     *,
     algorithm: str | Algorithm | None = None,
     estimator: Estimator | None = None,
@@ -167,7 +167,8 @@ def resume(
     path
         The file that a :class:`Checkpoint` or :meth:`SelfPlay.save` wrote.
     game
-        The game; by default the one of the catalogue that has the name in the file.
+        The game; by default the one of the catalogue that has the name in the file. A game in
+        which somebody forgets is taken as :func:`solve` takes it with ``imperfect_recall``.
     algorithm
         The algorithm; by default the one of ``ALGORITHMS`` that builds what was saved.
     estimator
@@ -197,21 +198,23 @@ def resume(
     True
     """
     saved = Saved.read(path)
+    kinds = game.kinds if isinstance(game, ImperfectRecallGame) else None
+    if isinstance(game, ImperfectRecallGame):
+        game = game.remembered
     if game is None:
         game = saved.find_game()
     saved.check_game(game)
-    chosen = _recognized(saved, game) if algorithm is None else named(algorithm)
+    chosen = _recognized(saved, game, kinds) if algorithm is None else named(algorithm)
     ways: Ways = {"order": chosen.order, "averaging": chosen.averaging, "callbacks": callbacks}
     if estimator is not None:
         ways["estimator"] = estimator
-    minimizers = [chosen.minimizer(domain) for domain in game.domains]
-    return saved.start(SelfPlay, game, minimizers, ways)
+    return saved.start(SelfPlay, game, chosen.minimizers(game, kinds), ways)
 
 
-def _recognized(saved: Saved, game: Game) -> Algorithm:
+def _recognized(saved: Saved, game: Game, kinds: Kinds | None = None) -> Algorithm:
     """Return the algorithm with a name that builds what was saved."""
     for algorithm in ALGORITHMS.values():
-        minimizers = [algorithm.minimizer(domain) for domain in game.domains]
+        minimizers = algorithm.minimizers(game, kinds)
         if saved.is_built_of(algorithm.order, algorithm.averaging, minimizers):
             return algorithm
     raise ValueError(

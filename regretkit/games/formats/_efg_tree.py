@@ -13,7 +13,7 @@ from regretkit.games.formats._scanner import Scanner
 from regretkit.games.game_tree import GameTree
 from regretkit.games.history import CHANCE, TERMINAL
 
-PLENTY = 10**8
+PLENTY = 10**7
 """So many payoffs a game may have whatever its file; beyond that, 10 for each letter."""
 
 
