@@ -17,6 +17,8 @@ NEEDS = {
     "pyspiel": [
         "regretkit/games/interop/openspiel.py",
         "regretkit/games/interop/policy.py",
+        "regretkit/games/interop/rules.py",
+        "docs/how_to/sample_large_games.md",
         "docs/how_to/use_openspiel_games.md",
     ],
     "pygambit": ["regretkit/games/interop/gambit.py"],
@@ -35,3 +37,14 @@ def _no_figure_stays_open():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(autouse=True)
+def _the_same_catalogue():
+    """Forget the games that a test or an example has put into the catalogue."""
+    from regretkit.games import registry
+
+    before = dict(registry._FACTORIES)
+    yield
+    registry._FACTORIES.clear()
+    registry._FACTORIES.update(before)

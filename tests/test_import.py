@@ -36,8 +36,10 @@ def best_seconds(run, code):
     return min(float(run(timed)) for _ in range(9))
 
 
-def test_importing_takes_less_than_three_tenths_of_a_second(run):
-    assert best_seconds(run, "import regretkit") - best_seconds(run, "pass") < 0.3
+def test_importing_takes_a_few_times_as_long_as_numpy_alone(run):
+    # Below 0.3 seconds where NumPy takes 0.08; a ratio holds on slower and busier machines too.
+    nothing, numpy = best_seconds(run, "pass"), best_seconds(run, "import numpy")
+    assert best_seconds(run, "import regretkit") - nothing < 4.0 * (numpy - nothing)
 
 
 def test_importing_loads_no_heavy_package(run):

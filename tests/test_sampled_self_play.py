@@ -42,6 +42,11 @@ GAMES = {
 }
 
 
+def of_openspiel(name):
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
+    return games.openspiel_history(name)
+
+
 def rng(seed=1):
     return np.random.default_rng(seed)
 
@@ -140,7 +145,7 @@ def test_what_is_kept_in_memory_changes_nothing(remember):
 def test_memory_grows_with_what_was_visited():
     # More than 10^11 histories, which no tree has room for
     run = SampledSelfPlay(
-        games.openspiel_history("goofspiel(num_cards=9,imp_info=True)"),
+        of_openspiel("goofspiel(num_cards=9,imp_info=True)"),
         rk.RegretMatching,
         OutcomeSampling(rng()),
     ).run(20)
@@ -149,7 +154,7 @@ def test_memory_grows_with_what_was_visited():
 
 
 def test_a_run_from_a_file_goes_on_to_the_same_bits(tmp_path):
-    history = games.openspiel_history("leduc_poker")
+    history = of_openspiel("leduc_poker")
     whole = SampledSelfPlay(history, rk.RegretMatching, OutcomeSampling(rng()), averaging=Linear())
     whole.run(200)
     whole.save(tmp_path / "half")
@@ -170,7 +175,7 @@ def test_a_run_from_a_file_goes_on_to_the_same_bits(tmp_path):
 
 
 def test_a_file_of_another_run_is_refused(tmp_path):
-    history = games.openspiel_history("kuhn_poker")
+    history = of_openspiel("kuhn_poker")
     run = SampledSelfPlay(history, rk.RegretMatching, ExternalSampling(rng())).run(5)
     run.save(tmp_path / "run")
     with pytest.raises(ValueError, match=r"of another run: run\.rule was RegretMatching"):
@@ -246,9 +251,7 @@ def test_weights_must_be_finite():
 
 
 def test_openspiel_histories_are_those_of_the_tree():
-    free = SampledSelfPlay(
-        games.openspiel_history("kuhn_poker"), rk.RegretMatching, ExternalSampling(rng())
-    )
+    free = SampledSelfPlay(of_openspiel("kuhn_poker"), rk.RegretMatching, ExternalSampling(rng()))
     tree = games.from_openspiel("kuhn_poker")
     players = [rk.CFR(domain, rk.RegretMatching) for domain in tree.domains]
     bound = SelfPlay(tree, players, estimator=ExternalSampling(rng()))

@@ -17,7 +17,9 @@ from regretkit.sets import Simplices, StrategySet
 if TYPE_CHECKING:
     from regretkit.games.profile import Profile
 
-_ALL_THE_SAME = "or pass imperfect_recall=True to solve to play it all the same, without a promise"
+_ALL_THE_SAME = (
+    "or play it all the same, without a promise: in Python, solve(game, ..., imperfect_recall=True)"
+)
 
 
 @final

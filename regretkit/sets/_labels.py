@@ -121,7 +121,13 @@ def _action_names(sizes: Indices, actions: Iterable[Sequence[str]]) -> Sequence[
         raise ValueError(
             f"actions must name those of {sizes.size} decision points, got {len(actions)} of them"
         )
-    return tuple(
-        tuple(_validate.strings(names, int(size), f"actions[{number}]") or ())
-        for number, (size, names) in enumerate(zip(sizes, actions, strict=True))
-    )
+    # Most decision points have the same few names, which need be looked at once.
+    known: set[tuple[str, ...]] = set()
+    checked = []
+    for number, (size, names) in enumerate(zip(sizes.tolist(), actions, strict=True)):
+        if type(names) is tuple and len(names) == size and names in known:
+            checked.append(names)
+            continue
+        checked.append(tuple(_validate.strings(names, size, f"actions[{number}]") or ()))
+        known.add(checked[-1])
+    return tuple(checked)
