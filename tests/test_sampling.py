@@ -16,7 +16,7 @@ from ways import apart_in_payoffs, assert_same_bits, rules_of
 import regretkit as rk
 from regretkit import ExtensiveFormGame, SelfPlay, games
 from regretkit.checks import check_minimizer
-from regretkit.engine import _sampling_code, _specialize
+from regretkit.engine import _specialize
 from regretkit.evaluation import exploitability
 from regretkit.minimizers import state
 from regretkit.minimizers.kernel import Kernel
@@ -133,8 +133,7 @@ def test_so_it_does_with_every_rule_that_rests(rule):
 @each_sampler
 def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypatch):
     def forget():
-        _specialize.iterations.cache_clear()
-        _sampling_code.sampled_iterations.cache_clear()
+        _specialize._KEPT.clear()
 
     for order in (Alternating, Simultaneous):
         compiled = started(KUHN, make, "compiled", order=order).run(50)

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._arrays import total_by
+from regretkit._state import NOT_STATE
 from regretkit._typing import Indices, Vector
 from regretkit.circuits._parts import as_part, check_distinct
 from regretkit.circuits.cfr import LocalRule, local_minimizer
@@ -66,7 +67,7 @@ class Alike(RegretMinimizer):
 
     minimizer: RegretMinimizer = field(converter=_minimizer)
     kinds: Indices = field(converter=_kinds)
-    _place: Indices = field(init=False, repr=False)
+    _place: Indices = field(init=False, repr=False, metadata=NOT_STATE)
     """The minimizer's coordinate for each of these."""
 
     def __attrs_post_init__(self) -> None:

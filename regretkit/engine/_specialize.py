@@ -148,7 +148,9 @@ def _kept(pattern: Any, filling: Filling, signature: Any = None) -> Any:
             options["signature_or_function"] = [signature]
         try:
             made = _jit(filled, cache=True, **options)
-            made._cache.save_overload = _where_there_is_room(made._cache.save_overload)
+            if isinstance(made, Dispatcher):
+                kept: Any = made
+                kept._cache.save_overload = _where_there_is_room(kept._cache.save_overload)
         except RuntimeError:  # there is nowhere to keep it
             made = _jit(filled, **options)
         _KEPT[pattern.__qualname__, mark] = made
