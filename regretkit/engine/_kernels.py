@@ -1,6 +1,6 @@
 """Whole iterations, written so that a compiler understands them.
 
-``begin``, ``iterate`` and ``backward`` are patterns. The three functions at the top are what they
+``begin``, ``iterate`` and ``backward`` are patterns. The four functions at the top are what they
 leave open; :mod:`~regretkit.engine._specialize` puts others in their place, once for each rule and
 each kind of payoffs, and makes machine code of the whole.
 """
@@ -17,12 +17,12 @@ def earn(
     player: int, payoffs: Payoffs, strategy: Vector, utility: Vector, sequences: Narrow
 ) -> None:
     """Set a player's utility while the others play ``strategy``."""
-    raise NotImplementedError
+    raise NotImplementedError  # left open: _specialize puts another in its place
 
 
 def form(*arrays: Vector) -> Payoffs:
     """Return arrays as the payoffs that they are."""
-    raise NotImplementedError
+    raise NotImplementedError  # left open: _specialize puts another in its place
 
 
 def learn(
@@ -36,14 +36,14 @@ def learn(
     numbers: Vector,
 ) -> None:
     """Let a rule learn at one decision point."""
-    raise NotImplementedError
+    raise NotImplementedError  # left open: _specialize puts another in its place
 
 
 def propose(
     block: int, first: int, last: int, strategy: Vector, state: State, numbers: Vector
 ) -> None:
     """Let a rule say what it plays next at one decision point."""
-    raise NotImplementedError
+    raise NotImplementedError  # left open: _specialize puts another in its place
 
 
 # One player's decision points, up the tree and down
