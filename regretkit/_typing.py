@@ -1,6 +1,7 @@
-"""The two array types that the whole library speaks."""
+"""The arrays that the whole library speaks."""
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +9,12 @@ from numpy.typing import NDArray
 Vector: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.signedinteger[Any]]
 """Of int64, or of int32 where there are very many and that is enough."""
+
+Narrow: TypeAlias = NDArray[np.uint32]
+"""Indices of half the usual width, and so half as much memory to go through.
+
+Without a sign: machine code then need not look, at every step, whether one counts from the end.
+"""
+
+whole = cast("Callable[[np.unsignedinteger[Any]], int]", np.int64)
+"""Makes an ordinary number of a narrow one, which can be counted down and added to."""

@@ -12,12 +12,11 @@ from regretkit.play import (
     FullSweep,
     LearnedBaseline,
     OutcomeSampling,
+    RobustSampling,
     assert_unbiased,
 )
-from regretkit.play.estimators import _hooks
 from regretkit.play.estimators._enumeration import every_sample
 from regretkit.play.estimators._sampler import Sampler
-from regretkit.play.estimators._walk import walker
 
 KUHN = games.kuhn_poker()
 COIN = matrix_game([[1.0, -1.0], [0.5, 2.0]])
@@ -81,22 +80,23 @@ def test_a_wrong_importance_weight_is_caught_and_the_right_one_is_not():
 
 
 def test_a_forgotten_weight_is_caught_wherever_it_was_forgotten(monkeypatch):
-    right = _hooks.put_off
+    def forgetful(choose):
+        def chosen(here, behavior, follow, share, known):
+            followed = choose(here, behavior, follow, share, known)
+            share[:followed] = 1.0  # nothing will be divided by
+            return followed
 
-    def forgetful(waiting, followed, here, below, behavior, desk):
-        after = right(waiting, followed, here, below, behavior, desk)
-        desk.scale[waiting:after] = below[2]  # nothing was divided by
-        return after
+        return chosen
 
-    estimators = [OutcomeSampling(generator()), ExternalSampling(generator())]
-    for estimator in estimators:
+    estimators = [OutcomeSampling(generator()), RobustSampling(generator(), actions=1)]
+    for estimator in [*estimators, ExternalSampling(generator())]:
         assert_unbiased(KUHN, estimator)
-    monkeypatch.setattr(_hooks, "put_off", forgetful)
-    walker.cache_clear()
-    with pytest.raises(AssertionError, match="biased"):
-        assert_unbiased(KUHN, estimators[0])
-    assert_unbiased(KUHN, estimators[1])  # which divides by one
-    walker.cache_clear()
+        lying = forgetful(estimator._choose())
+        monkeypatch.setattr(type(estimator), "_choose", lambda self, lying=lying: lying)
+    for estimator in estimators:
+        with pytest.raises(AssertionError, match="biased"):
+            assert_unbiased(KUHN, estimator)
+    assert_unbiased(KUHN, ExternalSampling(generator()))  # which divides by one
 
 
 @pytest.mark.parametrize(

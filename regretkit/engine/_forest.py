@@ -1,23 +1,12 @@
 """The decision trees of all players as flat arrays, laid end to end."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from regretkit._typing import Indices
+from regretkit._typing import Indices, Narrow
 from regretkit.sets import DecisionTree, Simplices, StrategySet
-
-Narrow: TypeAlias = NDArray[np.uint32]
-"""Indices of half the usual width, and so half as much memory to go through.
-
-Without a sign: machine code then need not look, at every step, whether one counts from the end.
-"""
-
-whole = cast("Callable[[np.unsignedinteger[Any]], int]", np.int64)
-"""Makes an ordinary number of a narrow one, which can be counted down and added to."""
-
 
 _WIDEST = np.iinfo(np.uint32).max
 

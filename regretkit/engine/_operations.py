@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._typing import Indices, Vector
-from regretkit.engine._forest import Narrow, narrow, whole
+from regretkit._typing import Indices, Narrow, Vector, whole
+from regretkit.engine._forest import narrow
 from regretkit.engine._quads import starts
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 from regretkit.sets._operations import Operations, Plain

@@ -5,8 +5,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
-from regretkit.engine._forest import Forest, Narrow, narrow
+from regretkit._typing import Indices, Narrow, Vector
+from regretkit.engine._forest import Forest, narrow
 from regretkit.engine._quads import Rows, quads_of, spread, stacked, starts, taken
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 

@@ -43,8 +43,9 @@ class Sampled(Drive):
         self._forest = forest_of(run.game.domains)
         self._seats, self._state, kernel = seated(run, self._forest)
         size, points = int(self._forest.sequences[-1]), int(self._forest.points[-1])
-        behavior, utility, sums, strategy, total = (np.zeros(size) for _ in range(5))
-        waiting = np.zeros(points, dtype=np.int32)
+        utility, sums, strategy, total = (np.zeros(size) for _ in range(4))
+        behavior = np.concatenate([np.zeros(size), self._laid.flat.chances])
+        waiting = np.zeros(points, dtype=np.uint32)
         self._sheet = Sheet(behavior, utility, sums, np.zeros(points), waiting)
         self._table = Table(strategy, behavior, utility, total, total)
         self._numbers = len(kernel.numbers_of(0))
@@ -90,6 +91,7 @@ class Sampled(Drive):
 
     def _take_over(self) -> None:
         self._sample = self._find_sample()
+        self._sheet.utility[:] = 0.0
         for player, (seat, average) in enumerate(
             zip(self._seats, self._run._averages, strict=True)
         ):
@@ -114,7 +116,7 @@ class Sampled(Drive):
         numbers = np.empty((0, len(self._seats), self._numbers))
         try:
             self._form()
-            self._call(self._turns(0), numbers, np.empty(0))
+            self._call(self._turns(0), numbers, np.empty(0), keeping=False)
         except (NumbaError, UnsupportedBytecodeError) as error:
             raise uncompilable(self._seats) from error
 
@@ -123,8 +125,7 @@ class Sampled(Drive):
         run, sheet, table = self._run, self._sheet, self._table
         self._form()
         played = [frozen_copy(seat.own(table.strategy)) for seat in self._seats]
-        sheet.utility[:] = 0.0
-        moved = self._advance(1)
+        moved = self._advance(1, keeping=True)
         try:
             for seat in self._seats:
                 seat.check(sheet.behavior)
@@ -141,7 +142,7 @@ class Sampled(Drive):
             sums = seat.own(table.total), seat.own(sheet.sums), sheet.seen[points]
             average.hold_lagging(*sums)
 
-    def _advance(self, count: int) -> set[int]:
+    def _advance(self, count: int, keeping: bool = False) -> set[int]:
         """Play some iterations, and return who has learned in them."""
         run = self._run
         factors, turns = run._averages[0].ahead(count), self._turns(count)
@@ -152,11 +153,11 @@ class Sampled(Drive):
             if forgotten.size:  # nothing before the last of these counts
                 since = int(forgotten[-1])
                 before = Turns(turns.players[:since], turns.together)
-                self._call(before, numbers[:since], np.zeros(since))
+                self._call(before, numbers[:since], np.zeros(since), keeping=False)
                 turns, numbers = Turns(turns.players[since:], turns.together), numbers[since:]
                 self._sheet.sums[:] = self._sheet.seen[:] = 0.0
             weights = np.ascontiguousarray(factors[len(factors) - len(numbers) :, 1])
-            self._call(turns, numbers, weights)
+            self._call(turns, numbers, weights, keeping)
         except BaseException as error:
             run._break_off(error, None)
             raise
@@ -180,12 +181,11 @@ class Sampled(Drive):
             raise TypeError(f"{self._run.order!r} was refused, and cannot be followed")
         return turns
 
-    def _call(self, turns: Turns, numbers: Vector, weights: Vector) -> None:
+    def _call(self, turns: Turns, numbers: Vector, weights: Vector, keeping: bool) -> None:
         rest = (self._laid.flat, self._laid.desk, self._forest, self._sheet, self._sample)
         generator = self._sampler.generator
-        self._sampler.visited += self._iterate(
-            turns.together, turns.players, numbers, weights, *rest, self._state, generator
-        )
+        first = (turns.together, keeping, turns.players, numbers, weights)
+        self._sampler.visited += self._iterate(*first, *rest, self._state, generator)
 
 
 def _moved(turns: Turns, player: int) -> NDArray[np.bool_]:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Indices, Vector
+from regretkit._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import Forest
 from regretkit.engine._kernels import State, learn, propose, worth_of
-from regretkit.play.estimators._flat import Desk, Flat, Narrow
+from regretkit.play.estimators._flat import Desk, Flat
 
 
 class Sheet(NamedTuple):
@@ -82,19 +82,20 @@ def catch_up(touched: int, points: Narrow, forest: Forest, sheet: Sheet) -> None
     """
     behavior, sums, seen = sheet.behavior, sheet.sums, sheet.seen
     for k in range(touched):
-        j = int(points[k])
+        j = whole(points[k])
         come = sums[forest.parent[j]]
         since = come - seen[j]
         seen[j] = come
         if since != 0.0:
-            for a in range(forest.first[j], forest.last[j]):
+            for a in range(whole(forest.first[j]), whole(forest.last[j])):
                 sums[a] += behavior[a] * since
 
 
 def climb_and_learn(
     touched: int,
     proposing: bool,
-    points: Narrow,
+    keeping: bool,
+    desk: Desk,
     numbers: Vector,
     forest: Forest,
     sheet: Sheet,
@@ -103,13 +104,28 @@ def climb_and_learn(
     """Climb through decision points, and let each learn, and propose, on the way."""
     utility, behavior = sheet.utility, sheet.behavior
     for back in range(touched):
-        j = int(points[touched - 1 - back])
-        first, last = forest.first[j], forest.last[j]
-        value = worth_of(first, last, utility, behavior)
+        k = touched - 1 - back
+        j, only = whole(desk.points[k]), whole(desk.only[k])
+        first, last = whole(forest.first[j]), whole(forest.last[j])
+        if only > 0:
+            value = utility[only] * behavior[only]
+        else:
+            value = worth_of(first, last, utility, behavior)
         learn(j, first, last, utility, value, behavior, state, numbers)
         if proposing:
             propose(j, first, last, behavior, state, numbers)
         utility[forest.parent[j]] += value
+        if not keeping:
+            erase(only, first, last, utility)
+
+
+def erase(only: int, first: int, last: int, utility: Vector) -> None:
+    """Leave no utility at a decision point, where all is one action's, or any may have some."""
+    if only > 0:
+        utility[only] = 0.0
+    else:
+        for a in range(first, last):
+            utility[a] = 0.0
 
 
 def propose_all(
@@ -117,14 +133,15 @@ def propose_all(
 ) -> None:
     """Let decision points propose, as far as they are a player's."""
     for k in range(waiting):
-        j = int(sheet.points[k])
-        if forest.points[player] <= j < forest.points[player + 1]:
-            propose(j, forest.first[j], forest.last[j], sheet.behavior, state, numbers)
+        j = whole(sheet.points[k])
+        if whole(forest.points[player]) <= j < whole(forest.points[player + 1]):
+            first, last = whole(forest.first[j]), whole(forest.last[j])
+            propose(j, first, last, sheet.behavior, state, numbers)
 
 
 def turn(
     player: int,
-    proposing: bool,
+    how: tuple[bool, bool],
     numbers: Vector,
     flat: Flat,
     desk: Desk,
@@ -136,20 +153,25 @@ def turn(
 ) -> tuple[int, int]:
     """Let a player learn from a sample; return how many decision points and histories it visited.
 
-    Without ``proposing``, everybody goes on to play what was played before.
+    ``how`` says whether to propose as well, or to go on with what was played before; and whether to
+    keep the utility, which otherwise is zero again afterwards.
     """
+    proposing, keeping = how
     behavior, utility, notes, guesses = sheet.behavior, sheet.utility, sample.notes, sample.guesses
+    if keeping:
+        erase(0, whole(forest.sequences[player]), whole(forest.sequences[player + 1]), utility)
     touched, visited = walk(
         player, flat, behavior, utility, desk, notes, sample.numbers, guesses, generator
     )
     notice(player, visited, sample.rate, desk, guesses)
     catch_up(touched, desk.points, forest, sheet)
-    climb_and_learn(touched, proposing, desk.points, numbers, forest, sheet, state)
+    climb_and_learn(touched, proposing, keeping, desk, numbers, forest, sheet, state)
     return touched, visited
 
 
 def sampled(
     together: bool,
+    keeping: bool,
     turns: Indices,
     numbers: Vector,
     weights: Vector,
@@ -164,7 +186,8 @@ def sampled(
     """Play one iteration for each row of ``turns``; return how many histories were visited.
 
     Rows, ``numbers`` and ``together`` are as in :func:`~regretkit.engine._kernels.iterate`;
-    ``weights[t]`` is what the strategies of iteration t count.
+    ``weights[t]`` is what the strategies of iteration t count. With ``keeping``, the utilities of
+    the last of them are there to be seen afterwards, and otherwise all are zero.
     """
     visits, players = 0, forest.points.size - 1
     for t in range(turns.shape[0]):
@@ -174,8 +197,9 @@ def sampled(
         for player in turns[t]:
             if player >= 0:
                 own = numbers[t, player]
+                how = (not together, keeping)
                 touched, visited = turn(
-                    player, not together, own, flat, desk, forest, sheet, sample, state, generator
+                    player, how, own, flat, desk, forest, sheet, sample, state, generator
                 )
                 visits += visited
                 for k in range(touched if together else 0):

@@ -6,8 +6,8 @@ sequence of a player, and each decision point, belongs to one part, which alone 
 all of them read is only what others play.
 """
 
-from regretkit._typing import Indices, Vector
-from regretkit.engine._forest import Forest, Narrow, whole
+from regretkit._typing import Indices, Narrow, Vector, whole
+from regretkit.engine._forest import Forest
 from regretkit.engine._gate import last_to_come, open_up
 from regretkit.engine._kernels import State, learn, propose, worth_of
 from regretkit.engine._payoffs import Ends, Matrix, Payoffs, Tensor

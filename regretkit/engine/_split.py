@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
-from regretkit.engine._forest import Forest, Narrow, narrow
+from regretkit._typing import Indices, Narrow, Vector
+from regretkit.engine._forest import Forest, narrow
 from regretkit.engine._payoffs import Ends, Matrix, Payoffs
 from regretkit.engine._quads import starts
 

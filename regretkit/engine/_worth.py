@@ -4,8 +4,7 @@ Each sum has one order, whoever makes machine code of it, so that several thread
 the same bits.
 """
 
-from regretkit._typing import Vector
-from regretkit.engine._forest import Narrow, whole
+from regretkit._typing import Narrow, Vector, whole
 from regretkit.engine._payoffs import Ends, Matrix, Tensor
 
 

@@ -166,7 +166,7 @@ class SampledSelfPlay:
         known = ((uniform, uniform), self.estimator._numbers(), self.estimator.generator)
         # It is written for arrays, and does the same with lists.
         choose: Callable[..., int] = self.estimator._choose()
-        count = choose((0, 0, 0, size, reach), strategy, follow, share, known)
+        count = choose((0, 0, 0, size, reach, 1.0 / size), strategy, follow, share, known)
         return follow[:count], share[:count]
 
     @property

@@ -5,13 +5,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from regretkit._typing import Vector
-from regretkit.play.estimators._flat import Narrow
+from regretkit._typing import Narrow, Vector
 
 Notes: TypeAlias = tuple[Vector, Vector]
 """Two arrays of which each way to choose makes what it wants, by sequence and by decision point."""
-Here: TypeAlias = tuple[int, int, int, int, float]
-"""Decision point, the sequence before it, its first one, how many it has, and its reach."""
+Here: TypeAlias = tuple[int, int, int, int, float, float]
+"""Decision point, the sequence before it, its first one, how many it has, how much of the strategy
+comes to it, and one over how many it has."""
 Known: TypeAlias = tuple[Notes, Vector, np.random.Generator]
 """Notes, numbers that never change, and what draws."""
 Choose: TypeAlias = Callable[[Here, Vector, Narrow, Vector, Known], int]
@@ -29,17 +29,24 @@ def pick(generator: np.random.Generator, weights: Vector, first: int, count: int
     if count == 1:
         return 0
     drawn, total, chosen = generator.random(), 0.0, 0
-    for a in range(first, first + count):
-        total += weights[a]
+    for a in range(count):
+        total += weights[first + a]
         chosen += drawn >= total
+    return possible(weights, first, count, chosen)
+
+
+def possible(weights: Vector, first: int, count: int, chosen: int) -> int:
+    """Return an action, or if it cannot be drawn, the last one before it that can."""
     while chosen == count or weights[first + chosen] == 0.0:
         chosen -= 1
     return chosen
 
 
-def played(behavior: Vector, first: int, a: int, count: int, reach: float) -> float:
+def played(behavior: Vector, a: int, here: Here) -> float:
     """Return how often an action is played, each as often where the strategy never comes."""
-    return float(behavior[first + a]) if reach > 0.0 else 1.0 / count
+    if here[4] > 0.0:
+        return float(behavior[here[2] + a])
+    return here[5]
 
 
 # Ways to choose among the own actions
@@ -66,11 +73,12 @@ def follow_one(
     known: Known,
 ) -> int:
     """Follow one action, drawn by the strategy and by what ``notes`` hold to explore with."""
-    _, _, first, count, reach = here
+    first, count = here[2], here[3]
     notes, numbers, generator = known
+    explored, exploring = notes[0], numbers[0]
     for a in range(count):
-        often = played(behavior, first, a, count, reach)
-        share[a] = numbers[0] * notes[0][first + a] + (1.0 - numbers[0]) * often
+        often = played(behavior, a, here)
+        share[a] = exploring * explored[first + a] + (1.0 - exploring) * often
     chosen = pick(generator, share, 0, count)
     follow[0], share[0] = chosen, share[chosen]
     return 1
@@ -103,7 +111,7 @@ def follow_average(
     known: Known,
 ) -> int:
     """Follow each action the more often, the more it was played on average."""
-    point, own, first, count, reach = here
+    point, own, first, count, _, _ = here
     (played_before, seen), numbers, generator = known
     epsilon, tau, beta = numbers[0], numbers[1], numbers[2]
     # Since it was here last, so much of the strategy has come here, and played as it does now.
@@ -111,7 +119,7 @@ def follow_average(
     seen[point] = played_before[own]
     total = 0.0
     for a in range(count):
-        played_before[first + a] += since * played(behavior, first, a, count, reach)
+        played_before[first + a] += since * played(behavior, a, here)
         total += played_before[first + a]
     followed = 0
     for a in range(count):

@@ -1,41 +1,40 @@
 """A game as those see it who walk through a few of its histories at a time."""
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
-from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame
+from regretkit._typing import Indices, Narrow, Vector
+from regretkit.games import CHANCE, ExtensiveFormGame
 from regretkit.games.sequences import levels
-
-Narrow: TypeAlias = NDArray[np.int32]
-
-CHILD, WHO, FIRST, POINT = range(4)
-"""What the columns of ``Flat.node`` hold."""
-
-CHANCE_MOVES, THE_END = int(CHANCE), int(TERMINAL)
 
 
 class Flat(NamedTuple):
-    """A game tree; what is to be known of one history stands side by side.
+    """A game tree in little room, since walking through a large one is mostly waiting for memory.
 
-    All players' sequences lie end to end, each player's empty one first, and so do their decision
-    points: the order in which machine code has them as well.
+    Whoever acts, acts at a place. The decision points of all players come first, end to end, and
+    then the histories where chance moves. What is done there is drawn by weights, which lie in the
+    same order: one number for each sequence of each player, each player's empty one first, as
+    machine code has them as well, and then those of chance.
     """
 
     node: Narrow
-    """For each history its first child, who acts, the acting player's first sequence there, or at
-    an end its number, and the decision point; shape ``(histories + 1, 4)``. Children of a history
-    end where those of the next one begin."""
-    probability: Vector
-    """Of chance's move to each history."""
+    """For each history two numbers: its first child and its place, or where the game is over, where
+    its payoffs begin and the number of places."""
+    place: Narrow
+    """For each place two numbers: where its weights begin, and how many they are."""
+    chances: Vector
+    """The weights of chance, which never change."""
     payoffs: Vector
-    """At each end, of each player."""
-    sequences: Indices
+    """One for each player where the game is over, the same ones not twice."""
+    sequences: Narrow
     """Where each player's sequences begin, and where the last one's end."""
-    points: Indices
+    points: Narrow
     """Where each player's decision points begin, and where the last one's end."""
+    over: np.uint32
+    """Number of places."""
+    evens: Vector
+    """1 / n, by n: how often each of n moves is made when all are made as often."""
 
 
 class Desk(NamedTuple):
@@ -45,7 +44,7 @@ class Desk(NamedTuple):
     """Histories yet to be visited, the next one last,"""
     sequence: Narrow
     """the player's last sequence before each,"""
-    above: Narrow
+    above: Indices
     """which visited history comes before each,"""
     scale: Vector
     """by what payoffs from there on are multiplied,"""
@@ -58,11 +57,13 @@ class Desk(NamedTuple):
     share: Vector
     """and with which probability each of them is."""
     points: Narrow
-    """The decision points that were visited, in order."""
+    """The decision points that were visited, in order,"""
+    only: Narrow
+    """and at each the only action that may have earned anything, 0 where several may."""
     trail: Narrow
     """The histories that were visited, in order, where somebody wants to know,"""
-    before: Narrow
-    """which of them comes before each,"""
+    before: Indices
+    """which of them comes before each, -1 before the first,"""
     counts: Vector
     """how much each counts there,"""
     worth: Vector
@@ -71,60 +72,88 @@ class Desk(NamedTuple):
 
 def flat_of(game: ExtensiveFormGame) -> Flat:
     """Lay a game out for walking."""
-    tree = game.tree
-    histories = np.arange(tree.histories + 1)
+    tree, players = game.tree, game.players
     sequences = np.cumsum([0, *(domain.dimension for domain in game.domains)])
     points = np.cumsum([0, *(domain.points for domain in game.domains)])
-    node = np.full((tree.histories + 1, 4), -1, dtype=np.int32)
     # Children stand side by side in the order of their parents.
-    node[:, CHILD] = np.searchsorted(tree.parent[1:], histories) + 1
-    node[:-1, WHO] = tree.player
-    node[tree.terminals, FIRST] = np.arange(tree.terminals.size)
+    counts = np.bincount(tree.parent[1:], minlength=tree.histories)
+    children = np.cumsum(counts) - counts + 1
+    numbers, rows = distinct_rows(tree.payoffs)
+    children[tree.terminals] = numbers * players
+    by_chance = np.flatnonzero(tree.player == CHANCE)
+    places = int(points[-1]) + by_chance.size
+    place_of = np.full(tree.histories, places)
+    place_of[by_chance] = np.arange(points[-1], places)
+    first = np.empty(places, dtype=np.int64)
+    first[points[-1] :] = sequences[-1] + np.cumsum(counts[by_chance]) - counts[by_chance]
     for player, domain in enumerate(game.domains):
-        here = np.flatnonzero(tree.player == player)
-        numbers = tree.information_set[here]
-        node[here, FIRST] = sequences[player] + domain.first_sequence[numbers]
-        node[here, POINT] = points[player] + numbers
-    return Flat(node, tree.probability, tree.payoffs, sequences, points)
+        here = tree.player == player
+        place_of[here] = points[player] + tree.information_set[here]
+        first[points[player] : points[player + 1]] = sequences[player] + domain.first_sequence
+    size = np.zeros(places + 1, dtype=np.int64)
+    size[place_of] = counts
+    return Flat(
+        node=_side_by_side(children, place_of),
+        place=_side_by_side(first, size[:-1]),
+        chances=tree.probability[1:][tree.player[tree.parent[1:]] == CHANCE],
+        payoffs=rows.ravel(),
+        sequences=sequences.astype(np.uint32),
+        points=points.astype(np.uint32),
+        over=np.uint32(places),
+        evens=1.0 / np.maximum(np.arange(counts.max() + 1), 1),
+    )
+
+
+def _side_by_side(*columns: Indices) -> Narrow:
+    return np.stack(columns, axis=1, dtype=np.uint32, casting="unsafe").ravel()
+
+
+def distinct_rows(table: Vector) -> tuple[Indices, Vector]:
+    """Return which row each row equals, and these rows, each of them once."""
+    numbers = np.zeros(len(table), dtype=np.int64)
+    for column in table.T:
+        values, at = np.unique(column, return_inverse=True)
+        numbers = np.unique(numbers * values.size + at, return_inverse=True)[1]
+    rows = np.empty((int(numbers.max(initial=-1)) + 1, table.shape[1]))
+    rows[numbers] = table
+    return numbers, rows
 
 
 def desk_of(flat: Flat, trailing: bool) -> Desk:
     """Return room to walk through a game, on the way of which notes are taken or not."""
-    most = int(np.diff(flat.sequences).max(initial=1)) + 1
-    visits = flat.node.shape[0] - 1 if trailing else 1
+    most = int(np.diff(flat.sequences.astype(np.int64)).max(initial=1)) + 1
+    visits = flat.node.size // 2 if trailing else 1
     return Desk(
-        history=np.zeros(most, dtype=np.int32),
-        sequence=np.zeros(most, dtype=np.int32),
+        history=np.zeros(most, dtype=np.uint32),
+        sequence=np.zeros(most, dtype=np.uint32),
         above=np.zeros(most, dtype=np.int32),
         scale=np.zeros(most),
         reach=np.zeros(most),
         factor=np.zeros(most),
-        follow=np.zeros(most, dtype=np.int32),
+        follow=np.zeros(most, dtype=np.uint32),
         share=np.zeros(most),
-        points=np.zeros(int(flat.points[-1]) + 1, dtype=np.int32),
-        trail=np.zeros(visits, dtype=np.int32),
+        points=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
+        only=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
+        trail=np.zeros(visits, dtype=np.uint32),
         before=np.zeros(visits, dtype=np.int32),
         counts=np.zeros(visits),
         worth=np.zeros(visits),
     )
 
 
-def moves_of(flat: Flat) -> Indices:
-    """Return the sequence that a player's move leads to at each history, -1 where it is none."""
-    parents = np.repeat(np.arange(flat.node.shape[0] - 1), np.diff(flat.node[:, CHILD]))
-    moved = np.full(flat.node.shape[0] - 1, -1)
-    children = np.arange(1, moved.size)
-    first = flat.node[parents, FIRST]
-    moved[1:] = np.where(
-        flat.node[parents, WHO] >= 0, first + children - flat.node[parents, CHILD], -1
-    )
-    return moved
+def moves_of(game: ExtensiveFormGame, flat: Flat) -> Indices:
+    """Return where the weight of the move to each history stands, 0 for the empty history."""
+    histories, parent = np.arange(1, game.tree.histories), game.tree.parent[1:]
+    first = flat.place[0::2].astype(np.int64)[flat.node[1::2][parent]]
+    moves = np.zeros(game.tree.histories, dtype=np.int64)
+    moves[1:] = first + histories - flat.node[0::2][parent]
+    return moves
 
 
-def values_at(game: ExtensiveFormGame, flat: Flat, moves: Indices, behavior: Vector) -> Vector:
+def values_at(game: ExtensiveFormGame, moves: Indices, weights: Vector) -> Vector:
     """Return what every history is worth to every player, shape ``(players, histories)``."""
     tree = game.tree
-    probability = np.where(moves >= 0, behavior[moves], tree.probability)
+    probability = weights[moves]
     values = np.zeros((game.players, tree.histories))
     values[:, tree.terminals] = tree.payoffs.T
     for level in reversed([*levels(tree)]):

@@ -6,7 +6,7 @@ right. What is added has mean zero whatever they are.
 
 from typing import TypeAlias
 
-from regretkit._typing import Vector
+from regretkit._typing import Vector, whole
 from regretkit.play.estimators._choosing import Here, played
 from regretkit.play.estimators._flat import Desk
 
@@ -14,6 +14,8 @@ Below: TypeAlias = tuple[int, int, float, int]
 """The player, the first history that may follow, the scale, and the number of the visit."""
 At: TypeAlias = tuple[Vector, int, int]
 """Weights of what may be drawn, where they begin, and how many they are."""
+Into: TypeAlias = tuple[Vector, int, float]
+"""Where payoffs are put down, for which sequence, and by what they are multiplied."""
 
 # Without guesses
 
@@ -21,14 +23,13 @@ At: TypeAlias = tuple[Vector, int, int]
 def put_off(
     waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: Desk
 ) -> int:
-    """Lay the actions that are to be followed on the desk, the first one on top."""
-    _, _, first, count, reach = here
-    child, scale = below[1], below[2]
-    for back in range(followed):
-        a, share = desk.follow[followed - 1 - back], desk.share[followed - 1 - back]
+    """Lay the actions that are to be followed on the desk, but for the first one."""
+    first, reach, child, scale = here[2], here[4], below[1], below[2]
+    for back in range(followed - 1):
+        a, share = whole(desk.follow[followed - 1 - back]), desk.share[followed - 1 - back]
         desk.history[waiting], desk.sequence[waiting] = child + a, first + a
         desk.scale[waiting] = scale / share
-        desk.reach[waiting] = reach * played(behavior, first, a, count, reach)
+        desk.reach[waiting] = reach * played(behavior, a, here)
         waiting += 1
     return waiting
 
@@ -38,9 +39,16 @@ def arrive(visited: int, h: int, above: int, factor: float, desk: Desk) -> None:
 
 
 def lean(
-    player: int, child: int, drawn: int, above: int, at: At, desk: Desk, guesses: Vector
-) -> float:
-    return 0.0
+    player: int,
+    child: int,
+    drawn: int,
+    above: int,
+    at: At,
+    into: Into,
+    desk: Desk,
+    guesses: Vector,
+) -> None:
+    pass
 
 
 def fan_out(
@@ -51,10 +59,8 @@ def fan_out(
     utility: Vector,
     desk: Desk,
     guesses: Vector,
-) -> None:
-    first, count = here[2], here[3]
-    for a in range(first, first + count):
-        utility[a] = 0.0
+) -> int:
+    return here[2] + whole(desk.follow[0]) if followed == 1 else 0
 
 
 def end(above: int, payoff: float, desk: Desk) -> None:
@@ -72,24 +78,31 @@ def put_off_noting(
     waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: Desk
 ) -> int:
     """Put off, and note by how much each action's surprise counts."""
-    _, _, first, count, reach = here
     after = put_off(waiting, followed, here, below, behavior, desk)
-    for k in range(followed):
-        often = played(behavior, first, desk.follow[k], count, reach)
-        desk.above[after - 1 - k], desk.factor[after - 1 - k] = below[3], often / desk.share[k]
+    for k in range(1, followed):
+        often = played(behavior, whole(desk.follow[k]), here)
+        desk.above[after - k], desk.factor[after - k] = below[3], often / desk.share[k]
     return after
 
 
 def lean_on_guesses(
-    player: int, child: int, drawn: int, above: int, at: At, desk: Desk, guesses: Vector
-) -> float:
-    """Return how much better than the action that was drawn they all are on average."""
+    player: int,
+    child: int,
+    drawn: int,
+    above: int,
+    at: At,
+    into: Into,
+    desk: Desk,
+    guesses: Vector,
+) -> None:
+    """Put down how much better than the action that was drawn they all are on average."""
     weights, first, count = at
+    utility, own, scale = into
     mean = 0.0
     for a in range(count):
         mean += weights[first + a] * guesses[player, child + a]
     desk.worth[above] = mean
-    return mean - float(guesses[player, child + drawn])
+    utility[own] += scale * (mean - guesses[player, child + drawn])
 
 
 def fan_out_guessing(
@@ -100,18 +113,19 @@ def fan_out_guessing(
     utility: Vector,
     desk: Desk,
     guesses: Vector,
-) -> None:
+) -> int:
     """Take each action to be worth what is guessed, and what is followed so much less."""
-    _, _, first, count, reach = here
+    first, count = here[2], here[3]
     player, child, scale, above = below
     mean = 0.0
     for a in range(count):
-        mean += played(behavior, first, a, count, reach) * guesses[player, child + a]
+        mean += played(behavior, a, here) * guesses[player, child + a]
         utility[first + a] = scale * guesses[player, child + a]
     for k in range(followed):
-        a = desk.follow[k]
+        a = whole(desk.follow[k])
         utility[first + a] -= scale / desk.share[k] * guesses[player, child + a]
     desk.worth[above] = mean
+    return 0
 
 
 def end_noting(above: int, payoff: float, desk: Desk) -> None:
@@ -122,7 +136,7 @@ def learn_guesses(player: int, visited: int, rate: float, desk: Desk, guesses: V
     """Move guesses towards what a walk has found, from its ends up."""
     for back in range(visited):
         at = visited - 1 - back
-        h, above = desk.trail[at], desk.before[at]
+        h, above = whole(desk.trail[at]), desk.before[at]
         surprise = desk.worth[at] - guesses[player, h]
         if above >= 0:
             desk.worth[above] += desk.counts[at] * surprise

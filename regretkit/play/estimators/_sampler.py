@@ -97,7 +97,8 @@ class Sampler(Estimator, Stateful):
             flat = flat_of(game)
             size = int(flat.sequences[-1])
             desk = desk_of(flat, trailing=self.baseline is not None)
-            self._laid = Laid(game, flat, desk, np.zeros(size), np.zeros(size))
+            weights = np.concatenate([np.zeros(size), flat.chances])
+            self._laid = Laid(game, flat, desk, weights, np.zeros(size))
         return self._laid
 
     @final
@@ -113,13 +114,13 @@ class Sampler(Estimator, Stateful):
         behavior, own = np.zeros(int(begin[-1])), int(begin[player])
         behaviors(game.domains, profile, behavior)
         worth, notes = np.zeros(profile[player].size), self._notes(game)
-        follow, share, followed = np.zeros(worth.size, dtype=np.int32), np.zeros(worth.size), 0
+        follow, share, followed = np.zeros(worth.size, dtype=np.uint32), np.zeros(worth.size), 0
         if self._choose() is follow_average:
             notes[0][own] += 1.0
 
         def choose() -> None:
             nonlocal followed
-            here = (player, own, own + 1, worth.size, 1.0)
+            here = (player, own, own + 1, worth.size, 1.0, 1.0 / worth.size)
             known = (notes, np.array(self._numbers()), self.generator)
             followed = self._choose()(here, behavior, follow, share, known)
 

@@ -12,16 +12,25 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._typing import Vector, whole
 from regretkit.play.estimators import _hooks
-from regretkit.play.estimators._choosing import Choose, Notes, follow_average, pick
-from regretkit.play.estimators._flat import CHILD, FIRST, POINT, THE_END, WHO, Desk, Flat
+from regretkit.play.estimators._choosing import (
+    Choose,
+    Here,
+    Notes,
+    follow_average,
+    pick,
+    played,
+)
+from regretkit.play.estimators._flat import Desk, Flat
+from regretkit.play.estimators._hooks import Below
 
 On: TypeAlias = tuple[Flat, Vector, Vector, Desk, Notes, Vector, Vector, np.random.Generator]
 """The arguments of a walk, the player aside."""
 Walk: TypeAlias = Callable[
     [int, Flat, Vector, Vector, Desk, Notes, Vector, Vector, np.random.Generator], tuple[int, int]
 ]
+Decide: TypeAlias = Callable[[int, int, Here, Below, On], tuple[int, int, float, float, float]]
 Visit: TypeAlias = Callable[[int, tuple[int, int, int], On], tuple[int, int, int]]
 
 
@@ -30,10 +39,11 @@ def walker(choose: Choose, guessing: bool) -> Walk:
     """Return the function that draws one sample and says what a player's sequences are worth.
 
     It is called as ``walk(player, flat, behavior, utility, desk, notes, numbers, guesses,
-    generator)``, with everybody's distributions in ``behavior``, and writes to ``utility`` at the
-    decision points that it comes to, and nowhere else. It returns how many these are, and how many
-    histories it visited. With ``guessing`` it corrects by what ``guesses`` say that histories are
-    worth, and takes notes for :func:`~regretkit.play.estimators._hooks.learn_guesses`.
+    generator)``, with everybody's weights in ``behavior``. It writes to ``utility``, which is all
+    zero before, at the decision points that it comes to, and nowhere else. It returns how many
+    these are, and how many histories it visited. With ``guessing`` it corrects by what ``guesses``
+    say that histories are worth, and takes notes for
+    :func:`~regretkit.play.estimators._hooks.learn_guesses`.
     """
     begin = _begin_and_count if choose is follow_average else _begin
     visit = _visitor(choose, *_hooks_for(guessing))
@@ -50,7 +60,7 @@ def walker(choose: Choose, guessing: bool) -> Walk:
         generator: np.random.Generator,
     ) -> tuple[int, int]:
         on = (flat, behavior, utility, desk, notes, numbers, guesses, generator)
-        waiting, touched, visited = begin(flat.sequences[player], utility, desk, notes), 0, 0
+        waiting, touched, visited = begin(whole(flat.sequences[player]), utility, desk, notes), 0, 0
         while waiting > 0:
             waiting, touched, visited = visit(player, (waiting, touched, visited), on)
         return touched, visited
@@ -66,47 +76,67 @@ def _hooks_for(guessing: bool) -> tuple[Any, ...]:
 
 
 def _visitor(choose: Choose, arrive: Any, end: Any, lean: Any, fan_out: Any, put_off: Any) -> Visit:
-    """Return the function that goes on until the game ends, or the player's turn comes.
-
-    Then the player's actions that are to be followed are put off.
-    """
+    """Return the function that goes on until the game ends."""
+    decide = _decider(choose, fan_out, put_off)
 
     def visit(player: int, so_far: tuple[int, int, int], on: On) -> tuple[int, int, int]:
         waiting, touched, visited = so_far[0] - 1, so_far[1], so_far[2]
-        flat, behavior, utility, desk, notes, numbers, guesses, generator = on
-        h, own, above = desk.history[waiting], desk.sequence[waiting], desk.above[waiting]
-        scale, reach, factor = desk.scale[waiting], desk.reach[waiting], desk.factor[waiting]
-        going = True
-        while going:
+        flat, behavior, utility, desk, _, _, guesses, generator = on
+        h, own = whole(desk.history[waiting]), whole(desk.sequence[waiting])
+        above, factor = desk.above[waiting], desk.factor[waiting]
+        scale, reach = desk.scale[waiting], desk.reach[waiting]
+        begin, end_of_own = whole(flat.points[player]), whole(flat.points[player + 1])
+        child, place, over = whole(flat.node[2 * h]), whole(flat.node[2 * h + 1]), whole(flat.over)
+        while place < over:
             arrive(visited, h, above, factor, desk)
             above, factor, visited = visited, 1.0, visited + 1
-            who, first, child = flat.node[h, WHO], flat.node[h, FIRST], flat.node[h, CHILD]
-            count = flat.node[h + 1, CHILD] - child
-            going = who != player and who != THE_END
-            if who == THE_END:
-                utility[own] += scale * flat.payoffs[first, player]
-                end(above, flat.payoffs[first, player], desk)
-            elif who == player:
-                here = (flat.node[h, POINT], own, first, count, reach)
-                known = (notes, numbers, generator)
-                followed = choose(here, behavior, desk.follow, desk.share, known)
-                desk.points[touched] = here[0]
+            first, count = whole(flat.place[2 * place]), whole(flat.place[2 * place + 1])
+            if begin <= place < end_of_own:
+                here = (place, own, first, count, reach, flat.evens[count])
+                waiting, a, factor, scale, reach = decide(
+                    waiting, touched, here, (player, child, scale, above), on
+                )
                 touched += 1
-                below = (player, child, scale, above)
-                fan_out(followed, here, below, behavior, utility, desk, guesses)
-                waiting = put_off(waiting, followed, here, below, behavior, desk)
-            elif who >= 0:
-                at, drawn = (behavior, first, count), pick(generator, behavior, first, count)
-                utility[own] += scale * lean(player, child, drawn, above, at, desk, guesses)
-                h = child + drawn
+                if a < 0:
+                    return waiting, touched, visited
+                h, own = child + a, first + a
             else:
-                drawn = pick(generator, flat.probability, child, count)
-                deal = (flat.probability, child, count)
-                utility[own] += scale * lean(player, child, drawn, above, deal, desk, guesses)
+                drawn = pick(generator, behavior, first, count)
+                at, into = (behavior, first, count), (utility, own, scale)
+                lean(player, child, drawn, above, at, into, desk, guesses)
                 h = child + drawn
-        return waiting, touched, visited
+            child, place = whole(flat.node[2 * h]), whole(flat.node[2 * h + 1])
+        arrive(visited, h, above, factor, desk)
+        payoff = flat.payoffs[child + player]
+        utility[own] += scale * payoff
+        end(visited, payoff, desk)
+        return waiting, touched, visited + 1
 
     return visit
+
+
+def _decider(choose: Choose, fan_out: Any, put_off: Any) -> Decide:
+    """Return what a player does in its turn: follow the first action, and put off the others.
+
+    It returns how many are put off now; that action, -1 where there is none; how much what is found
+    there counts here, by what it is multiplied, and how much of the strategy comes there.
+    """
+
+    def decide(
+        waiting: int, touched: int, here: Here, below: Below, on: On
+    ) -> tuple[int, int, float, float, float]:
+        _, behavior, utility, desk, notes, numbers, guesses, generator = on
+        followed = choose(here, behavior, desk.follow, desk.share, (notes, numbers, generator))
+        only = fan_out(followed, here, below, behavior, utility, desk, guesses)
+        desk.points[touched], desk.only[touched] = here[0], only
+        if followed == 0:
+            return waiting, -1, 0.0, 0.0, 0.0
+        waiting = put_off(waiting, followed, here, below, behavior, desk)
+        a, share = whole(desk.follow[0]), desk.share[0]
+        often = played(behavior, a, here)
+        return waiting, a, often / share, below[2] / share, here[4] * often
+
+    return decide
 
 
 def _begin(own: int, utility: Vector, desk: Desk, notes: Notes) -> int:

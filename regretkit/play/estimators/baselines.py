@@ -129,5 +129,5 @@ class ExactBaseline(Baseline):
     @override
     def guesses(self, game: ExtensiveFormGame, flat: Flat, behavior: Vector) -> Vector:
         if self._moves is None or self._moves[0] is not flat:
-            self._moves = flat, moves_of(flat)
-        return values_at(game, flat, self._moves[1], behavior)
+            self._moves = flat, moves_of(game, flat)
+        return values_at(game, self._moves[1], behavior)
