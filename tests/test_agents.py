@@ -235,7 +235,15 @@ def person(*answers):
 
 @pytest.mark.parametrize(
     ("answers", "chosen"),
-    [(["call"], 1), (["ca"], 1), ([" f "], 0), (["c", "x", "", "check"], 2), (["7", "fold"], 0)],
+    [
+        (["call"], 1),
+        (["ca"], 1),
+        ([" f "], 0),
+        (["c", "x", "", "check"], 2),
+        (["7", "fold"], 0),
+        (["FO"], 0),
+        (["C", "Ch"], 2),
+    ],
 )
 def test_a_person_answers_with_a_name_or_its_beginning_until_it_is_one(answers, chosen):
     player, said = person(*answers)
@@ -243,7 +251,15 @@ def test_a_person_answers_with_a_name_or_its_beginning_until_it_is_one(answers, 
     assert player.act(Situation(1, "Jb", ("fold", "call", "check"))) == chosen
     assert said[0] == "You are player 1, and know: Jb"
     assert said[1] == "fold, call or check? "
-    assert sum(line.startswith("There is no action") for line in said) == len(answers) - 1
+    asked_again = {f"There is no action {a!r}." for a in answers[:-1] if a.lower() != "c"}
+    asked_again |= {f"Several actions begin with {a!r}." for a in answers[:-1] if a.lower() == "c"}
+    assert {line for line in said[2:] if "?" not in line} == asked_again
+
+
+def test_a_name_counts_as_it_is_written_before_its_case_is_looked_past():
+    for answer, chosen in (("Call", 0), ("call", 1), ("ca", 1), ("CALL", 2), ("CALLS", 2)):
+        assert person(answer)[0].act(Situation(0, "", ("Call", "call", "CALLS"))) == chosen
+    assert person("call")[0].act(Situation(0, "", ("CALL", "CALLER"))) == 0
 
 
 def test_a_person_is_not_asked_where_there_is_nothing_to_choose():

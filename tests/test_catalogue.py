@@ -401,7 +401,7 @@ def test_an_unknown_name_is_refused_with_what_is_close_and_what_there_is():
         ValueError, match=r"no game 'kuhn'; did you mean kuhn_poker\?.*shapley_game"
     ):
         load("kuhn")
-    with pytest.raises(ValueError, match=r"no game 'xyzzy'; The games are .*blotto"):
+    with pytest.raises(ValueError, match=r"no game 'xyzzy'; the games are .*blotto"):
         load("xyzzy()")
 
 

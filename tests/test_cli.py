@@ -1,17 +1,20 @@
 """The command line says what the library computes, and what is known from outside."""
 
 import csv
-import json
+import io
 import re
 import shlex
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
 import pytest
+from shell import reports, runs
 
 import regretkit as rk
 from regretkit import evaluation, games
+from regretkit.cli import screen
 from regretkit.cli.entry import main
 from regretkit.cli.progress import iterations_to
 from regretkit.cli.showing import LARGE
@@ -67,32 +70,18 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(capsys, folder):
-    """Return what runs a command, and returns its exit code, output and errors."""
-
-    def run(*words):
-        code = main(list(map(str, words)))
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return runs(capsys)
 
 
 @pytest.fixture
 def report(run):
-    """Return what runs a command that succeeds, and returns the object of JSON that it writes."""
-
-    def report(*words, code=0):
-        came, out, err = run(*words, "--json")
-        assert (came, err) == (code, "")
-        return json.loads(out)
-
-    return report
+    return reports(run)
 
 
 # What the page about it says
 
 
-def test_the_commands_of_the_page_do_what_they_are_there_for(run, folder):
+def test_the_commands_of_the_page_do_what_they_are_there_for(run, folder, monkeypatch):
     page = (ROOT / "docs" / "how_to" / "use_the_command_line.md").read_text()
     (rule,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (folder / "my_rules.py").write_text(rule)
@@ -101,6 +90,7 @@ def test_the_commands_of_the_page_do_what_they_are_there_for(run, folder):
 
     assert len(commands) > 15
     for command in commands:
+        monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody is there to play
         code, out, err = run(*shlex.split(command))
         assert (code, err) == (0, ""), command
         assert out, command
@@ -138,6 +128,7 @@ def test_a_game_is_explained_with_its_arguments(run):
     assert out.startswith("leduc_poker(players")
     assert "merge_suits" in out
     assert ">>>" not in out
+    assert run("games", "leduc_poker(players=3)")[1] == out
 
 
 def test_a_tree_is_shown_with_every_history_chance_and_payoff(run):
@@ -325,6 +316,30 @@ def test_the_figure_of_a_run_is_written(run, folder):
     assert ElementTree.fromstring(text).tag.endswith("svg")
     for said in ("kuhn_poker", "iterations", "gap (units of payoff)"):
         assert f"<!-- {said}" in text
+
+
+def test_a_name_of_several_lines_is_shown_on_one(run, folder):
+    (folder / "lines.efg").write_text(
+        'EFG 2 R "Lines" { "A" } p "" 1 1 "two\nlines" { "l" "also\ntwo" } 0 '
+        't "" 1 "" { 1 } t "" 2 "" { 0 }'
+    )
+    _, out, _ = run("solve", "lines.efg", "--iterations", 20)
+
+    assert re.search(r"player 0\n  two\\nlines  l 0\.9\d+  also\\ntwo 0\.0\d+\n$", out)
+    _, out, _ = run("show", "lines.efg")
+    assert out.endswith("at 'two\\nlines'\n├─ l  pays 1\n└─ also\\ntwo  pays 0\n")
+
+
+def test_who_waits_at_a_terminal_is_told_why(capfd, monkeypatch):
+    def waited(seconds):
+        with screen.patience("wait", 0.02), screen.silent_descriptor():
+            time.sleep(seconds)
+        return capfd.readouterr().err
+
+    assert waited(0.3) == ""  # nobody looks
+    monkeypatch.setattr(screen, "is_terminal", lambda _: True)
+    assert waited(0.3) == "regretkit: wait\n"
+    assert waited(0.0) == ""
 
 
 # Rules of one's own

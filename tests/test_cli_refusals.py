@@ -10,6 +10,7 @@ import pytest
 import regretkit as rk
 from regretkit import games
 from regretkit.cli.entry import main
+from regretkit.cli.exits import reason
 from regretkit.cli.journal import Journal
 from regretkit.play import resume
 
@@ -90,6 +91,12 @@ WRONG = [
     (["compare", "kuhn_poker", "--algorithms", ","], "--algorithms: got none; name some of cfr"),
     (["compare", "kuhn_poker", "--algorithms", "cfr,nope"], "--algorithms: there is no"),
     (["compare", "kuhn_poker", "nope", "--algorithms", "cfr"], "GAMES: there is no game 'nope'"),
+    (
+        ["compare", "kuhn_poker,kuhn_poker(deck=4, players=2)", "--algorithms", "cfr"],
+        "separated by spaces; write kuhn_poker 'kuhn_poker(deck=4, players=2)'",
+    ),
+    (["compare", "kuhn_poker,", "--algorithms", "cfr"], "separated by spaces; write kuhn_poker"),
+    (["compare", "kuhn_poker", "--algorithms", "cfr", "dcfr"], "GAMES: dcfr is an algorithm"),
     (["compare", "kuhn_poker", "--algorithms", "x:Y"], "--algorithms: there is no module 'x'"),
     (["evaluate", "kuhn_poker", "uniform", "--purify", "--threshold", ".1"], "--purify: it is"),
     # Rules
@@ -139,6 +146,29 @@ WRONG = [
     (["evaluate", "kuhn_poker", "nothere.json"], "STRATEGY: 'nothere.json': No such file"),
     (["evaluate", "kuhn_poker", "run"], "STRATEGY: run"),
     (["evaluate", "chicken", "a_strategy.json"], "STRATEGY: a_strategy.json belongs to the game"),
+    (["evaluate", "kuhn_poker", "run"], "no file of JSON; name a file in .json that solve --out"),
+    (["evaluate", "kuhn_poker", "a.csv"], "tables in .csv are not read; name a file in .json"),
+    (["solve", "a_strategy.json"], "strategies in .json; the game comes first"),
+    (["solve", "kuhn-poker"], "cannot read 'kuhn-poker'; did you mean 'kuhn_poker'?"),
+    (["solve", "kuhn_poker", "dcfr"], "(dcfr); write --algorithm dcfr"),
+    (["games", "kuhn"], "did you mean kuhn_poker? It has"),
+    # Who plays
+    (["play"], "Missing argument 'GAME'"),
+    (["play", "nope"], "GAME: there is no game 'nope'"),
+    (["play", "chicken", "a_strategy.json"], "a_strategy.json belongs to the game kuhn_poker"),
+    (["play", "kuhn_poker", "nothere.json"], "STRATEGY: 'nothere.json': No such file"),
+    (["play", "kuhn_poker", "run"], "STRATEGY: run"),
+    (["play", "kuhn_poker", "uniform", "uniform"], "of which you are one; name one for all the"),
+    (["play", "kuhn_poker(players=3)", *["uniform"] * 3], "others, or 2, one for each, got 3"),
+    (["play", "kuhn_poker", *["uniform"] * 3, "--matches", "5"], "or 2, one for each, got 3"),
+    (["play", str(EXAMPLES / "absent_minded_driver.efg"), "uniform"], "name none, got 1"),
+    (["play", "kuhn_poker", "--seat", "2"], "has 2 players, numbered from 0 to 1, got 2"),
+    (["play", "kuhn_poker", "--seat", "-1"], "'--seat': must be a whole number, at least 0"),
+    (["play", "kuhn_poker", "--seed", "x"], "at least 0, got 'x'"),
+    (["play", "kuhn_poker", "--rounds", "0"], "'--rounds': must be a whole number, at least 1"),
+    (["play", "kuhn_poker", "--matches", "0"], "'--matches': must be a whole number, at least 1"),
+    (["play", "kuhn_poker", "--matches", "5", "--rounds", "5"], "--rounds: is how long you play"),
+    (["play", "kuhn_poker", "--matches", "5", "--seat", "0"], "--seat: uniform plays for every"),
 ]
 
 
@@ -192,6 +222,12 @@ def test_a_checkpoint_that_somebody_has_made_up_is_refused(folder, capsys, name,
 
     assert main(["resume", "mine"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_only_functions_can_be_passed_is_not_advised():
+    for name in ("memory_limit=1e9", "max_histories to walk on"):
+        error = ValueError(f"the game is too large; choose a smaller one, or pass {name}")
+        assert reason(error) == "the game is too large; choose a smaller one"
 
 
 def test_a_module_that_ends_the_program_is_refused(folder, capsys):

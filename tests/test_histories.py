@@ -1,5 +1,9 @@
 """Games one history at a time: the same tree comes out, whichever way they went in."""
 
+import itertools
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from naive_games import random_game
@@ -58,6 +62,92 @@ def test_information_sets_are_their_numbers():
 def test_what_is_no_game_is_refused(wrong):
     with pytest.raises(TypeError, match="game must be"):
         history_of(wrong)
+
+
+# OpenSpiel's
+
+
+def openspiel(name):
+    pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
+    return pyspiel.load_game(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["kuhn_poker(players=3)", "goofspiel(num_cards=3,imp_info=True)", "tiny_hanabi", "matrix_brps"],
+)
+def test_a_game_of_openspiel_walked_one_history_at_a_time_is_its_tree(name):
+    game = openspiel(name)
+    mine, known = GameTree.from_history(history_of(game)), games.from_openspiel(name).tree
+
+    for part in ("parent", "player", "information_set", "probability", "payoffs"):
+        np.testing.assert_array_equal(getattr(mine, part), getattr(known, part))
+    assert mine.labels == known.labels
+
+
+def worth_by_openspiel(state):
+    """Return what uniform play earns from a state on, as OpenSpiel itself plays."""
+    if state.is_terminal():
+        return np.array(state.returns())
+    if state.is_chance_node():
+        return sum(p * worth_by_openspiel(state.child(a)) for a, p in state.chance_outcomes())
+    if state.is_simultaneous_node():
+        joint = itertools.product(*(state.legal_actions(p) for p in range(state.num_players())))
+        after = []
+        for actions in joint:
+            after.append(state.clone())
+            after[-1].apply_actions(list(actions))
+    else:
+        after = [state.child(action) for action in state.legal_actions()]
+    return np.mean([worth_by_openspiel(child) for child in after], axis=0)
+
+
+def worth(history):
+    if history.is_terminal():
+        return np.array(history.payoffs())
+    if history.player() == games.CHANCE:
+        return sum(p * worth(history.child(a)) for a, p in history.chance_outcomes())
+    return np.mean([worth(history.child(action)) for action in history.actions()], axis=0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["kuhn_poker", "goofspiel(num_cards=3,imp_info=True)", "oshi_zumo(coins=3,size=1,horizon=3)"],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_state_of_openspiel_is_gone_on_from(name, seed):
+    game = openspiel(name)
+    generator, state = np.random.default_rng(seed), game.new_initial_state()
+
+    while True:
+        history = history_of(state)
+        known = worth_by_openspiel(state)
+        np.testing.assert_allclose(worth(history), known, rtol=0, atol=1e-12)
+        if state.is_terminal():
+            break
+        if state.is_simultaneous_node():
+            players = range(game.num_players())
+            state.apply_actions([int(generator.choice(state.legal_actions(p))) for p in players])
+        else:
+            state.apply_action(int(generator.choice(state.legal_actions())))
+        np.testing.assert_allclose(worth(history), known, rtol=0, atol=1e-12)  # it is a copy
+
+
+def test_openspiel_is_neither_needed_nor_loaded_to_refuse_what_is_no_game():
+    code = (
+        "import sys\n"
+        "from regretkit.games import history_of\n"
+        "try:\n"
+        "    history_of('leduc_poker')\n"
+        "except TypeError as error:\n"
+        "    print(error)\n"
+        "print('pyspiel' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    said, loaded = done.stdout.splitlines()
+    assert said.endswith("or games.openspiel_history('leduc_poker')")
+    assert loaded == "False"
 
 
 # A short memory

@@ -14,7 +14,7 @@ from typing import Any, cast
 from attrs import frozen
 
 from regretkit.cli.exits import Failure, Refusal, reason
-from regretkit.games import Game
+from regretkit.cli.recall import Found
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import ALGORITHMS, Algorithm, Estimator, SelfPlay, cfr, named
 
@@ -76,7 +76,7 @@ def _named(name: str, argument: str = "--algorithm") -> Algorithm:
 
 def listed(texts: tuple[str, ...]) -> list[Choice]:
     """Return the algorithms of a list such as ``cfr+,dcfr,my_rules:MyRule(power=2)``."""
-    words = [word.strip() for text in texts for word in _split(text) if word.strip()]
+    words = [word.strip() for text in texts for word in split(text) if word.strip()]
     if not words:
         raise Refusal(f"--algorithms: got none; name some of {NAMES}, or module:Class")
     choices = []
@@ -88,7 +88,7 @@ def listed(texts: tuple[str, ...]) -> list[Choice]:
     return choices
 
 
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Split a text at the commas that stand in no parentheses."""
     words, depth = [""], 0
     for letter in text:
@@ -102,7 +102,7 @@ def _split(text: str) -> list[str]:
 
 def started(
     choice: Choice,
-    game: Game,
+    found: Found,
     *,
     horizon: int | None,
     engine: str = "auto",
@@ -114,14 +114,21 @@ def started(
     argument = argument or ("--algorithm" if choice.rule is None else "--rule")
     try:
         return choice.algorithm.start(
-            game, estimator=estimator, horizon=horizon, engine=engine, threads=threads
+            found.game,
+            estimator=estimator,
+            horizon=horizon,
+            engine=engine,
+            threads=threads,
+            kinds=found.kinds,
         )
     except (TypeError, ValueError) as error:
         for option in ("engine", "threads"):
             if str(error).startswith(option):
                 raise Refusal(f"--{option}: {error}") from error
         hint = f"; pass it as in '{choice.rule}(name=value)'" if "required" in str(error) else ""
-        raise Refusal(f"{argument}: {choice.label} cannot play {game!r}: {error}{hint}") from error
+        raise Refusal(
+            f"{argument}: {choice.label} cannot play {found.game!r}: {error}{hint}"
+        ) from error
     except Exception as error:
         if choice.rule is None:
             raise

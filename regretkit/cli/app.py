@@ -6,13 +6,14 @@ from regretkit.cli.comparing import compare
 from regretkit.cli.converting import convert
 from regretkit.cli.evaluating import evaluate
 from regretkit.cli.exactly import exact
+from regretkit.cli.playing import play
 from regretkit.cli.resuming import resume
 from regretkit.cli.showing import list_games, show_game
 from regretkit.cli.solving import solve
 
 EXIT_CODES = """\b
 Exit codes:
-  0    done
+  0    done; also where somebody who plays has left at the end of the input
   1    it could not be done: a file, a package or a rule failed
   2    refused: an argument or a file is not what it should be
   3    iterations or time were used up before the gap was reached
@@ -34,5 +35,5 @@ def app(context: click.Context, traceback: bool) -> None:
         click.echo(context.get_help())
 
 
-for _command in (list_games, show_game, solve, resume, evaluate, exact, convert, compare):
+for _command in (list_games, show_game, solve, resume, evaluate, play, exact, convert, compare):
     app.add_command(_command)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,10 @@ from attrs import field, frozen
 
 from regretkit._files import replace_file
 from regretkit.cli import figures
-from regretkit.cli.algorithms_in import Choice, listed, started
-from regretkit.cli.exits import DONE, FAILED, failing
+from regretkit.cli.algorithms_in import Choice, listed, split, started
+from regretkit.cli.exits import DONE, FAILED, Refusal, failing
 from regretkit.cli.files_out import FIGURES, TABLES, checked
-from regretkit.cli.games_in import HELP, playable_game_of
+from regretkit.cli.games_in import HELP
 from regretkit.cli.journal import Journal
 from regretkit.cli.limits import Limits
 from regretkit.cli.options import (
@@ -26,11 +27,12 @@ from regretkit.cli.options import (
     sampling,
     threads_option,
 )
+from regretkit.cli.recall import Found, found_game, recall_option, responses
 from regretkit.cli.running import Ended, play
 from regretkit.cli.sampling_in import estimator_of
 from regretkit.cli.screen import number, say, show, show_json, show_table
 from regretkit.cli.stopping import Stopping
-from regretkit.games import Game
+from regretkit.play import ALGORITHMS
 
 
 @frozen
@@ -39,7 +41,7 @@ class Cell:
 
     text: str
     """How somebody named the game."""
-    game: Game
+    found: Found
     choice: Choice
 
 
@@ -70,13 +72,13 @@ class Comparison:
     def check(self) -> None:
         """Refuse what could not run, before anything does."""
         for cell in self.cells:
-            self.limits.check(cell.game, cell.choice, estimator_of(self.sample, self.seed))
+            self.limits.check(cell.found, cell.choice, estimator_of(self.sample, self.seed))
             self._start(cell)
 
     def _start(self, cell: Cell) -> Any:
         return started(
             cell.choice,
-            cell.game,
+            cell.found,
             horizon=self.limits.iterations,
             engine=self.engine,
             threads=self.threads,
@@ -91,7 +93,7 @@ class Comparison:
             for place, cell in enumerate(self.cells, start=1):
                 journal = Journal(stopping.asked)
                 journal.algorithm, journal.rule = cell.choice.name, cell.choice.rule
-                journal.sample = self.sample
+                journal.sample, journal.forgetful = self.sample, cell.found.forgetful
                 self.limits.put_into(journal)
                 title = f"{place} of {len(self.cells)}: {cell.text}, {cell.choice.label}"
                 try:
@@ -170,6 +172,7 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 @quiet_option
 @json_option
 @sampling
+@recall_option
 @engine_option
 @threads_option
 def compare(
@@ -185,6 +188,7 @@ def compare(
     as_json: bool,
     sample: str | None,
     seed: int | None,
+    forgetful: bool,
     engine: str,
     threads: int,
 ) -> int:
@@ -197,7 +201,7 @@ def compare(
     if figure is not None:
         figures.check("--plot")
     choices = listed(algorithms)
-    found = {text: playable_game_of(text, "GAMES") for text in games}
+    found = {text: _game(text, forgetful=forgetful) for text in games}
     cells = [Cell(text, game, choice) for text, game in found.items() for choice in choices]
     wanted = Limits(iterations, gap, seconds).or_default()
     comparison = Comparison(cells, wanted, engine, threads, sample, seed)
@@ -213,6 +217,21 @@ def compare(
     else:
         _show(comparison, [out, plot])
     return code
+
+
+def _game(text: str, *, forgetful: bool) -> Found:
+    pieces = split(text)
+    parts = [piece.strip() for piece in pieces if piece.strip()]
+    if parts and len(pieces) > 1 and not Path(text).exists():
+        raise Refusal(
+            f"GAMES: got {text!r}, but games are separated by spaces; write {shlex.join(parts)}"
+        )
+    if text in ALGORITHMS:
+        raise Refusal(
+            f"GAMES: {text} is an algorithm; write all of them behind --algorithms, with commas "
+            "between them and no spaces"
+        )
+    return found_game(text, "GAMES", forgetful=forgetful)
 
 
 def _write_table(comparison: Comparison, path: Path) -> None:
@@ -240,10 +259,11 @@ def _show(comparison: Comparison, files: Sequence[str | None]) -> None:
     show_table(heads, rows, right=(2, 3, 4), gives_way=1)
     written = [file for file in files if file is not None]
     cut = any(result.interrupted for result in comparison.results.values())
+    forgetful = any(cell.found.forgetful is not None for cell in comparison.cells)
     show(
         "",
-        "Gaps are what best responses would gain, summed over players, in units of payoff; * is "
-        f"the smallest of a game{', and ... was interrupted' if cut else ''}.",
+        f"Gaps are what {responses(forgetful)} would gain, summed over players, in units of "
+        f"payoff; * is the smallest of a game{', and ... was interrupted' if cut else ''}.",
     )
     if written:
         show(f"Written: {', '.join(written)}")

@@ -68,7 +68,7 @@ def _there(tree: GameTree, history: int, ends: Indices) -> str:
     if player == TERMINAL:
         return f"pays {numbers(tree.payoffs[int(ends[history])].tolist())}"
     label = tree.labels[player][int(tree.information_set[history])]
-    return f"player {player} at {clean(label)!r}"
+    return f"player {player} at {label!r}"
 
 
 def _more(own: range, below: Sequence[int]) -> str:

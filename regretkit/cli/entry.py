@@ -1,5 +1,6 @@
 """The command ``regretkit``: from the words of a shell to an exit code."""
 
+import re
 import shlex
 import sys
 import warnings
@@ -11,6 +12,7 @@ from regretkit.cli.app import app
 from regretkit.cli.exits import DONE, FAILED, INTERRUPTED
 from regretkit.cli.games_in import is_known
 from regretkit.cli.screen import say
+from regretkit.play import ALGORITHMS
 
 _TRACEBACK = "--traceback"
 
@@ -54,6 +56,9 @@ def _told(error: click.ClickException, words: Sequence[str]) -> str:
     text = error.format_message()
     if text.startswith("No such command") and is_known(words[0]):
         return f"{text.rstrip('.')}; it is a game, try {shlex.join(['regretkit', 'solve', *words])}"
+    extra = re.search(r"unexpected extra argument \((\S+)\)", text)
+    if extra and extra[1] in ALGORITHMS:
+        return f"{text.rstrip('.')}; write --algorithm {extra[1]}"
     if isinstance(error, click.UsageError) and error.ctx is not None:
         path = error.ctx.command_path
         text = f"{text.rstrip('.')}; {path} --help says what would do"

@@ -8,8 +8,9 @@ import numpy as np
 from regretkit.cli.drawings import names_of
 from regretkit.cli.exits import DONE, Refusal, failing
 from regretkit.cli.files_out import STRATEGIES, checked, write_strategy
-from regretkit.cli.games_in import HELP, facts_of, name_of, playable_game_of
+from regretkit.cli.games_in import HELP, facts_of, game_of, name_of
 from regretkit.cli.options import game_argument, json_option
+from regretkit.cli.recall import why
 from regretkit.cli.reports import show_strategy
 from regretkit.cli.screen import number, numbers, show, show_json
 from regretkit.evaluation import (
@@ -19,7 +20,7 @@ from regretkit.evaluation import (
     pure_equilibria,
     solve_zero_sum,
 )
-from regretkit.games import Game, NormalFormGame, Profile
+from regretkit.games import Game, ImperfectRecallGame, NormalFormGame, Profile
 
 _MOST = 20
 """Equilibria, or outcomes of one, that are shown at most."""
@@ -38,7 +39,12 @@ def exact(game: str, out: str | None, as_json: bool) -> int:
     largest welfare.
     """
     path = checked(out, "--out", STRATEGIES)
-    found = playable_game_of(game)
+    found = game_of(game)
+    if isinstance(found, ImperfectRecallGame):
+        raise Refusal(
+            f"GAME: {why(found)}; nothing is solved exactly here, but regretkit solve "
+            "--imperfect-recall plays it, and promises nothing"
+        )
     profile = None
     with failing("exact"):
         if facts_of(found)["constant_sum"] is not None and _players(found) == 2:

@@ -1,5 +1,6 @@
 """How a command ends: exit codes, and errors that fit on one line."""
 
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +36,9 @@ def reason(error: BaseException) -> str:
         where = f"{str(error.filename)!r}: " if error.filename is not None else ""
         return f"{where}{error.strerror}"
     # What a function could be passed cannot be passed here.
-    return str(error).partition(", or pass memory_limit")[0] or type(error).__name__
+    return (
+        re.split(", or pass (?:memory_limit|max_histories)", str(error))[0] or type(error).__name__
+    )
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Outputs:
         saved = None if saving is None else str(saving.path)
         files = {"checkpoint": saved, "strategy": None, "figure": None}
         if ended.run.iteration:
-            write_strategy(ended.run.average, self.strategy)
+            write_strategy(ended.average, self.strategy)
             figures.draw_run(ended, self.figure)
             files["strategy"] = None if self.strategy is None else str(self.strategy)
             files["figure"] = None if self.figure is None else str(self.figure)

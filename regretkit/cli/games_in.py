@@ -6,7 +6,7 @@ from typing import Any
 
 from regretkit import games
 from regretkit.cli.exits import Refusal, refusing
-from regretkit.cli.screen import silent_descriptor
+from regretkit.cli.screen import patience, silent_descriptor
 from regretkit.games import (
     ExtensiveFormGame,
     Game,
@@ -15,6 +15,7 @@ from regretkit.games import (
     fingerprint,
 )
 from regretkit.games.game import constant
+from regretkit.games.imperfect_recall import playable
 
 OPENSPIEL = "openspiel:"
 
@@ -27,22 +28,41 @@ HELP = (
 
 def game_of(text: str, argument: str = "GAME") -> Game:
     """Return the game that a text names, or refuse it."""
+    with patience("building the game takes its time; Ctrl-C ends it"):
+        return _loaded(text, argument)
+
+
+def _loaded(text: str, argument: str) -> Game:
     others = f"a file that is there, or {OPENSPIEL}NAME"
     if not text.strip():
         raise Refusal(f"{argument}: got nothing; name a game of the catalogue, {others}")
+    if Path(text).suffix.lower() == ".json":
+        raise Refusal(
+            f"{argument}: got {text!r}, but games are in files of Gambit's, and strategies in "
+            ".json; the game comes first"
+        )
     with refusing(argument, "name a file that is there, or a game that regretkit games lists"):
         if text.startswith(OPENSPIEL):
             with silent_descriptor():
-                return games.from_openspiel(text.removeprefix(OPENSPIEL))
+                return _of_openspiel(text.removeprefix(OPENSPIEL))
         if is_file(text):
             return games.load(Path(text))
         name, colon, rest = text.partition(":")
         if colon and name in games.names():
             raise ValueError(f"cannot read {text!r}; write '{name}({rest})' in quotation marks")
+        if is_known(text.replace("-", "_")) and not is_known(text):
+            raise ValueError(f"cannot read {text!r}; did you mean {text.replace('-', '_')!r}?")
         try:
             return games.load(text)
         except ValueError as error:
             raise error if is_known(text) else ValueError(f"{error}; or name {others}") from error
+
+
+def _of_openspiel(name: str) -> Game:
+    from regretkit.games.interop.openspiel import walked  # which few commands need
+
+    name, tree = walked(name)
+    return playable(tree, name)
 
 
 def is_known(text: str) -> bool:
@@ -62,14 +82,6 @@ def settled(text: str) -> str:
     """Return a text that names the same game from any folder."""
     file = not text.startswith(OPENSPIEL) and is_file(text)
     return os.path.abspath(text) if file else text  # noqa: PTH100 # it may be a link, and stay one
-
-
-def playable_game_of(text: str, argument: str = "GAME") -> Game:
-    """Return a game that can be played, or refuse one in which somebody forgets."""
-    game = game_of(text, argument)
-    if isinstance(game, ImperfectRecallGame):
-        raise Refusal(f"{argument}: {game.reason}; regretkit show shows it all the same")
-    return game
 
 
 def name_of(game: Game) -> str:

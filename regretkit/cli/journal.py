@@ -7,7 +7,9 @@ from typing import final
 from attrs import define, field
 
 from regretkit._state import NOT_STATE, Stateful
+from regretkit.cli.recall import Found
 from regretkit.evaluation import nash_conv
+from regretkit.games import ImperfectRecallGame, Profile
 from regretkit.play import Geometrically, SelfPlay
 
 _LOOKS = 0.05
@@ -33,6 +35,8 @@ class Journal(Stateful):
     """
 
     asked: Callable[[], bool] = field(metadata=NOT_STATE)
+    forgetful: ImperfectRecallGame | None = field(default=None, init=False, metadata=NOT_STATE)
+    """The game, where somebody forgets in it."""
     game: str = field(default="", init=False)
     algorithm: str | None = field(default=None, init=False)
     rule: str | None = field(default=None, init=False)
@@ -88,11 +92,19 @@ class Journal(Stateful):
         return Geometrically(self._measure, ratio=ratio)
 
     def _measure(self, run: SelfPlay) -> float:
-        gap = nash_conv(run.game, run.average)
+        gap = self.gap_of(run)
         self.iterations.append(run.iteration)
         self.times.append(self.played)
         self.gaps.append(gap)
         return gap
+
+    def average(self, run: SelfPlay) -> Profile:
+        """Return the average strategies as players that forget can play them."""
+        return Found(run.game, self.forgetful).forgotten(run.average)
+
+    def gap_of(self, run: SelfPlay) -> float:
+        """Return how far these are from an equilibrium; best responses to them remember."""
+        return nash_conv(run.game, self.average(run))
 
     @property
     def label(self) -> str:

@@ -5,7 +5,7 @@ from attrs import frozen
 from regretkit.cli.algorithms_in import Choice
 from regretkit.cli.exits import Refusal
 from regretkit.cli.journal import Journal
-from regretkit.games import Game
+from regretkit.cli.recall import Found
 from regretkit.play import Estimator
 from regretkit.play.solving import _check_reached
 
@@ -30,12 +30,13 @@ class Limits:
         """Return limits of which there is at least one."""
         return Limits(ITERATIONS, None, None) if self.none else self
 
-    def check(self, game: Game, choice: Choice, estimator: Estimator | None = None) -> None:
+    def check(self, found: Found, choice: Choice, estimator: Estimator | None = None) -> None:
         """Refuse a gap as the only limit where nothing promises that it is ever reached."""
+        found.check_gap(self.gap)
         if self.gap is None or self.iterations is not None or self.seconds is not None:
             return
         try:
-            _check_reached(game, choice.algorithm, estimator, self.gap)
+            _check_reached(found.game, choice.algorithm, estimator, self.gap)
         except ValueError as error:
             text = str(error).replace("target_gap alone", f"{self.gap:g} alone")
             text = text.replace("iterations as well", "--iterations or --time as well")

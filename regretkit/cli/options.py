@@ -46,7 +46,7 @@ def _float(text: object) -> float:
         return math.nan
 
 
-def seed(text: object) -> int:
+def from_zero(text: object) -> int:
     """Return a whole number, at least 0."""
     number = _float(text)
     if not (0.0 <= number < 2.0**53 and number.is_integer()):
@@ -138,7 +138,10 @@ def sampling(command: Command) -> Command:
             "or of one play of the game. By default nothing is drawn.",
         ),
         click.option(
-            "--seed", type=seed, metavar="N", help="What to draw from with --sample; 0 by default."
+            "--seed",
+            type=from_zero,
+            metavar="N",
+            help="What to draw from with --sample; 0 by default.",
         ),
     ]
     for option in reversed(added):

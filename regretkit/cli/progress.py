@@ -1,4 +1,4 @@
-"""The line that moves while a run goes on: iterations, their rate, the gap, and the time left."""
+"""The line that moves while something goes on: how far it is, its rate, and the time left."""
 
 import math
 import sys
@@ -86,6 +86,58 @@ class Line:
         self._progress.update(
             self._task, completed=done or 0.0, total=total, facts=facts(self._journal, run, rate)
         )
+        self._progress.refresh()
+
+
+@final
+class Counter:
+    """Shows how many of something are done, on a terminal; elsewhere it shows nothing.
+
+    Parameters
+    ----------
+    what
+        What is counted, one of them.
+    total
+        How many there are to be.
+    wanted
+        Whether to show anything at all.
+    """
+
+    def __init__(self, what: str, total: int, *, wanted: bool = True) -> None:
+        self._what, self._total = what, total
+        self._shown = wanted and is_terminal(sys.stderr)
+        self._progress: Progress | None = None
+        self._began = self._drawn = time.monotonic()
+
+    def __enter__(self) -> "Counter":
+        if self._shown:
+            self._progress = _progress()
+            self._progress.add_task("", total=self._total, title="", facts="starting")
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def at(self, done: int) -> None:
+        """Show that so many are done."""
+        now = time.monotonic()
+        if self._progress is None or now - self._drawn < _OFTEN:
+            return
+        self._drawn, rate = now, done / max(now - self._began, 1e-9)
+        words = [
+            f"{self._what} {done:,} of {self._total:,}",
+            f"{rate:,.0f}/s",
+            f"{clock((self._total - done) / rate)} left",
+        ]
+        (task,) = self._progress.task_ids
+        self._progress.update(task, completed=done, facts="  ".join(words))
         self._progress.refresh()
 
 

@@ -6,6 +6,7 @@ from regretkit.cli.exits import SHORT_OF_GAP
 from regretkit.cli.games_in import name_of
 from regretkit.cli.journal import GAP, TIME
 from regretkit.cli.progress import clock
+from regretkit.cli.recall import responses
 from regretkit.cli.running import Ended
 from regretkit.cli.screen import number, numbers, show
 from regretkit.games import Game, Profile, fingerprint
@@ -24,12 +25,13 @@ def of_run(ended: Ended, files: dict[str, str | None]) -> dict[str, Any]:
         "algorithm": journal.algorithm,
         "rule": journal.rule,
         "sample": journal.sample,
+        "imperfect_recall": journal.forgetful is not None,
         "engine": run.engine,
         "iterations": run.iteration,
         "seconds": journal.played,
         "gap": ended.gap,
         "exploitability": None if ended.gap is None else ended.gap / run.players,
-        "value": value_of(run.game, run.average) if run.iteration else None,
+        "value": value_of(run.game, ended.average) if run.iteration else None,
         "stopped_by": stopped_by(ended),
         "curve": ended.columns(),
         **files,
@@ -60,13 +62,14 @@ def show_run(ended: Ended, files: dict[str, str | None]) -> None:
     )
     if ended.gap is None:
         return
+    average, forgetful = ended.average, journal.forgetful is not None
     show(
-        f"gap         {number(ended.gap)} in units of payoff: what best responses would gain, "
-        "summed over players",
-        f"value       {numbers(value_of(run.game, run.average))}",
+        f"gap         {number(ended.gap)} in units of payoff: what {responses(forgetful)} would "
+        "gain, summed over players",
+        f"value       {numbers(value_of(run.game, average))}",
         *(f"{name:<11} {path}" for name, path in files.items() if path is not None),
     )
-    show_strategy(run.average, written=files["strategy"] is not None)
+    show_strategy(average, written=files["strategy"] is not None, forgetful=forgetful)
 
 
 def _why(ended: Ended) -> str:
@@ -79,10 +82,12 @@ def _time(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds < 60.0 else clock(seconds)
 
 
-def show_strategy(profile: Profile, *, written: bool = False) -> None:
+def show_strategy(profile: Profile, *, written: bool = False, forgetful: bool = False) -> None:
     """Show a strategy if it is small, and else say how to have it."""
     if information_sets(profile) <= SMALL:
         show("", *str(profile).splitlines())
+        if forgetful:
+            show("", "What a player forgets makes several lines of one information set.")
     elif not written:
         show("", "The strategy is long: --out FILE writes it, as .json or .csv.")
 

@@ -7,14 +7,14 @@ import click
 from regretkit.cli.algorithms_in import Choice, blamed, chosen
 from regretkit.cli.exits import Failure, Refusal, refusing
 from regretkit.cli.finishing import Outputs, saving_to
-from regretkit.cli.games_in import playable_game_of, settled
+from regretkit.cli.games_in import settled
 from regretkit.cli.journal import Journal
 from regretkit.cli.limits import Limits
 from regretkit.cli.options import every_option, limits, outputs
+from regretkit.cli.recall import Found, found_game
 from regretkit.cli.running import play
 from regretkit.cli.sampling_in import estimator_of
 from regretkit.cli.stopping import Stopping
-from regretkit.games import Game
 from regretkit.play import ALGORITHMS, SelfPlay
 from regretkit.play._saving import Saved, Ways
 from regretkit.play.checkpoints import _recognized
@@ -58,6 +58,7 @@ def resume(
     wanted = Outputs.asked(out, plot, quiet=quiet, as_json=as_json)
     with Stopping() as stopping:
         run, journal = _found(saved, Journal(stopping.asked), game, rule)
+        Found(run.game, journal.forgetful).check_gap(gap)
         stops = Limits(iterations, gap, seconds)
         if not stops.none:
             stops.put_into(journal)
@@ -88,7 +89,8 @@ def _begun_here(saved: Saved, journal: Journal, game: str | None, rule: str | No
         raise Refusal(
             f"--rule: {saved.path} was written with --rule {shlex.quote(noted.rule)}; pass it again"
         )
-    found = playable_game_of(game or noted.game, "--game" if game else "FILE: its game")
+    # Only who asked for it has begun a run where somebody forgets.
+    found = found_game(game or noted.game, "--game" if game else "FILE: its game", forgetful=True)
     choice = chosen(noted.algorithm, rule)
     ways: Ways = {
         "order": choice.algorithm.order,
@@ -101,6 +103,7 @@ def _begun_here(saved: Saved, journal: Journal, game: str | None, rule: str | No
         ways["estimator"] = estimator  # and what it has drawn so far is in the file
     run = _started(saved, found, choice, ways)
     journal.rule, journal.game = choice.rule, settled(game or noted.game)
+    journal.forgetful = found.forgetful
     return run
 
 
@@ -123,26 +126,34 @@ def _begun_elsewhere(
 ) -> SelfPlay:
     """Return a run of the library's, with a journal that begins now."""
     with refusing("FILE"):
-        found = saved.find_game() if game is None else playable_game_of(game, "--game")
-        saved.check_game(found)
+        found = _by_name(saved) if game is None else found_game(game, "--game", forgetful=True)
+        saved.check_game(found.game)
     if rule is not None:
         choice = chosen(None, rule)
     else:
         with refusing("FILE"):
-            algorithm = _recognized(saved, found)
+            algorithm = _recognized(saved, found.game, found.kinds)
         name = next(name for name, known in ALGORITHMS.items() if known is algorithm)
         choice = chosen(name, None)
     run = _started(saved, found, choice, {})
-    journal.game = settled(game or saved.game["name"] or "")
+    journal.game, journal.forgetful = settled(game or saved.game["name"] or ""), found.forgetful
     journal.algorithm, journal.rule, journal.most = choice.name, choice.rule, run.horizon
     return run
 
 
-def _started(saved: Saved, game: Game, choice: Choice, ways: Ways) -> SelfPlay:
+def _by_name(saved: Saved) -> Found:
+    """Return the game of the catalogue that a file names."""
+    try:
+        return Found(saved.find_game())
+    except ValueError as error:
+        raise ValueError(str(error).replace("pass it as game", "pass it with --game")) from error
+
+
+def _started(saved: Saved, found: Found, choice: Choice, ways: Ways) -> SelfPlay:
     """Return the run where it was saved, of new minimizers."""
     try:
-        minimizers = [choice.algorithm.minimizer(domain) for domain in game.domains]
-        return saved.start(SelfPlay, game, minimizers, ways)
+        minimizers = choice.algorithm.minimizers(found.game, found.kinds)
+        return saved.start(SelfPlay, found.game, minimizers, ways)
     except (TypeError, ValueError) as error:
         raise Refusal(f"FILE: {error}") from error
     except Exception as error:

@@ -13,7 +13,7 @@ from regretkit.cli.journal import GAP, STOPPED, Journal
 from regretkit.cli.progress import Line
 from regretkit.cli.screen import say
 from regretkit.cli.stopping import Stopping
-from regretkit.evaluation import nash_conv
+from regretkit.games import Profile
 from regretkit.play import Checkpoint, SelfPlay
 
 _EVER = 2**62
@@ -37,6 +37,11 @@ class Ended:
     """The gap of its average, None where nothing was played."""
     code: int
     """The exit code that it asks for."""
+
+    @property
+    def average(self) -> Profile:
+        """The average strategies."""
+        return self.journal.average(self.run)
 
     @property
     def interrupted(self) -> bool:
@@ -95,10 +100,13 @@ def play(
             saving.path.unlink(missing_ok=True)
         raise
     if run.iteration == before:
-        say("nothing is left to play; a higher limit, such as --iterations, goes further")
+        say(
+            "nothing is left to play: the limit was reached before; more --iterations or --time, "
+            "or a smaller --gap, go further"
+        )
     elif saving is not None and _saved_at(watch) != run.iteration:
         save(run, journal, saving.path)
-    gap = nash_conv(run.game, run.average) if run.iteration else None
+    gap = journal.gap_of(run) if run.iteration else None
     return Ended(run, journal, gap, _code(run, journal, gap, stopping))
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -31,6 +32,25 @@ def silent_descriptor() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+@contextmanager
+def patience(text: str, seconds: float = 3.0) -> Iterator[None]:
+    """Write a line to whoever looks at standard error, if something takes longer than usual."""
+    if not is_terminal(sys.stderr):
+        yield
+        return
+    stream = os.dup(2)  # which goes on where others are silenced
+    line = f"regretkit: {text}\n".encode(errors="replace")
+    timer = threading.Timer(seconds, os.write, (stream, line))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        os.close(stream)
 
 
 def console(stream: TextIO) -> "Console":

@@ -1,5 +1,6 @@
 """``regretkit games`` and ``regretkit show``: which games there are, and what they look like."""
 
+import difflib
 import inspect
 import re
 import sys
@@ -94,10 +95,16 @@ def _call(name: str) -> str:
     return f"{name}{signature.replace(return_annotation=inspect.Signature.empty)}"
 
 
-def _explain(name: str, as_json: bool) -> int:
+def _explain(text: str, as_json: bool) -> int:
+    name = text.partition("(")[0].strip()
     if name not in games.names():
+        close = difflib.get_close_matches(name, games.names()) or [
+            known for known in games.names() if name and name in known
+        ]
+        hint = f"did you mean {' or '.join(close)}? It" if close else "it"
         raise Refusal(
-            f"NAME: there is no game {name!r} in the catalogue; it has {', '.join(games.names())}"
+            f"NAME: there is no game {text!r} in the catalogue; {hint} has "
+            f"{', '.join(games.names())}"
         )
     text = (inspect.getdoc(_FACTORIES[name]) or "").partition("\nRaises\n")[0]
     text = text.partition("\nExamples\n")[0].replace("``", "").removeprefix("Return ").strip()

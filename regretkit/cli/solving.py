@@ -4,7 +4,7 @@ import click
 
 from regretkit.cli.algorithms_in import chosen, started
 from regretkit.cli.finishing import Outputs, saving_to
-from regretkit.cli.games_in import HELP, playable_game_of, settled
+from regretkit.cli.games_in import HELP, settled
 from regretkit.cli.journal import Journal
 from regretkit.cli.limits import Limits
 from regretkit.cli.options import (
@@ -18,6 +18,7 @@ from regretkit.cli.options import (
     sampling,
     threads_option,
 )
+from regretkit.cli.recall import found_game, recall_option
 from regretkit.cli.running import play
 from regretkit.cli.sampling_in import estimator_of
 from regretkit.cli.stopping import Stopping
@@ -32,6 +33,7 @@ from regretkit.cli.stopping import Stopping
 @every_option
 @outputs
 @sampling
+@recall_option
 @engine_option
 @threads_option
 def solve(
@@ -49,6 +51,7 @@ def solve(
     as_json: bool,
     sample: str | None,
     seed: int | None,
+    forgetful: bool,
     engine: str,
     threads: int,
 ) -> int:
@@ -60,7 +63,7 @@ def solve(
     saving = saving_to(checkpoint, every, new=True)
     wanted = Outputs.asked(out, plot, quiet=quiet, as_json=as_json)
     choice = chosen(algorithm, rule)
-    found = playable_game_of(game)
+    found = found_game(game, forgetful=forgetful)
     stops = Limits(iterations, gap, seconds).or_default()
     estimator = estimator_of(sample, seed)
     stops.check(found, choice, estimator)
@@ -75,6 +78,6 @@ def solve(
     with Stopping() as stopping:
         journal = Journal(stopping.asked)
         journal.game, journal.algorithm, journal.rule = settled(game), choice.name, choice.rule
-        journal.sample = sample
+        journal.sample, journal.forgetful = sample, found.forgetful
         stops.put_into(journal)
         return wanted.write(play(run, journal, stopping, saving=saving, quiet=quiet), saving)

@@ -24,9 +24,15 @@ class Stopping:
 
     So a run always ends between two iterations, where it is whole and can be saved. Requests to
     terminate do the same.
+
+    Parameters
+    ----------
+    at_once
+        Whether the first one raises ``KeyboardInterrupt``, as where somebody is asked to type.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, at_once: bool = False) -> None:
+        self._at_once = at_once
         self.code: int | None = None
         """The exit code that it asks for, None while nobody wants out."""
         self._before: dict[signal.Signals, Any] = {}
@@ -50,6 +56,8 @@ class Stopping:
         if self.code is not None:
             raise KeyboardInterrupt
         self.code = 128 + number
+        if self._at_once:
+            raise KeyboardInterrupt
         if time.monotonic() - self._looked > _PATIENCE:
             # Whoever was interrupted may be writing: past all buffers, then.
             os.write(2, _WAITING)

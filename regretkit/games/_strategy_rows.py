@@ -90,13 +90,18 @@ def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
     behavior = behavior_of(strategy, domain)
     unreached = set(never_reached(strategy, domain).tolist())
     shown = range(min(simplices.blocks, MOST))
-    names = [label_of(simplices, number) or "" for number in shown]
+    names = [_in_one_line(label_of(simplices, number) or "") for number in shown]
     width = max(map(len, names), default=0)
     for number, name in zip(shown, names, strict=True):
-        actions = simplices.labels.actions(number)
+        actions = map(_in_one_line, simplices.labels.actions(number))
         pairs = zip(actions, behavior[simplices.block(number)], strict=True)
         played = "  ".join(f"{action} {probability:.4f}" for action, probability in pairs)
         flag = "  (never reached)" if number in unreached else ""
         yield f"  {name:<{width}}  {played}{flag}"
     if simplices.blocks > MOST:
         yield f"  ... {simplices.blocks - MOST} more information sets"
+
+
+def _in_one_line(text: str) -> str:
+    """Return a name as one line shows it, whatever somebody has put into it."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

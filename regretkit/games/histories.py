@@ -11,12 +11,21 @@ from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.game_tree import GameTree
 from regretkit.games.history import CHANCE, TERMINAL, History
 from regretkit.games.imperfect_recall import ImperfectRecallGame
+from regretkit.games.interop._protocols import OpenSpielGame, OpenSpielState
+from regretkit.games.interop.rules import is_openspiel, openspiel_history
 from regretkit.games.level import Level
 from regretkit.games.normal_form import NormalFormGame
 from regretkit.sets import Simplices
 
 Playable: TypeAlias = (
-    ExtensiveFormGame | ImperfectRecallGame | NormalFormGame | GameTree | Level | History
+    ExtensiveFormGame
+    | ImperfectRecallGame
+    | NormalFormGame
+    | GameTree
+    | Level
+    | History
+    | OpenSpielGame
+    | OpenSpielState
 )
 """Whatever can be played from its beginning to its end."""
 
@@ -28,12 +37,14 @@ def history_of(game: Playable) -> History:
 
     A game in extensive form is followed along its tree, a normal form is played as if one player
     after the other chose unseen, and a :class:`Level` is expanded one history at a time, so that
-    games whose trees have no room in memory can be played and sampled as well.
+    games whose trees have no room in memory can be played and sampled as well. Games and states of
+    OpenSpiel are played by its rules, as :func:`openspiel_history` says.
 
     Parameters
     ----------
     game
-        A game, its tree, or its rules; a history comes back as it is.
+        A game, its tree, or its rules; a history comes back as it is. A state of OpenSpiel is gone
+        on from.
 
     Raises
     ------
@@ -61,9 +72,12 @@ def history_of(game: Playable) -> History:
         return _OfLevel(_Names(game), game)
     if isinstance(game, History) and not isinstance(game, type):
         return game
+    if is_openspiel(game, "Game", "State"):
+        return openspiel_history(game)
     raise TypeError(
-        f"game must be a game in extensive or normal form, a GameTree, a Level or a History, got "
-        f"{game!r}; pass one such as games.load('kuhn_poker')"
+        "game must be a game in extensive or normal form, a GameTree, a Level or a History, or a "
+        f"game or a state of OpenSpiel, got {game!r}; pass games.load('kuhn_poker'), say, or "
+        "games.openspiel_history('leduc_poker')"
     )
 
 

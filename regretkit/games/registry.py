@@ -93,8 +93,8 @@ def load(text: str | PathLike[str]) -> Game:
     name, positional, keywords = _parsed(text)
     if name not in _FACTORIES:
         close = difflib.get_close_matches(name, names()) or [n for n in names() if name in n]
-        hint = f"did you mean {' or '.join(close)}? " if close else ""
-        raise ValueError(f"there is no game {name!r}; {hint}The games are {', '.join(names())}")
+        hint = f"did you mean {' or '.join(close)}? The" if close else "the"
+        raise ValueError(f"there is no game {name!r}; {hint} games are {', '.join(names())}")
     factory = _FACTORIES[name]
     signature = inspect.signature(factory)
     try:

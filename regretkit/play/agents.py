@@ -135,9 +135,9 @@ class StrategyAgent:
 class Person:
     """An agent that asks somebody what to do, at a terminal or wherever they sit.
 
-    An action is answered by its name, or by the beginning of its name where no other begins so.
-    Whatever else is answered is asked again. What ``ask`` raises, such as ``EOFError`` at the end
-    of the input, ends the match.
+    An action is answered by its name, or by the beginning of its name where no other begins so,
+    in letters of either case. Whatever else is answered is asked again. What ``ask`` raises, such
+    as ``EOFError`` at the end of the input, ends the match.
 
     Parameters
     ----------
@@ -179,10 +179,11 @@ class Person:
             return 0
         while True:
             answer = self.ask(f"{', '.join(names[:-1])} or {names[-1]}? ").strip()
-            chosen = _chosen(answer, names)
-            if chosen is not None:
-                return chosen
-            self.tell(f"There is no action {answer!r}.")
+            meant = _meant(answer, names)
+            if len(meant) == 1:
+                return meant[0]
+            no_action = "Several actions begin with" if meant else "There is no action"
+            self.tell(f"{no_action} {answer!r}.")
 
     def hear(self, round: "Round") -> None:
         """Tell the person what happened, and what it earned."""
@@ -192,8 +193,13 @@ class Person:
                 self.tell(f"You earn {payoff:+g}.")
 
 
-def _chosen(answer: str, names: list[str]) -> int | None:
-    if answer in names:
-        return names.index(answer)
-    begun = [number for number, name in enumerate(names) if answer and name.startswith(answer)]
-    return begun[0] if len(begun) == 1 else None
+def _meant(answer: str, names: list[str]) -> list[int]:
+    """Return which actions an answer may mean."""
+    if not answer:
+        return []
+    for seen in (str, str.casefold):
+        for fits in (str.__eq__, str.startswith):
+            meant = [n for n, name in enumerate(names) if fits(seen(name), seen(answer))]
+            if meant:
+                return meant
+    return []

@@ -63,6 +63,18 @@ class OpenSpielGame(Protocol):
         ...
 
 
+class OpenSpielState(State, Protocol):
+    """A history that knows its game."""
+
+    def get_game(self) -> OpenSpielGame:
+        """Return the game."""
+        ...
+
+    def clone(self) -> "Self":
+        """Return a copy."""
+        ...
+
+
 class OpenSpielPolicy(Protocol):
     """A strategy for every player, as OpenSpiel's ``pyspiel.TabularPolicy`` has it."""
 

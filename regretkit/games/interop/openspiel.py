@@ -5,6 +5,7 @@ from typing import Any
 
 from regretkit.games._memory import Room
 from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games.game_tree import GameTree
 from regretkit.games.interop._optional import optional
 from regretkit.games.interop._protocols import OpenSpielGame
 from regretkit.games.interop._states import States
@@ -74,16 +75,27 @@ def from_openspiel(
         raise TypeError(f"max_histories must be a number, got {max_histories!r}")
     if not max_histories >= 1:
         raise ValueError(f"max_histories must be at least 1, got {max_histories!r}")
-    loaded, turns, by_string = in_turns(game)
-    states = States(turns, Room(memory_limit), max_histories, by_string=by_string)
-    tree = tree_of(turns, states, remember=remember)
-    name = game if isinstance(game, str) else str(loaded)
+    name, tree = walked(game, Room(memory_limit), max_histories, remember=remember)
     try:
         return ExtensiveFormGame(tree, name=name)
     except ValueError as error:
         if remember:
             raise
         raise ValueError(f"{error}, as from_openspiel(..., remember=True) does") from error
+
+
+def walked(
+    game: str | OpenSpielGame,
+    room: Room | None = None,
+    max_histories: float = _HISTORIES,
+    *,
+    remember: bool = False,
+) -> tuple[str, GameTree]:
+    """Return the name and the tree of a game of OpenSpiel, whether somebody forgets or not."""
+    loaded, turns, by_string = in_turns(game)
+    states = States(turns, room or Room(None), max_histories, by_string=by_string)
+    tree = tree_of(turns, states, remember=remember)
+    return game if isinstance(game, str) else str(loaded), tree
 
 
 def in_turns(game: object) -> tuple[Any, Any, bool]:

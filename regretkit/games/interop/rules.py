@@ -1,18 +1,19 @@
 """OpenSpiel's states as histories, for play without a tree."""
 
+import sys
 from collections.abc import Hashable, Sequence
-from typing import final
+from typing import Any, TypeGuard, final
 
 from regretkit.games.history import History
-from regretkit.games.interop._protocols import OpenSpielGame, State
+from regretkit.games.interop._protocols import OpenSpielGame, OpenSpielState, State
 from regretkit.games.interop.openspiel import in_turns
 
 _END = -4
 """Who acts at the end of a game, as OpenSpiel numbers it."""
 
 
-def openspiel_history(game: str | OpenSpielGame) -> History[int]:
-    """Return the empty history of a game of OpenSpiel, to be played by its rules, without a tree.
+def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int]:
+    """Return a history of a game of OpenSpiel, to be played by its rules, without a tree.
 
     For games that are too large for :func:`from_openspiel`. Players, actions and information sets
     are OpenSpiel's: actions are its numbers, and an information set is its information state
@@ -21,14 +22,15 @@ def openspiel_history(game: str | OpenSpielGame) -> History[int]:
     Parameters
     ----------
     game
-        The game, or a name that ``pyspiel.load_game`` knows, with arguments or without.
+        The game, or a name that ``pyspiel.load_game`` knows, with arguments or without, for the
+        empty history; or a state, to go on from there. A state is copied.
 
     Raises
     ------
     ImportError
         When OpenSpiel is not installed: ``pip install 'regretkit[openspiel]'``.
     TypeError
-        When ``game`` is neither a game of OpenSpiel nor a name.
+        When ``game`` is neither a game or a state of OpenSpiel nor a name.
     ValueError
         When OpenSpiel has no such game, or it has outcomes of chance that it does not list, or does
         not say what players know.
@@ -39,8 +41,22 @@ def openspiel_history(game: str | OpenSpielGame) -> History[int]:
     >>> history.player(), len(history.chance_outcomes())
     (-1, 6)
     """
-    _, turns, by_string = in_turns(game)
-    return _OfState(turns.new_initial_state(), by_string)
+    begun: Any = game if is_openspiel(game, "State") else None
+    loaded, turns, by_string = in_turns(game if begun is None else begun.get_game())
+    if begun is None:
+        return _OfState(turns.new_initial_state(), by_string)
+    if turns is loaded:
+        return _OfState(begun.clone(), by_string)
+    state = turns.new_initial_state()
+    for action in begun.history():  # of all who moved at once, one after the other
+        state.apply_action(action)
+    return _OfState(state, by_string)
+
+
+def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSpielState]:
+    """Say whether something is of OpenSpiel's classes of these names, without importing it."""
+    pyspiel = sys.modules.get("pyspiel")  # which whoever made such an object has imported
+    return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
 
 
 @final
