@@ -50,13 +50,15 @@ def cpu_seconds(action: Callable[..., object], *arguments: object) -> float:
     return time.process_time() - start
 
 
-def best_times(actions: Mapping[str, Callable[[int], object]], turns: int) -> dict[str, float]:
+def best_times(
+    actions: Mapping[str, Callable[[int], object]], turns: int, length: float = TURN
+) -> dict[str, float]:
     """Return seconds for one time of each action, the best of several turns.
 
-    An action is told how often to do what it does: so often that a turn takes ``TURN``. All take
-    turns, so that what else a machine does meets each of them.
+    An action is told how often to do what it does: so often that a turn takes ``length`` seconds.
+    All take turns, so that what else a machine does meets each of them.
     """
-    often = {name: times_in_a_turn(action) for name, action in actions.items()}
+    often = {name: times_in_a_turn(action, length) for name, action in actions.items()}
     best = dict.fromkeys(actions, float("inf"))
     for _ in range(turns):
         for name, action in actions.items():
@@ -64,12 +66,12 @@ def best_times(actions: Mapping[str, Callable[[int], object]], turns: int) -> di
     return best
 
 
-def times_in_a_turn(action: Callable[[int], object]) -> int:
+def times_in_a_turn(action: Callable[[int], object], length: float = TURN) -> int:
     """Return how often an action can be done in the time of a turn, at least once."""
     action(1)  # may load machine code
     times = 1
-    while (took := cpu_seconds(action, times)) < TURN:
-        times = max(2 * times, int(times * TURN / max(took, 1e-6)))
+    while (took := cpu_seconds(action, times)) < length:
+        times = max(2 * times, int(times * length / max(took, 1e-6)))
     return times
 
 

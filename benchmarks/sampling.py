@@ -2,10 +2,12 @@
 
 Times are the processor's, the best of several turns. How many histories OpenSpiel visits is not
 said by it; both libraries follow every own action and draw one of all others, and so visit as many
-in an iteration, which is what the table counts for both. The curves are medians over seeds. A full
+in an iteration, which is what the tables count for both. Without a tree, the game is OpenSpiel's
+own, and so is the solver in Python that stands beside. The curves are medians over seeds. A full
 run writes tables and curves into docs/.
 
     $ python -m benchmarks sampling
+    $ python -m benchmarks sampling --speed
     $ python -m benchmarks sampling --quick
 """
 
@@ -28,11 +30,14 @@ from regretkit.play import (
     LearnedBaseline,
     OutcomeSampling,
     RobustSampling,
+    SampledSelfPlay,
     SelfPlay,
 )
 
 CURVES = PAGE.parent / "sampling.md"
 SEEDS = range(3)
+CALL = 0.2
+"""Seconds that a solver is asked to go on for: what a call of ours costs once is part of it."""
 Make = Callable[[np.random.Generator], Estimator]
 ESTIMATORS: Mapping[str, Make] = {
     "full sweep": lambda generator: FullSweep(),
@@ -103,10 +108,10 @@ def solvers(theirs: str) -> dict[str, Any]:
     }
 
 
-def repeated(solver: Any) -> Callable[[int], None]:
+def repeated(iteration: Callable[[], object]) -> Callable[[int], None]:
     def iterate(times: int) -> None:
         for _ in range(times):
-            solver.run_iteration()
+            iteration()
 
     return iterate
 
@@ -119,13 +124,56 @@ def rates(place: Place, turns: int) -> list[list[str]]:
         run = started(game, ESTIMATORS[name](np.random.default_rng(1))).run(10_000)
         actions: dict[str, Callable[[int], object]] = {"ours": run.run}
         if name in others:
-            actions["theirs"] = repeated(others[name])
-        best, before = best_times(actions, turns), (run.iteration, visited(run))
+            actions["theirs"] = repeated(others[name].run_iteration)
+        best, before = best_times(actions, turns, CALL), (run.iteration, visited(run))
         run.run(10_000)
         visits = (visited(run) - before[1]) / (run.iteration - before[0])
         theirs = best.get("theirs", float("nan"))
         speeds = [visits / best["ours"] / 1e6, visits / theirs / 1e6, theirs / best["ours"]]
         rows.append([f"{place.title}, {name}", number(visits), *map(number, speeds)])
+    return rows
+
+
+# Without a tree
+
+
+def in_python(theirs: str) -> dict[str, Any]:
+    """Return OpenSpiel's solvers in Python."""
+    import pyspiel
+    from open_spiel.python.algorithms import (  # type: ignore[import-untyped]
+        external_sampling_mccfr,
+        outcome_sampling_mccfr,
+    )
+
+    game = pyspiel.load_game(theirs)
+    return {
+        "external": external_sampling_mccfr.ExternalSamplingSolver(game),
+        "outcome": outcome_sampling_mccfr.OutcomeSamplingSolver(game),
+    }
+
+
+def without_a_tree(place: Place, turns: int, before: float) -> list[list[str]]:
+    """Return a row for each of two ways to sample, once ``before`` histories have been visited."""
+    others, rows = solvers(place.theirs), []
+    for name, solver in others.items():
+        estimator = ESTIMATORS[name](np.random.default_rng(1))
+        history = rk.games.openspiel_history(place.theirs)
+        run = SampledSelfPlay(history, rk.RegretMatching, estimator)  # type: ignore[arg-type]
+        while estimator.visited < before:  # type: ignore[attr-defined]
+            run.run(100)
+        repeated(solver.run_iteration)(run.iteration)
+        python = in_python(place.theirs)[name]
+        actions: dict[str, Callable[[int], object]] = {
+            "ours": run.run,
+            "C++": repeated(solver.run_iteration),
+            "Python": repeated(python.iteration),
+        }
+        start = run.iteration, estimator.visited  # type: ignore[attr-defined]
+        best = best_times(actions, turns, CALL)
+        visits = (estimator.visited - start[1]) / (run.iteration - start[0])  # type: ignore[attr-defined]
+        speed = number(visits / best["ours"] / 1e6)
+        ratios = [number(best[other] / best["ours"]) for other in ("C++", "Python")]
+        rows.append([f"{place.title}, {name}", number(visits), speed, *ratios])
     return rows
 
 
@@ -197,20 +245,34 @@ def summary(found: Mapping[str, Mapping[str, Curve]]) -> str:
     return table(["estimator", *found], rows)
 
 
+RATES = ["game", "histories an iteration", "million/s", "OpenSpiel, million/s", "times"]
+FREE = ["game", "histories an iteration", "million/s", "times OpenSpiel's C++", "times its Python"]
+
+
 def main(arguments: Sequence[str]) -> None:
     pin()
     quick = "--quick" in arguments
-    places = GAMES[:2] if quick else GAMES
-    header = ["game", "histories an iteration", "million/s", "OpenSpiel, million/s", "times"]
-    speeds = table(header, [row for place in places for row in rates(place, 3 if quick else 20)])
+    places, turns = (GAMES[:2], 2) if quick else (GAMES, 15)
+    speeds = table(RATES, [row for place in places for row in rates(place, turns)])
     print(speeds, flush=True)
+    warm = 1e4 if quick else 2e6
+    free = table(FREE, [row for place in places for row in without_a_tree(place, turns, warm)])
+    print(free, flush=True)
+    if not quick:
+        put(CURVES, "rates", speeds)
+        put(CURVES, "free", free)
+    if "--speed" not in arguments:
+        gaps(places, quick)
+
+
+def gaps(places: Sequence[Place], quick: bool) -> None:
+    """Follow the gap of all estimators."""
     found: dict[str, dict[str, Curve]] = {}
     for place in places:
         seeds, share = ([0], 1e-2) if quick else (SEEDS, 1.0)
         found[place.title] = {name: curve(place, name, seeds, share) for name in ESTIMATORS}
     print(summary(found))
     if not quick:
-        put(CURVES, "rates", speeds)
         put(CURVES, "reached", summary(found))
         draw(found)
 

@@ -47,11 +47,7 @@ def test_the_best_turn_counts_whatever_disturbs_the_others(monkeypatch):
 def test_every_action_takes_as_many_turns():
     calls = {"one": [], "two": []}
     actions = {name: made.append for name, made in calls.items()}
-    original, machine.TURN = machine.TURN, 0.0
-    try:
-        best_times(actions, turns=5)
-    finally:
-        machine.TURN = original
+    best_times(actions, turns=5, length=0.0)
 
     assert [len(made) for made in calls.values()] == [7, 7]  # one to load, one to see how long
 

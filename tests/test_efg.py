@@ -12,6 +12,7 @@ from naive_games import decision, end, random_game
 from same_games import assert_same_game, assert_same_tree
 
 import regretkit as rk
+from benchmarks import reading
 from regretkit.games import (
     GameTree,
     ImperfectRecallGame,
@@ -22,6 +23,7 @@ from regretkit.games import (
     read_efg,
     write_efg,
 )
+from regretkit.games.formats import _efg_nodes
 
 PENNIES = """EFG 2 R "Pennies" { "Even" "Odd" }
 "Whoever guesses right wins."
@@ -156,6 +158,18 @@ def test_information_sets_are_told_apart_by_player_and_number_only():
 
     assert same.tree.labels == (("x",), ("x", "x"))
     np.testing.assert_array_equal(same.tree.information_set[:3], [0, 0, 1])
+
+
+def test_numbers_of_information_sets_may_be_negative():
+    below = game(
+        'p "" 1 -3 "" { "a" "b" "c" "d" } 0'
+        '  p "" 1 3 "s" { "x" } 0 t "" 0  p "" 1 -0 "" { "y" } 0 t "" 0'
+        '  p "" 1 0 0 t "" 0  c "" -1 "" { "z" 1 } 0 c "" -1 0 t "" 0'
+    )
+
+    assert below.tree.labels == (("-3", "s", "0"),)
+    assert below.tree.information_set.tolist()[:5] == [0, 1, 2, 2, -1]
+    assert below.tree.outcomes == (("z",), ("z",))
 
 
 def test_an_information_set_may_lie_in_different_subtrees():
@@ -348,6 +362,13 @@ SET = 'p "" 1 1 "s" { "a" "b" } 0\n'
         ('p "" 1 1 "" { "1" } 0 p "" 1 1 "1" { "1" } 0', 2, 30, "with '' and not '1'"),
         ('p "" 1 1 "" { "1" } 0 p "" 1 1 "" { "" } 0', 2, 30, r"\['1'\] and not \[''\]"),
         (SET + 'p "" 1 2 0', 3, 8, "information set 2 of player 1 is not declared yet"),
+        (SET + 'p "" 1 -1 0', 3, 8, "information set -1 of player 1 is not declared yet"),
+        ('p "" 1 --1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
+        ('p "" 1 - 1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
+        (
+            SET.replace('"b"', '"b" "c"') + 't "" 1 "x" { 1 }\nt "" 1\nt "" 1 "x" 1 }',
+            *(5, 12, "'{' before the payoffs, got '1'"),
+        ),
         (SET + 't "" 1 "x" { 1 }\nt "" 1 "y" { 1 }', 4, 6, "with 'x' and not 'y'; say the same"),
         (SET + 't "" 1 "x" { 1 }\nt "" 1 "x" { 2 }', 4, 6, r"with \[1.0\] and not \[2.0\]"),
         (CHANCE + CHANCE.replace(".5", "1", 1).replace(".5", "0"), 3, 6, r"\[0.5, 0.5\] and not"),
@@ -396,6 +417,49 @@ def test_a_table_of_payoffs_out_of_all_proportion_is_refused():
 
     with pytest.raises(ValueError, match="20001 nodes and 20000 players need a table"):
         read_efg(text)
+
+
+# Memory
+
+GROWING = {
+    "long": (partial(reading.wide, declare_always=True), 5, 8),
+    "short": (partial(reading.wide, declare_always=False), 5, 8),
+    "own names": (reading.own_names, 5, 8),
+    "deep": (reading.deep, 200, 5_000),
+    "deep by chance": (reading.lucky, 200, 5_000),
+    "a crowd": (partial(reading.crowd, ends=50), 50, 1_000),
+    "ends for a crowd": (partial(reading.crowd, 50), 50, 1_000),
+}
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_memory_grows_as_the_file_does(kind):
+    make, few, many = GROWING[kind]
+    small, large = make(few), make(many)
+    assert len(large) > 10 * len(small)
+
+    reading.memory(small)  # compiles patterns, which stay
+    # Tables that grow are a little too large at times.
+    assert reading.memory(large) / len(large) < 1.5 * reading.memory(small) / len(small)
+
+
+def test_what_is_no_longer_remembered_is_read_again(monkeypatch):
+    written = write_efg(leduc_poker())
+    every_node = re.sub(r'^(p "" (\d) (\d+)).*$', r'\1 "same" { "a" "b" } 0', PENNIES, flags=re.M)
+    monkeypatch.setattr(_efg_nodes, "_MANY", 0)
+
+    assert_same_game(read_efg(written), leduc_poker())
+    assert read_efg(every_node).tree.actions == ((("a", "b"),), (("a", "b"),))
+
+
+def test_many_players_take_hardly_more_than_what_the_game_holds():
+    names, ends = " ".join(['""'] * 500), 't "" 0 ' * 2_000
+    actions = " ".join(['"a"'] * 2_000)
+    text = f'EFG 2 R "" {{ {names} }} p "" 1 1 "" {{ {actions} }} 1 "" {{ {"1 " * 500} }} {ends}'
+    crowd = read_efg(text)
+    held = crowd.payoffs.nbytes + crowd.sequences.nbytes + crowd.tree.payoffs.nbytes
+
+    assert reading.memory(text) < 1.25 * held
 
 
 # Writing
@@ -498,6 +562,11 @@ def test_gambit_reads_the_catalogue_and_finds_the_value_of_kuhn_poker():
     for written in (kuhn_poker(), kuhn_poker(3), leduc_poker(), liars_dice(sides=2)):
         theirs = pygambit.read_efg(io.BytesIO(write_efg(written).encode()))
         assert len(theirs.nodes) == written.tree.histories
+
+    below = PENNIES.replace("1 1 ", "1 -1 ").replace("2 1 ", "2 -5 ")
+    assert_same_game(read_efg(below), read_efg(PENNIES))
+    theirs = pygambit.read_efg(io.BytesIO(below.encode()))
+    assert [len(own.infosets) for own in theirs.players] == [1, 1]
 
     kuhn = pygambit.read_efg(io.BytesIO(write_efg(kuhn_poker()).encode()))
     solved = pygambit.nash.lp_solve(kuhn).equilibria[0]

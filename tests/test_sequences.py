@@ -33,9 +33,25 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("deep", [0, 10**9], ids=["by looking up", "level by level"])
-@pytest.mark.parametrize("name", TREES)
-def test_last_sequences_are_those_of_a_walk(name, deep, monkeypatch):
-    monkeypatch.setattr(sequences, "_DEEP", deep)
+each_tree = pytest.mark.parametrize("name", TREES)
+each_way = pytest.mark.parametrize("few", [10**9, 1], ids=["narrow", "level by level"])
+
+
+@each_way
+@each_tree
+def test_last_sequences_are_those_of_a_walk(name, few, monkeypatch):
+    monkeypatch.setattr(sequences, "_NARROW", few)
 
     np.testing.assert_array_equal(sequences.last_sequences(TREES[name]), by_walking(TREES[name]))
+
+
+@each_way
+@each_tree
+def test_the_reach_of_chance_is_the_product_along_a_walk(name, few, monkeypatch):
+    monkeypatch.setattr(sequences, "_NARROW", few)
+    tree = TREES[name]
+    products = np.ones(tree.histories)
+    for history in range(1, tree.histories):
+        products[history] = products[tree.parent[history]] * tree.probability[history]
+
+    np.testing.assert_array_equal(sequences.reach_of_chance(tree), products)

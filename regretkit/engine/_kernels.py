@@ -159,8 +159,9 @@ def iterate(
 ) -> None:
     """Play one iteration for each row of ``turns``: the players who learn, in turn, then -1.
 
-    ``numbers[t, player]`` are the rule's, and ``weights[t]`` what the average is multiplied by and
-    what x counts. Where all learn ``together``, all utilities are worked out before anybody moves.
+    ``numbers[t, player]`` are the rule's, a single row of them for all iterations, and
+    ``weights[t]`` what the average is multiplied by and what x counts. Where all learn
+    ``together``, all utilities are worked out before anybody moves.
     """
     sequences, strategy, utility = forest.sequences, table.strategy, table.utility
     for t in range(turns.shape[0]):
@@ -173,7 +174,8 @@ def iterate(
             if player >= 0:
                 if not together:
                     earn(player, payoffs, strategy, utility, sequences)
-                backward(player, numbers[t, player], forest, table, state)
+                own = numbers[min(t, numbers.shape[0] - 1), player]
+                backward(player, own, forest, table, state)
                 forward(player, decay, weight, forest, strategy, table.behavior, table.total)
         if turns[t, -1] < 0:
             stay(turns[t], decay, weight, forest, table)

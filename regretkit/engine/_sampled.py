@@ -4,14 +4,13 @@ import time
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit.engine._forest import forest_of
 from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._sampling import Sample, Sheet
-from regretkit.engine._seats import follow_rules, frozen_copy, kernel_of, seated, uncompilable
+from regretkit.engine._seats import follow_rules, frozen_copy, numbers_for, seated, uncompilable
 from regretkit.engine._table import Table
 from regretkit.play.engines import Drive
 from regretkit.play.estimators._sampler import Sampler
@@ -54,17 +53,9 @@ class Sampled(Drive):
         self._iterate, self._complete = sampled_iterations(
             *functions, sampler._choose(), sampler.baseline is not None
         )
-        self._same = self._always_the_same()
         self._sample = self._find_sample()
         self._pace = 256
         self._compile()
-
-    def _always_the_same(self) -> Vector | None:
-        """Return the kernels' numbers in many iterations, None if they are not always the same."""
-        if any(callable(kernel_of(seat.rule).numbers) for seat in self._seats):
-            return None
-        nobody = np.zeros(_MOST, dtype=np.bool_)
-        return np.stack([seat.numbers(nobody) for seat in self._seats], axis=1)
 
     def _find_sample(self) -> Sample:
         sampler, laid = self._sampler, self._laid
@@ -99,8 +90,7 @@ class Sampled(Drive):
             points = slice(*self._forest.points[player : player + 2].tolist())
             before = self._forest.parent[points] - self._forest.sequences[player]
             average.lagging(seat.own(self._sheet.sums), self._sheet.seen[points], before)
-        if follow_rules(self._seats):
-            self._same = self._always_the_same()
+        follow_rules(self._seats)
         self._form()
 
     def _form(self) -> None:
@@ -145,35 +135,29 @@ class Sampled(Drive):
     def _advance(self, count: int, keeping: bool = False) -> set[int]:
         """Play some iterations, and return who has learned in them."""
         run = self._run
-        factors, turns = run._averages[0].ahead(count), self._turns(count)
-        moves = [_moved(turns, player) for player in range(run.players)]
-        numbers = self._numbers_in(moves)
+        weights, turns = run._averages[0].ahead(count), self._turns(count)
+        numbers, learning = numbers_for(self._seats, turns.players), turns.players
         try:
-            forgotten = np.flatnonzero(factors[:, 0] == 0.0)
-            if forgotten.size:  # nothing before the last of these counts
-                since = int(forgotten[-1])
+            if not weights[:, 0].all():  # nothing before the last of these counts
+                since = int(np.flatnonzero(weights[:, 0] == 0.0)[-1])
                 before = Turns(turns.players[:since], turns.together)
-                self._call(before, numbers[:since], np.zeros(since), keeping=False)
-                turns, numbers = Turns(turns.players[since:], turns.together), numbers[since:]
+                self._call(before, numbers, np.zeros(since), keeping=False)
+                turns = Turns(turns.players[since:], turns.together)
+                numbers = numbers if len(numbers) == 1 else numbers[since:]
                 self._sheet.sums[:] = self._sheet.seen[:] = 0.0
-            weights = np.ascontiguousarray(factors[len(factors) - len(numbers) :, 1])
-            self._call(turns, numbers, weights, keeping)
+                weights = weights[since:]
+            self._call(turns, numbers, np.ascontiguousarray(weights[:, 1]), keeping)
         except BaseException as error:
             run._break_off(error, None)
             raise
-        for average in run._averages:
-            average.count_in(factors)
+        for player, average in enumerate(run._averages):
+            # The empty sequence is always played, and so sums up the weights.
+            average.count_in(count, float(self._sheet.sums[self._forest.sequences[player]]))
+        moves = [int(np.count_nonzero(learning == player)) for player in range(run.players)]
         for seat, own in zip(self._seats, moves, strict=True):
-            seat.count(int(np.count_nonzero(own)))
+            seat.count(own)  # once in an iteration at most
         run.iteration += count
-        return {player for player, own in enumerate(moves) if own.any()}
-
-    def _numbers_in(self, moves: list[NDArray[np.bool_]]) -> Vector:
-        """Return the kernels' numbers in iterations, in some of which each player learns."""
-        if self._same is not None:
-            return self._same[: moves[0].size]
-        pairs = zip(self._seats, moves, strict=True)
-        return np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
+        return {player for player, own in enumerate(moves) if own}
 
     def _turns(self, count: int) -> Turns:
         turns = self._run.order.turns(self._run.players, count)
@@ -186,11 +170,3 @@ class Sampled(Drive):
         generator = self._sampler.generator
         first = (turns.together, keeping, turns.players, numbers, weights)
         self._sampler.visited += self._iterate(*first, *rest, self._state, generator)
-
-
-def _moved(turns: Turns, player: int) -> NDArray[np.bool_]:
-    """Return in which iterations a player learns."""
-    moved = np.zeros(len(turns.players), dtype=np.bool_)
-    for turn in turns.players.T:
-        moved |= turn == player
-    return moved

@@ -191,12 +191,12 @@ def sampled(
     """
     visits, players = 0, forest.points.size - 1
     for t in range(turns.shape[0]):
-        waiting = 0
+        waiting, row = 0, min(t, numbers.shape[0] - 1)
         for player in range(players):
             sheet.sums[forest.sequences[player]] += weights[t]
         for player in turns[t]:
             if player >= 0:
-                own = numbers[t, player]
+                own = numbers[row, player]
                 how = (not together, keeping)
                 touched, visited = turn(
                     player, how, own, flat, desk, forest, sheet, sample, state, generator
@@ -206,7 +206,7 @@ def sampled(
                     sheet.points[waiting + k] = desk.points[k]
                 waiting += touched
         for player in range(players if together else 0):
-            propose_all(waiting, player, numbers[t, player], forest, sheet, state)
+            propose_all(waiting, player, numbers[row, player], forest, sheet, state)
     return visits
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from regretkit._typing import Vector
+from regretkit._typing import Indices, Vector
 from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest
 from regretkit.engine._mixture import mixture
@@ -117,13 +117,10 @@ class Seat:
             raise ValueError(f"the kernel of {self.rule!r} must always get as many numbers")
         return np.fromiter(chain.from_iterable(rows), np.float64).reshape(moves.size, width)
 
-    def follow(self, kernel: Kernel) -> bool:
-        """Take over a kernel's numbers; return whether they are others than before."""
-        if kernel.numbers == self._kernel.numbers:
-            return False
+    def follow(self, kernel: Kernel) -> None:
+        """Take over a kernel's numbers."""
         self._kernel = evolve(self._kernel, numbers=kernel.numbers)
         self.steady = not callable(kernel.numbers)
-        return True
 
     def asks_as(self, other: "Seat") -> bool:
         """Return whether it wants the same numbers as another seat where both always learn."""
@@ -183,11 +180,26 @@ def seated(run: SelfPlay, forest: Forest) -> tuple[list[Seat], tuple[Vector, ...
     return seats, state, mixed.whole
 
 
-def follow_rules(seats: Sequence[Seat]) -> bool:
-    """Look up the kernels' numbers again, which rules may have changed; say whether they have."""
+def follow_rules(seats: Sequence[Seat]) -> None:
+    """Look up the kernels' numbers again, which rules may have changed."""
     kernels = mixture([kernel_of(seat.rule) for seat in seats]).kernels
-    changed = [seat.follow(kernel) for seat, kernel in zip(seats, kernels, strict=True)]
-    return any(changed)
+    for seat, kernel in zip(seats, kernels, strict=True):
+        seat.follow(kernel)
+
+
+def numbers_for(seats: Sequence[Seat], players: Indices) -> Vector:
+    """Return the kernels' numbers in iterations, in each of which these players learn.
+
+    A single row of them is for all iterations.
+    """
+    if all(seat.steady for seat in seats):
+        nobody = np.zeros(1, dtype=np.bool_)
+        return np.stack([seat.numbers(nobody) for seat in seats], axis=1)
+    moves, one = [(players == seat.player).any(axis=1) for seat in seats], seats[0]
+    if all(own.all() for own in moves) and all(seat.asks_as(one) for seat in seats):
+        return np.repeat(one.numbers(moves[0])[:, None], len(seats), axis=1)
+    pairs = zip(seats, moves, strict=True)
+    return np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
 
 
 def uncompilable(seats: Sequence[Seat]) -> CannotStartError:

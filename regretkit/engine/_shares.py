@@ -288,7 +288,7 @@ def share(
             earn_all(part, turns[t], payoffs, sequences, table, split, gate)
         for player in turns[t]:
             if player >= 0:
-                own = numbers[t, player]
+                own = numbers[min(t, numbers.shape[0] - 1), player]
                 if not together:
                     earn(part, player, payoffs, sequences, table, split, gate)
                 move(part, player, own, decay, weight, forest, table, state, split, gate)

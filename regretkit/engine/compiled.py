@@ -17,6 +17,7 @@ from regretkit.engine._seats import (
     follow_rules,
     frozen_copy,
     kernel_of,
+    numbers_for,
     rule_of,
     seated,
     uncompilable,
@@ -99,7 +100,6 @@ class _Compiled(Drive):
         if parts > 1:
             self._iterate = self._shared(parts, kernel)
         self._pace = 16
-        self._steady: Vector | None = None
         self._compile()
 
     def _shared(self, parts: int, kernel: Kernel) -> Any:
@@ -134,8 +134,7 @@ class _Compiled(Drive):
             seat.take_over()
         for average, total in zip(self._run._averages, self._totals, strict=True):
             average.hold(total)
-        if follow_rules(self._seats):
-            self._steady = None
+        follow_rules(self._seats)
         # Otherwise what machine code left behind is what it would work out again.
         if not all(seat.is_untouched() for seat in self._seats):
             self._form()
@@ -153,14 +152,14 @@ class _Compiled(Drive):
         turns, weights = self._turns(0), self._run._averages[0].ahead(0)
         try:
             self._form()
-            self._call(turns, self._numbers(turns.players), weights)
+            self._call(turns, numbers_for(self._seats, turns.players), weights)
         except (NumbaError, UnsupportedBytecodeError) as error:
             raise uncompilable(self._seats) from error
 
     def _advance(self, count: int) -> None:
         run = self._run
         weights, turns = run._averages[0].ahead(count), self._turns(count)
-        numbers = self._numbers(turns.players)
+        numbers = numbers_for(self._seats, turns.players)
         try:
             self._call(turns, numbers, weights)
             for seat in self._seats:
@@ -169,21 +168,6 @@ class _Compiled(Drive):
         except BaseException as error:
             run._break_off(error, None)
             raise
-
-    def _numbers(self, players: Indices) -> Vector:
-        """Return the kernels' numbers for so many iterations, in which these players learn."""
-        if self._steady is not None and self._steady.shape[0] >= players.shape[0]:
-            return self._steady[: players.shape[0]]
-        moves = [(players == seat.player).any(axis=1) for seat in self._seats]
-        one = self._seats[0]
-        if all(own.all() for own in moves) and all(seat.asks_as(one) for seat in self._seats):
-            numbers = np.repeat(one.numbers(moves[0])[:, None], len(moves), axis=1)
-        else:
-            pairs = zip(self._seats, moves, strict=True)
-            numbers = np.stack([seat.numbers(own) for seat, own in pairs], axis=1)
-        if all(seat.steady for seat in self._seats):
-            self._steady = numbers
-        return numbers
 
     def _turns(self, count: int) -> Turns:
         turns = self._run.order.turns(self._run.players, count)
@@ -197,8 +181,9 @@ class _Compiled(Drive):
 
     def _count(self, players: Indices, weights: Vector) -> None:
         """Let everybody in Python know how much machine code has done."""
+        weight = self._run._averages[0].weight_after(weights)
         for average in self._run._averages:
-            average.count_in(weights)
+            average.count_in(weights.shape[0], weight)
         self._run.iteration += weights.shape[0]
         for seat in self._seats:
             seat.count(int(np.count_nonzero(players == seat.player)))  # once in a turn at most

@@ -203,8 +203,9 @@ class _Vectorized(Drive):
     def _settle(self, factors: Vector) -> None:
         """Write down iterations that were played."""
         run = self._run
+        weight = run._averages[0].weight_after(factors)
         for average in run._averages:
-            average.count_in(factors)
+            average.count_in(factors.shape[0], weight)
         run.iteration += factors.shape[0]
         for seat, moves in zip(self._seats, self._moves, strict=True):
             seat.hand_back(moves)

@@ -1,5 +1,6 @@
 """Sequences of a game tree, and the proof that nobody forgets."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -8,6 +9,7 @@ import numpy as np
 from regretkit._arrays import total_by
 from regretkit._typing import Indices, Vector
 from regretkit.games.game_tree import GameTree
+from regretkit.games.history import CHANCE
 from regretkit.sets import DecisionTree
 
 
@@ -25,12 +27,11 @@ def last_sequences(tree: GameTree) -> Indices:
     """Return each player's last sequence at each history, shape ``(players, histories)``."""
     here = _sequences_into(tree)
     last = np.zeros((tree.players, tree.histories), dtype=tree.parent.dtype)
-    below = list(levels(tree))
-    if len(below) > _DEEP:
+    if _is_narrow(tree):
         for player, own in enumerate(last):
             own[:] = here[_last_moves(tree, player)]
         return last
-    for level in below:
+    for level in levels(tree):
         parent = tree.parent[level]
         last[:, level] = last[:, parent]
         mover = tree.player[parent]
@@ -39,8 +40,13 @@ def last_sequences(tree: GameTree) -> Indices:
     return last
 
 
-_DEEP = 200
-"""With more levels than this, to go through them one by one takes longer than to look up."""
+_NARROW = 50
+"""With fewer histories than this to a level, to go through all levels takes longest."""
+
+
+def _is_narrow(tree: GameTree) -> bool:
+    most = tree.histories // _NARROW
+    return next(itertools.islice(levels(tree), most, None), None) is not None
 
 
 def _sequences_into(tree: GameTree) -> Indices:
@@ -74,6 +80,13 @@ def _last_moves(tree: GameTree, player: int) -> Indices:
 
 def reach_of_chance(tree: GameTree) -> Vector:
     """Return the probability of chance's moves up to each history, shape ``(histories,)``."""
+    if not (tree.player == CHANCE).any():
+        return np.ones(tree.histories)
+    if _is_narrow(tree):
+        one_by_one = tree.probability.tolist()
+        for history, parent in enumerate(tree.parent[1:].tolist(), start=1):
+            one_by_one[history] *= one_by_one[parent]
+        return np.array(one_by_one)
     reach: Vector = tree.probability.copy()
     for level in levels(tree):
         reach[level] *= reach[tree.parent[level]]

@@ -77,13 +77,13 @@ def _regrets_in_proportion(
     """Do what would be done in two steps: take the regrets, and play in proportion to them."""
     regrets, total = state[0], 0.0
     for a in range(first, last):
-        total += max(regrets[a], 0.0)
+        total += 0.0 if regrets[a] < 0.0 else regrets[a]
     if total == 0.0:
         for a in range(first, last):
             strategy[a] = 1.0 / (last - first)
     else:
         for a in range(first, last):
-            strategy[a] = max(regrets[a], 0.0) / total
+            strategy[a] = (0.0 if regrets[a] < 0.0 else regrets[a]) / total
 
 
 def _aim_at_regrets(
@@ -114,7 +114,9 @@ def _aim_at_trusted(
 @cache
 def lesson(remember: BlockFunction, predictive: bool, repeats: bool) -> BlockFunction:
     """Return the function that learns: what the memory keeps, and what the predictor goes by."""
-    notice = (_expect_again if repeats else _expect_nothing) if predictive else _notice_nothing
+    if not predictive:
+        return remember
+    notice = _expect_again if repeats else _expect_nothing
 
     def learn(
         block: int,
@@ -143,10 +145,12 @@ def add_regret(
     numbers: Vector,
 ) -> None:
     """Follow a law that lets nothing fade."""
-    # Read before the loop: machine code cannot know that the numbers do not change in it.
+    # Read before the loop: machine code cannot know that the numbers do not change in it. And asked
+    # with "if", not with max: where this runs as plain Python, a call would take most of the time.
     regrets, scale, floor = state[0], numbers[2], numbers[3]
     for a in range(first, last):
-        regrets[a] = max(regrets[a] + scale * (utility[a] - value), floor)
+        regret = regrets[a] + scale * (utility[a] - value)
+        regrets[a] = floor if regret < floor else regret
 
 
 def fade_and_add(
@@ -164,7 +168,8 @@ def fade_and_add(
     kept, dropped = numbers[0], numbers[1]
     for a in range(first, last):
         factor = kept if regrets[a] > 0.0 else dropped
-        regrets[a] = max(regrets[a] * factor + scale * (utility[a] - value), floor)
+        regret = regrets[a] * factor + scale * (utility[a] - value)
+        regrets[a] = floor if regret < floor else regret
 
 
 def stay_with_the_nearest(
@@ -211,12 +216,6 @@ def learn_trust(
         alpha = errors[block] / steps[block]
     for a in range(first, last):
         trust[a] = 1.0 / (1.0 + alpha)
-
-
-def _notice_nothing(
-    first: int, last: int, utility: Vector, value: float, strategy: Vector, state: Arrays
-) -> None:
-    pass
 
 
 def _expect_again(

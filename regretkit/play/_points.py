@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable, Hashable, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -24,7 +25,7 @@ class Point(abc.ABC):
     visits, so a visit adds for all iterations since the last one at once.
     """
 
-    __slots__ = ("actions", "before", "key", "player", "seen", "strategy", "total", "via")
+    __slots__ = ("actions", "before", "key", "player", "seen", "strategy", "sums", "total", "via")
 
     def __init__(
         self,
@@ -39,6 +40,8 @@ class Point(abc.ABC):
         """The player's last information set and action on the way here."""
         self.strategy: Numbers = []
         """What is played here."""
+        self.sums: Numbers = []
+        """What :meth:`sum_up` has come to, empty where that is not known."""
         self.total: Numbers = [0.0] * len(self.actions)
         """Weighted sum of the sequence form, for each action."""
         self.seen = 0.0
@@ -52,10 +55,14 @@ class Point(abc.ABC):
         come = roots[self.player] if self.before is None else self.before.total[self.via]
         since = come - self.seen
         if since != 0.0:
-            total = self.total
-            for a, share in enumerate(self.strategy):
-                total[a] += since * share
+            pairs = zip(self.total, self.strategy, strict=True)
+            self.total[:] = [so_far + since * share for so_far, share in pairs]
             self.seen = come
+
+    def sum_up(self) -> Numbers:
+        """Return the sums of the first action's share, the first two actions' and so on."""
+        self.sums = list(accumulate(self.strategy))
+        return self.sums
 
     @abc.abstractmethod
     def learn(self, utility: Numbers, value: float) -> None:
@@ -108,6 +115,7 @@ class OfKernel(Point):
         size, numbers = len(strategy), shared.numbers
         shared.learn(0, 0, size, utility, value, strategy, state, numbers)
         shared.propose(0, 0, size, strategy, state, numbers)
+        self.sums = []
 
     @override
     def saved(self) -> Saved:
@@ -115,7 +123,7 @@ class OfKernel(Point):
 
     @override
     def restore(self, saved: Saved) -> None:
-        self.strategy = list(saved["strategy"])
+        self.strategy, self.sums = list(saved["strategy"]), []
         self._state = tuple(list(array) for array in saved["state"])
 
 
@@ -134,6 +142,7 @@ class OfMinimizer(Point):
     def learn(self, utility: Numbers, value: float) -> None:
         self._minimizer.observe_utility(np.array(utility))
         self.strategy = self._minimizer.next_strategy().tolist()
+        self.sums = []
 
     @override
     def saved(self) -> Saved:
@@ -142,7 +151,7 @@ class OfMinimizer(Point):
     @override
     def restore(self, saved: Saved) -> None:
         self._minimizer.load_state_dict(saved["state"])
-        self.strategy = self._minimizer.next_strategy().tolist()
+        self.strategy, self.sums = self._minimizer.next_strategy().tolist(), []
 
 
 def _plain(function: Callable[..., None]) -> Callable[..., None]:
@@ -158,14 +167,15 @@ class Maker:
     def __init__(self, local: LocalRule) -> None:
         self._local = local
         self._known: dict[int, Shared | None] = {}
+        self._changing: list[Shared] = []
+        """Those whose kernel's numbers are not always the same."""
         self._iteration = 0
 
     def go_to(self, iteration: int) -> None:
         """Let all kernels know which iteration it is."""
         self._iteration = iteration
-        for shared in self._known.values():
-            if shared is not None:
-                shared.go_to(iteration)
+        for shared in self._changing:
+            shared.go_to(iteration)
 
     def make(
         self,
@@ -193,4 +203,6 @@ class Maker:
             return None
         shared = Shared(made, kernel)
         shared.go_to(self._iteration)
+        if callable(kernel.numbers):
+            self._changing.append(shared)
         return shared

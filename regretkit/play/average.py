@@ -95,19 +95,26 @@ class Average(Stateful):
         ``(count, 2)``.
         """
         weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
-        wrong = np.flatnonzero(~(weights >= 0.0))
-        if wrong.size:
-            raise self._refused(float(weights[wrong[0]]), self.iteration + 1 + int(wrong[0]))
-        forgetful = np.isinf(weights)
-        return np.stack([np.where(forgetful, 0.0, 1.0), np.where(forgetful, 1.0, weights)], axis=1)
+        if count and not weights.min() >= 0.0:
+            wrong = int(np.flatnonzero(~(weights >= 0.0))[0])
+            raise self._refused(float(weights[wrong]), self.iteration + 1 + wrong)
+        factors = np.ones((count, 2))
+        factors[:, 1] = weights
+        if count and math.isinf(weights.max()):
+            factors[np.isinf(weights)] = 0.0, 1.0
+        return factors
 
-    def count_in(self, factors: Vector) -> None:
-        """Count in strategies that somebody else has added to what is held, as told to."""
+    def weight_after(self, factors: Vector) -> float:
+        """Return how much all strategies count together once these are added."""
         forgotten = np.flatnonzero(factors[:, 0] == 0.0)
         since, before = (forgotten[-1], 0.0) if forgotten.size else (0, self._weight)
         # One by one, in order, as they are added one by one
-        self._weight = float(np.cumsum(np.append(before, factors[since:, 1]))[-1])
-        self.iteration += factors.shape[0]
+        return float(np.cumsum(np.append(before, factors[since:, 1]))[-1])
+
+    def count_in(self, count: int, weight: float) -> None:
+        """Count in strategies that somebody else has added to what is held, and their weight."""
+        self._weight = weight
+        self.iteration += count
 
     def hold(self, total: Vector) -> None:
         """Keep the weighted sum in this array from now on."""

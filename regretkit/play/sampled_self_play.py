@@ -15,12 +15,13 @@ from regretkit.circuits.cfr import LocalRule
 from regretkit.games.histories import Playable, history_of
 from regretkit.games.history import CHANCE, History
 from regretkit.play._checks import as_callbacks, check_kind
+from regretkit.play._draws import Draws
 from regretkit.play._points import Maker, Point
 from regretkit.play._sampled_files import load_points, save_points
-from regretkit.play._unfolding import Sample, Unfolding
+from regretkit.play._unfolding import Follow, OneAction, Sample, Unfolding
 from regretkit.play.averaging import Averaging, Uniform
 from regretkit.play.estimators import Estimator
-from regretkit.play.estimators._choosing import follow_all, follow_average
+from regretkit.play.estimators._choosing import follow_all, follow_average, follow_one
 from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.orders import Alternating, Order
 from regretkit.play.unfolded import Unfolded
@@ -124,13 +125,22 @@ class SampledSelfPlay:
         """Play on for some iterations, or until a callback returns ``True``; return the run."""
         iterations = _validate.whole_number(iterations, "iterations", least=0)
         watching = as_callbacks(callbacks)
+        if not watching:
+            self._iterate(iterations)
+            return self
         for _ in range(iterations):
-            self._iterate()
+            self._iterate(1)
             if any(word is True for word in [callback(self) for callback in watching]):
                 break
         return self
 
-    def _iterate(self) -> None:
+    def _iterate(self, iterations: int) -> None:
+        with Draws(self.estimator.generator) as draws:
+            sample = Sample(self._unfolding, self._follower(draws), self._roots, draws.random)
+            for _ in range(iterations):
+                self._play_once(sample)
+
+    def _play_once(self, sample: Sample) -> None:
         weight = self.averaging.weight(self.iteration + 1, self.horizon)
         if not 0.0 <= weight < math.inf:
             raise ValueError(
@@ -140,10 +150,9 @@ class SampledSelfPlay:
         if self._turn is None or isinstance(self.order, Stateful):
             self._turn = self._next_turn()
         together, movers = self._turn
-        self._roots = [total + weight for total in self._roots]
+        self._roots[:] = [total + weight for total in self._roots]
         self._unfolding.maker.go_to(self.iteration + 1)
-        follow = None if self.estimator._choose() is follow_all else self._follow
-        sample = Sample(self._unfolding, follow, self._roots, self.estimator.generator.random)
+        sample.visited = 0
         for player in movers:
             sample.walk(player, self._unfolding.root, 1.0, 1.0)
             if not together:
@@ -159,15 +168,23 @@ class SampledSelfPlay:
             raise TypeError(f"{self.order!r} was refused, and cannot be followed")
         return turns.together, [int(player) for player in turns.players[0] if player >= 0]
 
-    def _follow(self, strategy: list[float], reach: float) -> tuple[Sequence[int], list[float]]:
-        """Return which of the own actions to follow, and how likely each of them was."""
-        size, follow, share = len(strategy), [0] * len(strategy), [0.0] * len(strategy)
-        uniform = [1.0 / size] * size
-        known = ((uniform, uniform), self.estimator._numbers(), self.estimator.generator)
-        # It is written for arrays, and does the same with lists.
+    def _follower(self, draws: Draws) -> Follow | OneAction | None:
+        """Return what chooses among the own actions, None where all are followed."""
         choose: Callable[..., int] = self.estimator._choose()
-        count = choose((0, 0, 0, size, reach, 1.0 / size), strategy, follow, share, known)
-        return follow[:count], share[:count]
+        numbers = self.estimator._numbers()
+        if choose is follow_all:
+            return None
+        if choose is follow_one:
+            return OneAction(numbers[0], draws.random)
+
+        def follow(strategy: list[float], reach: float) -> tuple[Sequence[int], list[float]]:
+            size, follow, share = len(strategy), [0] * len(strategy), [0.0] * len(strategy)
+            here = (0, 0, 0, size, reach, 1.0 / size)
+            # It is written for arrays, and does the same with lists.
+            count = choose(here, strategy, follow, share, ((), numbers, draws))
+            return follow[:count], share[:count]
+
+        return follow
 
     @property
     def information_sets(self) -> tuple[int, ...]:

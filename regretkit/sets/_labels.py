@@ -121,13 +121,11 @@ def _action_names(sizes: Indices, actions: Iterable[Sequence[str]]) -> Sequence[
         raise ValueError(
             f"actions must name those of {sizes.size} decision points, got {len(actions)} of them"
         )
-    # Most decision points have the same few names, which need be looked at once.
-    known: set[tuple[str, ...]] = set()
     checked = []
     for number, (size, names) in enumerate(zip(sizes.tolist(), actions, strict=True)):
-        if type(names) is tuple and len(names) == size and names in known:
+        # Almost all are as they should be, which is quickly seen.
+        if type(names) is tuple and len(names) == size and {*map(type, names)} == {str}:
             checked.append(names)
-            continue
-        checked.append(tuple(_validate.strings(names, size, f"actions[{number}]") or ()))
-        known.add(checked[-1])
+        else:
+            checked.append(tuple(_validate.strings(names, size, f"actions[{number}]") or ()))
     return tuple(checked)

@@ -1,5 +1,6 @@
 """From the nodes of an ``.efg`` file, in prefix order, to a game tree in breadth-first order."""
 
+import itertools
 from array import array
 from typing import final
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from regretkit._typing import Indices, Vector
 from regretkit._validate import LARGEST
-from regretkit.games.formats._efg_nodes import InformationSet, Nodes
+from regretkit.games.formats._efg_nodes import Nodes
 from regretkit.games.formats._header import numbered
 from regretkit.games.formats._scanner import Scanner
 from regretkit.games.game_tree import GameTree
@@ -46,43 +47,40 @@ class _Places:
     """Where the nodes stand, level by level; prefix order lists a level in this very order."""
 
     def __init__(self, nodes: Nodes) -> None:
-        parent, depth, move, outcome = _prefix_order(nodes)
-        order = np.argsort(depth, kind="stable")
+        depth, move, outcome = _prefix_order(nodes)
+        # Numbers of few bits are sorted by counting them.
+        order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
         self.order: Indices = order
         """The number in the file of each node."""
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
-        self.parent: Indices = np.append(-1, place[parent[order[1:]]])
         self.move: Indices = move[order]
-        """What is done at each node, -1 where the game ends."""
+        """The information set of each node, -1 where the game ends."""
         self.outcome: Indices = outcome[order]
-        self.level_ends: Indices = np.cumsum(np.bincount(depth))
         self.ends: Indices = np.flatnonzero(self.move < 0)
-        number = np.arange(order.size)
-        self.action: Indices = number - np.searchsorted(self.parent, self.parent)
-        self.action[0] = -1
+        # Where the game ends, -1 finds the last entry.
+        children = np.append(_array(nodes.declared.sizes), 0)[self.move]
+        first = 1 + np.cumsum(children) - children
+        self.parent: Indices = np.append(-1, np.repeat(np.arange(order.size), children))
+        self.action: Indices = np.append(-1, np.arange(1, order.size) - np.repeat(first, children))
 
 
-def _prefix_order(nodes: Nodes) -> tuple[Indices, Indices, Indices, Indices]:
-    """Return the parent, the depth, the move and the outcome of each node in the file's order."""
-    parents, depths, moves, outcomes = array("q"), array("q"), array("q"), array("q")
-    sets = nodes.sets
-    # Of the node whose children are being read: its number, and how many are still to come.
-    parent, left, waiting = -1, 1, list[tuple[int, int]]()
-    for number, (move, outcome) in enumerate(nodes):
-        parents.append(parent)
+def _prefix_order(nodes: Nodes) -> tuple[Indices, Indices, Indices]:
+    """Return the depth, the information set and the outcome of each node in the file's order."""
+    depths, moves, outcomes = array("q"), array("q"), array("q")
+    # How many children are still to come, of the last node that has any and of those above it
+    left, waiting, sizes = 1, list[int](), nodes.declared.sizes
+    for move, outcome in nodes:
         depths.append(len(waiting))
         moves.append(move)
         outcomes.append(outcome)
         left -= 1
         if move >= 0:
-            waiting.append((parent, left))
-            parent, left = number, len(sets[move].actions)
+            waiting.append(left)
+            left = sizes[move]
         while not left and waiting:
-            parent, left = waiting.pop()
+            left = waiting.pop()
         if not left:
             break
-    return _array(parents), _array(depths), _array(moves), _array(outcomes)
+    return _array(depths), _array(moves), _array(outcomes)
 
 
 def _array(numbers: "array[int]") -> Indices:
@@ -91,30 +89,33 @@ def _array(numbers: "array[int]") -> Indices:
 
 def _payoffs(places: _Places, nodes: Nodes, players: int) -> Vector:
     """Return what everybody earns at each end of the game, on the way there and at the end."""
-    paid: Vector = np.frombuffer(nodes.payoffs).reshape(-1, players)
+    paid: Vector = np.frombuffer(nodes.declared.payoffs).reshape(-1, players)
     if not places.outcome[places.move >= 0].any():
         return paid[places.outcome[places.ends]]
-    total = paid[places.outcome]
-    for start, end in zip(places.level_ends, places.level_ends[1:], strict=False):
-        total[start:end] += total[places.parent[start:end]]
-    return total[places.ends]
+    payoffs, parents = np.empty((places.ends.size, players)), places.parent[1:].tolist()
+    for player in range(players):
+        # One by one: a deep tree has as many levels as nodes.
+        total = paid[places.outcome, player].tolist()
+        for node, parent in enumerate(parents, start=1):
+            total[node] += total[parent]
+        payoffs[:, player] = np.array(total)[places.ends]
+    return payoffs
 
 
 def _tree(places: _Places, nodes: Nodes, payoffs: Vector, players: int) -> GameTree:
-    count = len(nodes.sets)
+    owner, labels = _array(nodes.declared.owners), nodes.declared.labels()
     acting = places.move >= 0
-    owner = np.array([known.player for known in nodes.sets], dtype=np.int64)
     # Information sets are numbered in the order in which the levels come to them.
-    first = np.full(count, places.move.size)
+    first = np.full(owner.size, places.move.size)
     np.minimum.at(first, places.move[acting], np.flatnonzero(acting))
     in_order = np.lexsort((first, owner))
-    number = np.empty(count, dtype=np.int64)
-    number[in_order] = np.arange(count) - np.searchsorted(owner[in_order], owner[in_order])
+    # Where those of each player begin; chance's come first.
+    begin = np.searchsorted(owner[in_order], np.arange(players + 1))
+    number = np.empty(owner.size, dtype=np.int64)
+    number[in_order] = np.arange(owner.size) - begin[owner[in_order]]
     number[owner == CHANCE] = -1
-    own: list[list[InformationSet]] = [[] for _ in range(players)]
-    for i in in_order[np.count_nonzero(owner == CHANCE) :]:
-        own[owner[i]].append(nodes.sets[i])
-    actions = {names: numbered(names) for names in {known.actions for known in nodes.sets}}
+    actions = [numbered(names) for names, _ in nodes.declared.moves]
+    own = [in_order[a:b].tolist() for a, b in itertools.pairwise(begin)]
     # Where the game ends, -1 finds the last entry.
     player = np.append(owner, TERMINAL)[places.move]
     return GameTree(
@@ -124,20 +125,19 @@ def _tree(places: _Places, nodes: Nodes, payoffs: Vector, players: int) -> GameT
         action=places.action,
         probability=_probabilities(places, nodes),
         payoffs=payoffs,
-        labels=[[known.label or str(known.number) for known in sets] for sets in own],
-        actions=[[actions[known.actions] for known in sets] for sets in own],
-        outcomes=[actions[nodes.sets[move].actions] for move in places.move[player == CHANCE]],
+        labels=[[labels[i] for i in sets] for sets in own],
+        actions=[[actions[i] for i in sets] for sets in own],
+        outcomes=[actions[i] for i in places.move[player == CHANCE]],
     )
 
 
 def _probabilities(places: _Places, nodes: Nodes) -> Vector:
     """Return the probability with which chance leads to each node, 1 where it does not."""
-    sizes = [len(known.probabilities) for known in nodes.sets]
-    first = np.cumsum([0, *sizes])
-    flat = np.array([p for known in nodes.sets for p in known.probabilities] or [1.0])
-    move = places.move[places.parent]
-    by_chance = np.append(np.array(sizes, dtype=np.int64), 0)[move] > 0
-    by_chance[0] = False
-    probability = np.ones(move.size)
-    probability[by_chance] = flat[first[move[by_chance]] + places.action[by_chance]]
+    sizes = np.where(_array(nodes.declared.owners) == CHANCE, _array(nodes.declared.sizes), 0)
+    first = np.cumsum(sizes) - sizes
+    flat = np.array([p for _, probabilities in nodes.declared.moves for p in probabilities])
+    move = places.move[places.parent[1:]]
+    by_chance = 1 + np.flatnonzero(sizes[move])
+    probability = np.ones(places.move.size)
+    probability[by_chance] = flat[first[move[by_chance - 1]] + places.action[by_chance]]
     return probability

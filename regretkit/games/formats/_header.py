@@ -44,6 +44,8 @@ def names(scanner: Scanner, wanted: str) -> tuple[str, ...]:
 
 def numbered(labels: tuple[str, ...]) -> tuple[str, ...]:
     """Return names, with its number, from 1, for each that is empty."""
+    if all(labels):
+        return labels
     return tuple(label or str(number) for number, label in enumerate(labels, start=1))
 
 

@@ -16,6 +16,9 @@ ENDS = r'(?![^\s{}",])'
 WHOLE = rf"\d++{ENDS}"
 """A number such as 12."""
 
+SIGNED = rf"-?+{WHOLE}"
+"""A number such as 12 or -12."""
+
 NUMBER = (
     r"[-+]?+(?:\d++(?:/\d++|(?:\.\d*+)?+(?:[eE][-+]?+\d++)?+)|\.\d++(?:[eE][-+]?+\d++)?+)" + ENDS
 )
@@ -100,10 +103,10 @@ class Scanner:
         found = self._read(TEXT, f"{wanted}, in quotation marks")
         return unescaped(found[1:-1])
 
-    def whole(self, wanted: str) -> int:
-        """Read a number such as 12."""
+    def whole(self, wanted: str, *, signed: bool = False) -> int:
+        """Read a number such as 12 or, where it may have a sign, -12."""
         start = self.skip_space()
-        found = self._read(WHOLE, f"{wanted}, a number such as 1")
+        found = self._read(SIGNED if signed else WHOLE, f"{wanted}, a number such as 1")
         try:
             return int(found)
         except ValueError as error:

@@ -26,9 +26,10 @@ def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
     All of the format's grammar is read: whole, decimal and rational numbers, with exponents too,
     each as the double next to it; names in quotation marks; comments, also from ``//`` to the end
     of a line and from ``/*`` to ``*/``; information sets and outcomes that are declared once and
-    then only named by their number; outcomes at inner nodes, whose payoffs are added up along
-    the way. The title becomes the name of the game, information sets and actions keep their
-    labels, and what has none is called by its number in the file.
+    then only named by their number, which may be negative for information sets; outcomes at inner
+    nodes, whose payoffs are added up along the way. The title becomes the name of the game,
+    information sets and actions keep their labels, and what has none is called by its number in
+    the file.
 
     Parameters
     ----------
