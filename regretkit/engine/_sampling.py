@@ -75,19 +75,20 @@ def notice(player: int, visited: int, rate: float, desk: Desk, guesses: Vector) 
     raise NotImplementedError  # left open: _specialize puts another in its place
 
 
-def catch_up(touched: int, points: Narrow, forest: Forest, sheet: Sheet) -> None:
+def catch_up(touched: int, flat: Flat, desk: Desk, sheet: Sheet) -> None:
     """Let sums catch up at decision points, those nearer to the root first.
 
     What came to a decision point since it was last looked at has been played as it still is.
     """
     behavior, sums, seen = sheet.behavior, sheet.sums, sheet.seen
     for k in range(touched):
-        j = whole(points[k])
-        come = sums[forest.parent[j]]
+        j = whole(desk.points[k])
+        come = sums[whole(desk.come[k])]
         since = come - seen[j]
         seen[j] = come
         if since != 0.0:
-            for a in range(whole(forest.first[j]), whole(forest.last[j])):
+            first = whole(flat.place[2 * j])
+            for a in range(first, first + whole(flat.place[2 * j + 1])):
                 sums[a] += behavior[a] * since
 
 
@@ -95,9 +96,9 @@ def climb_and_learn(
     touched: int,
     proposing: bool,
     keeping: bool,
-    desk: Desk,
     numbers: Vector,
-    forest: Forest,
+    flat: Flat,
+    desk: Desk,
     sheet: Sheet,
     state: State,
 ) -> None:
@@ -106,7 +107,8 @@ def climb_and_learn(
     for back in range(touched):
         k = touched - 1 - back
         j, only = whole(desk.points[k]), whole(desk.only[k])
-        first, last = whole(forest.first[j]), whole(forest.last[j])
+        first = whole(flat.place[2 * j])
+        last = first + whole(flat.place[2 * j + 1])
         if only > 0:
             value = utility[only] * behavior[only]
         else:
@@ -114,7 +116,7 @@ def climb_and_learn(
         learn(j, first, last, utility, value, behavior, state, numbers)
         if proposing:
             propose(j, first, last, behavior, state, numbers)
-        utility[forest.parent[j]] += value
+        utility[whole(desk.come[k])] += value
         if not keeping:
             erase(only, first, last, utility)
 
@@ -164,8 +166,8 @@ def turn(
         player, flat, behavior, utility, desk, notes, sample.numbers, guesses, generator
     )
     notice(player, visited, sample.rate, desk, guesses)
-    catch_up(touched, desk.points, forest, sheet)
-    climb_and_learn(touched, proposing, keeping, desk, numbers, forest, sheet, state)
+    catch_up(touched, flat, desk, sheet)
+    climb_and_learn(touched, proposing, keeping, numbers, flat, desk, sheet, state)
     return touched, visited
 
 

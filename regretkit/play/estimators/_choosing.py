@@ -20,6 +20,10 @@ Choose: TypeAlias = Callable[[Here, Vector, Narrow, Vector, Known], int]
 ``choose(here, behavior, follow, share, known)``."""
 
 
+FEW = 6
+"""So many weights are all looked at."""
+
+
 def pick(generator: np.random.Generator, weights: Vector, first: int, count: int) -> int:
     """Draw one of some actions, by weights that add up to one; return its index.
 
@@ -28,16 +32,23 @@ def pick(generator: np.random.Generator, weights: Vector, first: int, count: int
     """
     if count == 1:
         return 0
-    drawn, total, chosen = generator.random(), 0.0, 0
-    for a in range(count):
-        total += weights[first + a]
+    return find(generator.random(), weights, first, count)
+
+
+def find(drawn: float, weights: Vector, first: int, count: int) -> int:
+    """Return the first of some actions that takes the sum of weights above a number."""
+    total, chosen = weights[first], 0
+    if count <= FEW:
+        # To count is to guess at nothing, and a wrong guess of the processor's costs ten additions.
         chosen += drawn >= total
-    return possible(weights, first, count, chosen)
-
-
-def possible(weights: Vector, first: int, count: int, chosen: int) -> int:
-    """Return an action, or if it cannot be drawn, the last one before it that can."""
-    while chosen == count or weights[first + chosen] == 0.0:
+        for a in range(first + 1, first + count - 1):
+            total += weights[a]
+            chosen += drawn >= total
+    else:
+        while chosen < count - 1 and drawn >= total:
+            chosen += 1
+            total += weights[first + chosen]
+    while weights[first + chosen] == 0.0:
         chosen -= 1
     return chosen
 
@@ -72,13 +83,16 @@ def follow_one(
     share: Vector,
     known: Known,
 ) -> int:
-    """Follow one action, drawn by the strategy and by what ``notes`` hold to explore with."""
+    """Follow one action, drawn by the strategy and by what to explore with.
+
+    That is every action as often as the others, or what ``notes`` hold.
+    """
     first, count = here[2], here[3]
     notes, numbers, generator = known
-    explored, exploring = notes[0], numbers[0]
+    explored, exploring, evenly = notes[0], numbers[0], numbers[1] > 0.0
     for a in range(count):
-        often = played(behavior, a, here)
-        share[a] = exploring * explored[first + a] + (1.0 - exploring) * often
+        tried = here[5] if evenly else explored[first + a]
+        share[a] = exploring * tried + (1.0 - exploring) * played(behavior, a, here)
     chosen = pick(generator, share, 0, count)
     follow[0], share[0] = chosen, share[chosen]
     return 1

@@ -58,6 +58,8 @@ class Desk(NamedTuple):
     """and with which probability each of them is."""
     points: Narrow
     """The decision points that were visited, in order,"""
+    come: Narrow
+    """the player's sequence before each,"""
     only: Narrow
     """and at each the only action that may have earned anything, 0 where several may."""
     trail: Narrow
@@ -133,6 +135,7 @@ def desk_of(flat: Flat, trailing: bool) -> Desk:
         follow=np.zeros(most, dtype=np.uint32),
         share=np.zeros(most),
         points=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
+        come=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
         only=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
         trail=np.zeros(visits, dtype=np.uint32),
         before=np.zeros(visits, dtype=np.int32),

@@ -128,7 +128,7 @@ def _decider(choose: Choose, fan_out: Any, put_off: Any) -> Decide:
         _, behavior, utility, desk, notes, numbers, guesses, generator = on
         followed = choose(here, behavior, desk.follow, desk.share, (notes, numbers, generator))
         only = fan_out(followed, here, below, behavior, utility, desk, guesses)
-        desk.points[touched], desk.only[touched] = here[0], only
+        desk.points[touched], desk.come[touched], desk.only[touched] = here[0], here[1], only
         if followed == 0:
             return waiting, -1, 0.0, 0.0, 0.0
         waiting = put_off(waiting, followed, here, below, behavior, desk)

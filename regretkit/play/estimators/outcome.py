@@ -96,7 +96,7 @@ class OutcomeSampling(Sampler):
 
     @override
     def _numbers(self) -> Sequence[float]:
-        return (self.exploration,)
+        return self.exploration, float(self.toward is None)
 
     @override
     def _notes(self, game: Game) -> Notes:
