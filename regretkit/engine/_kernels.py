@@ -79,10 +79,33 @@ def backward(player: int, numbers: Vector, forest: Forest, table: Table, state: 
     for back in range(end - whole(forest.points[player])):
         j = end - 1 - back
         first, last = whole(forest.first[j]), whole(forest.last[j])
-        value = worth_of(first, last, utility, behavior)
-        learn(j, first, last, utility, value, behavior, state, numbers)
-        propose(j, first, last, behavior, state, numbers)
+        # Most have few actions. For so many as it can see here, a compiler makes no loops, and the
+        # processor need not guess where they end.
+        if last - first == 2:
+            value = decide(j, first, first + 2, utility, behavior, numbers, state)
+        elif last - first == 1:
+            value = decide(j, first, first + 1, utility, behavior, numbers, state)
+        elif last - first == 3:
+            value = decide(j, first, first + 3, utility, behavior, numbers, state)
+        else:
+            value = decide(j, first, last, utility, behavior, numbers, state)
         utility[whole(forest.parent[j])] += value
+
+
+def decide(
+    j: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    behavior: Vector,
+    numbers: Vector,
+    state: State,
+) -> float:
+    """Let a decision point learn and propose; return what it was worth."""
+    value = worth_of(first, last, utility, behavior)
+    learn(j, first, last, utility, value, behavior, state, numbers)
+    propose(j, first, last, behavior, state, numbers)
+    return value
 
 
 def forward(
@@ -99,10 +122,28 @@ def forward(
     total[root] = decay * total[root] + weight * strategy[root]
     strategy[root] = 1.0
     for j in range(whole(forest.points[player]), whole(forest.points[player + 1])):
+        first, last = whole(forest.first[j]), whole(forest.last[j])
         reach = strategy[whole(forest.parent[j])]
-        for a in range(whole(forest.first[j]), whole(forest.last[j])):
-            total[a] = decay * total[a] + weight * strategy[a]
-            strategy[a] = behavior[a] * reach
+        if last - first == 2:  # as above
+            hand_down(first, first + 2, reach, decay, weight, strategy, behavior, total)
+        else:
+            hand_down(first, last, reach, decay, weight, strategy, behavior, total)
+
+
+def hand_down(
+    first: int,
+    last: int,
+    reach: float,
+    decay: float,
+    weight: float,
+    strategy: Vector,
+    behavior: Vector,
+    total: Vector,
+) -> None:
+    """Add x at a decision point to the average, and make its new distribution the next x."""
+    for a in range(first, last):
+        total[a] = decay * total[a] + weight * strategy[a]
+        strategy[a] = behavior[a] * reach
 
 
 def stay(turn: Indices, decay: float, weight: float, forest: Forest, table: Table) -> None:

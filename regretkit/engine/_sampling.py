@@ -113,12 +113,31 @@ def climb_and_learn(
             value = utility[only] * behavior[only]
         else:
             value = worth_of(first, last, utility, behavior)
-        learn(j, first, last, utility, value, behavior, state, numbers)
-        if proposing:
-            propose(j, first, last, behavior, state, numbers)
+        if last - first == 2:  # as in _kernels.backward
+            teach(j, first, first + 2, value, proposing, numbers, sheet, state)
+        elif last - first == 3:
+            teach(j, first, first + 3, value, proposing, numbers, sheet, state)
+        else:
+            teach(j, first, last, value, proposing, numbers, sheet, state)
         utility[whole(desk.come[k])] += value
         if not keeping:
             erase(only, first, last, utility)
+
+
+def teach(
+    j: int,
+    first: int,
+    last: int,
+    value: float,
+    proposing: bool,
+    numbers: Vector,
+    sheet: Sheet,
+    state: State,
+) -> None:
+    """Let a decision point learn from what it was worth, and propose if it is time to."""
+    learn(j, first, last, sheet.utility, value, sheet.behavior, state, numbers)
+    if proposing:
+        propose(j, first, last, sheet.behavior, state, numbers)
 
 
 def erase(only: int, first: int, last: int, utility: Vector) -> None:
