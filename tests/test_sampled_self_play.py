@@ -262,3 +262,39 @@ def test_openspiel_histories_are_those_of_the_tree():
     for player in range(2):
         for key, shares in ((key, free.average[player][key]) for key in free.average[player]):
             np.testing.assert_allclose(shares, bound.average[player, key], atol=1e-12)
+
+
+def shared(make, iterations):
+    """Return a run whose order draws from the generator that its estimator draws from."""
+    generator = rng()
+    return make(ExternalSampling(generator), order=RandomPlayer(generator)).run(iterations)
+
+
+def test_the_order_may_draw_from_the_same_generator():
+    game = games.leduc_poker()
+
+    def free(estimator, order):
+        return SampledSelfPlay(game, rk.RegretMatching, estimator, order=order)
+
+    def bound(estimator, order):
+        players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+        return SelfPlay(game, players, estimator=estimator, order=order, engine="numpy")
+
+    assert_alike(shared(free, 300), shared(bound, 300))
+
+
+def test_callbacks_and_pauses_change_no_sample():
+    straight, watched, paused = (
+        SampledSelfPlay(games.leduc_poker(), rk.RegretMatching, OutcomeSampling(rng()))
+        for _ in range(3)
+    )
+    straight.run(700)
+    watched.run(700, callbacks=[lambda run: None])
+    for count in (1, 0, 299, 400):
+        paused.run(count)
+
+    for other in (watched, paused):
+        state = other.estimator.generator.bit_generator.state
+        assert state == straight.estimator.generator.bit_generator.state
+        for key, strategy in ((key, straight.average[0][key]) for key in straight.average[0]):
+            np.testing.assert_array_equal(other.average[0][key], strategy)

@@ -177,6 +177,11 @@ class Maker:
         for shared in self._changing:
             shared.go_to(iteration)
 
+    @property
+    def draws_nothing(self) -> bool:
+        """Whether all rules that were made, one at least, have kernels, which never draw."""
+        return bool(self._known) and None not in self._known.values()
+
     def make(
         self,
         key: Hashable,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self, final
 
 import numpy as np
@@ -135,10 +136,19 @@ class SampledSelfPlay:
         return self
 
     def _iterate(self, iterations: int) -> None:
-        with Draws(self.estimator.generator) as draws:
-            sample = Sample(self._unfolding, self._follower(draws), self._roots, draws.random)
-            for _ in range(iterations):
-                self._play_once(sample)
+        # Whether rules may draw as well, those say that the first iteration comes to.
+        for count in (min(iterations, 1), max(iterations - 1, 0)):
+            with self._draws() as draws:
+                sample = Sample(self._unfolding, self._follower(draws), self._roots, draws.random)
+                for _ in range(count):
+                    self._play_once(sample)
+
+    def _draws(self) -> AbstractContextManager[Draws | np.random.Generator]:
+        """Return what draws: many numbers at once, unless others may draw from the generator."""
+        generator, maker = self.estimator.generator, self._unfolding.maker
+        if isinstance(self.order, Stateful) or not maker.draws_nothing:
+            return nullcontext(generator)
+        return Draws(generator)
 
     def _play_once(self, sample: Sample) -> None:
         weight = self.averaging.weight(self.iteration + 1, self.horizon)
@@ -168,7 +178,7 @@ class SampledSelfPlay:
             raise TypeError(f"{self.order!r} was refused, and cannot be followed")
         return turns.together, [int(player) for player in turns.players[0] if player >= 0]
 
-    def _follower(self, draws: Draws) -> Follow | OneAction | None:
+    def _follower(self, draws: Draws | np.random.Generator) -> Follow | OneAction | None:
         """Return what chooses among the own actions, None where all are followed."""
         choose: Callable[..., int] = self.estimator._choose()
         numbers = self.estimator._numbers()
