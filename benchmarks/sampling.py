@@ -2,9 +2,10 @@
 
 Times are the processor's, the best of several turns. How many histories OpenSpiel visits is not
 said by it; both libraries follow every own action and draw one of all others, and so visit as many
-in an iteration, which is what the tables count for both. Without a tree, the game is OpenSpiel's
-own, and so is the solver in Python that stands beside. The curves are medians over seeds. A full
-run writes tables and curves into docs/.
+in an iteration after equally many. OpenSpiel hardly gets further while it is timed, so what ours
+visits at the beginning counts for it, and what ours visits in the end, for ours. Without a tree,
+the game is OpenSpiel's own, and so is the solver in Python that stands beside. The curves are
+medians over seeds. A full run writes tables and curves into docs/.
 
     $ python -m benchmarks sampling
     $ python -m benchmarks sampling --speed
@@ -36,6 +37,8 @@ from regretkit.play import (
 
 CURVES = PAGE.parent / "sampling.md"
 SEEDS = range(3)
+EQUAL = 20_000
+"""Iterations that both have played before they are timed."""
 CALL = 0.2
 """Seconds that a solver is asked to go on for: what a call of ours costs once is part of it."""
 Make = Callable[[np.random.Generator], Estimator]
@@ -116,21 +119,29 @@ def repeated(iteration: Callable[[], object]) -> Callable[[int], None]:
     return iterate
 
 
+def visits_in(run: SelfPlay) -> float:
+    """Return how many histories an iteration visits, as the strategies are now."""
+    before, iterations = visited(run), 5_000
+    run.run(iterations)
+    return (visited(run) - before) / iterations
+
+
 def rates(place: Place, turns: int) -> list[list[str]]:
     """Return a row for each of two ways to sample."""
     game, rows = tree_game(place.ours), []
     others = solvers(place.theirs)
     for name in ("external", "outcome"):
-        run = started(game, ESTIMATORS[name](np.random.default_rng(1))).run(10_000)
+        run = started(game, ESTIMATORS[name](np.random.default_rng(1))).run(EQUAL)
+        begun = visits_in(run)
         actions: dict[str, Callable[[int], object]] = {"ours": run.run}
         if name in others:
+            repeated(others[name].run_iteration)(EQUAL)
             actions["theirs"] = repeated(others[name].run_iteration)
-        best, before = best_times(actions, turns, CALL), (run.iteration, visited(run))
-        run.run(10_000)
-        visits = (visited(run) - before[1]) / (run.iteration - before[0])
-        theirs = best.get("theirs", float("nan"))
-        speeds = [visits / best["ours"] / 1e6, visits / theirs / 1e6, theirs / best["ours"]]
-        rows.append([f"{place.title}, {name}", number(visits), *map(number, speeds)])
+        best = best_times(actions, turns, CALL)
+        ours = visits_in(run) / best["ours"] / 1e6
+        theirs = begun / best.get("theirs", float("nan")) / 1e6
+        figures = [begun, ours, theirs, ours / theirs]
+        rows.append([f"{place.title}, {name}", *map(number, figures)])
     return rows
 
 
@@ -153,7 +164,11 @@ def in_python(theirs: str) -> dict[str, Any]:
 
 
 def without_a_tree(place: Place, turns: int, before: float) -> list[list[str]]:
-    """Return a row for each of two ways to sample, once ``before`` histories have been visited."""
+    """Return a row for each of two ways to sample, once ``before`` histories have been visited.
+
+    OpenSpiel's C++ has then played as many iterations; its Python begins anew, and walks all states
+    in each of them.
+    """
     others, rows = solvers(place.theirs), []
     for name, solver in others.items():
         estimator = ESTIMATORS[name](np.random.default_rng(1))

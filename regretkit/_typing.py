@@ -1,4 +1,4 @@
-"""The arrays that the whole library speaks."""
+"""The arrays that the whole library speaks, and what reads numbers out of narrow ones."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast

@@ -288,3 +288,15 @@ def test_a_person_who_leaves_ends_the_match():
         play_match(KUHN, [player, folder], 2, np.random.default_rng(0))
     with pytest.raises(TypeError, match="tell"):
         Person(input, None)
+
+
+@pytest.mark.parametrize(
+    ("names", "answer", "expected"),
+    [(("bet", "bet"), "2", 1), (("1", 1), "1.", 0), (("", "x"), "1", 0), ((" lead", "x"), "l", 0)],
+)
+def test_actions_that_cannot_be_told_apart_are_numbered(names, answer, expected):
+    told = []
+    person = Person(lambda question: answer, told.append)
+
+    assert person.act(Situation(0, "here", names)) == expected
+    assert len(told) == 1

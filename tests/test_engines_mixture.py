@@ -18,8 +18,9 @@ PAIRS = [
     ("rm+", "hedge"),
     ("hedge", "drm"),  # fixed numbers next to numbers that change
     ("adaptive", "rm"),  # which keeps numbers for blocks next to one that keeps none
-    ("prm+", "omd euclid"),
-    ("ftrl euclid", "adaptive"),
+    # What these find, the others find as a rule, and to compile each takes half a minute.
+    pytest.param(("prm+", "omd euclid"), marks=pytest.mark.slow),
+    pytest.param(("ftrl euclid", "adaptive"), marks=[pytest.mark.slow, pytest.mark.sample]),
 ]
 
 

@@ -298,3 +298,40 @@ def test_callbacks_and_pauses_change_no_sample():
         assert state == straight.estimator.generator.bit_generator.state
         for key, strategy in ((key, straight.average[0][key]) for key in straight.average[0]):
             np.testing.assert_array_equal(other.average[0][key], strategy)
+
+
+@frozen
+class Indifferent:
+    """One player decides once, and earns the same whatever it does."""
+
+    moved: bool = False
+
+    def is_terminal(self):
+        return self.moved
+
+    def player(self):
+        return 0
+
+    def chance_outcomes(self):
+        return []
+
+    def actions(self):
+        return [*range(6)]
+
+    def information_set(self):
+        return "now"
+
+    def child(self, action):
+        return Indifferent(True)
+
+    def payoffs(self):
+        return [0.1]
+
+
+@pytest.mark.parametrize("make", [partial(RobustSampling, actions=6), ExternalSampling])
+def test_who_earns_the_same_whatever_it_does_regrets_exactly_nothing(make):
+    run = SampledSelfPlay(Indifferent(), rk.RegretMatching, make(rng())).run(5)
+
+    (point,) = run._unfolding.met[0].values()
+    assert point.saved()["state"][0] == [0.0] * 6
+    assert run.average[0]["now"].tolist() == pytest.approx([1 / 6] * 6)

@@ -175,7 +175,7 @@ def turn(
     """Let a player learn from a sample; return how many decision points and histories it visited.
 
     ``how`` says whether to propose as well, or to go on with what was played before; and whether to
-    keep the utility, which otherwise is zero again afterwards.
+    keep the utility, which otherwise is zero again at all decision points.
     """
     proposing, keeping = how
     behavior, utility, notes, guesses = sheet.behavior, sheet.utility, sample.notes, sample.guesses
@@ -208,7 +208,7 @@ def sampled(
 
     Rows, ``numbers`` and ``together`` are as in :func:`~regretkit.engine._kernels.iterate`;
     ``weights[t]`` is what the strategies of iteration t count. With ``keeping``, the utilities of
-    the last of them are there to be seen afterwards, and otherwise all are zero.
+    the last of them are there to be seen afterwards; otherwise all are zero at decision points.
     """
     visits, players = 0, forest.points.size - 1
     for t in range(turns.shape[0]):

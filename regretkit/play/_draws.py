@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ class Draws:
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
-        self._before = generator.bit_generator.state
+        self._before: Any = None
         self._made: Iterator[float] = iter(())
         self.random: Callable[[], float] = chain.from_iterable(self._batches()).__next__
 

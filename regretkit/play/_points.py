@@ -112,10 +112,9 @@ class OfKernel(Point):
     @override
     def learn(self, utility: Numbers, value: float) -> None:
         shared, strategy, state = self._shared, self.strategy, self._state
-        size, numbers = len(strategy), shared.numbers
+        size, numbers, self.sums = len(strategy), shared.numbers, []
         shared.learn(0, 0, size, utility, value, strategy, state, numbers)
         shared.propose(0, 0, size, strategy, state, numbers)
-        self.sums = []
 
     @override
     def saved(self) -> Saved:
@@ -140,9 +139,9 @@ class OfMinimizer(Point):
 
     @override
     def learn(self, utility: Numbers, value: float) -> None:
+        self.sums = []
         self._minimizer.observe_utility(np.array(utility))
         self.strategy = self._minimizer.next_strategy().tolist()
-        self.sums = []
 
     @override
     def saved(self) -> Saved:

@@ -207,12 +207,12 @@ class Sample:
             utility[a] = self.walk(player, child, scale / share, further)
             earned = utility[a] * strategy[a]
         else:
-            utility, earned = [0.0] * len(strategy), 0.0
+            utility = [0.0] * len(strategy)
             for a, share in zip(*self._follow(strategy, reach), strict=True):
                 child = children[a] or go_on(node, a)
                 further = reach * strategy[a] if reach > 0.0 else 0.0
                 utility[a] = self.walk(player, child, scale / share, further)
-                earned += utility[a] * strategy[a]
+            earned = mean(utility, strategy)
         self.lessons.append((point, utility, earned))
         return earned
 

@@ -136,8 +136,8 @@ class Person:
     """An agent that asks somebody what to do, at a terminal or wherever they sit.
 
     An action is answered by its name, or by the beginning of its name where no other begins so,
-    in letters of either case. Whatever else is answered is asked again. What ``ask`` raises, such
-    as ``EOFError`` at the end of the input, ends the match.
+    in letters of either case; actions with the same name are numbered. Whatever else is answered is
+    asked again. What ``ask`` raises, such as ``EOFError`` at the end of the input, ends the match.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Person:
 
     def act(self, situation: Situation) -> int:
         """Return the index of the action that the person chose."""
-        names = [str(action) for action in situation.actions]
+        names = _told_apart([str(action).strip() for action in situation.actions])
         known = str(situation.information_set)
         self.tell(f"You are player {situation.player}, and know: {known or 'nothing'}")
         if len(names) == 1:
@@ -191,6 +191,13 @@ class Person:
         for agent, payoff in zip(round.agents, round.payoffs, strict=True):
             if agent is self:
                 self.tell(f"You earn {payoff:+g}.")
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """Return names as they are, or with numbers where two are the same or one is blank."""
+    if all(names) and len(set(names)) == len(names):
+        return names
+    return [f"{number}. {name}".strip() for number, name in enumerate(names, start=1)]
 
 
 def _meant(answer: str, names: list[str]) -> list[int]:

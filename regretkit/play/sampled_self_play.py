@@ -137,16 +137,16 @@ class SampledSelfPlay:
 
     def _iterate(self, iterations: int) -> None:
         # Whether rules may draw as well, those say that the first iteration comes to.
-        for count in (min(iterations, 1), max(iterations - 1, 0)):
-            with self._draws() as draws:
+        for count in filter(None, (min(iterations, 1), iterations - 1)):
+            with self._draws(count) as draws:
                 sample = Sample(self._unfolding, self._follower(draws), self._roots, draws.random)
                 for _ in range(count):
                     self._play_once(sample)
 
-    def _draws(self) -> AbstractContextManager[Draws | np.random.Generator]:
+    def _draws(self, count: int) -> AbstractContextManager[Draws | np.random.Generator]:
         """Return what draws: many numbers at once, unless others may draw from the generator."""
         generator, maker = self.estimator.generator, self._unfolding.maker
-        if isinstance(self.order, Stateful) or not maker.draws_nothing:
+        if count == 1 or isinstance(self.order, Stateful) or not maker.draws_nothing:
             return nullcontext(generator)
         return Draws(generator)
 

@@ -39,10 +39,10 @@ def walker(choose: Choose, guessing: bool) -> Walk:
     """Return the function that draws one sample and says what a player's sequences are worth.
 
     It is called as ``walk(player, flat, behavior, utility, desk, notes, numbers, guesses,
-    generator)``, with everybody's weights in ``behavior``. It writes to ``utility``, which is all
-    zero before, at the decision points that it comes to, and nowhere else. It returns how many
-    these are, and how many histories it visited. With ``guessing`` it corrects by what ``guesses``
-    say that histories are worth, and takes notes for
+    generator)``, with everybody's weights in ``behavior``. It writes to ``utility``, which is zero
+    at all decision points before, at those that it comes to, and for the empty sequence. It returns
+    how many these are, and how many histories it visited. With ``guessing`` it corrects by what
+    ``guesses`` say that histories are worth, and takes notes for
     :func:`~regretkit.play.estimators._hooks.learn_guesses`.
     """
     begin = _begin_and_count if choose is follow_average else _begin
@@ -76,7 +76,7 @@ def _hooks_for(guessing: bool) -> tuple[Any, ...]:
 
 
 def _visitor(choose: Choose, arrive: Any, end: Any, lean: Any, fan_out: Any, put_off: Any) -> Visit:
-    """Return the function that goes on until the game ends."""
+    """Return the function that goes on until the game ends, or nothing is followed."""
     decide = _decider(choose, fan_out, put_off)
 
     def visit(player: int, so_far: tuple[int, int, int], on: On) -> tuple[int, int, int]:

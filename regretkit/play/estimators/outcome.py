@@ -100,16 +100,15 @@ class OutcomeSampling(Sampler):
 
     @override
     def _notes(self, game: Game) -> Notes:
+        if self.toward is None:
+            return NONE, NONE
         explored = np.zeros(int(starts(game.domains)[-1]))
-        toward = [domain.interior_point() for domain in game.domains]
-        behaviors(game.domains, self._toward(game, toward), explored)
+        behaviors(game.domains, self._explored(game, self.toward), explored)
         return explored, NONE
 
-    def _toward(self, game: Game, default: Sequence[Vector]) -> Sequence[Vector]:
-        if self.toward is None:
-            return default
+    def _explored(self, game: Game, toward: Sequence[Vector]) -> Sequence[Vector]:
         try:
-            return as_profile(self.toward, game.domains)
+            return as_profile(toward, game.domains)
         except (TypeError, ValueError) as error:
             error.add_note("that is what toward was, the strategies to explore with")
             raise
