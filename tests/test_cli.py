@@ -2,8 +2,11 @@
 
 import csv
 import io
+import json
+import os
 import re
 import shlex
+import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from shell import reports, runs
+from terminal import COMMAND
 
 import regretkit as rk
 from regretkit import evaluation, games
@@ -115,6 +119,33 @@ def test_the_catalogue_is_listed_with_the_sizes_that_its_games_have(report, run)
             assert f"{game.tree.histories:,}" in out
         else:
             assert row["actions"] == list(game.payoffs.shape[1:])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors are closed by a shell of Unix")
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("solve kuhn_poker --iterations 5 --quiet --json", 0),
+        ("solve kuhn_poker --iterations 5", 0),
+        ("play kuhn_poker --rounds 1 --json", 0),
+        ("solve nothing", 2),
+    ],
+)
+def test_streams_may_be_closed(folder, words, code, closed):
+    line = f"exec {shlex.join([*COMMAND, *shlex.split(words)])} {closed}"
+    came = subprocess.run(
+        ["sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+    assert came.returncode == code
+    if ("--json" in words, code) == (True, 0) and ">&-" not in closed.split():
+        assert json.loads(came.stdout)["game"] == "kuhn_poker"
+    elif code == 0:
+        assert bool(came.stdout) == (">&-" not in closed.split())
+    if "2>&-" not in closed:
+        assert came.stderr.startswith("regretkit: GAME: ") == (code == 2)
+    assert "fault" not in came.stderr
 
 
 def test_only_games_of_the_catalogue_have_their_sizes_written_down():

@@ -135,6 +135,14 @@ def test_one_strategy_plays_for_everybody(report):
     assert report("play", "kuhn_poker", "--matches", 5)["results"][0]["strategy"] == "uniform"
 
 
+def test_who_names_too_many_is_told_whom_one_plays_for(run):
+    words = ("play", "kuhn_poker(players=3)", *["uniform"] * 4)
+
+    assert "name one for all the others, or 2, one for each, got 4" in run(*words)[2]
+    said = run(*words, "--matches", 5)[2]
+    assert "name one for everybody, or 3, one for each, got 4" in said
+
+
 def test_matches_depend_on_the_seed_and_on_nothing_else(report):
     words = ("play", "kuhn_poker", "solved.json", "uniform", "--matches", 500)
 
@@ -272,6 +280,7 @@ def test_the_end_of_the_input_ends_the_game_and_is_no_fault(report, run, monkeyp
     assert (code, came["stopped_by"], came["payoffs"]) == (0, "end of input", [1.0, 1.0])
     answered(monkeypatch, "")
     assert run(*words)[1].endswith("No round was played to its end.\n")
+    assert '"earned": 0.0' in run(*words, "--json")[1]  # a number of the same kind as others
 
 
 def test_a_round_without_a_turn_waits_before_the_next(run, monkeypatch):
@@ -319,6 +328,39 @@ def test_ctrl_c_leaves_with_the_code_that_it_has_elsewhere(folder):
     assert "In 1 round you have earned +1" in shown
     assert shown.endswith("regretkit: interrupted\r\n")
     assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_terminal_that_is_closed_ends_the_game_and_is_no_fault(folder, as_json):
+    import pty
+
+    from terminal import take_terminal
+
+    ours, theirs = pty.openpty()
+    with Path("said").open("wb") as said:
+        process = subprocess.Popen(
+            [*COMMAND, "play", "kuhn_poker", "--seat", "0", *["--json"] * as_json],
+            cwd=folder,
+            env=environment(),
+            stdin=theirs,
+            stdout=said if as_json else theirs,
+            stderr=theirs if as_json else said,
+            start_new_session=True,
+            preexec_fn=lambda: take_terminal(theirs),
+        )
+    os.close(theirs)
+    shown = b""
+    while b"p or b" not in shown:
+        shown += os.read(ours, 2**16)
+    os.close(ours)
+
+    assert process.wait(timeout=60.0) == 128 + signal.SIGHUP
+    text = Path("said").read_text()
+    if as_json:
+        came = json.loads(text)
+        assert (came["rounds"], came["stopped_by"]) == (0, "interrupt")
+    else:
+        assert text == "regretkit: interrupted\n"
 
 
 @pytest.mark.parametrize("asks", ["SIGTERM", "SIGHUP"])

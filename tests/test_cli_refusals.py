@@ -144,6 +144,8 @@ WRONG = [
     (["resume", "run", "--iterations", "x"], "at least 1, got 'x'"),
     (["evaluate", "kuhn_poker"], "Missing argument 'STRATEGY'"),
     (["evaluate", "kuhn_poker", "nothere.json"], "STRATEGY: 'nothere.json': No such file"),
+    (["evaluate", "kuhn_poker", ""], "STRATEGY: got nothing; name a file in .json"),
+    (["play", "kuhn_poker", " "], "STRATEGY: got nothing; name a file in .json"),
     (["evaluate", "kuhn_poker", "run"], "STRATEGY: run"),
     (["evaluate", "chicken", "a_strategy.json"], "STRATEGY: a_strategy.json belongs to the game"),
     (["evaluate", "kuhn_poker", "run"], "no file of JSON; name a file in .json that solve --out"),

@@ -1,6 +1,7 @@
 """Gambit's format of extensive form: its grammar, and what is said where a text breaks it."""
 
 import io
+import math
 import re
 import sys
 from fractions import Fraction
@@ -14,6 +15,7 @@ from same_games import assert_same_game, assert_same_tree
 import regretkit as rk
 from benchmarks import reading
 from regretkit.games import (
+    CHANCE_TOLERANCE,
     GameTree,
     ImperfectRecallGame,
     kuhn_poker,
@@ -24,6 +26,7 @@ from regretkit.games import (
     write_efg,
 )
 from regretkit.games.formats import _efg_nodes
+from regretkit.games.formats._efg_declared import total_of
 
 PENNIES = """EFG 2 R "Pennies" { "Even" "Odd" }
 "Whoever guesses right wins."
@@ -330,6 +333,22 @@ def test_only_games_in_which_somebody_forgets_are_of_imperfect_recall():
 
 CHANCE = 'c "" 1 "" { "a" .5 "b" .5 } 0\n'
 SET = 'p "" 1 1 "s" { "a" "b" } 0\n'
+
+
+def test_probabilities_are_added_up_as_the_check_of_the_tree_does():
+    generator = np.random.default_rng(3)
+    for size in range(1, 60):
+        chances = generator.dirichlet(np.ones(size))
+        assert total_of(chances) == np.bincount(np.zeros(size, int), weights=chances)[0]
+
+
+def test_chances_that_only_an_exact_sum_would_let_pass_are_refused_where_they_stand():
+    # Every step rounds up by as much as it can: 0.51 units of the last place become a whole one.
+    small = 2.0**-52 * 0.51
+    chances = [1.0 + CHANCE_TOLERANCE - 20 * 2.0**-52 * 0.75, *[small] * 20]
+    assert abs(math.fsum(chances) - 1.0) <= CHANCE_TOLERANCE < abs(total_of(chances) - 1.0)
+    moves = " ".join(f'"{number}" {chance!r}' for number, chance in enumerate(chances))
+    refused(f'c "" 1 "" {{ {moves} }} 0', 2, 13, "the probabilities of chance sum to")
 
 
 @pytest.mark.parametrize(

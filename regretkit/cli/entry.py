@@ -1,5 +1,6 @@
 """The command ``regretkit``: from the words of a shell to an exit code."""
 
+import os
 import re
 import shlex
 import sys
@@ -66,7 +67,14 @@ def _told(error: click.ClickException, words: Sequence[str]) -> str:
 
 
 def _prepare_streams() -> None:
-    """Let names that a terminal cannot show be shown by their codes."""
+    """Let names that a terminal cannot show be shown by their codes, and closed streams be empty.
+
+    Streams that were closed are opened in their order, and so take the descriptors that are
+    theirs: a file that has one of these would get what is meant for the stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

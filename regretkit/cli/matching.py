@@ -157,7 +157,11 @@ def _show(report: dict[str, Any]) -> None:
         right=(2, 4),
         gives_way=0,
     )
-    show("", "Earned is the mean of the matches, and expected what it is in the long run, exactly.")
+    show(
+        "",
+        "Earned is the mean of the matches; the interval is approximate, for many matches.",
+        "Expected is what the same seatings earn on average, exactly.",
+    )
 
 
 def _players(places: Sequence[int]) -> str:

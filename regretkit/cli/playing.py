@@ -55,15 +55,18 @@ def play(
     """Play GAME at the terminal against strategies, or let strategies play against each other.
 
     STRATEGY is a file that solve or exact wrote, in JSON; or uniform, which is to do everything
-    equally often, and is what plays if none is named. One plays for all the others; more are one
-    for each of them, in order.
+    equally often, and is what plays if none is named. One plays for all the others, with
+    --matches for everybody; more are one for each of them, in order.
 
     An action is answered by its name or the beginning of it. You leave with Ctrl-D, which is the
     end of the input, or with Ctrl-C. Both say what you have earned; the exit code is 0 after the
     one, and 130 after the other.
 
-    With --matches, the report says what each strategy earned per match, in which interval it lies
-    with a confidence of 95 %, and what it would earn in the long run.
+    With --matches, the report says what each strategy earned per match, and what is expected: what
+    the same seatings earn on average, exactly. An interval holds that with a confidence of about
+    95 %, for many matches.
+
+    Games in which somebody forgets are played without a switch.
     """
     if matches is not None and rounds is not None:
         raise Refusal(
@@ -99,9 +102,10 @@ def _invited(game: str, players: int, strategies: Sequence[str], *, alone: bool)
         return names
     others = _counted(players, "player") + ("" if alone else ", of which you are one")
     one_each = "" if places <= 1 else f", or {places}, one for each"
+    whom = "everybody" if alone else "all the others"
     raise Refusal(
         f"STRATEGY: {game} has {others}; name "
-        f"{f'one for all the others{one_each}' if places else 'none'}, got {len(names)}"
+        f"{f'one for {whom}{one_each}' if places else 'none'}, got {len(names)}"
     )
 
 

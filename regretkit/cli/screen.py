@@ -69,8 +69,17 @@ def clean(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Write one line on standard error."""
-    print(f"regretkit: {clean(' '.join(text.split()))}", file=sys.stderr, flush=True)
+    """Write one line on standard error, if anybody is there to read it."""
+    try:
+        print(f"regretkit: {clean(' '.join(text.split()))}", file=sys.stderr, flush=True)
+    except OSError:
+        drop(sys.stderr)
+
+
+def drop(stream: TextIO) -> None:
+    """Let what is written on a stream go nowhere, where its terminal is gone."""
+    with open(os.devnull, "wb") as nothing:  # noqa: PTH123 # no Path is meant
+        os.dup2(nothing.fileno(), stream.fileno())
 
 
 def show(*lines: str) -> None:

@@ -1,5 +1,6 @@
 """A person who plays at the terminal."""
 
+import math
 import sys
 from typing import TextIO, final
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from regretkit.cli.exits import DONE, INTERRUPTED
 from regretkit.cli.games_in import name_of
-from regretkit.cli.screen import clean, say, show_json
+from regretkit.cli.screen import clean, drop, say, show_json
 from regretkit.cli.seats import Table
 from regretkit.cli.stopping import Stopping
 from regretkit.games import fingerprint, names
@@ -27,7 +28,7 @@ class Voice:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream, self._is_terminal = stream, stream.isatty()
         self._input: TextIO | None = sys.stdin
         self.questions = 0
         """How many were asked."""
@@ -35,14 +36,19 @@ class Voice:
         if reconfigure is not None:
             reconfigure(errors="replace")  # what is no text is an answer that nobody understands
 
-    def tell(self, line: str = "") -> None:
-        """Write a line."""
-        print(clean(line), file=self._stream, flush=True)
+    def tell(self, line: str = "", end: str = "\n") -> None:
+        """Write a line, on a terminal that is gone to nobody."""
+        try:
+            print(clean(line), end=end, file=self._stream, flush=True)
+        except OSError:
+            if not self._is_terminal:
+                raise
+            drop(self._stream)
 
     def ask(self, question: str) -> str:
         """Return the answer to a question, or raise ``EOFError`` at the end of the input."""
         self.questions += 1
-        print(clean(question), end="", file=self._stream, flush=True)
+        self.tell(question, end="")
         answer = ""
         try:
             answer = "" if self._input is None else self._input.readline()
@@ -82,7 +88,7 @@ def play_at_terminal(table: Table, rounds: int | None, seed: int | None, *, as_j
                 "seed": seed,
                 "rounds": len(sitting.earned),
                 "payoffs": sitting.earned,
-                "earned": sum(sitting.earned),
+                "earned": math.fsum(sitting.earned),
                 "stopped_by": why,
             }
         )
@@ -106,17 +112,19 @@ class _Sitting:
         ]
         self.earned: list[float] = []
         """What the person earned in each round."""
+        self._total = 0.0
 
     def play(self, *, wait: bool) -> None:
         """Play a round; one that ends before the person was asked waits for a word, if need be."""
         voice, number = self._voice, len(self.earned)
         seats, asked = self._table.seated(number), voice.questions
-        so_far = f"; so far you have earned {sum(self.earned):+g}" if number else ""
+        so_far = f"; so far you have earned {self._total:+g}" if number else ""
         voice.tell()
         voice.tell(f"Round {number + 1}, as player {seats.index(0)}{so_far}")
         agents = [self._guests[guest] for guest in seats]
         match = play_match(self._table.game, agents, 1, self._generator)
         self.earned.append(float(match.payoffs[0, seats.index(0)]))
+        self._total += self.earned[-1]
         if wait and voice.questions == asked:
             voice.ask("There was nothing for you to do. Return goes on. ")
 
@@ -138,5 +146,5 @@ def _summary(earned: list[float]) -> str:
     if not earned:
         return "No round was played to its end."
     rounds = "1 round" if len(earned) == 1 else f"{len(earned):,} rounds"
-    mean = sum(earned) / len(earned)
-    return f"In {rounds} you have earned {sum(earned):+g}, which is {mean:+g} a round."
+    total = math.fsum(earned)
+    return f"In {rounds} you have earned {total:+g}, which is {total / len(earned):+g} a round."

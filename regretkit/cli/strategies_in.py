@@ -13,6 +13,8 @@ def profile_of(game: Game, text: str) -> Profile:
     if text == UNIFORM:
         return Profile([domain.interior_point() for domain in game.domains], game.domains, game)
     hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
+    if not text.strip():
+        raise Refusal(f"STRATEGY: got nothing; {hint}")
     if Path(text).suffix.lower() == ".csv":
         raise Refusal(f"STRATEGY: got {text!r}, but tables in .csv are not read; {hint}")
     with refusing("STRATEGY", hint):

@@ -2,7 +2,7 @@
 
 from typing import TypeAlias, final
 
-from regretkit.games.formats._efg_declared import Declared, Moves, is_one
+from regretkit.games.formats._efg_declared import Declared, Moves, is_one, total_of
 from regretkit.games.formats._header import names, payoffs
 from regretkit.games.formats._scanner import Scanner
 from regretkit.games.history import CHANCE, CHANCE_TOLERANCE
@@ -81,7 +81,7 @@ class Careful:
             probabilities.append(scanner.number("the probability of the action"))
             if probabilities[-1] < 0.0:
                 raise scanner.fault("a probability must be at least 0", place)
-        total = sum(probabilities)
+        total = total_of(probabilities)
         if actions and not is_one(total):
             raise scanner.fault(
                 f"the probabilities of chance sum to {total:.12g}, not to 1 within "

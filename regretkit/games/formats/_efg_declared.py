@@ -64,6 +64,17 @@ class Declared:
         return labels
 
 
+def total_of(probabilities: Iterable[float]) -> float:
+    """Return a sum, from left to right and rounded at each step as the check of the tree does.
+
+    ``sum`` is more exact in some versions of Python, and so may say otherwise.
+    """
+    total = 0.0
+    for probability in probabilities:
+        total += probability
+    return total
+
+
 def is_one(total: float) -> bool:
     """Say whether probabilities with this sum are those of chance."""
     return abs(total - 1.0) <= CHANCE_TOLERANCE

@@ -7,7 +7,7 @@ from typing import final
 
 from regretkit._validate import LARGEST
 from regretkit.games.formats._efg_careful import Careful, Node
-from regretkit.games.formats._efg_declared import Declared, Moves, is_one
+from regretkit.games.formats._efg_declared import Declared, Moves, is_one, total_of
 from regretkit.games.formats._scanner import (
     NUMBER,
     SIGNED,
@@ -113,7 +113,7 @@ class Nodes:
             pieces = list(map(unescaped, compiled(_NAMED).split(text)))
         probabilities = tuple(map(nearest, pieces[2::2])) if by_chance else ()
         # NaN is in no order with anything, and fails both.
-        if by_chance and not (min(probabilities) >= 0.0 and is_one(sum(probabilities))):
+        if by_chance and not (min(probabilities) >= 0.0 and is_one(total_of(probabilities))):
             return None
         moves = tuple(pieces[1::2]), probabilities
         if len(self._seen_moves) < _MANY:
