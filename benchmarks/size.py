@@ -1,10 +1,10 @@
 """What an iteration costs on games of growing size: Liar's dice with three sides and more.
 
 Nanoseconds of processor time for each end of the game in one compiled iteration of CFR+, in which
-both players learn once; the best of several turns, each game in a process of its own. The games
-take turns as well, so that what else a machine does meets all of them. With it, seconds to build
-the game and its arrays, and the most memory that the process held. A full run writes a table and a
-plot into docs/.
+both players learn once; the best of several calls of a second, each game in a process of its own.
+The games take turns as well, so that what else a machine does meets all of them. With it, seconds
+to build the game and its arrays, and the most memory that the process held. A full run writes a
+table and a plot into docs/.
 
     $ python -m benchmarks size
     $ python -m benchmarks size --quick
@@ -17,9 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from benchmarks.machine import (
-    TURN,
     best_times,
-    cpu_seconds,
     in_a_new_process,
     peak,
     pin,
@@ -32,7 +30,9 @@ QUICK_SIDES = range(3, 7)
 FLAT = 2.0
 """How far apart the costs of an end may be."""
 SECONDS = 1.0
-"""Of iterations, in each process."""
+"""Of iterations in one call, so that what a call costs once hardly counts on any size."""
+CALLS = 5
+"""The best of which counts."""
 
 Figures = Mapping[str, float]
 
@@ -51,12 +51,11 @@ def measure(sides: int) -> dict[str, float]:
         return {"room": 0.0}
     built = time.process_time() - start
     run.run(1)
-    turns = min(50, max(3, int(SECONDS / max(cpu_seconds(run.run, 1), TURN))))
     return {
         "room": 1.0,
         "ends": game.tree.terminals.size,
         "built": built,
-        "iteration": best_times({"iteration": run.run}, turns)["iteration"],
+        "iteration": best_times({"iteration": run.run}, CALLS, SECONDS)["iteration"],
         "peak": peak(),
     }
 
