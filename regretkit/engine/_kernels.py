@@ -54,6 +54,8 @@ def worth_of(first: int, last: int, utility: Vector, behavior: Vector) -> float:
 
     So equal utilities leave regrets of exactly zero.
     """
+    if last - first == 1:
+        return float(utility[first])
     top = float(utility[first])
     for a in range(first + 1, last):
         top = max(top, float(utility[a]))
@@ -124,7 +126,9 @@ def forward(
     for j in range(whole(forest.points[player]), whole(forest.points[player + 1])):
         first, last = whole(forest.first[j]), whole(forest.last[j])
         reach = strategy[whole(forest.parent[j])]
-        if last - first == 2:  # as above
+        if last - first == 1:  # as above
+            hand_down(first, first + 1, reach, decay, weight, strategy, behavior, total)
+        elif last - first == 2:
             hand_down(first, first + 2, reach, decay, weight, strategy, behavior, total)
         else:
             hand_down(first, last, reach, decay, weight, strategy, behavior, total)

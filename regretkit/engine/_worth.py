@@ -34,14 +34,31 @@ def add_up(batch: Narrow, summed: Narrow, strategy: Vector, sums: Vector) -> Non
         for entry in range(k, k + length):
             alone += float(strategy[whole(summed[entry])])
         sums[row] = alone
+    # Most are short. For lengths that it can see here, a compiler makes no loops.
+    elif length == 1:
+        add_up_quads(row, quads, 1, k, summed, strategy, sums)
+    elif length == 2:
+        add_up_quads(row, quads, 2, k, summed, strategy, sums)
+    elif length == 3:
+        add_up_quads(row, quads, 3, k, summed, strategy, sums)
+    elif length == 4:
+        add_up_quads(row, quads, 4, k, summed, strategy, sums)
+    else:
+        add_up_quads(row, quads, length, k, summed, strategy, sums)
+
+
+def add_up_quads(
+    row: int, quads: int, length: int, begin: int, summed: Narrow, strategy: Vector, sums: Vector
+) -> None:
+    """Add up four sums of one length at once, and then the next four."""
     for quad in range(quads):
         one, two, three, four = 0.0, 0.0, 0.0, 0.0
-        for _ in range(length):
+        for entry in range(length):
+            k = begin + 4 * (length * quad + entry)
             one += float(strategy[whole(summed[k])])
             two += float(strategy[whole(summed[k + 1])])
             three += float(strategy[whole(summed[k + 2])])
             four += float(strategy[whole(summed[k + 3])])
-            k += 4
         at = row + 4 * quad
         sums[at], sums[at + 1], sums[at + 2], sums[at + 3] = one, two, three, four
 
@@ -56,14 +73,37 @@ def multiply(
         for entry in range(k, k + length):
             alone += float(payoff[entry] * strategy[whole(column[entry])])
         worth[row] = alone
+    elif length == 1:  # as above
+        multiply_quads(row, quads, 1, k, column, payoff, strategy, worth)
+    elif length == 2:
+        multiply_quads(row, quads, 2, k, column, payoff, strategy, worth)
+    elif length == 3:
+        multiply_quads(row, quads, 3, k, column, payoff, strategy, worth)
+    elif length == 4:
+        multiply_quads(row, quads, 4, k, column, payoff, strategy, worth)
+    else:
+        multiply_quads(row, quads, length, k, column, payoff, strategy, worth)
+
+
+def multiply_quads(
+    row: int,
+    quads: int,
+    length: int,
+    begin: int,
+    column: Narrow,
+    payoff: Vector,
+    strategy: Vector,
+    worth: Vector,
+) -> None:
+    """Multiply four rows of one length at once, and then the next four."""
     for quad in range(quads):
         one, two, three, four = 0.0, 0.0, 0.0, 0.0
-        for _ in range(length):
+        for entry in range(length):
+            k = begin + 4 * (length * quad + entry)
             one += float(payoff[k] * strategy[whole(column[k])])
             two += float(payoff[k + 1] * strategy[whole(column[k + 1])])
             three += float(payoff[k + 2] * strategy[whole(column[k + 2])])
             four += float(payoff[k + 3] * strategy[whole(column[k + 3])])
-            k += 4
         at = row + 4 * quad
         worth[at], worth[at + 1], worth[at + 2], worth[at + 3] = one, two, three, four
 

@@ -75,6 +75,9 @@ def _regrets_in_proportion(
     block: int, first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
 ) -> None:
     """Do what would be done in two steps: take the regrets, and play in proportion to them."""
+    if last - first == 1:
+        strategy[first] = 1.0
+        return
     regrets, total = state[0], 0.0
     for a in range(first, last):
         total += 0.0 if regrets[a] < 0.0 else regrets[a]
@@ -145,6 +148,8 @@ def add_regret(
     numbers: Vector,
 ) -> None:
     """Follow a law that lets nothing fade."""
+    if last - first == 1:  # which is never regretted
+        return
     # Read before the loop: machine code cannot know that the numbers do not change in it. And asked
     # with "if", not with max: where this runs as plain Python, a call would take most of the time.
     regrets, scale, floor = state[0], numbers[2], numbers[3]
