@@ -80,22 +80,48 @@ def follow_one(
     here: Here,
     behavior: Vector,
     follow: Narrow,
-    share: Vector,
+    shares: Vector,
     known: Known,
 ) -> int:
     """Follow one action, drawn by the strategy and by what to explore with.
 
     That is every action as often as the others, or what ``notes`` hold.
     """
-    first, count = here[2], here[3]
-    notes, numbers, generator = known
-    explored, exploring, evenly = notes[0], numbers[0], numbers[1] > 0.0
-    for a in range(count):
-        tried = here[5] if evenly else explored[first + a]
-        share[a] = exploring * tried + (1.0 - exploring) * played(behavior, a, here)
-    chosen = pick(generator, share, 0, count)
-    follow[0], share[0] = chosen, share[chosen]
+    (explored, _), numbers, generator = known
+    first, last, chosen = here[2], here[3] - 1, 0
+    weights = _weights(here, numbers[0], numbers[1] > 0.0)
+    share = _tried(first, weights, behavior, explored)
+    if last > 0:
+        drawn, total = generator.random(), share
+        if last == 1:
+            chosen += drawn >= total
+        else:
+            while chosen < last and drawn >= total:
+                chosen += 1
+                total += _tried(first + chosen, weights, behavior, explored)
+        share = _tried(first + chosen, weights, behavior, explored)
+        while share == 0.0:  # left over by rounding, as in find
+            chosen -= 1
+            share = _tried(first + chosen, weights, behavior, explored)
+    follow[0], shares[0] = np.uint32(chosen), share
     return 1
+
+
+def _weights(here: Here, exploring: float, evenly: bool) -> tuple[float, float, float]:
+    """Return by what the strategy counts, what is added, and by what ``notes`` count."""
+    own = 1.0 - exploring if here[4] > 0.0 else 0.0
+    even, listed = (exploring, 0.0) if evenly else (0.0, exploring)
+    return own, even * here[5] + (1.0 - exploring - own) * here[5], listed
+
+
+def _tried(
+    at: int, weights: tuple[float, float, float], behavior: Vector, explored: Vector
+) -> float:
+    """Return how often an action is tried."""
+    share = weights[0] * behavior[at] + weights[1]
+    if weights[2] > 0.0:
+        share += weights[2] * explored[at]
+    return float(share)
 
 
 def follow_some(

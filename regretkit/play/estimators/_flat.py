@@ -19,8 +19,9 @@ class Flat(NamedTuple):
     """
 
     node: Narrow
-    """For each history two numbers: its first child and its place, or where the game is over, where
-    its payoffs begin and the number of places."""
+    """For each history four numbers: its first child, its place, where the weights there begin, and
+    how many they are; or where the game is over, where its payoffs begin, the number of places, and
+    twice nothing. One more history follows the last one."""
     place: Narrow
     """For each place two numbers: where its weights begin, and how many they are."""
     chances: Vector
@@ -56,6 +57,8 @@ class Desk(NamedTuple):
     """The actions that are followed of the history at hand,"""
     share: Vector
     """and with which probability each of them is."""
+    ahead: Narrow
+    """What is read only to have it near when it is wanted."""
     points: Narrow
     """The decision points that were visited, in order,"""
     come: Narrow
@@ -86,17 +89,18 @@ def flat_of(game: ExtensiveFormGame) -> Flat:
     places = int(points[-1]) + by_chance.size
     place_of = np.full(tree.histories, places)
     place_of[by_chance] = np.arange(points[-1], places)
-    first = np.empty(places, dtype=np.int64)
-    first[points[-1] :] = sequences[-1] + np.cumsum(counts[by_chance]) - counts[by_chance]
+    first = np.zeros(places + 1, dtype=np.int64)
+    first[points[-1] : -1] = sequences[-1] + np.cumsum(counts[by_chance]) - counts[by_chance]
     for player, domain in enumerate(game.domains):
         here = tree.player == player
         place_of[here] = points[player] + tree.information_set[here]
         first[points[player] : points[player + 1]] = sequences[player] + domain.first_sequence
     size = np.zeros(places + 1, dtype=np.int64)
     size[place_of] = counts
+    nodes = children, place_of, first[place_of], counts
     return Flat(
-        node=_side_by_side(children, place_of),
-        place=_side_by_side(first, size[:-1]),
+        node=_side_by_side(*(np.append(column, 0) for column in nodes)),
+        place=_side_by_side(first, size),
         chances=tree.probability[1:][tree.player[tree.parent[1:]] == CHANCE],
         payoffs=rows.ravel(),
         sequences=sequences.astype(np.uint32),
@@ -124,7 +128,7 @@ def distinct_rows(table: Vector) -> tuple[Indices, Vector]:
 def desk_of(flat: Flat, trailing: bool) -> Desk:
     """Return room to walk through a game, on the way of which notes are taken or not."""
     most = int(np.diff(flat.sequences.astype(np.int64)).max(initial=1)) + 1
-    visits = flat.node.size // 2 if trailing else 1
+    visits = flat.node.size // 4 if trailing else 1
     return Desk(
         history=np.zeros(most, dtype=np.uint32),
         sequence=np.zeros(most, dtype=np.uint32),
@@ -134,6 +138,7 @@ def desk_of(flat: Flat, trailing: bool) -> Desk:
         factor=np.zeros(most),
         follow=np.zeros(most, dtype=np.uint32),
         share=np.zeros(most),
+        ahead=np.zeros(2, dtype=np.uint32),
         points=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
         come=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
         only=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
@@ -147,9 +152,9 @@ def desk_of(flat: Flat, trailing: bool) -> Desk:
 def moves_of(game: ExtensiveFormGame, flat: Flat) -> Indices:
     """Return where the weight of the move to each history stands, 0 for the empty history."""
     histories, parent = np.arange(1, game.tree.histories), game.tree.parent[1:]
-    first = flat.place[0::2].astype(np.int64)[flat.node[1::2][parent]]
+    node = flat.node.astype(np.int64).reshape(-1, 4)
     moves = np.zeros(game.tree.histories, dtype=np.int64)
-    moves[1:] = first + histories - flat.node[0::2][parent]
+    moves[1:] = node[parent, 2] + histories - node[parent, 0]
     return moves
 
 

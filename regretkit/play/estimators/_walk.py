@@ -86,11 +86,14 @@ def _visitor(choose: Choose, arrive: Any, end: Any, lean: Any, fan_out: Any, put
         above, factor = desk.above[waiting], desk.factor[waiting]
         scale, reach = desk.scale[waiting], desk.reach[waiting]
         begin, end_of_own = whole(flat.points[player]), whole(flat.points[player + 1])
-        child, place, over = whole(flat.node[2 * h]), whole(flat.node[2 * h + 1]), whole(flat.over)
+        child, place, over = whole(flat.node[4 * h]), whole(flat.node[4 * h + 1]), whole(flat.over)
         while place < over:
             arrive(visited, h, above, factor, desk)
             above, factor, visited = visited, 1.0, visited + 1
-            first, count = whole(flat.place[2 * place]), whole(flat.place[2 * place + 1])
+            first, count = whole(flat.node[4 * h + 2]), whole(flat.node[4 * h + 3])
+            # Children lie side by side. When one of them has been read, another one that is drawn
+            # is near; to wait for memory is most of what a walk takes in a large game.
+            desk.ahead[0] = flat.node[4 * (child + 1)]
             if begin <= place < end_of_own:
                 here = (place, own, first, count, reach, flat.evens[count])
                 waiting, a, factor, scale, reach = decide(
@@ -105,7 +108,7 @@ def _visitor(choose: Choose, arrive: Any, end: Any, lean: Any, fan_out: Any, put
                 at, into = (behavior, first, count), (utility, own, scale)
                 lean(player, child, drawn, above, at, into, desk, guesses)
                 h = child + drawn
-            child, place = whole(flat.node[2 * h]), whole(flat.node[2 * h + 1])
+            child, place = whole(flat.node[4 * h]), whole(flat.node[4 * h + 1])
         arrive(visited, h, above, factor, desk)
         payoff = flat.payoffs[child + player]
         utility[own] += scale * payoff
@@ -128,7 +131,8 @@ def _decider(choose: Choose, fan_out: Any, put_off: Any) -> Decide:
         _, behavior, utility, desk, notes, numbers, guesses, generator = on
         followed = choose(here, behavior, desk.follow, desk.share, (notes, numbers, generator))
         only = fan_out(followed, here, below, behavior, utility, desk, guesses)
-        desk.points[touched], desk.come[touched], desk.only[touched] = here[0], here[1], only
+        at = whole(np.uint32(touched))  # so that machine code knows its sign
+        desk.points[at], desk.come[at], desk.only[at] = here[0], here[1], only
         if followed == 0:
             return waiting, -1, 0.0, 0.0, 0.0
         waiting = put_off(waiting, followed, here, below, behavior, desk)
