@@ -227,6 +227,27 @@ def test_a_player_who_forgets_is_refused_with_the_information_set():
         run.run(5)
 
 
+def test_who_broke_off_half_way_neither_goes_on_nor_is_saved(tmp_path):
+    met = []
+
+    def rule(simplices):
+        met.append(simplices)
+        if len(met) == 9:
+            raise ArithmeticError("no more")
+        return rk.SwapRegret(simplices, rk.RegretMatching)
+
+    run = SampledSelfPlay(GAMES["kuhn"], rule, ExternalSampling(rng()))
+    with pytest.raises(ArithmeticError, match="no more"):
+        run.run(100)
+    played = run.iteration
+    with pytest.raises(RuntimeError, match=f"broke off half-way, in iteration {played + 1}: "):
+        run.run(1)
+    with pytest.raises(RuntimeError, match="load it from a file, or start anew"):
+        run.save(tmp_path / "run")
+    assert run.iteration == played
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [

@@ -78,17 +78,17 @@ def _regrets_in_proportion(
     if last - first == 1:
         strategy[first] = 1.0
         return
-    regrets = state[0]
-    # A processor adds to four sums at once.
-    one, two, three, four, rest = 0.0, 0.0, 0.0, 0.0, (last - first) % 4
-    for quad in range((last - first) // 4):
-        a = first + 4 * quad
-        one += 0.0 if regrets[a] < 0.0 else regrets[a]
-        two += 0.0 if regrets[a + 1] < 0.0 else regrets[a + 1]
-        three += 0.0 if regrets[a + 2] < 0.0 else regrets[a + 2]
-        four += 0.0 if regrets[a + 3] < 0.0 else regrets[a + 3]
-    total = (one + two) + (three + four)
-    for a in range(last - rest, last):
+    regrets, total, begin = state[0], 0.0, first
+    if last - first > 3:  # a processor adds to four sums at once
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        for quad in range((last - first) // 4):
+            a = first + 4 * quad
+            one += 0.0 if regrets[a] < 0.0 else regrets[a]
+            two += 0.0 if regrets[a + 1] < 0.0 else regrets[a + 1]
+            three += 0.0 if regrets[a + 2] < 0.0 else regrets[a + 2]
+            four += 0.0 if regrets[a + 3] < 0.0 else regrets[a + 3]
+        total, begin = (one + two) + (three + four), last - (last - first) % 4
+    for a in range(begin, last):
         total += 0.0 if regrets[a] < 0.0 else regrets[a]
     if total == 0.0:
         for a in range(first, last):

@@ -6,7 +6,11 @@ from itertools import accumulate
 from typing import Any, TypeAlias, final
 
 from regretkit.games.history import CHANCE, TERMINAL, History
+from regretkit.play._checks import check_kind
 from regretkit.play._points import Maker, Point
+from regretkit.play.estimators import Estimator
+from regretkit.play.estimators._choosing import follow_average
+from regretkit.play.estimators._sampler import Sampler
 
 Random: TypeAlias = Callable[[], float]
 Follow: TypeAlias = Callable[[list[float], float], tuple[Sequence[int], list[float]]]
@@ -189,6 +193,12 @@ class Sample:
             drawn = draw(self._random, weights, sums) if len(weights) > 1 else 0
             node = node.children[drawn] or self._unfolding.go_on(node, drawn)
 
+    def teach(self) -> None:
+        """Let the information sets that were visited learn."""
+        for point, utility, value in self.lessons:
+            point.learn(utility, value)
+        self.lessons.clear()
+
     def _decide(self, player: int, node: Node, scale: float, reach: float) -> float:
         """Return what the player earns where it acts itself, and note what it learns from that."""
         point = node.point
@@ -223,3 +233,26 @@ def mean(utility: list[float], strategy: list[float]) -> float:
     for earned, share in zip(utility, strategy, strict=True):
         missed += (earned - top) * share
     return top + missed
+
+
+def players_of(history: History) -> int:
+    """Return the number of players: of the payoffs, where the first moves lead."""
+    while not history.is_terminal():
+        if history.player() == CHANCE:
+            history = history.child(history.chance_outcomes()[0][0])
+        else:
+            history = history.child(history.actions()[0])
+    return len(history.payoffs())
+
+
+def check_estimator(estimator: Estimator) -> None:
+    """Refuse what draws no samples, and what needs a tree."""
+    check_kind(estimator, Sampler, "estimator", "ExternalSampling(generator)")
+    if isinstance(estimator, Sampler) and estimator._choose() is follow_average:
+        raise TypeError(
+            f"{estimator!r} goes by sums along a tree; pass ExternalSampling(generator)"
+        )
+    if isinstance(estimator, Sampler) and estimator.baseline is not None:
+        raise TypeError(f"{estimator.baseline!r} guesses for histories of a tree; leave it out")
+    if getattr(estimator, "toward", None) is not None:
+        raise TypeError("toward names strategies of a tree; leave it out to explore uniformly")

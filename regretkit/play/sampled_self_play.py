@@ -14,22 +14,24 @@ from regretkit._state import Stateful
 from regretkit._typing import Vector
 from regretkit.circuits.cfr import LocalRule
 from regretkit.games.histories import Playable, history_of
-from regretkit.games.history import CHANCE, History
+from regretkit.games.history import History
 from regretkit.play._checks import as_callbacks, check_kind
 from regretkit.play._draws import Draws
 from regretkit.play._points import Maker, Point
 from regretkit.play._sampled_files import load_points, save_points
-from regretkit.play._unfolding import Follow, OneAction, Sample, Unfolding
+from regretkit.play._unfolding import (
+    Follow,
+    OneAction,
+    Sample,
+    Unfolding,
+    check_estimator,
+    players_of,
+)
 from regretkit.play.averaging import Averaging, Uniform
-from regretkit.play.estimators import Estimator
-from regretkit.play.estimators._choosing import follow_all, follow_average, follow_one
+from regretkit.play.estimators._choosing import follow_all, follow_one
 from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.orders import Alternating, Order
 from regretkit.play.unfolded import Unfolded
-
-
-def _root(value: Playable) -> History:
-    return history_of(value)
 
 
 @final
@@ -94,7 +96,7 @@ class SampledSelfPlay:
     extensive games", NIPS.
     """
 
-    game: History = field(converter=_root)
+    game: History = field(converter=history_of)
     rule: LocalRule
     estimator: Sampler
     order: Order = field(factory=Alternating, kw_only=True)
@@ -106,16 +108,17 @@ class SampledSelfPlay:
     _unfolding: Unfolding = field(init=False)
     _roots: list[float] = field(init=False)
     """How much all strategies count so far, for each player."""
+    _broken: str | None = field(default=None, init=False)
     _turn: tuple[bool, list[int]] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        _check_estimator(self.estimator)
+        check_estimator(self.estimator)
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.horizon is not None:
             self.horizon = _validate.whole_number(self.horizon, "horizon", least=1)
         self.averaging.weight(1, self.horizon)
-        self.players = _players(self.game)
+        self.players = players_of(self.game)
         if self.order.turns(self.players, 0) is None:
             raise ValueError(f"{self.order!r} does more in an iteration than to let players learn")
         self._roots = [0.0] * self.players
@@ -123,8 +126,15 @@ class SampledSelfPlay:
         self._unfolding = Unfolding(self.game, self.players, Maker(self.rule), room)
 
     def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
-        """Play on for some iterations, or until a callback returns ``True``; return the run."""
+        """Play on for some iterations, or until a callback returns ``True``; return the run.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration, now or earlier, broke off half-way.
+        """
         iterations = _validate.whole_number(iterations, "iterations", least=0)
+        self._check_whole()
         watching = as_callbacks(callbacks)
         if not watching:
             self._iterate(iterations)
@@ -159,17 +169,29 @@ class SampledSelfPlay:
             )
         if self._turn is None or isinstance(self.order, Stateful):
             self._turn = self._next_turn()
-        together, movers = self._turn
         self._roots[:] = [total + weight for total in self._roots]
+        try:
+            self._learn_once(sample, *self._turn)
+        except BaseException as error:
+            self._broken = (
+                f"the run broke off half-way, in iteration {self.iteration + 1}: {error!r}"
+            )
+            raise
+        self.estimator.visited += sample.visited
+        self.iteration += 1
+
+    def _learn_once(self, sample: Sample, together: bool, movers: Sequence[int]) -> None:
         self._unfolding.maker.go_to(self.iteration + 1)
         sample.visited = 0
         for player in movers:
             sample.walk(player, self._unfolding.root, 1.0, 1.0)
             if not together:
-                _learn(sample)
-        _learn(sample)
-        self.estimator.visited += sample.visited
-        self.iteration += 1
+                sample.teach()
+        sample.teach()
+
+    def _check_whole(self) -> None:
+        if self._broken is not None:
+            raise RuntimeError(f"{self._broken}; load it from a file, or start anew")
 
     def _next_turn(self) -> tuple[bool, list[int]]:
         """Return whether all learn at once, and who learns in this iteration."""
@@ -229,7 +251,10 @@ class SampledSelfPlay:
         TypeError
             When information sets are neither texts nor made of texts, numbers, truth values and
             tuples.
+        RuntimeError
+            When an iteration broke off half-way.
         """
+        self._check_whole()
         save_points(self, path)
 
     @classmethod
@@ -265,34 +290,6 @@ class SampledSelfPlay:
     def __repr__(self) -> str:
         met = " + ".join(map(str, self.information_sets))
         return f"<SampledSelfPlay: {self.iteration} iterations, {met} information sets met>"
-
-
-def _check_estimator(estimator: Estimator) -> None:
-    check_kind(estimator, Sampler, "estimator", "ExternalSampling(generator)")
-    if isinstance(estimator, Sampler) and estimator._choose() is follow_average:
-        raise TypeError(
-            f"{estimator!r} goes by sums along a tree; pass ExternalSampling(generator)"
-        )
-    if isinstance(estimator, Sampler) and estimator.baseline is not None:
-        raise TypeError(f"{estimator.baseline!r} guesses for histories of a tree; leave it out")
-    if getattr(estimator, "toward", None) is not None:
-        raise TypeError("toward names strategies of a tree; leave it out to explore uniformly")
-
-
-def _players(history: History) -> int:
-    """Return the number of players: of the payoffs, where the first moves lead."""
-    while not history.is_terminal():
-        if history.player() == CHANCE:
-            history = history.child(history.chance_outcomes()[0][0])
-        else:
-            history = history.child(history.actions()[0])
-    return len(history.payoffs())
-
-
-def _learn(sample: Sample) -> None:
-    for point, utility, value in sample.lessons:
-        point.learn(utility, value)
-    sample.lessons.clear()
 
 
 def _shares(sums: Vector) -> Vector:
