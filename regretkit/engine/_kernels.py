@@ -81,16 +81,7 @@ def backward(player: int, numbers: Vector, forest: Forest, table: Table, state: 
     for back in range(end - whole(forest.points[player])):
         j = end - 1 - back
         first, last = whole(forest.first[j]), whole(forest.last[j])
-        # Most have few actions. For so many as it can see here, a compiler makes no loops, and the
-        # processor need not guess where they end.
-        if last - first == 2:
-            value = decide(j, first, first + 2, utility, behavior, numbers, state)
-        elif last - first == 1:
-            value = decide(j, first, first + 1, utility, behavior, numbers, state)
-        elif last - first == 3:
-            value = decide(j, first, first + 3, utility, behavior, numbers, state)
-        else:
-            value = decide(j, first, last, utility, behavior, numbers, state)
+        value = decide(j, first, last, utility, behavior, numbers, state)
         utility[whole(forest.parent[j])] += value
 
 
@@ -104,6 +95,27 @@ def decide(
     state: State,
 ) -> float:
     """Let a decision point learn and propose; return what it was worth."""
+    # Most have few actions. For so many as it can see here, a compiler makes no loops, and the
+    # processor need not guess where they end.
+    if last - first == 2:
+        return decide_among(j, first, first + 2, utility, behavior, numbers, state)
+    if last - first == 1:
+        return decide_among(j, first, first + 1, utility, behavior, numbers, state)
+    if last - first == 3:
+        return decide_among(j, first, first + 3, utility, behavior, numbers, state)
+    return decide_among(j, first, last, utility, behavior, numbers, state)
+
+
+def decide_among(
+    j: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    behavior: Vector,
+    numbers: Vector,
+    state: State,
+) -> float:
+    """Do so with any number of actions."""
     value = worth_of(first, last, utility, behavior)
     learn(j, first, last, utility, value, behavior, state, numbers)
     propose(j, first, last, behavior, state, numbers)
@@ -126,12 +138,7 @@ def forward(
     for j in range(whole(forest.points[player]), whole(forest.points[player + 1])):
         first, last = whole(forest.first[j]), whole(forest.last[j])
         reach = strategy[whole(forest.parent[j])]
-        if last - first == 1:  # as above
-            hand_down(first, first + 1, reach, decay, weight, strategy, behavior, total)
-        elif last - first == 2:
-            hand_down(first, first + 2, reach, decay, weight, strategy, behavior, total)
-        else:
-            hand_down(first, last, reach, decay, weight, strategy, behavior, total)
+        hand_down(first, last, reach, decay, weight, strategy, behavior, total)
 
 
 def hand_down(
@@ -145,6 +152,25 @@ def hand_down(
     total: Vector,
 ) -> None:
     """Add x at a decision point to the average, and make its new distribution the next x."""
+    if last - first == 1:  # as above
+        hand_down_among(first, first + 1, reach, decay, weight, strategy, behavior, total)
+    elif last - first == 2:
+        hand_down_among(first, first + 2, reach, decay, weight, strategy, behavior, total)
+    else:
+        hand_down_among(first, last, reach, decay, weight, strategy, behavior, total)
+
+
+def hand_down_among(
+    first: int,
+    last: int,
+    reach: float,
+    decay: float,
+    weight: float,
+    strategy: Vector,
+    behavior: Vector,
+    total: Vector,
+) -> None:
+    """Do so with any number of actions."""
     for a in range(first, last):
         total[a] = decay * total[a] + weight * strategy[a]
         strategy[a] = behavior[a] * reach

@@ -9,7 +9,7 @@ all of them read is only what others play.
 from regretkit._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import Forest
 from regretkit.engine._gate import last_to_come, open_up
-from regretkit.engine._kernels import State, learn, propose, worth_of
+from regretkit.engine._kernels import State, decide_among, hand_down
 from regretkit.engine._payoffs import Ends, Matrix, Payoffs, Tensor
 from regretkit.engine._split import Split
 from regretkit.engine._table import Table
@@ -133,9 +133,7 @@ def climb_own(
     for run in range(split.of_part[own + 1] - 1, split.of_part[own] - 1, -1):
         for j in range(runs[run, 1] - 1, runs[run, 0] - 1, -1):
             first, last = whole(forest.first[j]), whole(forest.last[j])
-            value = worth_of(first, last, utility, behavior)
-            learn(j, first, last, utility, value, behavior, state, numbers)
-            propose(j, first, last, behavior, state, numbers)
+            value = decide_among(j, first, last, utility, behavior, numbers, state)
             if split.above[j] < 0:
                 split.waiting[j] = value
             else:
@@ -152,9 +150,7 @@ def climb_top(
         value = split.waiting[j]
         if split.at_top[k] != 0:
             first, last = whole(forest.first[j]), whole(forest.last[j])
-            value = worth_of(first, last, utility, behavior)
-            learn(j, first, last, utility, value, behavior, state, numbers)
-            propose(j, first, last, behavior, state, numbers)
+            value = decide_among(j, first, last, utility, behavior, numbers, state)
         utility[whole(forest.parent[j])] += value
 
 
@@ -173,9 +169,8 @@ def descend(
     for run in range(split.of_part[own], split.of_part[own + 1]):
         for j in range(runs[run, 0], runs[run, 1]):
             reach = strategy[whole(forest.parent[j])]
-            for a in range(whole(forest.first[j]), whole(forest.last[j])):
-                total[a] = decay * total[a] + weight * strategy[a]
-                strategy[a] = behavior[a] * reach
+            first, last = whole(forest.first[j]), whole(forest.last[j])
+            hand_down(first, last, reach, decay, weight, strategy, behavior, total)
 
 
 def turn_around(
