@@ -83,19 +83,26 @@ def operations() -> Code:
     )
 
 
-def jitted(function: Any, filling: Filling) -> Any:
+_APART = 2
+"""So far below a pattern, functions are compiled by themselves before they are put in line, which
+takes half as long. What they call is put in line first: there a number of actions may be known, and
+the compiler has to see it to make no loop."""
+
+
+def jitted(function: Any, filling: Filling, depth: int = 1) -> Any:
     """Return a function as machine code, and with it those that it calls."""
     function = _plain(function)
-    return _jit(_filled(function, _helpers(function, filling)), inline="always")
+    filled = _filled(function, _helpers(function, filling, depth))
+    return _jit(filled, forceinline=True) if depth <= _APART else _jit(filled, inline="always")
 
 
-def _helpers(function: Any, filling: Filling) -> dict[str, Any]:
+def _helpers(function: Any, filling: Filling, depth: int = 0) -> dict[str, Any]:
     """Return what a function calls, by name, as machine code."""
     helpers = {}
     for name, value in _used(function):
         helper = _plain(filling.get(_plain(value), value) if callable(value) else value)
         if isinstance(helper, types.FunctionType) and helper is not function:
-            helpers[name] = jitted(helper, filling)
+            helpers[name] = jitted(helper, filling, depth + 1)
         elif helper is not value:
             helpers[name] = helper
     return helpers
