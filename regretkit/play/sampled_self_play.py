@@ -169,8 +169,8 @@ class SampledSelfPlay:
             )
         if self._turn is None or isinstance(self.order, Stateful):
             self._turn = self._next_turn()
-        self._roots[:] = [total + weight for total in self._roots]
         try:
+            self._roots[:] = [total + weight for total in self._roots]
             self._learn_once(sample, *self._turn)
         except BaseException as error:
             self._broken = (

@@ -138,7 +138,7 @@ def desk_of(flat: Flat, trailing: bool) -> Desk:
         factor=np.zeros(most),
         follow=np.zeros(most, dtype=np.uint32),
         share=np.zeros(most),
-        ahead=np.zeros(2, dtype=np.uint32),
+        ahead=np.zeros(1, dtype=np.uint32),
         points=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
         come=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
         only=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
