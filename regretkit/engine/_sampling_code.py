@@ -20,7 +20,8 @@ def sampled_iterations(
         _sampling.walk: walker(choose, guessing),
         _sampling.notice: learn_guesses if guessing else _notice_nothing,
     }
-    return _kept(_sampling.sampled, filling), _kept(_sampling.complete, {})
+    # All of it put in line at once: a walk is short, and a call within would be much of it.
+    return _kept(_sampling.sampled, filling, apart=0), _kept(_sampling.complete, {})
 
 
 def single_walk(choose: Choose, guessing: bool) -> Any:

@@ -89,20 +89,20 @@ takes half as long. What they call is put in line first: there a number of actio
 the compiler has to see it to make no loop."""
 
 
-def jitted(function: Any, filling: Filling, depth: int = 1) -> Any:
+def jitted(function: Any, filling: Filling, apart: int = _APART) -> Any:
     """Return a function as machine code, and with it those that it calls."""
     function = _plain(function)
-    filled = _filled(function, _helpers(function, filling, depth))
-    return _jit(filled, forceinline=True) if depth <= _APART else _jit(filled, inline="always")
+    filled = _filled(function, _helpers(function, filling, apart - 1))
+    return _jit(filled, forceinline=True) if apart > 0 else _jit(filled, inline="always")
 
 
-def _helpers(function: Any, filling: Filling, depth: int = 0) -> dict[str, Any]:
+def _helpers(function: Any, filling: Filling, apart: int = _APART) -> dict[str, Any]:
     """Return what a function calls, by name, as machine code."""
     helpers = {}
     for name, value in _used(function):
         helper = _plain(filling.get(_plain(value), value) if callable(value) else value)
         if isinstance(helper, types.FunctionType) and helper is not function:
-            helpers[name] = jitted(helper, filling, depth + 1)
+            helpers[name] = jitted(helper, filling, apart)
         elif helper is not value:
             helpers[name] = helper
     return helpers
@@ -144,12 +144,12 @@ _KEPT: dict[tuple[str, str], Any] = {}
 """Machine code of this process, by the names of patterns and their marks."""
 
 
-def _kept(pattern: Any, filling: Filling, signature: Any = None) -> Any:
+def _kept(pattern: Any, filling: Filling, signature: Any = None, apart: int = _APART) -> Any:
     """Return a pattern, filled in, as machine code that is kept on disk."""
     mark = _mark(pattern, filling)
     # Looked up by mark: who changes a constant that a function uses gets other machine code.
     if (pattern.__qualname__, mark) not in _KEPT:
-        filled = _filled(pattern, _helpers(pattern, filling), mark)
+        filled = _filled(pattern, _helpers(pattern, filling, apart), mark)
         options: dict[str, Any] = {"nogil": True}
         if signature is not None:
             options["signature_or_function"] = [signature]
