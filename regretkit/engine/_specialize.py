@@ -146,7 +146,7 @@ _KEPT: dict[tuple[str, str], Any] = {}
 
 def _kept(pattern: Any, filling: Filling, signature: Any = None, apart: int = _APART) -> Any:
     """Return a pattern, filled in, as machine code that is kept on disk."""
-    mark = _mark(pattern, filling)
+    mark = _mark(pattern, filling, apart)
     # Looked up by mark: who changes a constant that a function uses gets other machine code.
     if (pattern.__qualname__, mark) not in _KEPT:
         filled = _filled(pattern, _helpers(pattern, filling, apart), mark)
@@ -184,9 +184,10 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
         yield name, cell.cell_contents
 
 
-def _mark(pattern: Any, filling: Filling) -> str:
+def _mark(pattern: Any, filling: Filling, apart: int = _APART) -> str:
     """Return a name for all that decides what a pattern does: its code, and what that uses."""
     digest = hashlib.sha256(Path(__file__).read_bytes())  # how things are compiled counts as well
+    digest.update(repr(apart).encode())
     numbers: dict[Any, int] = {pattern: 0}
     waiting = [pattern]
     while waiting:

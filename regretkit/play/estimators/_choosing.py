@@ -88,9 +88,8 @@ def follow_one(
     That is every action as often as the others, or what ``notes`` hold.
     """
     (explored, _), numbers, generator = known
-    first, last, chosen = here[2], here[3] - 1, 0
-    weights = _weights(here, numbers[0], numbers[1] > 0.0)
-    share = _tried(first, weights, behavior, explored)
+    last, chosen = here[3] - 1, 0
+    share = _tried(0, here, behavior, explored, numbers)
     if last > 0:
         drawn, total = generator.random(), share
         if last == 1:
@@ -98,30 +97,19 @@ def follow_one(
         else:
             while chosen < last and drawn >= total:
                 chosen += 1
-                total += _tried(first + chosen, weights, behavior, explored)
-        share = _tried(first + chosen, weights, behavior, explored)
+                total += _tried(chosen, here, behavior, explored, numbers)
+        share = _tried(chosen, here, behavior, explored, numbers)
         while share == 0.0:  # left over by rounding, as in find
             chosen -= 1
-            share = _tried(first + chosen, weights, behavior, explored)
+            share = _tried(chosen, here, behavior, explored, numbers)
     follow[0], shares[0] = np.uint32(chosen), share
     return 1
 
 
-def _weights(here: Here, exploring: float, evenly: bool) -> tuple[float, float, float]:
-    """Return by what the strategy counts, what is added, and by what ``notes`` count."""
-    own = 1.0 - exploring if here[4] > 0.0 else 0.0
-    even, listed = (exploring, 0.0) if evenly else (0.0, exploring)
-    return own, even * here[5] + (1.0 - exploring - own) * here[5], listed
-
-
-def _tried(
-    at: int, weights: tuple[float, float, float], behavior: Vector, explored: Vector
-) -> float:
-    """Return how often an action is tried."""
-    share = weights[0] * behavior[at] + weights[1]
-    if weights[2] > 0.0:
-        share += weights[2] * explored[at]
-    return float(share)
+def _tried(a: int, here: Here, behavior: Vector, explored: Vector, numbers: Vector) -> float:
+    """Return how often an action is tried, to explore and otherwise."""
+    evenly = here[5] if numbers[1] > 0.0 else explored[here[2] + a]
+    return float(numbers[0] * evenly + (1.0 - numbers[0]) * played(behavior, a, here))
 
 
 def follow_some(
