@@ -20,6 +20,7 @@ import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games, solve
 from regretkit.engine import _crew, _gate, _split
 from regretkit.engine._crew import Crew, Quicker
+from regretkit.engine._forced import NONE, without_forced
 from regretkit.engine._forest import forest_of
 from regretkit.engine._payoffs import _ends, _matrix
 from regretkit.engine._split import cuts, owners, split_of
@@ -114,10 +115,13 @@ def before(forest, point):
     return int(found[0]) if found.size else None
 
 
-@given(shapes, seeds, st.integers(2, 6))
-def test_each_decision_point_and_each_sequence_belongs_to_one_part(shape, seed, parts):
+@given(shapes, seeds, st.integers(2, 6), st.booleans())
+def test_each_decision_point_and_each_sequence_belongs_to_one_part(shape, seed, parts, leave_out):
     forest = planted(shape, "bushes", seed=seed)
-    split = split_of(forest, between(forest, seed), parts)
+    payoffs = between(forest, seed)
+    if leave_out:
+        forest, payoffs, _ = without_forced(forest, payoffs)
+    split = split_of(forest, payoffs, parts)
 
     points, sequences = np.zeros(forest.first.size), np.zeros(forest.sequences[-1])
     for run in split.runs:
@@ -338,7 +342,7 @@ def laid_out(forest, payoffs, rule):
     return table_of(forest, payoffs), (*by_action, *by_point)
 
 
-def iterated(rule, forest, payoffs, order, parts, count=6):
+def iterated(rule, forest, payoffs, order, parts, count=6, forced=NONE):
     """Return all numbers that some iterations leave behind."""
     from regretkit.engine._specialize import iterations, shared_iterations
 
@@ -353,7 +357,8 @@ def iterated(rule, forest, payoffs, order, parts, count=6):
         share = shared_iterations(kernel.propose, kernel.learn, type(payoffs).__name__)
         iterate = partial(Crew(share, parts).run, split_of(forest, payoffs, parts))
     begin(numbers[0], forest, table, state)
-    iterate(turns.together, turns.players, numbers[1:], weights, payoffs, forest, table, state)
+    rest = payoffs, forest, forced, table, state
+    iterate(turns.together, turns.players, numbers[1:], weights, *rest)
     size = forest.sequences[-1]
     return np.concatenate([table.strategy[:size], *table[1:], *state])
 
@@ -371,13 +376,16 @@ def some_order(seed):
     return [Alternating(), Alternating(first=1), Simultaneous(), RandomPlayer(generator)][seed % 4]
 
 
-@given(shapes, shapes, seeds, st.integers(2, 5))
-def test_any_forest_is_played_by_several_threads_as_by_one(one, other, seed, parts):
+@given(shapes, shapes, seeds, st.integers(2, 5), st.booleans())
+def test_any_forest_is_played_by_several_threads_as_by_one(one, other, seed, parts, leave_out):
     forest = planted(one, other, seed=seed)
-    payoffs, rule = between(forest, seed), rk.RegretMatchingPlus(1)
+    payoffs, forced, rule = between(forest, seed), NONE, rk.RegretMatchingPlus(1)
+    if leave_out:
+        forest, payoffs, forced = without_forced(forest, payoffs)
 
-    alone = iterated(rule, forest, payoffs, some_order(seed), 1)
-    assert same_bits(alone, iterated(rule, forest, payoffs, some_order(seed), parts))
+    alone = iterated(rule, forest, payoffs, some_order(seed), 1, forced=forced)
+    shared = iterated(rule, forest, payoffs, some_order(seed), parts, forced=forced)
+    assert same_bits(alone, shared)
 
 
 @given(shapes, shapes, shapes, seeds, st.integers(2, 5))
@@ -406,6 +414,7 @@ CASES = {
     "kuhn": (games.kuhn_poker(), "dcfr"),
     "leduc": (games.leduc_poker(), "pcfr+"),
     "dudo": (games.dudo(sides=3), "cfr"),
+    "liar's dice": (games.liars_dice(sides=4), "cfr+"),
     "random": (ExtensiveFormGame.from_history(random_game(GENERATOR, 2, depth=7)), HEDGE),
     "kuhn for three": (games.kuhn_poker(players=3), "cfr+"),
     "one player": (ExtensiveFormGame.from_history(random_game(GENERATOR, 1)), "cfr+"),

@@ -27,6 +27,7 @@ class _Kernel(Protocol):
     state: Sequence[str]
     block_state: Sequence[str]
     rests: bool
+    ignores_forced: bool
 
     def numbers_of(self, iteration: int) -> Sequence[float]: ...
 
@@ -51,7 +52,7 @@ def kernel_agrees(make: Make) -> None:
         kernel = cast(_Rule, rule)._kernel() if hasattr(rule, "_kernel") else None
         if rule is None or kernel is None or list(generators(rule)):
             return
-        generator = np.random.default_rng(0)
+        generator, start = np.random.default_rng(0), _blocks(rule, kernel)
         for t in range(_ITERATIONS):
             strategy = _compare_proposals(rule, kernel)
             if name in ADVERSARIES:
@@ -61,6 +62,8 @@ def kernel_agrees(make: Make) -> None:
             _compare_lessons(rule, kernel, utility, strategy)
             if kernel.rests:
                 _require_rest(rule, kernel)
+            if kernel.ignores_forced:
+                _require_no_notice(rule, kernel, utility, start)
 
 
 def _compare_proposals(rule: RegretMinimizer, kernel: _Kernel) -> Vector:
@@ -112,6 +115,23 @@ def _require_rest(rule: RegretMinimizer, kernel: _Kernel) -> None:
         _plain(kernel.propose)(*block.place, after, block.state, others)
         for array, laid in zip((before, *old.state), (after, *block.state), strict=True):
             require(np.array_equal(array, laid), moved)
+
+
+def _require_no_notice(
+    rule: RegretMinimizer, kernel: _Kernel, utility: Vector, start: Sequence["_Block"]
+) -> None:
+    numbers = np.array(kernel.numbers_of(rule.iteration + 1))
+    noticed = "its kernel says that it ignores forced moves, but where there is one action it moves"
+    for old, block in zip(start, _blocks(rule, kernel), strict=True):
+        if block.actions.stop - block.actions.start > 1:
+            continue
+        earned, played = block.alone(utility), block.alone(np.ones(rule.dimension))
+        after, [value] = block.alone(np.zeros(rule.dimension)), utility[block.actions]
+        known = earned, float(value), played, block.state, numbers
+        _plain(kernel.learn)(*block.place, *known)
+        _plain(kernel.propose)(*block.place, after, block.state, numbers)
+        for array, laid in zip((played, *old.state), (after, *block.state), strict=True):
+            require(np.array_equal(array, laid), noticed)
 
 
 def _plain(function: Callable[..., None]) -> Callable[..., None]:

@@ -6,8 +6,10 @@ each kind of payoffs, and makes machine code of the whole.
 """
 
 from regretkit._typing import Indices, Narrow, Vector, whole
+from regretkit.engine._forced import Forced, play_forced
 from regretkit.engine._forest import Forest
 from regretkit.engine._payoffs import Payoffs
+from regretkit.engine._steps import is_earning, turn_of
 from regretkit.engine._table import Table
 
 State = tuple[Vector, ...]
@@ -152,10 +154,10 @@ def hand_down(
     total: Vector,
 ) -> None:
     """Add x at a decision point to the average, and make its new distribution the next x."""
-    if last - first == 1:  # as above
-        hand_down_among(first, first + 1, reach, decay, weight, strategy, behavior, total)
-    elif last - first == 2:
+    if last - first == 2:  # as above
         hand_down_among(first, first + 2, reach, decay, weight, strategy, behavior, total)
+    elif last - first == 3:
+        hand_down_among(first, first + 3, reach, decay, weight, strategy, behavior, total)
     else:
         hand_down_among(first, last, reach, decay, weight, strategy, behavior, total)
 
@@ -209,15 +211,6 @@ def remember(table: Table) -> None:
         table.played[a] = table.strategy[a]
 
 
-def earn_all(
-    turn: Indices, payoffs: Payoffs, strategy: Vector, utility: Vector, sequences: Narrow
-) -> None:
-    """Set the utilities of all whose turn it is."""
-    for player in turn:
-        if player >= 0:
-            earn(player, payoffs, strategy, utility, sequences)
-
-
 def iterate(
     together: bool,
     turns: Indices,
@@ -225,6 +218,7 @@ def iterate(
     weights: Vector,
     payoffs: Payoffs,
     forest: Forest,
+    forced: Forced,
     table: Table,
     state: State,
 ) -> None:
@@ -234,22 +228,24 @@ def iterate(
     ``weights[t]`` what the average is multiplied by and what x counts. Where all learn
     ``together``, all utilities are worked out before anybody moves.
     """
-    sequences, strategy, utility = forest.sequences, table.strategy, table.utility
+    strategy, movers = table.strategy, turns.shape[1]
     for t in range(turns.shape[0]):
         decay, weight = weights[t, 0], weights[t, 1]
         if t == turns.shape[0] - 1:
             remember(table)
-        if together:
-            earn_all(turns[t], payoffs, strategy, utility, sequences)
-        for player in turns[t]:
-            if player >= 0:
-                if not together:
-                    earn(player, payoffs, strategy, utility, sequences)
+        for step in range(2 * movers):
+            player = turns[t, turn_of(step, movers, together)]
+            if player < 0:
+                continue
+            if is_earning(step, movers, together):
+                earn(player, payoffs, strategy, table.utility, forest.sequences)
+            else:
                 own = numbers[min(t, numbers.shape[0] - 1), player]
                 backward(player, own, forest, table, state)
                 forward(player, decay, weight, forest, strategy, table.behavior, table.total)
         if turns[t, -1] < 0:
             stay(turns[t], decay, weight, forest, table)
+    play_forced(0, forced.move.size, forced, table)
 
 
 # Parts of an iteration, for rules that are no machine code. They take arrays one by one, since

@@ -22,6 +22,9 @@ class Matrix(NamedTuple):
 
     row: Narrow
     """Which row says what each sequence is worth, shape ``(sequences,)``."""
+    forced_row: Narrow
+    """Which says what a forced last move behind it adds to that, see
+    :mod:`~regretkit.engine._forced`; empty where nobody is forced."""
     batches: Narrow
     """Batches of rows, see :class:`~regretkit.engine._quads.Quads`."""
     of_player: Narrow
@@ -141,6 +144,7 @@ def _matrix(sequences: Indices, payoffs: NDArray[np.float64], forest: Forest) ->
     both, summed = stacked(parts, rows[:-1]), stacked(sums, groups[:-1])
     return Matrix(
         row=narrow(row),
+        forced_row=np.zeros(0, dtype=np.uint32),
         batches=narrow(both.batches),
         of_player=narrow(starts(np.array([len(part.batches) for part in parts]))),
         column=narrow(both.column),

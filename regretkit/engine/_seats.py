@@ -88,7 +88,10 @@ class Seat:
     def check(self, behavior: Vector) -> None:
         """Refuse what a kernel proposed if it is no number."""
         proposed = behavior[self._actions]
-        if not np.isfinite(proposed).all():
+        # To add them up takes no room, and what is no number leaves no sum.
+        with np.errstate(all="ignore"):
+            suspect = not np.isfinite(proposed.sum())
+        if suspect and not np.isfinite(proposed).all():
             raise ValueError(
                 f"what the kernel of {self.rule!r} proposed must be finite, got {proposed}"
             )
@@ -161,13 +164,24 @@ class Seat:
             self.minimizer._utilities = own
 
 
-def seated(run: SelfPlay, forest: Forest) -> tuple[list[Seat], tuple[Vector, ...], Kernel]:
-    """Return a seat for each player, arrays that hold what all learn, and a kernel for all."""
-    rules = [
+def rules_of(run: SelfPlay) -> list[SimplexRule]:
+    """Return the rule of each player."""
+    return [
         rule
         for minimizer, domain in zip(run.minimizers, run.game.domains, strict=True)
         if isinstance(rule := rule_of(minimizer, domain), SimplexRule)
     ]
+
+
+def ignore_forced(run: SelfPlay) -> bool:
+    """Return whether nobody's rule learns anything where a player has no choice."""
+    kernels = [kernel_of(rule) for rule in rules_of(run)]
+    return all(kernel.ignores_forced and not kernel.block_state for kernel in kernels)
+
+
+def seated(run: SelfPlay, forest: Forest) -> tuple[list[Seat], tuple[Vector, ...], Kernel]:
+    """Return a seat for each player, arrays that hold what all learn, and a kernel for all."""
+    rules = rules_of(run)
     mixed = mixture([kernel_of(rule) for rule in rules])
     size, points = int(forest.sequences[-1]), int(forest.points[-1])
     state = tuple(np.zeros(size if by_action else points) for by_action in mixed.by_action)

@@ -7,13 +7,15 @@ all of them read is only what others play.
 """
 
 from regretkit._typing import Indices, Narrow, Vector, whole
+from regretkit.engine._forced import Forced, play_forced
 from regretkit.engine._forest import Forest
 from regretkit.engine._gate import last_to_come, open_up
 from regretkit.engine._kernels import State, decide_among, hand_down
 from regretkit.engine._payoffs import Ends, Matrix, Payoffs, Tensor
 from regretkit.engine._split import Split
+from regretkit.engine._steps import is_earning, turn_of
 from regretkit.engine._table import Table
-from regretkit.engine._worth import add_ends, add_up, multiply, multiply_out
+from regretkit.engine._worth import add_ends, add_up, hand_out, multiply, multiply_out
 
 
 def wait(gate: Indices, parts: int) -> None:
@@ -63,8 +65,7 @@ def earn_matrix(
     wait(gate, parts)
     own = player * parts + part
     for span in range(split.of_span[own], split.of_span[own + 1]):
-        for a in range(split.spans[span, 0], split.spans[span, 1]):
-            table.utility[a] = scratch[whole(payoffs.row[a])]
+        hand_out(split.spans[span, 0], split.spans[span, 1], payoffs, table.utility)
 
 
 def earn_ends(
@@ -222,22 +223,6 @@ def remember(part: int, table: Table, split: Split) -> None:
                 table.played[a] = table.strategy[a]
 
 
-def earn_all(
-    part: int,
-    turn: Indices,
-    payoffs: Payoffs,
-    sequences: Narrow,
-    table: Table,
-    split: Split,
-    gate: Indices,
-) -> None:
-    """Set a part of the utilities of all whose turn it is."""
-    for player in turn:
-        if player >= 0:
-            earn(part, player, payoffs, sequences, table, split, gate)
-            wait(gate, split.rows.shape[1] - 1)
-
-
 def move(
     part: int,
     player: int,
@@ -270,22 +255,28 @@ def share(
     weights: Vector,
     payoffs: Payoffs,
     forest: Forest,
+    forced: Forced,
     table: Table,
     state: State,
 ) -> None:
     """Do one part's share of what ``iterate`` does."""
-    sequences = forest.sequences
+    parts, count, movers = split.rows.shape[1] - 1, forced.move.size, turns.shape[1]
     for t in range(turns.shape[0]):
         decay, weight = weights[t, 0], weights[t, 1]
         if t == turns.shape[0] - 1:
             remember(part, table, split)
-        if together:
-            earn_all(part, turns[t], payoffs, sequences, table, split, gate)
-        for player in turns[t]:
-            if player >= 0:
+        for step in range(2 * movers):
+            player = turns[t, turn_of(step, movers, together)]
+            if player < 0:
+                continue
+            if is_earning(step, movers, together):
+                earn(part, player, payoffs, forest.sequences, table, split, gate)
+                if together:
+                    wait(gate, parts)
+            else:
                 own = numbers[min(t, numbers.shape[0] - 1), player]
-                if not together:
-                    earn(part, player, payoffs, sequences, table, split, gate)
                 move(part, player, own, decay, weight, forest, table, state, split, gate)
         if turns[t, -1] < 0:
             stay(part, turns[t], decay, weight, table, split)
+    wait(gate, parts)
+    play_forced(count * part // parts, count * (part + 1) // parts, forced, table)

@@ -52,7 +52,7 @@ def shared_iterations(
 ) -> Any:
     """Return ``share`` for a rule and a kind of payoffs, as machine code."""
     filling = {_kernels.propose: propose, _kernels.learn: learn, _shares.earn: _SHARERS[payoffs]}
-    return _kept(_shares.share, filling | {_gate.last_to_come: last_to_come})
+    return _kept(_shares.share, filling | {_gate.last_to_come: last_to_come}, apart=2)
 
 
 class Passes(NamedTuple):
@@ -83,9 +83,9 @@ def operations() -> Code:
     )
 
 
-_APART = 2
+_APART = 1
 """So far below a pattern, functions are compiled by themselves before they are put in line, which
-takes half as long. What they call is put in line first: there a number of actions may be known, and
+takes less long. What they call is put in line first: there a number of actions may be known, and
 the compiler has to see it to make no loop."""
 
 

@@ -98,9 +98,12 @@ def split_of(forest: Forest, payoffs: Payoffs, parts: int) -> Split:
         joints.append(first + np.flatnonzero(joint))
         at_top.append(top[joint])
         runs += [first + _runs(owner == part) for part in range(parts + 1)]
-        root = forest.sequences[player] + np.array([[0, 1]])
-        spans.append(np.concatenate([root, _spans(forest, first + _runs(top | (owner == 0)))]))
-        spans += [_spans(forest, first + _runs(owner == part)) for part in range(1, parts)]
+        # Between the sequences of decision points lie those of forced moves.
+        begin, end = forest.sequences[player : player + 2]
+        edges = np.append(forest.first[first:last], end).astype(np.int64)
+        root = np.array([[begin, edges[0]]])
+        spans.append(np.concatenate([root, edges[_runs(top | (owner == 0))]]))
+        spans += [edges[_runs(owner == part)] for part in range(1, parts)]
     sums, rows = _payoffs_between(forest, payoffs, parts)
     return Split(
         runs=np.concatenate(runs),
@@ -175,10 +178,9 @@ def _joint(before: Indices, top: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _before(forest: Forest, player: int) -> Indices:
     """Return the decision point before each one, -1 where there is none."""
     first, last = forest.points[player : player + 2]
-    sizes = forest.last[first:last] - forest.first[first:last]
-    point_of = np.append(-1, np.repeat(np.arange(last - first), sizes))
-    before: Indices = point_of[forest.parent[first:last] - forest.sequences[player]]
-    return before
+    # Of the points that begin up to there, the last one has the sequence.
+    before = np.searchsorted(forest.first[first:last], forest.parent[first:last], side="right") - 1
+    return before.astype(np.int64)
 
 
 def _costs(forest: Forest, player: int) -> Indices:
@@ -190,12 +192,6 @@ def _runs(chosen: NDArray[np.bool_]) -> Indices:
     """Return where runs of chosen points begin and end, shape ``(runs, 2)``."""
     steps = np.diff(np.concatenate(([0], chosen.astype(np.int8), [0])))
     return np.stack([np.flatnonzero(steps > 0), np.flatnonzero(steps < 0)], axis=1)
-
-
-def _spans(forest: Forest, runs: Indices) -> Indices:
-    """Return the sequences of runs of decision points."""
-    spans = np.stack([forest.first[runs[:, 0]], forest.last[runs[:, 1] - 1]], axis=1)
-    return spans.astype(np.int64)
 
 
 def _payoffs_between(forest: Forest, payoffs: Payoffs, parts: int) -> tuple[Indices, Indices]:

@@ -22,8 +22,18 @@ def earn_matrix(
         strategy[behind + group] = scratch[group]
     for batch in range(whole(payoffs.of_player[player]), whole(payoffs.of_player[player + 1])):
         multiply(payoffs.batches[batch], payoffs.column, payoffs.payoff, strategy, scratch)
-    for a in range(whole(sequences[player]), whole(sequences[player + 1])):
-        utility[a] = scratch[whole(payoffs.row[a])]
+    hand_out(whole(sequences[player]), whole(sequences[player + 1]), payoffs, utility)
+
+
+def hand_out(first: int, last: int, payoffs: Matrix, utility: Vector) -> None:
+    """Set the utility of some sequences to what their rows are worth."""
+    row, forced_row, worth = payoffs.row, payoffs.forced_row, payoffs.scratch
+    if forced_row.size == 0:
+        for a in range(first, last):
+            utility[a] = worth[whole(row[a])]
+    else:
+        for a in range(first, last):
+            utility[a] = worth[whole(row[a])] + worth[whole(forced_row[a])]
 
 
 def add_up(batch: Narrow, summed: Narrow, strategy: Vector, sums: Vector) -> None:

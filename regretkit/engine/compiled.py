@@ -8,14 +8,16 @@ import numpy as np
 from typing_extensions import override
 
 from regretkit._typing import Indices, Vector
+from regretkit.engine._forced import NONE, without_forced
 from regretkit.engine._forest import forest_of
 from regretkit.engine._interrupt import Interrupts
-from regretkit.engine._payoffs import payoffs_of
+from regretkit.engine._payoffs import Matrix, payoffs_of
 from regretkit.engine._reasons import in_the_way, in_the_way_of_samples, is_long, without_numba
 from regretkit.engine._sampled import Sampled
 from regretkit.engine._seats import (
     follow_rules,
     frozen_copy,
+    ignore_forced,
     kernel_of,
     numbers_for,
     rule_of,
@@ -32,6 +34,12 @@ from regretkit.play.self_play import SelfPlay
 
 _PATIENCE = 0.1
 """Seconds of machine code between two looks at whether somebody pressed Ctrl-C."""
+
+_FEW = 16
+"""So many iterations at least in one call, which costs a large game as much as an iteration,"""
+
+_LONG = 1.0
+"""unless that takes so many seconds."""
 
 _MOST = 4096
 """Iterations in one call; their weights and numbers are laid out beforehand."""
@@ -80,6 +88,12 @@ def _against_resting(run: SelfPlay) -> str | None:
     return None
 
 
+def _next_pace(count: int, took: float) -> int:
+    """Return how many iterations to run in one call, after so many that took so many seconds."""
+    quick = int(count * min(_PATIENCE / took, 8.0))
+    return max(1, quick, min(_FEW, int(count * _LONG / took)))
+
+
 @final
 class _Compiled(Drive):
     """One run, laid out for machine code."""
@@ -88,9 +102,13 @@ class _Compiled(Drive):
         from regretkit.engine._specialize import iterations
 
         domains = run.game.domains
-        self._run, self._forest = run, forest_of(domains)
+        self._run, self._forest, self._forced = run, forest_of(domains), NONE
         self._payoffs = payoffs_of(run.game, self._forest)
+        if isinstance(self._payoffs, Matrix) and ignore_forced(run):
+            laid = without_forced(self._forest, self._payoffs)
+            self._forest, self._payoffs, self._forced = laid
         self._table = table_of(self._forest, self._payoffs)
+        self._table.behavior[self._forced.move] = 1.0
         self._seats, self._state, kernel = seated(run, self._forest)
         self._totals = [seat.own(self._table.total) for seat in self._seats]
         self._begin, self._iterate = iterations(
@@ -123,7 +141,7 @@ class _Compiled(Drive):
                     began = time.perf_counter()
                     self._advance(count)
                     took = time.perf_counter() - began
-                    self._pace = max(1, int(count * min(_PATIENCE / took, 8.0)))
+                    self._pace = _next_pace(count, took)
                     iterations -= count
             finally:
                 if self._run.iteration > before and self._run._broken is None:
@@ -176,7 +194,7 @@ class _Compiled(Drive):
         return turns
 
     def _call(self, turns: Turns, numbers: Vector, weights: Vector) -> None:
-        rest = (self._payoffs, self._forest, self._table, self._state)
+        rest = (self._payoffs, self._forest, self._forced, self._table, self._state)
         self._iterate(turns.together, turns.players, numbers, weights, *rest)
 
     def _count(self, players: Indices, weights: Vector) -> None:

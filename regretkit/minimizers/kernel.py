@@ -56,6 +56,10 @@ class Kernel:
         Whether an iteration that is worth nothing leaves the rule as it is at a decision point, to
         the bit: its arrays, and what it proposes, whatever the ``numbers`` are. Where an iteration
         only comes to a few decision points, such a rule need not be told at all others.
+    ignores_forced
+        Whether a block with a single action stays as it is in the beginning, to the bit, whatever
+        that action is worth: its arrays, and what it proposes. Then last moves without a choice
+        are left out of iterations.
 
     Raises
     ------
@@ -100,6 +104,7 @@ class Kernel:
     block_state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
     numbers: Sequence[float] | Callable[[int], Sequence[float]] = field(default=(), kw_only=True)
     rests: bool = field(default=False, kw_only=True, validator=truth)
+    ignores_forced: bool = field(default=False, kw_only=True, validator=truth)
 
     def numbers_of(self, iteration: int) -> Sequence[float]:
         """Return the floats that the functions get as ``numbers`` in an iteration."""

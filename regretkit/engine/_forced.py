@@ -1,0 +1,76 @@
+"""Last moves that leave a player no choice, and so no decision point to look after.
+
+In Liar's dice, whoever hears the highest claim can only call: half of all decision points are of
+this kind. What such a move is worth counts for the sequence before it, and it is played as often as
+that. Nobody learns anything there, as far as rules say so (``ignores_forced``).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._typing import Narrow, whole
+from regretkit.engine._forest import Forest, narrow
+from regretkit.engine._payoffs import Matrix
+from regretkit.engine._quads import starts
+from regretkit.engine._table import Table
+
+
+class Forced(NamedTuple):
+    """Sequences that end in such a move."""
+
+    move: Narrow
+    before: Narrow
+    """The sequence before each."""
+
+
+NONE = Forced(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
+
+
+def without_forced(forest: Forest, payoffs: Matrix) -> tuple[Forest, Matrix, Forced]:
+    """Take such moves out of a forest, one behind each sequence, and out of its payoffs."""
+    left_out = _left_out(forest)
+    kept = ~left_out
+    forced = Forced(forest.first[left_out], forest.parent[left_out])
+    if not forced.move.size:
+        return forest, payoffs, NONE
+    left = forest._replace(
+        first=forest.first[kept],
+        last=forest.last[kept],
+        parent=forest.parent[kept],
+        points=narrow(starts(kept.astype(np.int64))[forest.points]),
+    )
+    # Whoever asks how often the move is played looks at the sequence before it.
+    name = np.arange(forest.sequences[-1] + payoffs.sums[-1], dtype=np.uint32)
+    name[forced.move] = forced.before
+    nothing = payoffs.scratch.size
+    row = np.full(payoffs.row.size, nothing, dtype=np.uint32)
+    row[forced.before] = payoffs.row[forced.move]
+    paid = payoffs._replace(
+        forced_row=row,
+        column=name[payoffs.column],
+        summed=name[payoffs.summed],
+        scratch=np.zeros(nothing + 1),
+    )
+    return left, paid, forced
+
+
+def _left_out(forest: Forest) -> NDArray[np.bool_]:
+    """Say which decision points have one action, with nothing behind it, and no such neighbour."""
+    leads_on = np.zeros(forest.sequences[-1], dtype=np.bool_)
+    leads_on[forest.parent] = True
+    left_out: NDArray[np.bool_] = (forest.last - forest.first == 1) & ~leads_on[forest.first]
+    candidates = np.flatnonzero(left_out)
+    _, alone = np.unique(forest.parent[candidates], return_index=True)
+    left_out[np.delete(candidates, alone)] = False
+    return left_out
+
+
+def play_forced(first: int, last: int, forced: Forced, table: Table) -> None:
+    """Let some of these moves be played as often as what comes before them."""
+    for k in range(first, last):
+        move, before = whole(forced.move[k]), whole(forced.before[k])
+        table.strategy[move] = table.strategy[before]
+        table.total[move] = table.total[before]
+        table.played[move] = table.played[before]

@@ -1,0 +1,152 @@
+"""Last moves that leave no choice are left out of iterations, and nobody sees that they were."""
+
+import numpy as np
+import pytest
+from attrs import define
+from hypothesis import given
+from hypothesis import strategies as st
+from test_threads import dense, iterated, planted, shapes, some_order
+
+import regretkit as rk
+from regretkit import SelfPlay, games, state
+from regretkit._laws.kernels import kernel_agrees
+from regretkit.checks import keep
+from regretkit.engine._forced import without_forced
+from regretkit.minimizers import Kernel
+
+LIARS_DICE = games.liars_dice(sides=3)
+seeds = st.integers(0, 2**32 - 1)
+
+
+# What is left out
+
+
+def is_forced_last(forest, point):
+    behind = np.flatnonzero(forest.parent == forest.first[point])
+    return forest.last[point] - forest.first[point] == 1 and not behind.size
+
+
+@given(shapes, seeds)
+def test_one_forced_last_move_behind_each_sequence_is_left_out(shape, seed):
+    forest = planted(shape, "bushes", seed=seed)
+    left, _, forced = without_forced(forest, dense(forest, seed))
+
+    candidates = {p for p in range(forest.first.size) if is_forced_last(forest, p)}
+    out = {p for p in range(forest.first.size) if forest.first[p] in forced.move}
+    assert out <= candidates
+    assert sorted(forced.before) == sorted({forest.parent[p] for p in candidates})
+    kept = [p for p in range(forest.first.size) if p not in out]
+    for name in ("first", "last", "parent"):
+        assert getattr(left, name).tolist() == getattr(forest, name)[kept].tolist()
+    for player in range(2):
+        own = range(*forest.points[player : player + 2])
+        assert np.diff(left.points)[player] == len([p for p in own if p not in out])
+
+
+@given(shapes, shapes, seeds)
+def test_iterations_come_to_the_same_with_forced_moves_and_without(one, other, seed):
+    forest = planted(one, other, seed=seed)
+    payoffs, rule = dense(forest, seed), rk.RegretMatchingPlus(1)
+    left, paid, forced = without_forced(forest, payoffs)
+
+    whole = iterated(rule, forest, payoffs, some_order(seed), 1, count=3)
+    shorter = iterated(rule, left, paid, some_order(seed), 1, count=3, forced=forced)
+    # What is proposed at a forced move is known before the first iteration.
+    size = forest.sequences[-1]
+    shorter[size + forced.move.astype(int)] = 1.0
+    np.testing.assert_allclose(shorter, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
+
+
+# What somebody sees
+
+
+@define(eq=False)
+class OfUtilities(rk.SimplexRule):
+    """Goes by what actions earned, and not by regret: it looks at single actions as well."""
+
+    ignores: bool = False
+    earned: np.ndarray = state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.earned, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.earned += utility
+
+    def _kernel(self):
+        return Kernel(
+            play_in_proportion, add_utilities, state=["earned"], ignores_forced=self.ignores
+        )
+
+
+def play_in_proportion(block, first, last, strategy, state, numbers):
+    total = 0.0
+    for a in range(first, last):
+        strategy[a] = max(state[0][a], 0.0)
+        total += strategy[a]
+    for a in range(first, last):
+        strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / (last - first)
+
+
+def add_utilities(block, first, last, utility, value, strategy, state, numbers):
+    for a in range(first, last):
+        state[0][a] += utility[a]
+
+
+RULES = {
+    "rm+": (rk.RegretMatchingPlus, True),
+    "discounted": (rk.DiscountedRegretMatching, True),
+    "predictive": (rk.PredictiveRegretMatchingPlus, True),
+    "hedge": (lambda simplices: rk.Hedge(simplices, rate=0.5), True),
+    "of utilities": (OfUtilities, False),
+}
+
+
+def begun(rule, engine):
+    return SelfPlay(LIARS_DICE, [rk.CFR(d, rule) for d in LIARS_DICE.domains], engine=engine)
+
+
+def forced_moves(run):
+    return run._drive._forced.move.size
+
+
+def numbers_of(run):
+    """Return all that a run has come to."""
+    learned = [array for m in run.minimizers for array in m.rule._learned().values()]
+    utilities = [
+        m[p].utilities
+        for m, d in zip(run.minimizers, LIARS_DICE.domains, strict=True)
+        for p in range(d.points)
+    ]
+    behaviors = [m.rule.next_strategy() for m in run.minimizers]
+    return [*run.average, *run.current, *run.played, *behaviors, *utilities, *learned]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_everything_is_there_afterwards_at_forced_moves_too(name):
+    rule, ignores = RULES[name]
+    fast, slow, mixed = (begun(rule, way) for way in ("compiled", "numpy", "numpy"))
+    fast.run(20)
+    slow.run(20)
+    mixed.run(7)
+    moved = begun(rule, "compiled")
+    moved.load_state_dict(mixed.state_dict())
+    moved.run(13)
+
+    assert forced_moves(fast) == (94 if ignores else 0)
+    for run in (fast, moved):
+        for found, expected in zip(numbers_of(run), numbers_of(slow), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-11)
+
+
+def test_one_whose_rule_looks_at_single_actions_keeps_them_for_all():
+    rules = rk.RegretMatchingPlus, OfUtilities
+    players = [rk.CFR(d, rule) for d, rule in zip(LIARS_DICE.domains, rules, strict=True)]
+
+    assert forced_moves(SelfPlay(LIARS_DICE, players, engine="compiled").run(1)) == 0
+
+
+def test_a_kernel_that_says_it_ignores_them_and_does_not_is_found_out():
+    keep(kernel_agrees, lambda: OfUtilities(3))
+    with pytest.raises(AssertionError, match="its kernel says that it ignores forced moves"):
+        keep(kernel_agrees, lambda: OfUtilities(3, ignores=True))
