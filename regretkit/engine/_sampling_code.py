@@ -7,6 +7,7 @@ from regretkit.engine import _kernels, _sampling
 from regretkit.engine._specialize import _kept
 from regretkit.play.estimators._choosing import Choose
 from regretkit.play.estimators._hooks import learn_guesses
+from regretkit.play.estimators._opening import guess, guess_evenly
 from regretkit.play.estimators._walk import walker
 
 
@@ -19,6 +20,7 @@ def sampled_iterations(
         _kernels.learn: learn,
         _sampling.walk: walker(choose, guessing),
         _sampling.notice: learn_guesses if guessing else _notice_nothing,
+        guess: guess_evenly,
     }
     # All of it put in line at once: a walk is short, and a call within would be much of it.
     return _kept(_sampling.sampled, filling, apart=0), _kept(_sampling.complete, {})
@@ -26,7 +28,8 @@ def sampled_iterations(
 
 def single_walk(choose: Choose, guessing: bool) -> Any:
     """Return the function that draws a sample, as machine code."""
-    return _kept(_sampling.walk_once, {_sampling.walk: walker(choose, guessing)})
+    filling: dict[Any, Any] = {_sampling.walk: walker(choose, guessing), guess: guess_evenly}
+    return _kept(_sampling.walk_once, filling)
 
 
 def _notice_nothing(player: int, visited: int, rate: float, desk: Any, guesses: Any) -> None:

@@ -1,20 +1,20 @@
 """Histories that are made when samples first come to them."""
 
-from bisect import bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
+
+import numpy as np
 
 from regretkit.games.history import CHANCE, TERMINAL, History
 from regretkit.play._checks import check_kind
 from regretkit.play._points import Maker, Point
 from regretkit.play.estimators import Estimator
 from regretkit.play.estimators._choosing import follow_average
+from regretkit.play.estimators._opening import MOST as MOST_DEALS
+from regretkit.play.estimators._opening import heaped
 from regretkit.play.estimators._sampler import Sampler
 
-Random: TypeAlias = Callable[[], float]
-Follow: TypeAlias = Callable[[list[float], float], tuple[Sequence[int], list[float]]]
-"""Chooses own actions, from the strategy and its reach; returns them and how likely each was."""
 Last: TypeAlias = tuple[tuple[Point | None, int], ...]
 """For each player, its last information set and what it did there."""
 
@@ -49,6 +49,17 @@ class Node:
         """Where the game is over."""
 
 
+class Opening(NamedTuple):
+    """What chance does before anybody acts, as :mod:`~regretkit.play.estimators._opening` says."""
+
+    ends: list[tuple[Node, int]]
+    """Where its last move is made, and which one; -1 where it makes none."""
+    moves: int
+    """How many it makes."""
+    heaped: list[float]
+    """The probability that it comes to each of these ends or one before it."""
+
+
 @final
 class Unfolding:
     """The part of a game that was visited.
@@ -63,6 +74,7 @@ class Unfolding:
         self._room = room
         self._first = root
         self._root: Node | None = None
+        self._opening: Opening | None = None
 
     @property
     def root(self) -> Node:
@@ -70,6 +82,36 @@ class Unfolding:
         if self._root is None:
             self._root = self._node(self._first, ((None, 0),) * self.players)
         return self._root
+
+    @property
+    def opening(self) -> Opening:
+        """What chance does before anybody acts."""
+        if self._opening is None:
+            self._opening = self._find_opening()
+        return self._opening
+
+    def _find_opening(self) -> Opening:
+        ends, chances, moves = [(self.root, -1)], [1.0], 0
+        while all(self._is_chance(*end) for end in ends):
+            level = [self.after(*end) for end in ends]
+            if sum(len(node.weights) for node in level) > MOST_DEALS:
+                break
+            ends = [(node, a) for node in level for a in range(len(node.weights))]
+            before = zip(level, chances, strict=True)
+            chances = [chance * weight for node, chance in before for weight in node.weights]
+            moves += 1
+        return Opening(ends, moves, heaped(np.array(chances)).tolist())
+
+    def _is_chance(self, node: Node, action: int) -> bool:
+        """Say whether chance moves after an action, -1 for none, without meeting anybody there."""
+        if action < 0:
+            return node.who == CHANCE
+        history = node.history.child(node.names[action])  # type: ignore[union-attr]
+        return not history.is_terminal() and history.player() == CHANCE
+
+    def after(self, node: Node, action: int) -> Node:
+        """Return the history after an action, or the same one where it is -1."""
+        return node if action < 0 else node.children[action] or self.go_on(node, action)
 
     def go_on(self, node: Node, action: int) -> Node:
         """Return the history after an action that nobody has tried here, or that was forgotten."""
@@ -115,124 +157,6 @@ class Unfolding:
                 "actions or knowledge of its own; give what it knows a name that tells them apart"
             )
         return point
-
-
-# Drawing
-
-
-@final
-class OneAction:
-    """Follows one own action, as :func:`~regretkit.play.estimators._choosing.follow_one` does.
-
-    It explores every action as often as the others. That function can do with lists as well, but
-    takes three times as long.
-    """
-
-    def __init__(self, exploration: float, random: Random) -> None:
-        self._exploration, self._random = exploration, random
-
-    def choose(self, strategy: list[float], reach: float) -> tuple[int, float]:
-        """Return the action that was drawn, and how likely it was."""
-        if len(strategy) == 1:
-            return 0, 1.0
-        even = 1.0 / len(strategy)
-        explored, rest = self._exploration * even, 1.0 - self._exploration
-        if reach > 0.0:
-            share = [explored + rest * played for played in strategy]
-        else:
-            share = [explored + rest * even] * len(strategy)
-        chosen = draw(self._random, share, list(accumulate(share)))
-        return chosen, share[chosen]
-
-
-def draw(random: Random, weights: list[float], sums: list[float]) -> int:
-    """Draw one of several, as :func:`~regretkit.play.estimators._choosing.pick` does.
-
-    ``sums`` are those of the first weight, the first two and so on.
-    """
-    chosen = bisect_right(sums, random())
-    while chosen == len(weights) or weights[chosen] == 0.0:
-        chosen -= 1
-    return chosen
-
-
-# Samples
-
-
-Lesson: TypeAlias = tuple[Point, list[float], float]
-"""An information set, what its actions were worth, and what it earned."""
-
-
-class Sample:
-    """One walk through a part of a game, for a player who is to learn."""
-
-    def __init__(
-        self,
-        unfolding: Unfolding,
-        follow: Follow | OneAction | None,
-        roots: list[float],
-        random: Random,
-    ) -> None:
-        self._unfolding, self._follow, self._roots, self._random = unfolding, follow, roots, random
-        self.visited = 0
-        self.lessons: list[Lesson] = []
-
-    def walk(self, player: int, node: Node, scale: float, reach: float) -> float:
-        """Return what the player earns from a history on, times how much the sample counts."""
-        while True:
-            self.visited += 1
-            who = node.who
-            if who == TERMINAL:
-                return scale * node.payoffs[player]
-            if who == player:
-                return self._decide(player, node, scale, reach)
-            if who >= 0:
-                weights, sums = node.point.strategy, node.point.sums or node.point.sum_up()
-            else:
-                weights, sums = node.weights, node.sums
-            drawn = draw(self._random, weights, sums) if len(weights) > 1 else 0
-            node = node.children[drawn] or self._unfolding.go_on(node, drawn)
-
-    def teach(self) -> None:
-        """Let the information sets that were visited learn."""
-        for point, utility, value in self.lessons:
-            point.learn(utility, value)
-        self.lessons.clear()
-
-    def _decide(self, player: int, node: Node, scale: float, reach: float) -> float:
-        """Return what the player earns where it acts itself, and note what it learns from that."""
-        point = node.point
-        strategy = point.strategy
-        point.add_up(self._roots)
-        children, go_on, utility = node.children, self._unfolding.go_on, []
-        if self._follow is None:
-            for a, share in enumerate(strategy):
-                child = children[a] or go_on(node, a)
-                utility.append(self.walk(player, child, scale, reach * share))
-            earned = mean(utility, strategy)
-        elif isinstance(self._follow, OneAction):
-            a, share = self._follow.choose(strategy, reach)
-            child, utility = children[a] or go_on(node, a), [0.0] * len(strategy)
-            further = reach * strategy[a] if reach > 0.0 else 0.0
-            utility[a] = self.walk(player, child, scale / share, further)
-            earned = utility[a] * strategy[a]
-        else:
-            utility = [0.0] * len(strategy)
-            for a, share in zip(*self._follow(strategy, reach), strict=True):
-                child = children[a] or go_on(node, a)
-                further = reach * strategy[a] if reach > 0.0 else 0.0
-                utility[a] = self.walk(player, child, scale / share, further)
-            earned = mean(utility, strategy)
-        self.lessons.append((point, utility, earned))
-        return earned
-
-
-def mean(utility: list[float], strategy: list[float]) -> float:
-    """Return what a strategy earns, exactly what every action does where they are equal."""
-    top, missed = max(utility), 0.0
-    for earned, share in zip(utility, strategy, strict=True):
-        missed += (earned - top) * share
-    return top + missed
 
 
 def players_of(history: History) -> int:

@@ -19,14 +19,8 @@ from regretkit.play._checks import as_callbacks, check_kind
 from regretkit.play._draws import Draws
 from regretkit.play._points import Maker, Point
 from regretkit.play._sampled_files import load_points, save_points
-from regretkit.play._unfolding import (
-    Follow,
-    OneAction,
-    Sample,
-    Unfolding,
-    check_estimator,
-    players_of,
-)
+from regretkit.play._samples import Follow, OneAction, Sample
+from regretkit.play._unfolding import Unfolding, check_estimator, players_of
 from regretkit.play.averaging import Averaging, Uniform
 from regretkit.play.estimators._choosing import follow_all, follow_one
 from regretkit.play.estimators._sampler import Sampler
@@ -184,7 +178,7 @@ class SampledSelfPlay:
         self._unfolding.maker.go_to(self.iteration + 1)
         sample.visited = 0
         for player in movers:
-            sample.walk(player, self._unfolding.root, 1.0, 1.0)
+            sample.play(player)
             if not together:
                 sample.teach()
         sample.teach()

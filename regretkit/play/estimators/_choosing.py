@@ -102,7 +102,8 @@ def follow_one(
         while share == 0.0:  # left over by rounding, as in find
             chosen -= 1
             share = _tried(chosen, here, behavior, explored, numbers)
-    follow[0], shares[0] = np.uint32(chosen), share
+    shares[0] = share
+    follow[0] = np.uint32(chosen)
     return 1
 
 

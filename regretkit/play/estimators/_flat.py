@@ -7,6 +7,7 @@ import numpy as np
 from regretkit._typing import Indices, Narrow, Vector
 from regretkit.games import CHANCE, ExtensiveFormGame
 from regretkit.games.sequences import levels
+from regretkit.play.estimators._opening import Opening, opening_of
 
 
 class Flat(NamedTuple):
@@ -32,6 +33,8 @@ class Flat(NamedTuple):
     """Where each player's sequences begin, and where the last one's end."""
     points: Narrow
     """Where each player's decision points begin, and where the last one's end."""
+    opening: Opening
+    """What chance does before anybody acts."""
     over: np.uint32
     """Number of places."""
     evens: Vector
@@ -105,6 +108,7 @@ def flat_of(game: ExtensiveFormGame) -> Flat:
         payoffs=rows.ravel(),
         sequences=sequences.astype(np.uint32),
         points=points.astype(np.uint32),
+        opening=opening_of(tree),
         over=np.uint32(places),
         evens=1.0 / np.maximum(np.arange(counts.max() + 1), 1),
     )

@@ -2,8 +2,9 @@
 
 The order of draws is the same everywhere: depth first, actions in their order. Where the player
 who is to learn acts, first its draws about which actions to follow, then what comes after the first
-of these, and so on; where chance or somebody else acts, one number decides. No number is drawn
-where there is a single action.
+of these, and so on; where chance or somebody else acts, one number decides. One decides as well
+what chance does before anybody acts, unless a baseline looks at each of its moves. No number is
+drawn where there is a single action.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from regretkit.play.estimators._choosing import (
 )
 from regretkit.play.estimators._flat import Desk, Flat
 from regretkit.play.estimators._hooks import Below
+from regretkit.play.estimators._opening import deal, deal_nothing
 
 On: TypeAlias = tuple[Flat, Vector, Vector, Desk, Notes, Vector, Vector, np.random.Generator]
 """The arguments of a walk, the player aside."""
@@ -47,6 +49,7 @@ def walker(choose: Choose, guessing: bool) -> Walk:
     """
     begin = _begin_and_count if choose is follow_average else _begin
     visit = _visitor(choose, *_hooks_for(guessing))
+    opened = deal_nothing if guessing else deal
 
     def walk(
         player: int,
@@ -60,7 +63,8 @@ def walker(choose: Choose, guessing: bool) -> Walk:
         generator: np.random.Generator,
     ) -> tuple[int, int]:
         on = (flat, behavior, utility, desk, notes, numbers, guesses, generator)
-        waiting, touched, visited = begin(whole(flat.sequences[player]), utility, desk, notes), 0, 0
+        h, visited = opened(flat.opening, generator)
+        waiting, touched = begin(h, whole(flat.sequences[player]), utility, desk, notes), 0
         while waiting > 0:
             waiting, touched, visited = visit(player, (waiting, touched, visited), on)
         return touched, visited
@@ -130,28 +134,29 @@ def _decider(choose: Choose, fan_out: Any, put_off: Any) -> Decide:
     ) -> tuple[int, int, float, float, float]:
         _, behavior, utility, desk, notes, numbers, guesses, generator = on
         followed = choose(here, behavior, desk.follow, desk.share, (notes, numbers, generator))
+        # Read at once: machine code knows then what was written, and need not wait for it.
+        a, share = whole(desk.follow[0]), desk.share[0]
         only = fan_out(followed, here, below, behavior, utility, desk, guesses)
         at = whole(np.uint32(touched))  # so that machine code knows its sign
         desk.points[at], desk.come[at], desk.only[at] = here[0], here[1], only
         if followed == 0:
             return waiting, -1, 0.0, 0.0, 0.0
         waiting = put_off(waiting, followed, here, below, behavior, desk)
-        a, share = whole(desk.follow[0]), desk.share[0]
         often = played(behavior, a, here)
         return waiting, a, often / share, below[2] / share, here[4] * often
 
     return decide
 
 
-def _begin(own: int, utility: Vector, desk: Desk, notes: Notes) -> int:
+def _begin(h: int, own: int, utility: Vector, desk: Desk, notes: Notes) -> int:
     """Lay the first history on the desk."""
     utility[own] = 0.0
-    desk.history[0], desk.sequence[0], desk.above[0] = 0, own, -1
+    desk.history[0], desk.sequence[0], desk.above[0] = np.uint32(h), own, -1
     desk.scale[0], desk.reach[0], desk.factor[0] = 1.0, 1.0, 1.0
     return 1
 
 
-def _begin_and_count(own: int, utility: Vector, desk: Desk, notes: Notes) -> int:
+def _begin_and_count(h: int, own: int, utility: Vector, desk: Desk, notes: Notes) -> int:
     """Lay the first history on the desk, and count one more strategy as played."""
     notes[0][own] += 1.0
-    return _begin(own, utility, desk, notes)
+    return _begin(h, own, utility, desk, notes)

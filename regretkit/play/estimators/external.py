@@ -27,7 +27,7 @@ class ExternalSampling(Sampler):
     ----------
     generator
         Draws. Depth first, own actions in their order, one number for each history at which chance
-        or somebody else has more than one action.
+        or somebody else has more than one action; as in :class:`OutcomeSampling`, one for the deal.
     baseline
         Guesses what histories are worth, none by default.
 

@@ -48,7 +48,8 @@ class OutcomeSampling(Sampler):
     Parameters
     ----------
     generator
-        Draws, one number for each history with more than one action, first to last.
+        Draws, one number for each history with more than one action, first to last; one for the
+        deal, all that chance does before anybody acts, unless more than 64 deals are possible.
     exploration
         From 0, on policy, to 1, by ``toward`` alone.
     toward

@@ -1,0 +1,189 @@
+"""What chance does before anybody acts is drawn at once, as likely as it is."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from naive_games import chance, decision, end
+
+import regretkit as rk
+from regretkit import SelfPlay, games
+from regretkit.play import ExternalSampling, LearnedBaseline, OutcomeSampling, SampledSelfPlay
+from regretkit.play.estimators import _opening
+from regretkit.play.estimators._enumeration import every_sample
+from regretkit.play.estimators._opening import deal, guess_evenly, heaped, opening_of
+
+
+def act(*labels):
+    """Both players act once, and know what they are told of the deal."""
+    answer = {a: decision(1, labels[1], c=end(a == "l", a == "r"), d=end(2, 1)) for a in "lr"}
+    return decision(0, labels[0], **answer)
+
+
+def drawn_with(*probabilities, then=None):
+    """Return a move of chance, and behind each outcome another one, or what players do."""
+    names = [f"o{k}" for k in range(len(probabilities))]
+    after = then or (lambda name: act(name[-1], name[:-1] or "x"))
+    return chance(probabilities, **{name: after(name) for name in names})
+
+
+def in_turn(first, second):
+    """Return two moves of chance; the first player sees the second one, the other the first."""
+    return drawn_with(
+        *first,
+        then=lambda one: drawn_with(*second, then=lambda two: act(f"0{two}", f"1{one}")),
+    )
+
+
+UNEVEN = in_turn([0.1, 0.0, 0.5, 0.4], [0.75, 0.25, 0.0])
+SOME_ACT = chance([0.5, 0.5], deal=drawn_with(0.5, 0.5), play=act("here", "there"))
+MANY = in_turn([1 / 9] * 9, [1 / 9] * 9)
+
+
+def tree_of(node):
+    return games.GameTree.from_history(node)
+
+
+# How far it reaches
+
+
+@pytest.mark.parametrize(
+    ("tree", "moves", "deals"),
+    [
+        (games.kuhn_poker().tree, 2, 6),
+        (games.kuhn_poker(players=3).tree, 3, 24),
+        (games.leduc_poker().tree, 2, 30),
+        (games.liars_dice(sides=3).tree, 2, 9),
+        (games.goofspiel(cards=3, information="hidden").tree, 0, 1),
+        (tree_of(UNEVEN), 2, 12),
+        (tree_of(SOME_ACT), 1, 2),
+        (tree_of(MANY), 1, 9),
+        (tree_of(drawn_with(0.5, 0.5, then=lambda name: end(1.0, 2.0))), 1, 2),
+        (tree_of(end(1.0, 2.0)), 0, 1),
+    ],
+)
+def test_it_ends_where_somebody_acts_or_deals_are_many(tree, moves, deals):
+    opening = opening_of(tree)
+
+    assert (opening.moves, opening.heaped.size) == (moves, deals)
+    reached = np.zeros(tree.histories, dtype=int)
+    for h in range(1, tree.histories):
+        reached[h] = reached[tree.parent[h]] + 1
+    expected = np.flatnonzero(reached == moves)
+    assert (expected == opening.first + np.arange(deals)).all()
+
+
+# How it is drawn
+
+
+def likely(node, moves):
+    """Return the probability of each history after some moves of chance, in exact fractions."""
+    if moves == 0:
+        return [Fraction(1)]
+    found = []
+    for name, probability in node.chance_outcomes():
+        found += [Fraction(probability) * p for p in likely(node.child(name), moves - 1)]
+    return found
+
+
+@pytest.mark.parametrize("node", [UNEVEN, SOME_ACT, MANY])
+def test_each_deal_is_as_likely_as_it_is(node):
+    opening = opening_of(tree_of(node))
+    found = np.zeros(opening.heaped.size)
+    for probability, (history, moves) in every_sample(lambda g: deal(opening, g)):
+        found[history - opening.first] += probability
+        assert moves == opening.moves
+
+    expected = likely(node, int(opening.moves))
+    np.testing.assert_allclose(found, np.array(expected, dtype=float), rtol=1e-14, atol=0.0)
+
+
+class Told:
+    """Draws what it is told."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def random(self):
+        return self.number
+
+
+weights = st.lists(st.integers(0, 5), min_size=2, max_size=64).filter(any)
+JUST_BELOW_ONE = float(np.nextafter(1.0, 0.0))
+
+
+@given(weights, st.floats(0.0, JUST_BELOW_ONE), st.sampled_from([-1, 0, 1]), st.data())
+@example([1] * 36, JUST_BELOW_ONE, 0, None)
+@example([1, 0, 0], JUST_BELOW_ONE, 0, None)
+def test_wherever_one_begins_to_look_one_finds_the_same(parts, number, aside, data):
+    chances = np.array(parts) / sum(parts)
+    opening = _opening.Opening(np.uint32(7), np.uint32(1), heaped(chances))
+    if data is not None and data.draw(st.booleans()):  # at a bound, or next to it
+        bound = data.draw(st.sampled_from(opening.heaped.tolist()))
+        number = min(max(float(bound + aside * np.spacing(bound)), 0.0), JUST_BELOW_ONE)
+
+    with pytest.MonkeyPatch.context() as patch:
+        plainly = deal(opening, Told(number))
+        patch.setattr(_opening, "guess", guess_evenly)
+        assert deal(opening, Told(number)) == plainly
+    chosen = plainly[0] - 7
+    assert chances[chosen] > 0.0
+    assert chosen == 0 or number >= opening.heaped[chosen - 1]
+    # Behind the last one that can be drawn there is only what rounding left over.
+    assert number < opening.heaped[chosen] or not chances[chosen + 1 :].any()
+
+
+# In play
+
+
+def visits(game, estimator, engine):
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+    run = SelfPlay(game, players, estimator=estimator, engine=engine).run(200)
+    return run, estimator.visited
+
+
+@pytest.mark.parametrize("node", [UNEVEN, SOME_ACT, MANY])
+def test_uneven_deals_are_the_same_in_every_way_to_run(node):
+    game = rk.ExtensiveFormGame(tree_of(node))
+    numpy, compiled = (
+        visits(game, OutcomeSampling(np.random.default_rng(3)), engine)
+        for engine in ("numpy", "compiled")
+    )
+    free = SampledSelfPlay(game, rk.RegretMatching, OutcomeSampling(np.random.default_rng(3)))
+    free.run(200)
+
+    assert numpy[1] == compiled[1] == free.estimator.visited
+    for player, domain in enumerate(game.domains):
+        np.testing.assert_allclose(
+            numpy[0].average[player], compiled[0].average[player], atol=1e-12
+        )
+        behavior = domain.behavior(numpy[0].average[player])
+        for key in free.average[player]:
+            where = domain.simplices.block(key.number)
+            np.testing.assert_allclose(free.average[player][key], behavior[where], atol=1e-12)
+
+
+def test_nobody_is_met_who_was_not_dealt_to():
+    run = SampledSelfPlay(UNEVEN, rk.RegretMatching, OutcomeSampling(np.random.default_rng(0)))
+    run.run(1)
+
+    # One deal for each player's sample; in it both may act.
+    assert max(run.information_sets) <= 2
+
+
+def test_a_baseline_looks_at_each_move_of_chance():
+    game, draws = rk.ExtensiveFormGame(tree_of(UNEVEN)), []
+    for baseline in (None, LearnedBaseline()):
+        generator = np.random.default_rng(1)
+        estimator = ExternalSampling(generator, baseline=baseline)
+        estimator.utility(game, 0, [domain.interior_point() for domain in game.domains])
+        after, count = generator.bit_generator.state, 0
+        again = np.random.default_rng(1)
+        while again.bit_generator.state != after:
+            again.random()
+            count += 1
+        draws.append(count)
+
+    assert draws[1] - draws[0] == 1
