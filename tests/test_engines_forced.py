@@ -12,7 +12,9 @@ from regretkit import SelfPlay, games, state
 from regretkit._laws.kernels import kernel_agrees
 from regretkit.checks import keep
 from regretkit.engine._forced import without_forced
+from regretkit.engine.compiled import _next_pace
 from regretkit.minimizers import Kernel
+from regretkit.play import Last, Linear
 
 LIARS_DICE = games.liars_dice(sides=3)
 seeds = st.integers(0, 2**32 - 1)
@@ -137,6 +139,69 @@ def test_everything_is_there_afterwards_at_forced_moves_too(name):
     for run in (fast, moved):
         for found, expected in zip(numbers_of(run), numbers_of(slow), strict=True):
             np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-11)
+
+
+@define(eq=False)
+class OfUtilitiesByBlock(OfUtilities):
+    """Counts its iterations, block by block."""
+
+    ignores: bool = True
+    counted: np.ndarray = state(per="block")
+
+    def _learn(self, utility, strategy):
+        self.earned += self.simplices.regret(utility, strategy)
+        self.counted += 1.0
+
+    def _kernel(self):
+        names = {"state": ["earned"], "block_state": ["counted"], "ignores_forced": True}
+        return Kernel(play_in_proportion, add_regret_and_count, **names)
+
+
+def add_regret_and_count(block, first, last, utility, value, strategy, state, numbers):
+    state[1][block] += 1.0
+    for a in range(first, last):
+        state[0][a] += utility[a] - value
+
+
+def test_numbers_by_block_stay_where_they_are():
+    fast, slow = (begun(OfUtilitiesByBlock, way).run(10) for way in ("compiled", "numpy"))
+
+    assert forced_moves(fast) == 0
+    for found, expected in zip(numbers_of(fast), numbers_of(slow), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
+
+
+def test_among_three_players_nothing_is_left_out():
+    game = games.liars_dice(sides=2, players=3)
+    assert (np.concatenate([d.simplices.sizes for d in game.domains]) == 1).any()
+    fast, slow = (
+        SelfPlay(game, [rk.CFR(d, rk.RegretMatching) for d in game.domains], engine=way).run(20)
+        for way in ("compiled", "numpy")
+    )
+
+    assert forced_moves(fast) == 0
+    for found, expected in zip(fast.average, slow.average, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("averaging", [Linear(), Last()])
+def test_a_run_in_pieces_has_the_same_bits(averaging):
+    def run():
+        players = [rk.CFR(d, rk.RegretMatchingPlus) for d in LIARS_DICE.domains]
+        return SelfPlay(LIARS_DICE, players, averaging=averaging, engine="compiled")
+
+    whole, pieces = run().run(12), run().run(1).run(3).run(8)
+    assert [a.tobytes() for a in numbers_of(whole)] == [a.tobytes() for a in numbers_of(pieces)]
+
+
+@given(st.integers(1, 4096), st.floats(1e-7, 1e4))
+def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
+    pace, each = _next_pace(count, took), took / count
+
+    assert pace >= 1
+    assert pace * each <= 0.1 + 1e-9 or pace <= 16
+    assert pace * each <= 1.0 + 1e-9 or pace == 1
+    assert pace <= max(8 * count, 16)
 
 
 def test_one_whose_rule_looks_at_single_actions_keeps_them_for_all():

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import naive_games
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -59,6 +60,8 @@ def tree_of(node):
         (games.goofspiel(cards=3, information="hidden").tree, 0, 1),
         (tree_of(UNEVEN), 2, 12),
         (tree_of(SOME_ACT), 1, 2),
+        (tree_of(in_turn([1 / 10] * 8 + [0.0, 0.2], [1 / 8] * 7 + [0.125, 0.0])), 1, 10),
+        (tree_of(in_turn([0.0] + [1 / 8] * 8, [1 / 8] * 8)), 2, 72),
         (tree_of(MANY), 1, 9),
         (tree_of(drawn_with(0.5, 0.5, then=lambda name: end(1.0, 2.0))), 1, 2),
         (tree_of(end(1.0, 2.0)), 0, 1),
@@ -163,6 +166,29 @@ def test_uneven_deals_are_the_same_in_every_way_to_run(node):
         for key in free.average[player]:
             where = domain.simplices.block(key.number)
             np.testing.assert_allclose(free.average[player][key], behavior[where], atol=1e-12)
+
+
+class Never(naive_games.Node):
+    """A history after which a game cannot go on, since chance never brings it about."""
+
+    def child(self, action):
+        raise AssertionError("chance never does that")
+
+
+def test_what_chance_never_does_is_never_asked_for():
+    never = Never(acting=naive_games.CHANCE, chances=(1.0,), children={"o": end(0.0, 0.0)})
+
+    def second(name):
+        return never if name == "o1" else drawn_with(0.5, 0.5, then=lambda two: act(two, name))
+
+    run = SampledSelfPlay(
+        drawn_with(0.5, 0.0, 0.5, then=second),
+        rk.RegretMatching,
+        OutcomeSampling(np.random.default_rng(3)),
+    )
+    run.run(50)
+
+    assert run.information_sets == (2, 2)
 
 
 def test_nobody_is_met_who_was_not_dealt_to():

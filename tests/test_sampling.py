@@ -304,7 +304,7 @@ def test_a_long_run_becomes_machine_code_by_itself():
 @pytest.mark.parametrize(
     ("ways", "message"),
     [
-        ({"rule": rk.DiscountedRegretMatching}, "DiscountedRegretMatching.* moves where a sample"),
+        ({"rule": rk.PredictiveRegretMatching}, "PredictiveRegretMatching.* moves where a sample"),
         ({"rule": rk.PredictiveRegretMatchingPlus}, "moves where a sample does not come"),
         ({"rule": rk.each(rk.RegretMatching)}, "is not a single rule over simplices"),
         ({"estimator": ChanceSampling}, r"ChanceSampling\(.*\) does not sweep the whole game"),

@@ -27,6 +27,7 @@ class _Kernel(Protocol):
     state: Sequence[str]
     block_state: Sequence[str]
     rests: bool
+    fades: bool
     ignores_forced: bool
 
     def numbers_of(self, iteration: int) -> Sequence[float]: ...
@@ -62,6 +63,8 @@ def kernel_agrees(make: Make) -> None:
             _compare_lessons(rule, kernel, utility, strategy)
             if kernel.rests:
                 _require_rest(rule, kernel)
+            if kernel.fades:
+                _require_fading(rule, kernel)
             if kernel.ignores_forced:
                 _require_no_notice(rule, kernel, utility, start)
 
@@ -115,6 +118,23 @@ def _require_rest(rule: RegretMinimizer, kernel: _Kernel) -> None:
         _plain(kernel.propose)(*block.place, after, block.state, others)
         for array, laid in zip((before, *old.state), (after, *block.state), strict=True):
             require(np.array_equal(array, laid), moved)
+
+
+def _require_fading(rule: RegretMinimizer, kernel: _Kernel) -> None:
+    size, (now, later) = rule.dimension, (rule.iteration, rule.iteration + 1)
+    numbers, others = np.array(kernel.numbers_of(now)), np.array(kernel.numbers_of(later))
+    moved = "its kernel says that it only fades, but where nothing is earned it does something else"
+    for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
+        nothing, before, after = (block.alone(np.zeros(size)) for _ in range(3))
+        _plain(kernel.propose)(*block.place, before, block.state, numbers)
+        _plain(kernel.learn)(*block.place, nothing, 0.0, before, block.state, others)
+        _plain(kernel.propose)(*block.place, after, block.state, others)
+        first, own = old.state[0], block.own(before, 1)
+        faded = first * np.where(first > 0.0, others[0], others[1])
+        require(np.array_equal(faded[own], block.state[0][own]), moved)
+        for array, laid in zip(old.state[1:], block.state[1:], strict=True):
+            require(np.array_equal(array, laid), moved)
+        require(np.allclose(before[own], after[own], rtol=0.0, atol=_RTOL), moved)
 
 
 def _require_no_notice(

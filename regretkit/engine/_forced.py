@@ -2,7 +2,7 @@
 
 In Liar's dice, whoever hears the highest claim can only call: half of all decision points are of
 this kind. What such a move is worth counts for the sequence before it, and it is played as often as
-that. Nobody learns anything there, as far as rules say so (``ignores_forced``).
+that. They are left out if all rules say that they learn nothing there (``ignores_forced``).
 """
 
 from typing import NamedTuple
@@ -44,7 +44,7 @@ def without_forced(forest: Forest, payoffs: Matrix) -> tuple[Forest, Matrix, For
     # Whoever asks how often the move is played looks at the sequence before it.
     name = np.arange(forest.sequences[-1] + payoffs.sums[-1], dtype=np.uint32)
     name[forced.move] = forced.before
-    nothing = payoffs.scratch.size
+    nothing = payoffs.scratch.size  # a number that stays 0, for all others
     row = np.full(payoffs.row.size, nothing, dtype=np.uint32)
     row[forced.before] = payoffs.row[forced.move]
     paid = payoffs._replace(

@@ -154,7 +154,7 @@ def hand_down(
     total: Vector,
 ) -> None:
     """Add x at a decision point to the average, and make its new distribution the next x."""
-    if last - first == 2:  # as above
+    if last - first == 2:  # as above; a single action needs no more than a loop
         hand_down_among(first, first + 2, reach, decay, weight, strategy, behavior, total)
     elif last - first == 3:
         hand_down_among(first, first + 3, reach, decay, weight, strategy, behavior, total)

@@ -6,12 +6,13 @@ from typing import final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._typing import Vector
+from regretkit._typing import Indices, Vector
 from regretkit.engine._forest import forest_of
 from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._sampling import Sample, Sheet
 from regretkit.engine._seats import follow_rules, frozen_copy, numbers_for, seated, uncompilable
 from regretkit.engine._table import Table
+from regretkit.play._fading import caught_up
 from regretkit.play.engines import Drive
 from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.estimators.baselines import LearnedBaseline
@@ -45,13 +46,15 @@ class Sampled(Drive):
         utility, sums, strategy, total = (np.zeros(size) for _ in range(4))
         behavior = np.concatenate([np.zeros(size), self._laid.flat.chances])
         waiting = np.zeros(points, dtype=np.uint32)
-        self._sheet = Sheet(behavior, utility, sums, np.zeros(points), waiting)
+        fading = np.zeros((len(self._seats), 8))
+        faded = np.zeros((points if kernel.fades else 0, 4))
+        self._sheet = Sheet(behavior, utility, sums, np.zeros(points), waiting, faded, fading)
         self._table = Table(strategy, behavior, utility, total, total)
         self._numbers = len(kernel.numbers_of(0))
-        functions = kernel.propose, kernel.learn
-        self._begin, _ = iterations(*functions, "Matrix")
+        self._fades = kernel.fades
+        self._begin, _ = iterations(kernel.propose, kernel.learn, "Matrix")
         self._iterate, self._complete = sampled_iterations(
-            *functions, sampler._choose(), sampler.baseline is not None
+            kernel, sampler._choose(), sampler.baseline is not None
         )
         self._sample = self._find_sample()
         self._pace = 256
@@ -83,15 +86,58 @@ class Sampled(Drive):
     def _take_over(self) -> None:
         self._sample = self._find_sample()
         self._sheet.utility[:] = 0.0
-        for player, (seat, average) in enumerate(
-            zip(self._seats, self._run._averages, strict=True)
-        ):
+        for player, seat in enumerate(self._seats):
             seat.take_over()
-            points = slice(*self._forest.points[player : player + 2].tolist())
-            before = self._forest.parent[points] - self._forest.sequences[player]
-            average.lagging(seat.own(self._sheet.sums), self._sheet.seen[points], before)
+            self._look_at_average(player)
+            if self._fades:
+                self._take_over_faded(player)
         follow_rules(self._seats)
         self._form()
+        self._settle_averages()
+
+    def _look_at_average(self, player: int) -> None:
+        """Go on with the average's sum from where it was at each decision point."""
+        points, sheet = self._points(player), self._sheet
+        before = self._forest.parent[points] - self._forest.sequences[player]
+        sums = self._seats[player].own(sheet.sums)
+        self._run._averages[player].lagging(sums, sheet.seen[points], before)
+
+    def _settle_averages(self) -> None:
+        """Let sums be what they are now where somebody has changed what is played."""
+        total = np.zeros_like(self._sheet.sums)
+        self._complete(self._forest, self._sheet, total)
+        for player, average in enumerate(self._run._averages):
+            if not average.is_at(self._seats[player].own(total)):
+                average.forget_lag()
+                self._look_at_average(player)
+
+    def _take_over_faded(self, player: int) -> None:
+        """Go on from regrets as they were learned, if the rule still has what they faded to."""
+        faded, sheet, points = self._run._faded[player], self._sheet, self._points(player)
+        regrets, sizes = self._regrets(player), self._sizes(points)
+        sheet.faded[points], sheet.fading[player] = 0.0, 0.0
+        shown = faded.caught_up(sizes)
+        if shown is not None and np.array_equal(shown, regrets):
+            regrets[...] = faded.regrets
+            sheet.faded[points], sheet.fading[player, 4:] = faded.before, faded.now
+
+    def _hand_back_faded(self, player: int) -> None:
+        """Keep regrets as they were learned, and let the rule have what they have faded to."""
+        sheet, seat, regrets = self._sheet, self._seats[player], self._regrets(player)
+        points = self._points(player)
+        before, now = sheet.faded[points], sheet.fading[player, 4:]
+        self._run._faded[player].hold(regrets, before, now)
+        seat.show_regrets(caught_up(regrets, before, now, self._sizes(points)))
+
+    def _points(self, player: int) -> slice:
+        return slice(*self._forest.points[player : player + 2].tolist())
+
+    def _regrets(self, player: int) -> Vector:
+        first, last = self._forest.sequences[player : player + 2]
+        return self._state[0][first + 1 : last]
+
+    def _sizes(self, points: slice) -> Indices:
+        return (self._forest.last[points] - self._forest.first[points]).astype(np.int64)
 
     def _form(self) -> None:
         """Work out every b and x from what was learned."""
@@ -128,9 +174,10 @@ class Sampled(Drive):
         for player, (seat, average) in enumerate(zip(self._seats, run._averages, strict=True)):
             seat.hand_back(table.strategy, sheet.behavior, sheet.utility)
             seat.show(sheet.utility if player in moved else None)
-            points = slice(*self._forest.points[player : player + 2].tolist())
-            sums = seat.own(table.total), seat.own(sheet.sums), sheet.seen[points]
+            sums = seat.own(table.total), seat.own(sheet.sums), sheet.seen[self._points(player)]
             average.hold_lagging(*sums)
+            if self._fades:
+                self._hand_back_faded(player)
 
     def _advance(self, count: int, keeping: bool = False) -> set[int]:
         """Play some iterations, and return who has learned in them."""

@@ -5,6 +5,7 @@ they leave open. An iteration costs what it visits: rules learn only where a sam
 of strategies catch up at a decision point just before its distribution changes.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,13 @@ class Sheet(NamedTuple):
     """by decision point, the sum at the sequence before it by then."""
     points: Narrow
     """The decision points at which somebody has learned and proposed nothing yet."""
+    faded: Vector
+    """For each decision point, how much regrets had faded when one last learned there, shape
+    ``(points, 4)``, or ``(0, 4)`` where none do: sums of logarithms of the factors above 0, and how
+    many were 0; where R is positive, and elsewhere."""
+    fading: Vector
+    """For each player the same four numbers before this iteration, and those after it, shape
+    ``(players, 8)``."""
 
 
 class Sample(NamedTuple):
@@ -75,6 +83,36 @@ def notice(player: int, visited: int, rate: float, desk: Desk, guesses: Vector) 
     raise NotImplementedError  # left open: _specialize puts another in its place
 
 
+def pass_time(player: int, numbers: Vector, fading: Vector) -> None:
+    """Let an iteration pass; nothing fades, unless _specialize puts another in its place."""
+
+
+def fade(j: int, first: int, last: int, player: int, sheet: Sheet, state: State) -> None:
+    """Let R fade at a decision point by as much as it has since one last learned there."""
+
+
+def pass_fading_time(player: int, numbers: Vector, fading: Vector) -> None:
+    """Add up by how much regrets fade."""
+    for k in range(4):
+        fading[player, k] = fading[player, 4 + k]
+    for which in range(2):
+        if numbers[which] > 0.0:
+            fading[player, 4 + 2 * which] += math.log(numbers[which])
+        else:
+            fading[player, 5 + 2 * which] += 1.0
+
+
+def fade_together(j: int, first: int, last: int, player: int, sheet: Sheet, state: State) -> None:
+    """Multiply by all factors since then at once; that of this iteration is for who learns now."""
+    regrets, now, then = state[0], sheet.fading[player], sheet.faded[j]
+    kept = math.exp(now[0] - then[0]) if now[1] == then[1] else 0.0
+    dropped = math.exp(now[2] - then[2]) if now[3] == then[3] else 0.0
+    for a in range(first, last):
+        regrets[a] *= kept if regrets[a] > 0.0 else dropped
+    for k in range(4):
+        then[k] = now[4 + k]
+
+
 def catch_up(touched: int, flat: Flat, desk: Desk, sheet: Sheet) -> None:
     """Let sums catch up at decision points, those nearer to the root first.
 
@@ -93,6 +131,7 @@ def catch_up(touched: int, flat: Flat, desk: Desk, sheet: Sheet) -> None:
 
 
 def climb_and_learn(
+    player: int,
     touched: int,
     proposing: bool,
     keeping: bool,
@@ -113,6 +152,7 @@ def climb_and_learn(
             value = utility[only] * behavior[only]
         else:
             value = worth_of(first, last, utility, behavior)
+        fade(j, first, last, player, sheet, state)
         if last - first == 2:  # as in _kernels.backward
             teach(j, first, first + 2, value, proposing, numbers, sheet, state)
         elif last - first == 3:
@@ -186,7 +226,8 @@ def turn(
     )
     notice(player, visited, sample.rate, desk, guesses)
     catch_up(touched, flat, desk, sheet)
-    climb_and_learn(touched, proposing, keeping, numbers, flat, desk, sheet, state)
+    pass_time(player, numbers, sheet.fading)
+    climb_and_learn(player, touched, proposing, keeping, numbers, flat, desk, sheet, state)
     return touched, visited
 
 

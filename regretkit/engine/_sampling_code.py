@@ -1,27 +1,28 @@
 """Sampled iterations as machine code."""
 
-from collections.abc import Callable
 from typing import Any
 
 from regretkit.engine import _kernels, _sampling
 from regretkit.engine._specialize import _kept
+from regretkit.minimizers.kernel import Kernel
 from regretkit.play.estimators._choosing import Choose
 from regretkit.play.estimators._hooks import learn_guesses
 from regretkit.play.estimators._opening import guess, guess_evenly
 from regretkit.play.estimators._walk import walker
 
 
-def sampled_iterations(
-    propose: Callable[..., None], learn: Callable[..., None], choose: Choose, guessing: bool
-) -> tuple[Any, Any]:
+def sampled_iterations(kernel: Kernel, choose: Choose, guessing: bool) -> tuple[Any, Any]:
     """Return ``sampled`` and ``complete`` for a rule and a way to draw samples, as machine code."""
     filling: dict[Any, Any] = {
-        _kernels.propose: propose,
-        _kernels.learn: learn,
+        _kernels.propose: kernel.propose,
+        _kernels.learn: kernel.learn,
         _sampling.walk: walker(choose, guessing),
         _sampling.notice: learn_guesses if guessing else _notice_nothing,
         guess: guess_evenly,
     }
+    if kernel.fades:
+        filling |= {_sampling.pass_time: _sampling.pass_fading_time}
+        filling |= {_sampling.fade: _sampling.fade_together}
     # All of it put in line at once: a walk is short, and a call within would be much of it.
     return _kept(_sampling.sampled, filling, apart=0), _kept(_sampling.complete, {})
 

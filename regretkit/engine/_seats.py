@@ -148,6 +148,10 @@ class Seat:
         self._learned_last = False
         self._given = rule._strategy, minimizer._strategy
 
+    def show_regrets(self, regrets: Vector) -> None:
+        """Let the rule have other regrets than those in the arrays, until it takes turns again."""
+        self.rule._hold(next(iter(self._held)), regrets)
+
     def is_untouched(self) -> bool:
         """Return whether everything is still as it was handed back."""
         learned, (proposed, played) = self.rule._learned(), self._given
@@ -173,9 +177,10 @@ def rules_of(run: SelfPlay) -> list[SimplexRule]:
     ]
 
 
-def ignore_forced(run: SelfPlay) -> bool:
-    """Return whether nobody's rule learns anything where a player has no choice."""
+def all_ignore_forced(run: SelfPlay) -> bool:
+    """Return whether blocks of forced moves can be left out for all that rules know of them."""
     kernels = [kernel_of(rule) for rule in rules_of(run)]
+    # Numbers by block would stand elsewhere if blocks were left out.
     return all(kernel.ignores_forced and not kernel.block_state for kernel in kernels)
 
 

@@ -2,8 +2,8 @@
 
 Several threads run ``share``, each with the number of its part. They do what ``iterate`` does, each
 sum in the same order, and wait for each other wherever one needs what another has done. Each
-sequence of a player, and each decision point, belongs to one part, which alone writes to it; what
-all of them read is only what others play.
+sequence of a player, and each decision point, belongs to one part, which alone writes to it, but
+for forced moves at the end, which are shared out; what all of them read is only what others play.
 """
 
 from regretkit._typing import Indices, Narrow, Vector, whole

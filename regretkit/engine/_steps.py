@@ -6,7 +6,7 @@ are counted so that the code for either is there once: to compile it twice takes
 
 
 def turn_of(step: int, movers: int, together: bool) -> int:
-    """Return whose turn it is in one of the two steps of each mover."""
+    """Return the place, in a row of movers, of the one whose step it is; each has two."""
     if together:
         return step - movers if step >= movers else step
     return step >> 1

@@ -11,16 +11,18 @@ from regretkit._typing import Indices, Vector
 from regretkit.engine._forced import NONE, without_forced
 from regretkit.engine._forest import forest_of
 from regretkit.engine._interrupt import Interrupts
+from regretkit.engine._mixture import mixture
 from regretkit.engine._payoffs import Matrix, payoffs_of
 from regretkit.engine._reasons import in_the_way, in_the_way_of_samples, is_long, without_numba
 from regretkit.engine._sampled import Sampled
 from regretkit.engine._seats import (
+    all_ignore_forced,
     follow_rules,
     frozen_copy,
-    ignore_forced,
     kernel_of,
     numbers_for,
     rule_of,
+    rules_of,
     seated,
     uncompilable,
 )
@@ -33,13 +35,13 @@ from regretkit.play.orders import Turns
 from regretkit.play.self_play import SelfPlay
 
 _PATIENCE = 0.1
-"""Seconds of machine code between two looks at whether somebody pressed Ctrl-C."""
+"""Seconds of machine code between two looks at whether somebody pressed Ctrl-C; but"""
 
 _FEW = 16
-"""So many iterations at least in one call, which costs a large game as much as an iteration,"""
+"""so many iterations at least in one call, which costs a large game as much as an iteration,"""
 
 _LONG = 1.0
-"""unless that takes so many seconds."""
+"""unless they take so many seconds."""
 
 _MOST = 4096
 """Iterations in one call; their weights and numbers are laid out beforehand."""
@@ -81,10 +83,14 @@ def _against_rules(run: SelfPlay) -> str | None:
 
 
 def _against_resting(run: SelfPlay) -> str | None:
-    for player, minimizer in enumerate(run.minimizers):
-        rule = rule_of(minimizer, run.game.domains[player])
-        if not isinstance(rule, str) and not kernel_of(rule).rests:
+    rules = rules_of(run)
+    kernels = [kernel_of(rule) for rule in rules]
+    alike = len(set(mixture(kernels).parts)) == 1
+    for player, (rule, kernel) in enumerate(zip(rules, kernels, strict=True)):
+        if not (kernel.rests or kernel.fades):
             return f"minimizers[{player}]: {rule!r} moves where a sample does not come"
+        if kernel.fades and not alike:
+            return f"minimizers[{player}]: the regrets of {rule!r} fade, unlike those of others"
     return None
 
 
@@ -104,11 +110,11 @@ class _Compiled(Drive):
         domains = run.game.domains
         self._run, self._forest, self._forced = run, forest_of(domains), NONE
         self._payoffs = payoffs_of(run.game, self._forest)
-        if isinstance(self._payoffs, Matrix) and ignore_forced(run):
+        if isinstance(self._payoffs, Matrix) and all_ignore_forced(run):
             laid = without_forced(self._forest, self._payoffs)
             self._forest, self._payoffs, self._forced = laid
         self._table = table_of(self._forest, self._payoffs)
-        self._table.behavior[self._forced.move] = 1.0
+        self._table.behavior[self._forced.move] = 1.0  # nobody proposes it
         self._seats, self._state, kernel = seated(run, self._forest)
         self._totals = [seat.own(self._table.total) for seat in self._seats]
         self._begin, self._iterate = iterations(
@@ -117,7 +123,7 @@ class _Compiled(Drive):
         parts = parts_for(run._threads, self._forest, self._payoffs)
         if parts > 1:
             self._iterate = self._shared(parts, kernel)
-        self._pace = 16
+        self._pace = _FEW
         self._compile()
 
     def _shared(self, parts: int, kernel: Kernel) -> Any:

@@ -10,7 +10,13 @@ from typing_extensions import override
 
 from regretkit._typing import Vector
 from regretkit._validate import of_kind
-from regretkit.minimizers._by_block import add_regret, fade_and_add, lesson, proposal
+from regretkit.minimizers._by_block import (
+    add_regret,
+    fade_and_add,
+    in_proportion,
+    lesson,
+    proposal,
+)
 from regretkit.minimizers.kernel import Kernel
 from regretkit.minimizers.predictors import NoPrediction
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
@@ -97,6 +103,8 @@ class AbstractByRoles(SimplexRule):
             numbers=numbers(1) if memory.steady else numbers,
             # What adds nothing and expects nothing stays as it is.
             rests=memory.remember is add_regret and not predictive,
+            # All that is positive fades alike, and is played in the same proportion.
+            fades=memory.remember is fade_and_add and not predictive and play[0] is in_proportion,
             # A single action is never regretted.
             ignores_forced=memory.remember in (add_regret, fade_and_add),
         )

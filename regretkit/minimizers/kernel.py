@@ -56,10 +56,16 @@ class Kernel:
         Whether an iteration that is worth nothing leaves the rule as it is at a decision point, to
         the bit: its arrays, and what it proposes, whatever the ``numbers`` are. Where an iteration
         only comes to a few decision points, such a rule need not be told at all others.
+    fades
+        Whether an iteration that is worth nothing only multiplies the first array of ``state``, by
+        ``numbers[0]`` where it is positive and by ``numbers[1]``, both at least 0, elsewhere; and
+        whether, but for rounding, the rule goes on to propose the same. Where an iteration only
+        comes to a few decision points, that can be made up for at all others when one comes there.
     ignores_forced
         Whether a block with a single action stays as it is in the beginning, to the bit, whatever
-        that action is worth: its arrays, and what it proposes. Then last moves without a choice
-        are left out of iterations.
+        that action is worth: its arrays, and what it proposes. If all players' kernels say so,
+        and have no arrays by block, last moves without a choice are left out of iterations in
+        games of two players.
 
     Raises
     ------
@@ -104,6 +110,7 @@ class Kernel:
     block_state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
     numbers: Sequence[float] | Callable[[int], Sequence[float]] = field(default=(), kw_only=True)
     rests: bool = field(default=False, kw_only=True, validator=truth)
+    fades: bool = field(default=False, kw_only=True, validator=truth)
     ignores_forced: bool = field(default=False, kw_only=True, validator=truth)
 
     def numbers_of(self, iteration: int) -> Sequence[float]:

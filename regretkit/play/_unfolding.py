@@ -94,11 +94,15 @@ class Unfolding:
         ends, chances, moves = [(self.root, -1)], [1.0], 0
         while all(self._is_chance(*end) for end in ends):
             level = [self.after(*end) for end in ends]
-            if sum(len(node.weights) for node in level) > MOST_DEALS:
+            following = [
+                (node, a, chance * weight)
+                for node, chance in zip(level, chances, strict=True)
+                for a, weight in enumerate(node.weights)
+                if chance * weight > 0.0  # what chance never does, a game may be unable to do
+            ]
+            if len(following) > MOST_DEALS:
                 break
-            ends = [(node, a) for node in level for a in range(len(node.weights))]
-            before = zip(level, chances, strict=True)
-            chances = [chance * weight for node, chance in before for weight in node.weights]
+            ends, chances = [f[:2] for f in following], [f[2] for f in following]
             moves += 1
         return Opening(ends, moves, heaped(np.array(chances)).tolist())
 

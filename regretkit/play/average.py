@@ -134,6 +134,14 @@ class Average(Stateful):
         else:
             sums[...], seen[...] = self._sums, self._seen
 
+    def is_at(self, total: Vector) -> bool:
+        """Say whether this is the weighted sum, or nothing was added yet."""
+        return self._total is None or np.array_equal(self._total, total)
+
+    def forget_lag(self) -> None:
+        """Have only the weighted sum, and not how far it had come when somebody looked."""
+        self._sums = self._seen = None
+
     def hold_lagging(self, total: Vector, sums: Vector, seen: Vector) -> None:
         """Keep the weighted sum, and how far it had come everywhere, in these arrays."""
         self._total, self._sums, self._seen = total, sums, seen

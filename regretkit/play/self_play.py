@@ -15,6 +15,7 @@ from regretkit.games import Game, Profile
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import as_callbacks, as_seats, check_kind
 from regretkit.play._display import Displayed
+from regretkit.play._fading import Faded
 from regretkit.play._saving import Ways, load_run, save_run
 from regretkit.play._watching import Callback, next_look, stopped
 from regretkit.play.average import Average
@@ -107,6 +108,7 @@ class SelfPlay(Displayed, Stateful):
     iteration: int = field(default=0, init=False)
     played: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
+    _faded: list[Faded] = field(init=False, repr=False)
     _way: str | None = field(default=None, init=False, repr=False)
     """Name of the engine that ran the last iterations. It is state, so that bits stay the same."""
     _drive: Drive | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
@@ -127,6 +129,7 @@ class SelfPlay(Displayed, Stateful):
         check_engine(self._asked)
         self._threads = whole_number(self._threads, "threads", least=1)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
+        self._faded = [Faded() for _ in self.minimizers]
         if self._asked != AUTO:
             choose(self, self._asked, 0)  # refuses now what it could not run later
         check_threads(self, self._asked, self._threads)

@@ -103,7 +103,7 @@ def follow_one(
             chosen -= 1
             share = _tried(chosen, here, behavior, explored, numbers)
     shares[0] = share
-    follow[0] = np.uint32(chosen)
+    follow[0] = np.uint32(chosen)  # last, since it is read next
     return 1
 
 

@@ -24,22 +24,27 @@ class Opening(NamedTuple):
 
 
 def opening_of(tree: GameTree) -> Opening:
-    """Return as many first moves as are chance's whatever it does, as long as deals are few."""
+    """Return as many first moves as are chance's whatever it does, as long as deals are few.
+
+    What chance never does does not count.
+    """
     first, moves, chances = 0, 0, np.ones(1)
     for level in levels(tree):
-        before = slice(first, first + chances.size)
-        if (tree.player[before] != CHANCE).any() or level.stop - level.start > MOST:
+        somebody_acts = (tree.player[first + np.flatnonzero(chances)] != CHANCE).any()
+        following = chances[tree.parent[level] - first] * tree.probability[level]
+        if somebody_acts or np.count_nonzero(following) > MOST:
             break
-        chances = chances[tree.parent[level] - first] * tree.probability[level]
-        first, moves = level.start, moves + 1
+        first, moves, chances = level.start, moves + 1, following
     return Opening(np.uint32(first), np.uint32(moves), heaped(chances))
 
 
 def heaped(chances: Vector) -> Vector:
     """Return each probability with all before it, of even deals not rounded on the way."""
-    if (chances == chances[0]).all():
-        return np.arange(1, chances.size + 1) / chances.size
-    return np.cumsum(chances)
+    possible = chances > 0.0
+    likely = chances[possible]
+    even = bool((likely == likely[0]).all())
+    sums = np.arange(1, likely.size + 1) / likely.size if even else np.cumsum(likely)
+    return np.append(0.0, sums)[np.cumsum(possible)]
 
 
 # In plain loops that a compiler understands as well

@@ -2,9 +2,9 @@
 
 The order of draws is the same everywhere: depth first, actions in their order. Where the player
 who is to learn acts, first its draws about which actions to follow, then what comes after the first
-of these, and so on; where chance or somebody else acts, one number decides. One decides as well
-what chance does before anybody acts, unless a baseline looks at each of its moves. No number is
-drawn where there is a single action.
+of these, and so on; where chance or somebody else acts, one number decides. First moves of chance
+share one, as :mod:`~regretkit.play.estimators._opening` says, unless a baseline looks at each of
+them. No number is drawn where there is a single action.
 """
 
 from collections.abc import Callable

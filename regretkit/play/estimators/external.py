@@ -27,7 +27,8 @@ class ExternalSampling(Sampler):
     ----------
     generator
         Draws. Depth first, own actions in their order, one number for each history at which chance
-        or somebody else has more than one action; as in :class:`OutcomeSampling`, one for the deal.
+        or somebody else has more than one action; the first moves of chance may
+        share one, as in :class:`OutcomeSampling`.
     baseline
         Guesses what histories are worth, none by default.
 

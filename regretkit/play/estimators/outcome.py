@@ -48,8 +48,9 @@ class OutcomeSampling(Sampler):
     Parameters
     ----------
     generator
-        Draws, one number for each history with more than one action, first to last; one for the
-        deal, all that chance does before anybody acts, unless more than 64 deals are possible.
+        Draws, one number for each history with more than one action, first to last. The first moves
+        of chance, before anybody acts, share one as far as they have at most 64 outcomes, unless
+        there is a baseline.
     exploration
         From 0, on policy, to 1, by ``toward`` alone.
     toward
