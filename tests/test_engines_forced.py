@@ -5,6 +5,7 @@ import pytest
 from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
+from test_checks import add_regret, propose_in_proportion
 from test_threads import dense, iterated, planted, shapes, some_order
 
 import regretkit as rk
@@ -77,17 +78,8 @@ class OfUtilities(rk.SimplexRule):
 
     def _kernel(self):
         return Kernel(
-            play_in_proportion, add_utilities, state=["earned"], ignores_forced=self.ignores
+            propose_in_proportion, add_utilities, state=["earned"], ignores_forced=self.ignores
         )
-
-
-def play_in_proportion(block, first, last, strategy, state, numbers):
-    total = 0.0
-    for a in range(first, last):
-        strategy[a] = max(state[0][a], 0.0)
-        total += strategy[a]
-    for a in range(first, last):
-        strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / (last - first)
 
 
 def add_utilities(block, first, last, utility, value, strategy, state, numbers):
@@ -154,13 +146,7 @@ class OfUtilitiesByBlock(OfUtilities):
 
     def _kernel(self):
         names = {"state": ["earned"], "block_state": ["counted"], "ignores_forced": True}
-        return Kernel(play_in_proportion, add_regret_and_count, **names)
-
-
-def add_regret_and_count(block, first, last, utility, value, strategy, state, numbers):
-    state[1][block] += 1.0
-    for a in range(first, last):
-        state[0][a] += utility[a] - value
+        return Kernel(propose_in_proportion, add_regret, **names)
 
 
 def test_numbers_by_block_stay_where_they_are():

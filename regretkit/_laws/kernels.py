@@ -1,6 +1,6 @@
 """The law of kernels: what a rule does in all blocks at once, its kernel does in one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -108,33 +108,35 @@ def _compare_lessons(
 
 
 def _require_rest(rule: RegretMinimizer, kernel: _Kernel) -> None:
-    size, (now, later) = rule.dimension, (rule.iteration, rule.iteration + 1)
-    numbers, others = np.array(kernel.numbers_of(now)), np.array(kernel.numbers_of(later))
     moved = "its kernel says that it rests, but where nothing is earned it moves"
-    for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
-        nothing, before, after = (block.alone(np.zeros(size)) for _ in range(3))
-        _plain(kernel.propose)(*block.place, before, block.state, numbers)
-        _plain(kernel.learn)(*block.place, nothing, 0.0, before, block.state, others)
-        _plain(kernel.propose)(*block.place, after, block.state, others)
-        for array, laid in zip((before, *old.state), (after, *block.state), strict=True):
+    for before, after, _ in _through_nothing(rule, kernel):
+        for array, laid in zip(before, after, strict=True):
             require(np.array_equal(array, laid), moved)
 
 
 def _require_fading(rule: RegretMinimizer, kernel: _Kernel) -> None:
+    kept, dropped = kernel.numbers_of(rule.iteration + 1)[:2]
+    moved = "its kernel says that it only fades, but where nothing is earned it does something else"
+    for before, after, own in _through_nothing(rule, kernel):
+        faded = before[1] * np.where(before[1] > 0.0, kept, dropped)
+        require(np.array_equal(faded[own], after[1][own]), moved)
+        require(np.allclose(before[0][own], after[0][own], rtol=0.0, atol=_RTOL), moved)
+        for array, laid in zip(before[2:], after[2:], strict=True):
+            require(np.array_equal(array, laid), moved)
+
+
+def _through_nothing(
+    rule: RegretMinimizer, kernel: _Kernel
+) -> Iterator[tuple[Sequence[Vector], Sequence[Vector], slice]]:
+    """Yield each block's proposal and state before an iteration worth nothing, and after it."""
     size, (now, later) = rule.dimension, (rule.iteration, rule.iteration + 1)
     numbers, others = np.array(kernel.numbers_of(now)), np.array(kernel.numbers_of(later))
-    moved = "its kernel says that it only fades, but where nothing is earned it does something else"
     for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
         nothing, before, after = (block.alone(np.zeros(size)) for _ in range(3))
         _plain(kernel.propose)(*block.place, before, block.state, numbers)
         _plain(kernel.learn)(*block.place, nothing, 0.0, before, block.state, others)
         _plain(kernel.propose)(*block.place, after, block.state, others)
-        first, own = old.state[0], block.own(before, 1)
-        faded = first * np.where(first > 0.0, others[0], others[1])
-        require(np.array_equal(faded[own], block.state[0][own]), moved)
-        for array, laid in zip(old.state[1:], block.state[1:], strict=True):
-            require(np.array_equal(array, laid), moved)
-        require(np.allclose(before[own], after[own], rtol=0.0, atol=_RTOL), moved)
+        yield (before, *old.state), (after, *block.state), block.own(before, 1)
 
 
 def _require_no_notice(
