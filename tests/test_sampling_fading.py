@@ -124,6 +124,14 @@ def test_where_only_some_regrets_fade_or_what_is_played_changes_it_is_said():
         begun(rk.PredictiveRegretMatchingPlus)
 
 
+@pytest.mark.parametrize("rule", [*RULES.values(), rk.LinearRegretMatching], ids=str)
+def test_numbers_of_many_iterations_are_those_of_each(rule):
+    numbers = rule(3)._kernel().numbers
+
+    assert numbers.rows(1, 50).tolist() == [list(numbers(t)) for t in range(1, 51)]
+    assert numbers.rows(30, 1).tolist() == [list(numbers(30))]
+
+
 @define(eq=False)
 class SaysItFades(Fading):
     """Fades by a half, and says by which factors."""

@@ -113,6 +113,10 @@ class Seat:
         kernel = self._kernel
         if not callable(kernel.numbers):
             return np.tile(np.array(kernel.numbers, dtype=np.float64), (moves.size, 1))
+        many = getattr(kernel.numbers, "rows", None)
+        if many is not None and moves.all():
+            rows_at_once: Vector = many(self.rule.iteration + 1, moves.size)
+            return rows_at_once
         counts = self.rule.iteration + np.cumsum(moves)
         rows = list(map(kernel.numbers, counts.tolist()))
         width = len(kernel.numbers_of(0))

@@ -1,10 +1,11 @@
 """A rule made of roles: a memory, a predictor and a playing rule."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import final
 
+import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
@@ -27,12 +28,27 @@ _BY_BLOCK = ("errors", "steps")
 """The arrays that kernels know, in the order in which they get them."""
 
 
+@final
+class _Numbers:
+    """A kernel's numbers: a memory's, and others that never change."""
+
+    def __init__(self, memory: Callable[[int], tuple[float, ...]], others: Sequence[float]) -> None:
+        self._memory, self._others = memory, others
+        self.rows = self._rows if hasattr(memory, "rows") else None
+
+    def __call__(self, iteration: int) -> tuple[float, ...]:
+        return (*self._memory(iteration), *self._others)
+
+    def _rows(self, first: int, count: int) -> Vector:
+        """Return those of so many iterations."""
+        rows: Vector = self._memory.rows(first, count)  # type: ignore[attr-defined]
+        return np.concatenate([rows, np.tile(self._others, (count, 1))], axis=1)
+
+
 @cache
-def _numbers(
-    memory: Callable[[int], tuple[float, ...]], *others: float
-) -> Callable[[int], tuple[float, ...]]:
-    """Return a kernel's numbers, the same function for equal roles."""
-    return lambda iteration: (*memory(iteration), *others)
+def _numbers(memory: Callable[[int], tuple[float, ...]], *others: float) -> _Numbers:
+    """Return a kernel's numbers, the same ones for equal roles."""
+    return _Numbers(memory, others)
 
 
 @define(eq=False)
