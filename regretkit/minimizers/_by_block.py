@@ -40,6 +40,8 @@ class BlockMemory(NamedTuple):
     by what R is multiplied where it is positive, and elsewhere."""
     steady: bool = True
     """Whether these are always the same."""
+    lasting: bool = False
+    """Whether R fades, but what is positive stays so however long nothing is earned."""
 
 
 class Belief(NamedTuple):

@@ -120,7 +120,7 @@ class AbstractByRoles(SimplexRule):
             # What adds nothing and expects nothing stays as it is.
             rests=memory.remember is add_regret and not predictive,
             # All that is positive fades alike, and is played in the same proportion.
-            fades=memory.remember is fade_and_add and not predictive and play[0] is in_proportion,
+            fades=memory.lasting and not predictive and play[0] is in_proportion,
             # A single action is never regretted.
             ignores_forced=memory.remember in (add_regret, fade_and_add),
         )

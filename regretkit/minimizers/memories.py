@@ -33,7 +33,15 @@ class _Lawful(Memory):
     @final
     @override
     def by_block(self) -> BlockMemory:
-        return BlockMemory(fade_and_add if self._fades else add_regret, _laws(self), self._steady)
+        remember = fade_and_add if self._fades else add_regret
+        return BlockMemory(remember, _laws(self), self._steady, self._lasts())
+
+    def _lasts(self) -> bool:
+        """Return whether positive R fades so slowly that it never becomes too small for a number.
+
+        With exponents from 1 on, t iterations leave about 1 / t^shift of it, or more.
+        """
+        return False
 
     @final
     @override
@@ -183,6 +191,10 @@ class Discounted(_Lawful):
         kept = discount(iteration - 1, self.alpha)
         return Law(kept, discount(iteration - 1, self.beta))
 
+    @override
+    def _lasts(self) -> bool:
+        return self.alpha >= 1.0
+
 
 @final
 @frozen
@@ -216,6 +228,10 @@ class ScheduledDiscount(_Lawful):
         progress = min(passed / self.horizon, 1.0)
         kept = discount(passed, 1.0 + 3.0 * progress)
         return Law(kept, discount(passed, -1.0 - 2.0 * progress))
+
+    @override
+    def _lasts(self) -> bool:
+        return True
 
 
 @final
@@ -251,6 +267,10 @@ class DiscountedPlus(_Lawful):
     def law(self, iteration: int) -> Law:
         kept = discount(iteration - 1, self.alpha, self.shift)
         return Law(kept, kept, floor=0.0)
+
+    @override
+    def _lasts(self) -> bool:
+        return self.alpha >= 1.0 and self.shift <= 3.0
 
 
 def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
