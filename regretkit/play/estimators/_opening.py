@@ -35,6 +35,9 @@ def opening_of(tree: GameTree) -> Opening:
         if somebody_acts or np.count_nonzero(following) > MOST:
             break
         first, moves, chances = level.start, moves + 1, following
+    possible = np.flatnonzero(chances)
+    if possible.size == 1:  # nothing is drawn
+        first, chances = first + int(possible[0]), np.ones(1)
     return Opening(np.uint32(first), np.uint32(moves), heaped(chances))
 
 
