@@ -2,53 +2,71 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit import evaluation as evaluation
-from regretkit import games as games
-from regretkit import play as play
-from regretkit import sets as sets
-from regretkit._lazily import lazily, listed
-from regretkit.circuits import CFR as CFR
-from regretkit.circuits import ConvexHull as ConvexHull
-from regretkit.circuits import PhiRegret as PhiRegret
-from regretkit.circuits import Product as Product
-from regretkit.circuits import SwapRegret as SwapRegret
-from regretkit.circuits import by_decision_point as by_decision_point
-from regretkit.circuits import circuit as circuit
-from regretkit.circuits import each as each
-from regretkit.evaluation import CorrelatedPlay as CorrelatedPlay
-from regretkit.evaluation import best_response as best_response
-from regretkit.evaluation import exploitability as exploitability
-from regretkit.evaluation import nash_conv as nash_conv
-from regretkit.games import ExtensiveFormGame as ExtensiveFormGame
-from regretkit.games import NormalFormGame as NormalFormGame
-from regretkit.games import load as load
-from regretkit.games import matrix_game as matrix_game
-from regretkit.minimizer import RegretMinimizer as RegretMinimizer
-from regretkit.minimizers import BestResponse as BestResponse
-from regretkit.minimizers import DiscountedRegretMatching as DiscountedRegretMatching
-from regretkit.minimizers import Hedge as Hedge
-from regretkit.minimizers import LinearRegretMatching as LinearRegretMatching
-from regretkit.minimizers import OptimisticHedge as OptimisticHedge
-from regretkit.minimizers import Point as Point
-from regretkit.minimizers import PredictiveRegretMatching as PredictiveRegretMatching
-from regretkit.minimizers import PredictiveRegretMatchingPlus as PredictiveRegretMatchingPlus
-from regretkit.minimizers import RegretMatching as RegretMatching
-from regretkit.minimizers import RegretMatchingPlus as RegretMatchingPlus
-from regretkit.minimizers import SimplexRule as SimplexRule
-from regretkit.minimizers import state as state
-from regretkit.play import Algorithm as Algorithm
-from regretkit.play import Average as Average
-from regretkit.play import SelfPlay as SelfPlay
-from regretkit.play import solve as solve
-from regretkit.play.engines import look_for_engines
-from regretkit.sets import DecisionTree as DecisionTree
-from regretkit.sets import Simplices as Simplices
+from regretkit._lazily import lazily
 
-_LATER = {"engine": "engine", "plots": "plots"}
+# Everything is imported at its first use: the command line begins before NumPy is imported, and so
+# can end in one line when it is interrupted meanwhile.
+_LATER = {
+    "circuits": (
+        "circuits CFR ConvexHull PhiRegret Product SwapRegret by_decision_point circuit each"
+    ),
+    "display": "display",
+    "engine": "engine",
+    "evaluation": "evaluation CorrelatedPlay best_response exploitability nash_conv",
+    "games": "games ExtensiveFormGame NormalFormGame load matrix_game",
+    "minimizer": "minimizer RegretMinimizer",
+    "minimizers": (
+        "minimizers BestResponse DiscountedRegretMatching Hedge LinearRegretMatching "
+        "OptimisticHedge Point PredictiveRegretMatching PredictiveRegretMatchingPlus "
+        "RegretMatching RegretMatchingPlus SimplexRule state"
+    ),
+    "play": "play Algorithm Average SelfPlay solve",
+    "sets": "sets DecisionTree Simplices",
+}
 if TYPE_CHECKING:
+    from regretkit import circuits as circuits
+    from regretkit import display as display
     from regretkit import engine as engine
-    from regretkit import plots as plots
+    from regretkit import evaluation as evaluation
+    from regretkit import games as games
+    from regretkit import minimizer as minimizer
+    from regretkit import minimizers as minimizers
+    from regretkit import play as play
+    from regretkit import sets as sets
+    from regretkit.circuits import CFR as CFR
+    from regretkit.circuits import ConvexHull as ConvexHull
+    from regretkit.circuits import PhiRegret as PhiRegret
+    from regretkit.circuits import Product as Product
+    from regretkit.circuits import SwapRegret as SwapRegret
+    from regretkit.circuits import by_decision_point as by_decision_point
+    from regretkit.circuits import circuit as circuit
+    from regretkit.circuits import each as each
+    from regretkit.evaluation import CorrelatedPlay as CorrelatedPlay
+    from regretkit.evaluation import best_response as best_response
+    from regretkit.evaluation import exploitability as exploitability
+    from regretkit.evaluation import nash_conv as nash_conv
+    from regretkit.games import ExtensiveFormGame as ExtensiveFormGame
+    from regretkit.games import NormalFormGame as NormalFormGame
+    from regretkit.games import load as load
+    from regretkit.games import matrix_game as matrix_game
+    from regretkit.minimizer import RegretMinimizer as RegretMinimizer
+    from regretkit.minimizers import BestResponse as BestResponse
+    from regretkit.minimizers import DiscountedRegretMatching as DiscountedRegretMatching
+    from regretkit.minimizers import Hedge as Hedge
+    from regretkit.minimizers import LinearRegretMatching as LinearRegretMatching
+    from regretkit.minimizers import OptimisticHedge as OptimisticHedge
+    from regretkit.minimizers import Point as Point
+    from regretkit.minimizers import PredictiveRegretMatching as PredictiveRegretMatching
+    from regretkit.minimizers import PredictiveRegretMatchingPlus as PredictiveRegretMatchingPlus
+    from regretkit.minimizers import RegretMatching as RegretMatching
+    from regretkit.minimizers import RegretMatchingPlus as RegretMatchingPlus
+    from regretkit.minimizers import SimplexRule as SimplexRule
+    from regretkit.minimizers import state as state
+    from regretkit.play import Algorithm as Algorithm
+    from regretkit.play import Average as Average
+    from regretkit.play import SelfPlay as SelfPlay
+    from regretkit.play import solve as solve
+    from regretkit.sets import DecisionTree as DecisionTree
+    from regretkit.sets import Simplices as Simplices
 else:
-    __getattr__, __dir__ = lazily(__name__, _LATER), listed(__name__, _LATER)
-
-look_for_engines("regretkit.engine")
+    __getattr__, __dir__, __all__ = lazily(__name__, _LATER)

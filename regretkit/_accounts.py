@@ -9,10 +9,11 @@ import numpy as np
 from attrs import define, field, frozen
 
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.sets import Simplices, StrategySet
 
-_LARGEST = 10_000_000
-"""Pairs of actions up to which internal and swap regret are kept: 80 MB of sums."""
+LARGEST = 10_000_000
+"""Pairs of actions up to which internal and swap regret are tracked: 80 MB of sums."""
 
 
 @final
@@ -53,6 +54,8 @@ class Account:
     ----------
     domain
         The set over which regret is taken.
+    most_pairs
+        Number of pairs of actions up to which internal and swap regret are tracked.
     iterations
         Number of iterations entered.
     utilities
@@ -75,11 +78,14 @@ class Account:
     """
 
     domain: StrategySet
+    most_pairs: int = LARGEST
     iterations: int = field(default=0, init=False)
     utilities: Vector = field(init=False, repr=False)
     strategies: Vector = field(init=False, repr=False)
     on_simplices: bool = field(init=False, repr=False)
-    """Whether play is on simplices that are not too large to keep internal and swap regret."""
+    """Whether play is on simplices that are not too large to track internal and swap regret."""
+    pairs: int = field(init=False, repr=False)
+    """Number of pairs of actions of the same block, 0 where play is not on simplices."""
     earned: float = field(default=0.0, init=False)
     width: float = field(default=0.0, init=False)
     size: float = field(default=0.0, init=False)
@@ -92,12 +98,15 @@ class Account:
     _period: Vector = field(init=False, repr=False)
     _best_before: float = field(default=0.0, init=False, repr=False)
     _joint: list[Vector] = field(init=False, repr=False)
+    _earned_by_action: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        zeros = np.zeros((4, self.domain.dimension))
-        self.utilities, self.strategies, self._period, self._weighted = zeros
+        zeros = np.zeros((5, self.domain.dimension))
+        self.utilities, self.strategies, self._period, self._weighted = zeros[:4]
+        self._earned_by_action = zeros[4]
         sizes = self.domain.sizes if isinstance(self.domain, Simplices) else np.zeros(0, np.int64)
-        self.on_simplices = isinstance(self.domain, Simplices) and (sizes**2).sum() <= _LARGEST
+        self.pairs = int(sizes @ sizes)
+        self.on_simplices = isinstance(self.domain, Simplices) and self.pairs <= self.most_pairs
         self._joint = [np.zeros((n, n)) for n in sizes] if self.on_simplices else []
 
     def enter(self, utility: Vector, strategy: Vector) -> None:
@@ -106,6 +115,7 @@ class Account:
         self.utilities += utility
         self.strategies += strategy
         self._period += utility
+        self._earned_by_action += utility * strategy
         self.earned += self.domain.worth(utility, strategy)
         highest, lowest = self.domain.best_response(utility), self.domain.best_response(-utility)
         self.width += highest[0] + lowest[0]
@@ -137,7 +147,7 @@ class Account:
         self._earned_weighted += weight * self.domain.worth(utility, strategy)
 
     def begin_period(self) -> None:
-        """From here on, let whoever one is compared with play another point."""
+        """Begin a period of tracking regret: from here on the comparator is another point."""
         self._best_before += self.domain.best_response(self._period)[0]
         self._period = np.zeros(self.domain.dimension)
 
@@ -165,12 +175,18 @@ class Account:
         TypeError
             When the domain is not simplices.
         """
-        self._check_simplices()
-        return np.array([joint.sum(axis=0).max() - np.trace(joint) for joint in self._joint])
+        if not isinstance(self.domain, Simplices):
+            raise TypeError(
+                f"the blocks are those of simplices, but play is on {quote(self.domain)}"
+            )
+        first = self.domain.first
+        best = np.maximum.reduceat(self.utilities, first)
+        regrets: Vector = best - np.add.reduceat(self._earned_by_action, first)
+        return regrets
 
     @property
     def swap(self) -> float:
-        """Regret against playing f(a) for a, in each block, whatever f.
+        """Swap regret: the maximum over all f of the regret against playing f(a) for a, per block.
 
         Raises
         ------
@@ -195,6 +211,7 @@ class Account:
     def _check_simplices(self) -> None:
         if not self.on_simplices:
             raise TypeError(
-                f"only external regret is there for play on {self.domain!r}; swap and internal "
-                f"regret are those of simplices with {_LARGEST:,} pairs of actions at most"
+                f"only external regret is tracked for play on {quote(self.domain)}; swap and "
+                f"internal regret are those of simplices with {self.most_pairs:,} pairs of actions "
+                "at most"
             )

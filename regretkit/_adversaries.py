@@ -63,7 +63,7 @@ ADVERSARIES = MappingProxyType(
         "best-reply-punishing": _punishing,
     }
 )
-"""The five adversaries who hurt those that learn, by name."""
+"""The five adversaries against learning minimizers, by name."""
 
 STEADY = MappingProxyType({"steady": _steady, "steadily-opposite": _opposite})
-"""Two more, one of whom hurts whoever plays without regard to utilities, by name."""
+"""Two more, by name: strategies that ignore utilities have linear regret against one of them."""

@@ -1,21 +1,32 @@
-"""Names that are there from the start, and whose modules are loaded when somebody asks for them."""
+"""Names of a package whose modules are imported at the first use of a name."""
 
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 
 
-def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
-    """Return what a package takes as its ``__getattr__``, to load names from modules of its own.
+def lazily(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``.
+
+    What the package has imported when it calls this, other than modules, is in ``__all__`` too.
 
     Parameters
     ----------
     package
         The package's ``__name__``.
     modules
-        For each module, relative to the package, the names that it has, with spaces between them.
+        For each module, relative to the package, the names that it has, with spaces between them;
+        the name of a module stands for the module itself.
     """
     home = {name: module for module, names in modules.items() for name in names.split()}
+    imported = {
+        name
+        for name, value in vars(sys.modules[package]).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
 
     def load(name: str) -> object:
         if name not in home:
@@ -25,13 +36,7 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return load
-
-
-def listed(package: str, modules: Mapping[str, str]) -> Callable[[], list[str]]:
-    """Return what a package takes as its ``__dir__``, with the names of :func:`lazily` in it."""
-
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *" ".join(modules.values()).split()})
+        return sorted({*vars(sys.modules[package]), *home})
 
-    return names
+    return load, names, sorted({*imported, *home} - {"TYPE_CHECKING", "lazily"})

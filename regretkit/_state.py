@@ -1,19 +1,23 @@
-"""State that moves: what an object has learned, as a plain dict, and back, to the bit.
+"""State of learned objects: to a plain dict and back, bitwise identical.
 
 The state of an object is every array, number, text and generator that it holds beyond the
 arguments of its constructor, and the state of its parts: of anything :class:`Stateful` that it
-holds, alone, in a tuple or a list, or in a dict. Whatever else it holds is taken to be part of
-how it was built.
+holds, alone, in a tuple or a list, or in a dict. All else that it holds counts as part of
+its configuration.
 """
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias, cast, final
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeAlias, cast, final
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+
+from regretkit._validate import quote, shorten
 
 Leaf: TypeAlias = bool | int | float | str | NDArray[np.generic] | None
 StateDict: TypeAlias = dict[str, "Leaf | StateDict"]
@@ -25,6 +29,9 @@ NOT_STATE = {"derived": "always"}
 """Attrs metadata of a field that is no part of the state."""
 
 
+_MOST_ITERATIONS = 2**63
+
+
 class Stateful:
     """Something with a state that can be taken out and put back."""
 
@@ -32,9 +39,10 @@ class Stateful:
     def state_dict(self) -> StateDict:
         """Return a copy of the state: a plain dict of arrays, numbers and such dicts.
 
-        It holds all that is needed to go on, to the bit, from where this object is now.
+        An object of the same configuration that loads it continues bitwise identically.
         """
-        return {name: _taken(value) for name, value in _state_items(self)}
+        with self._access(writes=False):
+            return {name: _taken(value) for name, value in _state_items(self)}
 
     @final
     def load_state_dict(self, state: StateDict) -> None:
@@ -45,12 +53,23 @@ class Stateful:
         TypeError, ValueError
             When ``state`` does not fit; the state of this object is then as it was.
         """
-        # First find out that everything fits, and only then change anything.
-        replace = _fitted(self, state, "state")
-        replace()
+        with self._access(writes=True):
+            # First find out that everything fits, and only then change anything.
+            replace = _fitted(self, state, "state")
+            replace()
+
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        """Return a context in which the state is read or replaced, or refuse access now."""
+        return nullcontext()
+
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        """Refuse a state that this object could not have come to, by a ValueError.
+
+        Names, shapes and types have been checked, in the parts as well. Nothing by default.
+        """
 
     def _restored(self) -> None:
-        """Forget whatever was derived from the state before it was replaced."""
+        """Clear caches derived from the state before it was replaced."""
 
 
 def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
@@ -76,7 +95,7 @@ def _parts_in(name: str, value: object) -> Iterator[tuple[str, Stateful]]:
             yield from _parts_in(f"{name}[{number}]", item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _parts_in(f"{name}[{key!r}]", item)
+            yield from _parts_in(f"{name}[{quote(key)}]", item)
 
 
 def attributes(thing: object) -> Iterator[tuple[str, object]]:
@@ -154,14 +173,16 @@ def _fitted(current: object, saved: object, where: str) -> Callable[[], object]:
     if isinstance(current, dict):
         names = {str(key): key for key in current}
         entries = _entries(saved, names, where)
-        fits = {names[k]: _fitted(current[names[k]], v, f"{where}[{k!r}]") for k, v in entries}
+        fits = {names[k]: _fitted(current[names[k]], v, f"{where}[{quote(k)}]") for k, v in entries}
         return lambda: {key: fit() for key, fit in fits.items()}
     if isinstance(current, tuple | list):
         return _fitted_sequence(current, saved, where)
     if isinstance(current, np.ndarray):
         return _fitted_array(current, saved, where)
     if not _like(saved, current):
-        raise TypeError(f"{where} must be something like {current!r}, got {saved!r}")
+        raise TypeError(f"{where} must be something like {quote(current)}, got {quote(saved)}")
+    if isinstance(saved, float) and math.isnan(saved) and current is not None:
+        raise ValueError(f"{where} must be a number, got nan")
     return lambda: _taken(saved)
 
 
@@ -178,14 +199,15 @@ def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[],
     mine = dict(_state_items(current))
     entries = _entries(saved, mine, where)
     count = dict(entries).get("iteration", 0)
-    if not isinstance(count, int) or count < 0:
-        raise ValueError(f"{where}['iteration'] must be a number of iterations, got {count!r}")
+    if type(count) is not int or not 0 <= count < _MOST_ITERATIONS:
+        raise ValueError(f"{where}['iteration'] must be a number of iterations, got {quote(count)}")
     optional = {field.name for field in _fields(type(current)) if field.default is None}
     fits = {
-        # A field that begins as None may be None again, whatever it is now.
-        k: _fitted(None if v is None and k in optional else mine[k], v, f"{where}[{k!r}]")
+        # A field that begins as None may be None again, independently of its current value.
+        k: _fitted(None if v is None and k in optional else mine[k], v, f"{where}[{quote(k)}]")
         for k, v in entries
     }
+    current._check_state(dict(entries))
 
     def replace() -> object:
         current._restored()
@@ -207,10 +229,28 @@ def _fitted_generator(
 
     try:
         replace(copy.deepcopy(current))
+        _check_bits(cast("StateDict", saved))
     except (TypeError, ValueError, LookupError, OverflowError) as error:
         kind = type(current.bit_generator).__name__
-        raise ValueError(f"{where} is not the state of a {kind} generator: {error}") from error
+        raise ValueError(
+            f"{where} is not the state of a {kind} generator: {shorten(str(error))}"
+        ) from error
     return lambda: replace(current)
+
+
+def _check_bits(saved: Mapping[str, Any]) -> None:
+    """Refuse states that NumPy takes, but with which it reads beyond an array or never varies."""
+    state = saved["state"]
+    # The next number is read at this position of a buffer; the last one says that it is used up.
+    sizes = {"MT19937": (state, "pos", 624), "Philox": (saved, "buffer_pos", 4)}
+    if saved["bit_generator"] in sizes:
+        holder, name, most = sizes[saved["bit_generator"]]
+        if not 0 <= holder[name] <= most:
+            raise ValueError(f"{name} must be from 0 to {most}, got {quote(holder[name])}")
+    if saved["bit_generator"] == "MT19937" and not np.any(np.asarray(state["key"])[1:]):
+        raise ValueError("key must not be all zeros")
+    if saved["bit_generator"] in ("PCG64", "PCG64DXSM") and state["inc"] % 2 == 0:
+        raise ValueError(f"inc must be odd, got {quote(state['inc'])}")
 
 
 def _fitted_sequence(
@@ -223,7 +263,7 @@ def _fitted_sequence(
         current = type(current)([None] * len(names))
     entries = dict(_entries(saved, names, where))
     fits = [
-        _fitted(item, entries[name], f"{where}[{name!r}]")
+        _fitted(item, entries[name], f"{where}[{quote(name)}]")
         for name, item in zip(names, current, strict=True)
     ]
     kind = type(current)
@@ -231,7 +271,10 @@ def _fitted_sequence(
 
 
 def _fitted_array(current: NDArray[np.generic], saved: object, where: str) -> Callable[[], object]:
-    array = np.asarray(saved)
+    try:
+        array = np.asarray(saved)
+    except ValueError as error:
+        raise ValueError(f"{where} must be an array, got {quote(saved)}") from error
     if array.shape != current.shape or array.dtype != current.dtype:
         raise ValueError(
             f"{where} has shape {array.shape} and type {array.dtype}, but {current.shape} and "
@@ -244,11 +287,21 @@ def _fitted_array(current: NDArray[np.generic], saved: object, where: str) -> Ca
 
 def _entries(saved: object, wanted: Iterable[str], where: str) -> list[tuple[str, object]]:
     if not isinstance(saved, dict):
-        raise TypeError(f"{where} must be a dict as state_dict returns it, got {saved!r}")
+        raise TypeError(f"{where} must be a dict as state_dict returns it, got {quote(saved)}")
     names = list(wanted)
     if saved.keys() != set(names):
         raise ValueError(
-            f"{where} has the entries {sorted(saved)}, but {sorted(names)} are wanted; "
-            "pass the state of an object built the same way"
+            f"{where} has the entries {quote(sorted(saved))}, but {quote(sorted(names))} are "
+            "wanted; pass the state of an object built the same way"
         )
     return [(name, saved[name]) for name in names]
+
+
+def is_finite_array(value: object, dimensions: int = 1) -> bool:
+    """Say whether a value in a state is an array of finite floats with so many dimensions."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == np.float64
+        and value.ndim == dimensions
+        and bool(np.isfinite(value).all())
+    )

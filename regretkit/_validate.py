@@ -1,13 +1,14 @@
 """Checks of what callers pass in; each message names the argument and says what would do."""
 
+import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from attrs import Attribute
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from regretkit._typing import Indices, Vector
 
@@ -18,6 +19,25 @@ _SURELY = 1e250
 
 LARGEST = 1e300
 """Largest size of a utility: beyond it, sums over a set could overflow double precision."""
+
+
+LONGEST_QUOTE = 200
+"""Characters that a message quotes at most of what came."""
+
+
+def quote(value: object, longest: int = LONGEST_QUOTE) -> str:
+    """Return the ``repr`` of what came, for an error message, cut where it is long."""
+    if isinstance(value, str | bytes):
+        value = value[: longest + 1]  # no more of it is looked at
+    try:
+        return shorten(repr(value), longest)
+    except RecursionError:
+        return "something nested deeply"
+
+
+def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
+    """Return a text for an error message, cut where it has more than ``longest`` characters."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math.inf) -> Vector:
@@ -49,15 +69,34 @@ def _squares(array: Vector) -> float:
     return float(np.vdot(array, array) if array.size < 8192 else np.einsum("i,i", array, array))
 
 
+def floats(value: object, name: str) -> NDArray[np.float64]:
+    """Return numbers as an array of floats; refuse text, and what holds numbers in no order."""
+    ordered(value, name)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must be numbers, got {_shown(value)}; pass a list or an array")
+    return array.astype(np.float64, copy=False)
+
+
+def ordered(value: object, name: str) -> None:
+    """Refuse mappings, sets and text where a sequence is wanted: they may be iterated as well."""
+    if isinstance(value, Mapping | Set | str | bytes | bytearray):
+        raise TypeError(
+            f"{name} must be a sequence, got {_shown(value)}, {_a(type(value).__name__)}; "
+            "pass a list, a tuple or an array"
+        )
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:200]
+
+
 def _numbers(value: ArrayLike, dimension: int, name: str) -> Vector:
     try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "biufO":
-            raise TypeError(f"{array.dtype} is not a type of numbers")
-        return array.astype(np.float64, copy=False)
+        return floats(value, name)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
-            f"{name} must be numbers, got {value!r}; pass a vector of shape ({dimension},)"
+            f"{name} must be numbers, got {quote(value)}; pass a vector of shape ({dimension},)"
         ) from error
 
 
@@ -67,7 +106,7 @@ def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
         value = list(value)
     array = np.atleast_1d(np.array(value))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"{name} must be whole numbers, got {value!r}; pass 3 or [2, 2, 3]")
+        raise TypeError(f"{name} must be whole numbers, got {quote(value)}; pass 3 or [2, 2, 3]")
     array = array.astype(np.int64)
     array.setflags(write=False)
     return array
@@ -78,18 +117,18 @@ def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, .
     if value is None:
         return None
     if isinstance(value, str):
-        raise TypeError(f"{name} must be a sequence of strings, got the string {value!r}")
+        raise TypeError(f"{name} must be a sequence of strings, got the string {quote(value)}")
     if not isinstance(value, Iterable):
-        raise TypeError(f"{name} must be a sequence of strings, got {value!r}")
+        raise TypeError(f"{name} must be a sequence of strings, got {quote(value)}")
     names = tuple(str(item) for item in value)
     if len(names) != length:
-        raise ValueError(f"{name} must hold {length} strings, got {len(names)}: {names}")
+        raise ValueError(f"{name} must hold {length} strings, got {len(names)}: {quote(names)}")
     return names
 
 
 def candidates(names: Sequence[str], limit: int = 12) -> str:
     """List ``names`` for an error message, cut where they are many."""
-    shown = ", ".join(repr(name) for name in names[:limit])
+    shown = ", ".join(map(quote, names[:limit]))
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
 
 
@@ -98,34 +137,36 @@ def candidates(names: Sequence[str], limit: int = 12) -> str:
 
 def _check_number(attribute: "Attribute[float]", value: float) -> None:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{attribute.name} must be a number, got {value!r}")
+        raise TypeError(f"{attribute.name} must be a number, got {quote(value)}")
 
 
 def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number above zero."""
     _check_number(attribute, value)
     if not 0.0 < value <= _FINITE:
-        raise ValueError(f"{attribute.name} must be a finite number above 0, got {value!r}")
+        raise ValueError(f"{attribute.name} must be a finite number above 0, got {quote(value)}")
 
 
 def finite(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number."""
     _check_number(attribute, value)
     if not abs(value) <= _FINITE:
-        raise ValueError(f"{attribute.name} must be a finite number, got {value!r}")
+        raise ValueError(f"{attribute.name} must be a finite number, got {quote(value)}")
 
 
 def at_least_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number, at least zero."""
     _check_number(attribute, value)
     if not 0.0 <= value <= _FINITE:
-        raise ValueError(f"{attribute.name} must be a finite number, at least 0, got {value!r}")
+        raise ValueError(
+            f"{attribute.name} must be a finite number, at least 0, got {quote(value)}"
+        )
 
 
 def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:
     """Require True or False."""
     if not isinstance(value, bool):
-        raise TypeError(f"{attribute.name} must be True or False, got {value!r}")
+        raise TypeError(f"{attribute.name} must be True or False, got {quote(value)}")
 
 
 def extended(_: object, attribute: "Attribute[float]", value: float) -> None:
@@ -133,7 +174,7 @@ def extended(_: object, attribute: "Attribute[float]", value: float) -> None:
     _check_number(attribute, value)
     if math.isnan(value):
         raise ValueError(
-            f"{attribute.name} must be a number, or plus or minus infinity, got {value!r}"
+            f"{attribute.name} must be a number, or plus or minus infinity, got {quote(value)}"
         )
 
 
@@ -141,13 +182,33 @@ def of_kind(kind: type, example: str) -> Callable[[object, "Attribute[Any]", obj
     """Return a validator that requires an instance of ``kind``."""
 
     def check(_: object, attribute: "Attribute[Any]", value: object) -> None:
-        if not isinstance(value, kind):
-            raise TypeError(
-                f"{attribute.name} must be a {kind.__name__}, got {value!r}; "
-                f"pass one, such as {example}"
-            )
+        check_kind(value, kind, attribute.name, example)
 
     return check
+
+
+def check_kind(value: object, kind: type, name: str, example: str) -> None:
+    """Require an instance of ``kind``."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be {_a(kind.__name__)}, got {_shown(value)}{_role(value)}; "
+            f"pass one, such as {example}"
+        )
+
+
+def _role(value: object) -> str:
+    """Return which abstract class of this package ``value`` is of, to tell equal names apart."""
+    if isinstance(value, type):
+        return ", a class"
+    for base in type(value).__mro__[1:]:
+        public = base.__module__.startswith("regretkit.") and not base.__name__.startswith("_")
+        if public and inspect.isabstract(base):
+            return f", {_a(base.__name__)}"
+    return ""
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
 
 
 def at_least_one(_: object, attribute: "Attribute[int]", value: int) -> None:
@@ -155,11 +216,12 @@ def at_least_one(_: object, attribute: "Attribute[int]", value: int) -> None:
     whole_number(value, attribute.name, least=1)
 
 
-def whole_number(value: int, name: str, *, least: int, most: int | None = None) -> int:
+def whole_number(value: object, name: str, *, least: int, most: int | None = None) -> int:
     """Return ``value`` if it is a whole number, at least ``least`` and at most ``most``."""
     wanted = f", at least {least}" if most is None else f" from {least} to {most}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number{wanted}, got {value!r}")
+        hint = f"; pass {int(value)}" if isinstance(value, float) and value.is_integer() else ""
+        raise TypeError(f"{name} must be a whole number{wanted}, got {quote(value)}{hint}")
     if value < least or (most is not None and value > most):
-        raise ValueError(f"{name} must be a whole number{wanted}, got {value!r}")
+        raise ValueError(f"{name} must be a whole number{wanted}, got {quote(value)}")
     return int(value)

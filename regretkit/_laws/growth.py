@@ -10,8 +10,8 @@ from regretkit._laws.tools import Make
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import StrategySet
 
-EVERYBODY = MappingProxyType({**ADVERSARIES, **STEADY})
-"""The seven adversaries that a minimizer is held against, by name."""
+ALL_ADVERSARIES = MappingProxyType({**ADVERSARIES, **STEADY})
+"""The seven adversaries that a minimizer is tested against, by name."""
 
 UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
 """Units of utility in which regret may be small, the unit 1 first and the closest to it next."""
@@ -24,16 +24,16 @@ def regret_grows_slowly(make: Make) -> None:
     times the root of the sum of the squares of these ranges, which is ``2 sqrt(dimension T)``
     ranges where all T are alike. There are 400 iterations, and at least 30 for each dimension.
 
-    Whoever plays without regard to utilities breaks it on any set of more than one point. Two of
-    the adversaries give the same utility for ever, one its negative to the other, and whatever one
-    loses to them adds up to ``T`` ranges: half of that is above the bound for ``T > 16 dimension``.
+    A minimizer that ignores utilities fails on any set of more than one point. Two of the
+    adversaries give a constant utility, one the negative of the other, and the regrets against
+    them add up to ``T`` ranges: half of that is above the bound for ``T > 16 dimension``.
 
     A learning rate, a floor or a temperature is in some unit of utility, and is neither right nor
     wrong before that is known. So it is enough that there is one unit in which regret is as small
     against all seven: 1, or else a power of 8 between ``2^-48`` and ``2^48``. What claims to be
     ``scale_free`` has no unit to choose.
     """
-    adversaries, complaints = list(EVERYBODY), []
+    adversaries, complaints = list(ALL_ADVERSARIES), []
     for unit in UNITS[:1] if make().scale_free else UNITS:
         found = fault(make, unit, adversaries)
         if found is None:
@@ -48,13 +48,13 @@ def regret_grows_slowly(make: Make) -> None:
 
 
 def fault(
-    make: Make, unit: float = 1.0, adversaries: Iterable[str] = EVERYBODY
+    make: Make, unit: float = 1.0, adversaries: Iterable[str] = ALL_ADVERSARIES
 ) -> tuple[str, str] | None:
     """Return who makes it regret too much where utilities are in a unit, and how much it is."""
     for name in adversaries:
         minimizer = make()
         iterations = max(400, 30 * minimizer.dimension)
-        regret, bound = _regret_and_bound(minimizer, EVERYBODY[name], iterations, unit)
+        regret, bound = _regret_and_bound(minimizer, ALL_ADVERSARIES[name], iterations, unit)
         if not regret <= bound:
             return name, (
                 f"against the {name} adversary its regret after {iterations} iterations is "

@@ -157,7 +157,7 @@ def _require_no_notice(
 
 
 def _plain(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function as it was before somebody compiled it."""
+    """Return the Python function of a compiled one."""
     plain: Callable[..., None] = getattr(function, "py_func", function)
     return plain
 

@@ -1,4 +1,4 @@
-"""Laws of the domain: whatever is learned or expected, a point of it is played."""
+"""Laws of the domain: after any utilities and predictions, the strategy is a point of it."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from regretkit._laws.tools import Make, play, require_in_domain, utilities
 
 
 def strategies_lie_in_the_domain(make: Make) -> None:
-    """Require that whatever is played is a point of ``domain``."""
+    """Require that every strategy is a point of ``domain``."""
     minimizer = make()
     for strategy in play(minimizer, utilities(minimizer)):
         require_in_domain(minimizer, strategy)

@@ -11,6 +11,7 @@ from regretkit._laws.tools import (
     twins,
     utilities,
 )
+from regretkit._validate import quote
 from regretkit.sets import Simplices
 
 
@@ -25,7 +26,7 @@ def one_over_two_blocks_equals_two(make: Make) -> None:
     for number, size in enumerate(simplices.sizes):
         alone, block = make().over(Simplices(int(size))), simplices.block(number)
         if alone is None:
-            raise AssertionError(f"it plays over {simplices!r}, but not over {size} actions")
+            raise AssertionError(f"it plays over {quote(simplices)}, but not over {size} actions")
         apart = expected_play(alone, shown[:, block])
         if isinstance(apart[1], float):
             require_same(together[0][:, block], apart[0], "a block depends on its neighbours")

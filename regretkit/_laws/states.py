@@ -1,4 +1,4 @@
-"""Laws of state: it decides what is played, it can be moved, and nobody shares it."""
+"""Laws of state: it determines the strategy, it can be saved and loaded, and it is not shared."""
 
 import copy
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from regretkit._laws.tools import Make, require, require_same, twins, utilities
 from regretkit._state import generators
+from regretkit._validate import quote
 
 
 def asking_changes_nothing(make: Make) -> None:
@@ -36,7 +37,7 @@ def inputs_are_neither_changed_nor_kept(make: Make) -> None:
 
 
 def outputs_are_read_only(make: Make) -> None:
-    """Require that nobody can write to a strategy, and that it stays as it was handed out."""
+    """Require that strategies are read-only and do not change once returned."""
     minimizer = make()
     for utility in utilities(minimizer):
         strategy = minimizer.next_strategy()
@@ -60,7 +61,7 @@ def refusal_leaves_the_state_alone(make: Make) -> None:
                     verb(argument)  # type: ignore[arg-type]
                 except (TypeError, ValueError):
                     continue
-                raise AssertionError(f"{verb.__name__}({argument!r}) was not refused")
+                raise AssertionError(f"{verb.__name__}({quote(argument)}) was not refused")
         require_same(
             calm.next_strategy(), stung.next_strategy(), "a refused utility changed the strategy"
         )

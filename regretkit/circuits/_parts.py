@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 
 from regretkit._state import Stateful, parts
+from regretkit._validate import quote
 from regretkit.minimizer import RegretMinimizer
 
 
@@ -17,29 +18,29 @@ def as_part(value: RegretMinimizer, name: str) -> RegretMinimizer:
             f"{name} must be a minimizer, got the class {value.__name__}; "
             f"build one, as in {value.__name__}(3)"
         )
-    raise TypeError(f"{name} must be a RegretMinimizer, got {value!r}")
+    raise TypeError(f"{name} must be a RegretMinimizer, got {quote(value)}")
 
 
 def as_parts(values: Iterable[RegretMinimizer], name: str) -> tuple[RegretMinimizer, ...]:
     """Return ``values`` as a tuple of minimizers."""
     if isinstance(values, RegretMinimizer):
-        raise TypeError(f"{name} must be a sequence of minimizers, got the single {values!r}")
+        raise TypeError(f"{name} must be a sequence of minimizers, got the single {quote(values)}")
     if not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be a sequence of minimizers, got {values!r}")
+        raise TypeError(f"{name} must be a sequence of minimizers, got {quote(values)}")
     return tuple(as_part(value, f"{name}[{i}]") for i, value in enumerate(values))
 
 
 def check_function(value: object, name: str, *arguments: object, hint: str) -> None:
     """Refuse what is no function, or cannot be called with such arguments."""
     if not callable(value):
-        raise TypeError(f"{name} must be a function, got {value!r}; {hint}")
+        raise TypeError(f"{name} must be a function, got {quote(value)}; {hint}")
     try:
         inspect.signature(value).bind(*arguments)
     except TypeError as error:
         count = len(arguments)
         raise TypeError(
-            f"{name} must be a function of {count} argument{'s' * (count != 1)}, got {value!r}: "
-            f"{error}; {hint}"
+            f"{name} must be a function of {count} argument{'s' * (count != 1)}, got "
+            f"{quote(value)}: {error}; {hint}"
         ) from error
     except ValueError:
         return  # some that are built in do not say what they take
@@ -57,7 +58,7 @@ def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
         part, depth = waiting.pop()
         if id(part) in seen:
             raise ValueError(
-                f"the same minimizer object, {part!r}, stands in two places and would learn "
+                f"the same minimizer object, {quote(part)}, stands in two places and would learn "
                 "twice in an iteration; build one for each, as in [make() for _ in range(n)]"
             )
         seen.add(id(part))

@@ -138,8 +138,8 @@ class AffineImage(_Image):
     offset: Vector | None = field(default=None, converter=_offset)
 
     @override
-    def _image_of(self, source: sets.StrategySet) -> sets.AffineImage:
-        return sets.AffineImage(source, self.matrix, self.offset)
+    def _image_of(self, source: sets.StrategySet) -> sets.AffineImageSet:
+        return sets.AffineImageSet(source, self.matrix, self.offset)
 
 
 @final
@@ -184,5 +184,5 @@ class Scaled(_Image):
     factor: float
 
     @override
-    def _image_of(self, source: sets.StrategySet) -> sets.Scaled:
-        return sets.Scaled(source, self.factor)
+    def _image_of(self, source: sets.StrategySet) -> sets.ScaledSet:
+        return sets.ScaledSet(source, self.factor)

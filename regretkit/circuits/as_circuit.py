@@ -3,6 +3,7 @@
 import numpy as np
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.circuits._parts import check_depth
 from regretkit.circuits.cfr import LocalRule, local_minimizer
 from regretkit.circuits.convex_hull import ConvexHull
@@ -50,7 +51,7 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     ICML, PMLR 97.
     """
     if not isinstance(tree, DecisionTree):
-        raise TypeError(f"tree must be a DecisionTree, got {tree!r}")
+        raise TypeError(f"tree must be a DecisionTree, got {quote(tree)}")
     check_depth(2 * tree.depth + 1)
     following: list[list[int]] = [[] for _ in range(tree.dimension)]
     for point, parent in enumerate(tree.parent_sequence):
@@ -84,7 +85,7 @@ def _embedded(
     parts: list[tuple[Indices, RegretMinimizer]],
     coordinates: Indices,
 ) -> RegretMinimizer:
-    """Return the product of a point and ``parts``, zero on whatever else is in ``coordinates``."""
+    """Return the product of a point and ``parts``, zero on the other ``coordinates``."""
     place = {int(sequence): i for i, sequence in enumerate(coordinates)}
     layout = [np.array([place[int(s)] for s in where]) for where in (own, *(w for w, _ in parts))]
     rest = np.setdiff1d(np.arange(coordinates.size), np.concatenate(layout))

@@ -10,6 +10,7 @@ from typing_extensions import override
 from regretkit._accounts import Account, Theorem
 from regretkit._state import NOT_STATE, StateDict
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.circuits._parts import as_part
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionTree, Simplices
@@ -79,7 +80,7 @@ class CFR(RegretMinimizer):
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, DecisionTree):
-            raise TypeError(f"tree must be a DecisionTree, got {self.tree!r}")
+            raise TypeError(f"tree must be a DecisionTree, got {quote(self.tree)}")
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
 
@@ -167,22 +168,25 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
     """Return what ``local`` makes for these blocks, once it is sure to fit."""
     if isinstance(local, RegretMinimizer):
         raise TypeError(
-            f"{name} must make a minimizer, got the minimizer {local!r}; "
+            f"{name} must make a minimizer, got the minimizer {quote(local)}; "
             "pass its class, or a function of the simplices to play on"
         )
     if not callable(local):
-        raise TypeError(f"{name} must be a function of simplices or a leaf's class, got {local!r}")
+        raise TypeError(
+            f"{name} must be a function of simplices or a leaf's class, got {quote(local)}"
+        )
     try:
         made = local(simplices)
     except (TypeError, ValueError) as error:
         error.add_note(
-            f"{name} was called with {simplices!r}; a rule for one simplex goes in as each(rule)"
+            f"{name} was called with {quote(simplices)}; a rule for one simplex goes in as "
+            "each(rule)"
         )
         raise
     rule = as_part(made, f"what {name} returned")
     if rule.domain != simplices:
         raise ValueError(
-            f"{name} returned a minimizer on {rule.domain!r}, but it is to play on {simplices!r}; "
-            f"a rule for one simplex goes in as each(rule)"
+            f"{name} returned a minimizer on {quote(rule.domain)}, but it is to play on "
+            f"{quote(simplices)}; a rule for one simplex goes in as each(rule)"
         )
     return rule

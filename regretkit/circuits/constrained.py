@@ -12,6 +12,7 @@ from regretkit import _validate, sets
 from regretkit._accounts import Account, Theorem
 from regretkit._state import NOT_STATE
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.circuits._parts import as_part, check_distinct
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets._arguments import as_matrix, as_vector
@@ -130,7 +131,7 @@ class Constrained(RegretMinimizer):
     """Sum of all utilities so far, shape ``(n,)``."""
     total_earned: float = field(init=False, repr=False)
     """Sum of what was earned so far."""
-    _excess: sets.AffineImage = field(init=False, repr=False)
+    _excess: sets.AffineImageSet = field(init=False, repr=False)
     _feasible: Restricted = field(init=False, repr=False, metadata=NOT_STATE)
 
     _may_refuse = True
@@ -139,7 +140,7 @@ class Constrained(RegretMinimizer):
         check_distinct([self.minimizer, self.multipliers])
         self.domain = self.minimizer.domain
         _validate.vector(self.bound, len(self.matrix), "bound")
-        self._excess = sets.AffineImage(self.domain, self.matrix, -self.bound)
+        self._excess = sets.AffineImageSet(self.domain, self.matrix, -self.bound)
         _check_prices(self.multipliers, len(self.matrix))
         self._feasible = Restricted(self.domain, self.matrix, self.bound)
         self.total_violation, self.total_earned = np.zeros(len(self.matrix)), 0.0
@@ -170,8 +171,8 @@ class Constrained(RegretMinimizer):
     def feasible_regret(self) -> float:
         """The regret against the best point that meets the constraints, or a little more.
 
-        It is what the bound of :meth:`best_feasible` says, less what was earned; it may be
-        negative, as who breaks the constraints may earn more than whoever keeps them.
+        That is the bound of :meth:`best_feasible` less what was earned; it may be negative, since
+        an infeasible strategy may earn more than every feasible one.
         """
         return self.best_feasible()[2] - self.total_earned
 
@@ -249,10 +250,10 @@ def _check_prices(multipliers: RegretMinimizer, count: int) -> None:
     least = [-multipliers.domain.best_response(-unit)[0] for unit in np.eye(count)]
     if min(least) < -1e-9:
         raise ValueError(
-            f"multipliers must never be negative, but those on {multipliers.domain!r} "
+            f"multipliers must never be negative, but those on {quote(multipliers.domain)} "
             f"can be as low as {min(least)}"
         )
     if not multipliers.domain.contains(np.zeros(count)):
         raise ValueError(
-            f"multipliers must be able to be zero, but 0 is not in {multipliers.domain!r}"
+            f"multipliers must be able to be zero, but 0 is not in {quote(multipliers.domain)}"
         )

@@ -1,4 +1,4 @@
-"""Minimize regret on the convex hull of several sets: somebody weighs what the members play."""
+"""Minimize regret on the convex hull of several sets: a mixer weighs the members' strategies."""
 
 from collections.abc import Callable, Iterable
 from typing import final
@@ -10,6 +10,7 @@ from typing_extensions import override
 from regretkit import sets
 from regretkit._accounts import Account, Theorem
 from regretkit._typing import Vector
+from regretkit._validate import quote, shorten
 from regretkit.circuits._parts import as_part, as_parts, check_distinct
 from regretkit.minimizer import RegretMinimizer
 
@@ -74,7 +75,7 @@ class ConvexHull(RegretMinimizer):
             )
         dimensions = [member.dimension for member in self.members]
         if len(set(dimensions)) != 1:
-            raise ValueError(f"members must live in one space, got dimensions {dimensions}")
+            raise ValueError(f"members must live in one space, got dimensions {quote(dimensions)}")
         check_distinct([*self.members, self.mixer])
         _check_weighs(self.mixer, len(self.members))
         self._weights = sets.Simplices(len(self.members))
@@ -111,8 +112,8 @@ class ConvexHull(RegretMinimizer):
         worths = self._worths(utility)
         if not np.isfinite(worths).all():
             raise ValueError(
-                f"utility makes the members' proposals worth {worths}, beyond double precision; "
-                "rescale it"
+                f"utility makes the members' proposals worth {shorten(str(worths))}, beyond double "
+                "precision; rescale it"
             )
         self.mixer._observe(worths)
         for member in self.members:
@@ -145,6 +146,6 @@ def _check_weighs(mixer: RegretMinimizer, count: int) -> None:
     least = [-mixer.domain.best_response(-unit)[0] for unit in np.eye(count)]
     if min(least) < -1e-9 or not np.allclose(total, 1.0, rtol=0.0, atol=1e-9):
         raise ValueError(
-            f"mixer plays on {mixer.domain!r}, whose points are not weights that sum to one; "
+            f"mixer plays on {quote(mixer.domain)}, whose points are not weights that sum to one; "
             f"pass one on the simplex with {count} actions"
         )

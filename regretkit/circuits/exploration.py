@@ -12,6 +12,7 @@ from regretkit import _validate
 from regretkit._accounts import Account, Theorem
 from regretkit._state import NOT_STATE
 from regretkit._typing import Vector
+from regretkit._validate import quote, shorten
 from regretkit.circuits._around import Reshaping
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionTree, Simplices
@@ -21,7 +22,7 @@ from regretkit.sets._arguments import as_vector
 def _share(_: object, attribute: "Attribute[float]", value: float) -> None:
     _validate.finite(_, attribute, value)
     if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{attribute.name} must be from 0 to 1, got {value!r}")
+        raise ValueError(f"{attribute.name} must be from 0 to 1, got {quote(value)}")
 
 
 def _toward(value: ArrayLike | None) -> Vector | None:
@@ -83,8 +84,8 @@ class Exploring(Reshaping):
         _validate.vector(self._target, self.dimension, "toward")
         if not self.domain.contains(self._target):
             raise ValueError(
-                f"toward must be a point of the minimizer's domain, {self.domain!r}, "
-                f"got {self.toward}"
+                f"toward must be a point of the minimizer's domain, {quote(self.domain)}, "
+                f"got {shorten(str(self.toward))}"
             )
 
     @override
@@ -164,8 +165,8 @@ class Thresholded(Reshaping):
         super().__attrs_post_init__()
         if not isinstance(self.domain, Simplices | DecisionTree):
             raise TypeError(
-                f"minimizer must play on simplices or on a decision tree, got {self.minimizer!r} "
-                f"on {self.domain!r}"
+                "minimizer must play on simplices or on a decision tree, got "
+                f"{quote(self.minimizer)} on {quote(self.domain)}"
             )
 
     @override
@@ -191,7 +192,7 @@ class Thresholded(Reshaping):
             return float(self.domain.sequence_form(kept).min())
         if isinstance(self.domain, Simplices):
             return float(self._kept(self.domain).min(initial=1.0))
-        raise TypeError(f"{self.domain!r} has no probabilities")
+        raise TypeError(f"{quote(self.domain)} has no probabilities")
 
     def _kept(self, simplices: Simplices) -> Vector:
         cut: Vector = np.minimum(
@@ -206,7 +207,7 @@ class Thresholded(Reshaping):
             return self.domain.sequence_form(behavior)
         if isinstance(self.domain, Simplices):
             return self._cut(self.domain, strategy)
-        raise TypeError(f"{self.domain!r} has no probabilities")
+        raise TypeError(f"{quote(self.domain)} has no probabilities")
 
     def _cut(self, simplices: Simplices, strategy: Vector) -> Vector:
         limit = np.minimum(simplices.max(strategy), self.threshold)
@@ -224,12 +225,12 @@ class AverageAsIterate(Reshaping):
         x_t  =  (y_1 + ... + y_t) / t
         the minimizer learns from  t u_t - (t - 1) u_{t-1}
 
-    In a game in which each player's utility is linear in what all the others play, as it is with
-    two players, if all play so and learn simultaneously, that is the utility that there would have
-    been had everybody played y_t: the minimizers play exactly as they would among themselves, and
-    what is played converges as their averages do. Against anybody else it promises nothing: what
-    the minimizer learns adds up to T u_T, so that its regret forgets all utilities but the last,
-    and no bound on it bounds the regret of what was played. A ledger knows no theorem about it.
+    In a game in which each player's utility is linear in the profile of the others, as with two
+    players, if all players use it and update simultaneously, that is the utility at the profile
+    y_t: the minimizers play exactly as they would among themselves, and the last iterate converges
+    as their averages do. Against other opponents there is no guarantee: what the minimizer observes
+    adds up to T u_T, so that its comparator is a best response to the last utility alone, and no
+    bound on its regret bounds that of what was played. A ledger has no theorem for it.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import TypeAlias, final
 from attrs import field, frozen
 
 from regretkit._typing import Vector
-from regretkit._validate import at_least_one
+from regretkit._validate import at_least_one, quote
 from regretkit.circuits.maps import Maps, MarkovMaps
 
 FixedPoint: TypeAlias = Callable[[Maps, Vector], Vector]
@@ -39,7 +39,7 @@ def stationary(maps: Maps, coefficients: Vector) -> Vector:
     """
     if not isinstance(maps, MarkovMaps):
         raise TypeError(
-            f"maps must be MarkovMaps for a stationary distribution, got {maps!r}; "
+            f"maps must be MarkovMaps for a stationary distribution, got {quote(maps)}; "
             "pass a fixed_point of your own for others"
         )
     return maps.stationary(coefficients)
@@ -52,7 +52,7 @@ class AveragedPowerIterate:
 
         x  =  (z + map(z) + map(map(z)) + ...) / steps,  with z the domain's interior point
 
-    The map moves x by ``(map^steps(z) - z) / steps`` only, whatever the map. Every iteration may
+    Any map moves x by ``(map^steps(z) - z) / steps`` only. Every iteration may
     therefore add to the regret what a utility earns over that step, at most its range over the
     domain divided by ``steps``. It needs nothing of the map but its values.
 

@@ -32,7 +32,7 @@ def stationary_distribution(matrix: ArrayLike, *, tolerance: float = 1e-9) -> Ve
 
     A chain that is not irreducible has one closed class or several. Transient states get exactly
     zero; the result is the mean of the stationary distributions of the closed classes, so that it
-    is a function of the chain, whatever the order of its states. What counts as a class depends on
+    does not depend on the order of the states. What counts as a class depends on
     which entries are exactly zero, and on nothing else.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import final
 from attrs import field, frozen
 from attrs.validators import is_callable
 
+from regretkit._validate import quote
 from regretkit.circuits._parts import as_part
 from regretkit.circuits.cfr import LocalRule, local_minimizer
 from regretkit.circuits.product import Product
@@ -47,8 +48,8 @@ class each:  # noqa: N801 - called like the function that it stands for
         for number, (minimizer, size) in enumerate(zip(made, simplices.sizes, strict=True)):
             if minimizer.domain != Simplices(int(size)):
                 raise ValueError(
-                    f"make({size}) returned a minimizer on {minimizer.domain!r} for decision point "
-                    f"{simplices.labels.block(number)}; return one on Simplices({size})"
+                    f"make({size}) returned a minimizer on {quote(minimizer.domain)} for decision "
+                    f"point {simplices.labels.block(number)}; return one on Simplices({size})"
                 )
         return Product(made)
 
@@ -56,7 +57,7 @@ class each:  # noqa: N801 - called like the function that it stands for
 def _rules(value: Mapping[str | int, LocalRule]) -> Mapping[str | int, LocalRule]:
     if not isinstance(value, Mapping):
         raise TypeError(
-            f"rules must be a dict from labels or numbers to local rules, got {value!r}"
+            f"rules must be a dict from labels or numbers to local rules, got {quote(value)}"
         )
     return dict(value)
 
@@ -106,13 +107,13 @@ class by_decision_point:  # noqa: N801 - called like the function that it stands
             number = simplices.labels.find(key)
             if number in named:
                 raise ValueError(
-                    f"rules name decision point {number} twice, the second time as {key!r}"
+                    f"rules name decision point {number} twice, the second time as {quote(key)}"
                 )
             named[number] = rule
         missing = [n for n in range(simplices.blocks) if n not in named]
         if missing and self.otherwise is None:
             raise ValueError(
-                f"rules leave out decision point {simplices.labels.block(missing[0])!r} and "
+                f"rules leave out decision point {quote(simplices.labels.block(missing[0]))} and "
                 f"{len(missing) - 1} more; name them or pass otherwise"
             )
         return [named.get(n, self.otherwise) for n in range(simplices.blocks)]  # type: ignore[misc]

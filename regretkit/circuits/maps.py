@@ -16,6 +16,7 @@ from typing_extensions import override
 from regretkit._accounts import Account
 from regretkit._arrays import total_by
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote, shorten
 from regretkit.circuits.gth import _stationary
 from regretkit.sets import Simplices, SimplicesLike, StrategySet, as_simplices
 
@@ -226,7 +227,7 @@ class MixturesOf(MarkovMaps):
         try:
             self.matrices = np.array(matrices, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"matrices must be square matrices, got {matrices!r}") from error
+            raise TypeError(f"matrices must be square matrices, got {quote(matrices)}") from error
         shape = self.matrices.shape
         if len(shape) != 3 or shape[1] != shape[2] or 0 in shape:
             raise ValueError(
@@ -239,7 +240,7 @@ class MixturesOf(MarkovMaps):
             number, row = (int(i) for i in np.argwhere(~inside)[0])
             raise ValueError(
                 f"matrices[{number}] leaves the simplex: its row {row} is "
-                f"{self.matrices[number, row]}, which is no distribution; "
+                f"{shorten(str(self.matrices[number, row]))}, which is no distribution; "
                 "pass nonnegative rows that sum to one"
             )
         self.matrices /= totals[:, :, None]
@@ -288,9 +289,9 @@ class MixturesOf(MarkovMaps):
 
 def _check_atol(atol: float) -> None:
     if isinstance(atol, bool) or not isinstance(atol, Real):
-        raise TypeError(f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {atol!r}")
+        raise TypeError(f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {quote(atol)}")
     if not 0.0 <= atol <= _LARGEST_ATOL:
         raise ValueError(
-            f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {atol!r}; divide rows that "
-            "are farther from one by their sums"
+            f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {quote(atol)}; divide rows "
+            "that are farther from one by their sums"
         )

@@ -10,6 +10,7 @@ from typing_extensions import override
 from regretkit import sets
 from regretkit._accounts import Account, Theorem
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.circuits._parts import as_parts, check_distinct
 from regretkit.minimizer import RegretMinimizer
 
@@ -59,10 +60,11 @@ class MinkowskiSum(RegretMinimizer):
         dimensions = [part.dimension for part in self.parts]
         if len(set(dimensions)) != 1:
             raise ValueError(
-                f"parts must be one or more minimizers in one space, got dimensions {dimensions}"
+                "parts must be one or more minimizers in one space, got dimensions "
+                f"{quote(dimensions)}"
             )
         check_distinct(self.parts)
-        self.domain = sets.MinkowskiSum([part.domain for part in self.parts])
+        self.domain = sets.MinkowskiSumSet([part.domain for part in self.parts])
 
     @property
     @override

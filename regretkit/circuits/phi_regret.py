@@ -11,7 +11,7 @@ from typing_extensions import override
 from regretkit._accounts import Account, Theorem
 from regretkit._state import StateDict
 from regretkit._typing import Vector
-from regretkit._validate import vector
+from regretkit._validate import quote, vector
 from regretkit.circuits._parts import as_part, check_function
 from regretkit.circuits.cfr import LocalRule, local_minimizer
 from regretkit.circuits.fixed_points import AveragedPowerIterate, FixedPoint, stationary
@@ -110,7 +110,7 @@ class _Gordon(RegretMinimizer):
         point = vector(found, self.dimension, f"what {name} returned").copy()
         if not self.domain.contains(point, atol=_FIXED):
             raise ValueError(
-                f"{name} returned {point!r}, which is no point of {self.domain!r}; "
+                f"{name} returned {quote(point)}, which is no point of {quote(self.domain)}; "
                 "return one that the map sends to itself"
             )
         moved = vector(
@@ -118,14 +118,14 @@ class _Gordon(RegretMinimizer):
         )
         if not self.domain.contains(moved, atol=_FIXED):
             raise ValueError(
-                f"maps sent {point!r} to {moved!r}, which is no point of {self.domain!r}; "
-                "pass maps of the domain to itself"
+                f"maps sent {quote(point)} to {quote(moved)}, which is no point of "
+                f"{quote(self.domain)}; pass maps of the domain to itself"
             )
         distance = float(np.abs(moved - point).max(initial=0.0))
         allowed = _FIXED * (1.0 + float(np.abs(point).max(initial=0.0)))
         if not isinstance(self.fixed_point, AveragedPowerIterate) and distance > allowed:
             raise ValueError(
-                f"{name} returned {point!r}, which the map moves by {distance:g}, more than "
+                f"{name} returned {quote(point)}, which the map moves by {distance:g}, more than "
                 f"{allowed:g}; return one that the map sends to itself"
             )
         return point
@@ -202,12 +202,12 @@ class PhiRegret(_Gordon):
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.maps, Maps):
             raise TypeError(
-                f"maps must be a set of maps such as internal_maps(3), got {self.maps!r}"
+                f"maps must be a set of maps such as internal_maps(3), got {quote(self.maps)}"
             )
         if self.minimizer.domain != self.maps.coefficients:
             raise ValueError(
-                f"minimizer plays on {self.minimizer.domain!r}, but the coefficients of the maps "
-                f"live in {self.maps.coefficients!r}; build it there"
+                f"minimizer plays on {quote(self.minimizer.domain)}, but the coefficients of the "
+                f"maps live in {quote(self.maps.coefficients)}; build it there"
             )
         check_function(self.fixed_point, "fixed_point", self.maps, np.zeros(0), hint=_FIXED_POINT)
         self.domain = self.maps.domain

@@ -11,6 +11,7 @@ from regretkit import _validate
 from regretkit._arrays import total_by
 from regretkit._state import NOT_STATE
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.circuits._parts import as_part, check_distinct
 from regretkit.circuits.cfr import LocalRule, local_minimizer
 from regretkit.minimizer import RegretMinimizer
@@ -24,7 +25,9 @@ def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
 def _kinds(value: Iterable[int]) -> Indices:
     kinds = _validate.whole_numbers(value, "kinds")
     if np.unique(kinds).size != (kinds.max(initial=-1) + 1) or kinds.min(initial=0) < 0:
-        raise ValueError(f"kinds must be the numbers 0, 1, ... with none left out, got {kinds}")
+        raise ValueError(
+            f"kinds must be the numbers 0, 1, ... with none left out, got {quote(kinds)}"
+        )
     return kinds
 
 
@@ -74,10 +77,11 @@ class Alike(RegretMinimizer):
         check_distinct([self.minimizer])
         inner = self.minimizer.domain
         if not isinstance(inner, Simplices):
-            raise TypeError(f"minimizer must play on simplices, got one on {inner!r}")
+            raise TypeError(f"minimizer must play on simplices, got one on {quote(inner)}")
         if self.kinds.max(initial=-1) + 1 != inner.blocks:
             raise ValueError(
-                f"kinds must name each of the {inner.blocks} blocks of minimizer, got {self.kinds}"
+                f"kinds must name each of the {inner.blocks} blocks of minimizer, got "
+                f"{quote(self.kinds)}"
             )
         self.domain = Simplices(inner.sizes[self.kinds])
         self._place = inner.coordinates(self.kinds)

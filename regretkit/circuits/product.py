@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from regretkit import sets
 from regretkit._accounts import Account, Theorem
+from regretkit._arrays import sum_cancelling
 from regretkit._state import StateDict
 from regretkit._typing import Vector
 from regretkit.circuits._parts import as_parts, check_distinct
@@ -60,13 +61,13 @@ class Product(RegretMinimizer):
 
     parts: tuple[RegretMinimizer, ...] = field(converter=_parts)
     coordinates: Sequence[Iterable[int]] | None = field(default=None, repr=False)
-    _layout: sets.Product = field(init=False, repr=False)
+    _layout: sets.ProductSet = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if not self.parts:
             raise ValueError("parts must be one or more minimizers, got none")
         check_distinct(self.parts)
-        self._layout = sets.Product([part.domain for part in self.parts], self.coordinates)
+        self._layout = sets.ProductSet([part.domain for part in self.parts], self.coordinates)
         self.domain = self._layout.simplified()
 
     @property
@@ -111,4 +112,4 @@ class Product(RegretMinimizer):
     @override
     def _worth(self, utility: Vector) -> float:
         split = zip(self.parts, self._layout.split(utility), strict=True)
-        return sum(part._worth(own) for part, own in split)
+        return sum_cancelling(part._worth(own) for part, own in split)

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from regretkit._accounts import Account, Theorem
 from regretkit._typing import Vector
-from regretkit._validate import at_least_one, whole_number
+from regretkit._validate import at_least_one, quote, whole_number
 from regretkit.circuits._parts import as_part, check_distinct, check_function
 from regretkit.circuits.wrappers import Restart
 from regretkit.minimizer import RegretMinimizer
@@ -105,7 +105,7 @@ class TreeSwap(RegretMinimizer):
         if any(member.domain != self.domain for member in self.members):
             raise ValueError(
                 "make must return minimizers on one set, got "
-                f"{[member.domain for member in self.members]}"
+                f"{quote([member.domain for member in self.members])}"
             )
         # What each layer has seen of its period: the sum of the mean utilities of the one below.
         self._waiting = np.zeros((self.layers, self.dimension))
@@ -132,7 +132,7 @@ class TreeSwap(RegretMinimizer):
         total = own.width
         for k, member in enumerate(self.members[:-1]):
             total += self.branching**k * account(member.minimizer).tracking
-            # Since it last learned it has kept its strategy, and whoever it is compared with too.
+            # Since its last update, its strategy and the comparator are constant.
             unseen = self._waiting[: k + 1].sum(axis=0)
             total += self.domain.best_response(unseen)[0]
             total -= self.domain.worth(unseen, member.next_strategy())

@@ -11,7 +11,7 @@ from regretkit import _validate
 from regretkit._accounts import Account, Theorem
 from regretkit._state import NOT_STATE, StateDict, generators
 from regretkit._typing import Vector
-from regretkit._validate import whole_number
+from regretkit._validate import quote, whole_number
 from regretkit.circuits._around import Wrapper
 from regretkit.circuits._parts import check_function
 from regretkit.minimizer import RegretMinimizer
@@ -29,10 +29,10 @@ class Restart(Wrapper):
     this object was built. Random generators alone go on, so that it does not draw the same
     numbers again.
 
-    Between two restarts it has the regret that it has from its start. Added up over all periods,
-    these regrets are the regret against whoever plays one point in each period and changes it at
-    every restart. That is at least the regret against a fixed point, and so a bound on it; with
-    a regret of order root T and periods of length k it is of order T / root k.
+    Within a period, between two restarts, the minimizer's own regret bound holds. Summed over all
+    periods, these regrets are the regret against comparators that are constant within each period.
+    It bounds the regret against a fixed point; with a regret of order root T and periods of
+    length k it is of order T / root k.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ class Restart(Wrapper):
         if callable(self.every):
             check_function(self.every, "every", 1, hint=_EVERY)
             if not isinstance(due := self.every(1), bool | np.bool_):
-                raise TypeError(f"every(1) must be True or False, got {due!r}; {_EVERY}")
+                raise TypeError(f"every(1) must be True or False, got {quote(due)}; {_EVERY}")
         elif isinstance(self.every, int | np.integer):
             whole_number(self.every, "every", least=1)
         else:
             raise TypeError(
-                f"every must be a whole number, at least 1, or a function, got {self.every!r}; "
-                f"{_EVERY}"
+                "every must be a whole number, at least 1, or a function, got "
+                f"{quote(self.every)}; {_EVERY}"
             )
         self._start = self.minimizer.state_dict()
 
@@ -179,7 +179,7 @@ class Discount(Wrapper):
         name = f"weight({self.iteration + 1})"
         weight = as_number(self.weight(self.iteration + 1), name)
         if weight < 0.0:
-            raise ValueError(f"{name} must be at least 0, got {weight!r}")
+            raise ValueError(f"{name} must be at least 0, got {quote(weight)}")
         return weight
 
     def _weighted(self, weight: float, utility: Vector) -> Vector:
@@ -250,7 +250,7 @@ class Freeze(Wrapper):
 
     @override
     def _promise(self) -> str:
-        return "whoever stops learning has no bound on its regret from then on"
+        return "once it stops learning, its regret is linear in the worst case"
 
     @property
     def frozen(self) -> bool:

@@ -38,7 +38,7 @@ from regretkit.minimizers.magnetic import MagneticMirrorDescent as MagneticMirro
 from regretkit.minimizers.memories import Cumulative as Cumulative
 from regretkit.minimizers.memories import Discounted as Discounted
 from regretkit.minimizers.memories import DiscountedPlus as DiscountedPlus
-from regretkit.minimizers.memories import Linear as Linear
+from regretkit.minimizers.memories import LinearAccumulator as LinearAccumulator
 from regretkit.minimizers.memories import Plus as Plus
 from regretkit.minimizers.memories import ScheduledDiscount as ScheduledDiscount
 from regretkit.minimizers.memories_adaptive import LearningTrust as LearningTrust

@@ -25,7 +25,7 @@ def lift(simplices: Simplices, vector: Vector) -> Vector:
 def norms(simplices: Simplices, vector: Vector) -> Vector:
     """Return the Euclidean norm of each block, shape ``(blocks,)``.
 
-    A block times a power of two has its norm times that power, to the bit.
+    Scaling a block by a power of two scales its norm by exactly that power.
     """
     with np.errstate(over="ignore", under="ignore"):
         squares = simplices.dot(vector, vector)

@@ -2,7 +2,7 @@
 
 The numbers that these functions get are, in this order: ``kept``, ``dropped``, ``scale`` and
 ``floor`` of the memory's law in this iteration, ``kept`` and ``dropped`` of the next one, how much
-predictions count, and the rate of the playing rule.
+predictions count, the rate of the playing rule, and one over ``scale``.
 """
 
 import math
@@ -10,12 +10,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
+from regretkit._arrays import RESOLUTION
 from regretkit._typing import Vector
 from regretkit.minimizers.kernel import BlockFunction
 
 Arrays: TypeAlias = tuple[Vector, ...]
-Play: TypeAlias = Callable[[int, int, Vector, float], None]
-"""Turns the regrets in ``strategy[first:last]`` into a distribution."""
+Play: TypeAlias = Callable[[int, int, Vector, float], float]
+"""Turns the regrets in ``strategy[first:last]`` into a distribution; returns, where that leaps at
+zero, the sum of the positive ones, and otherwise infinity."""
 
 
 class Law(NamedTuple):
@@ -55,6 +57,32 @@ class Belief(NamedTuple):
     """Whether it is multiplied by the memory's trust as well."""
 
 
+def add(left: float, right: float) -> float:
+    """Return ``left + right``, exactly zero where the two cancel up to rounding."""
+    total = left + right
+    return 0.0 if abs(total) <= RESOLUTION * abs(right) else total
+
+
+def settle_regrets(
+    block: int, first: int, last: int, rounding: float, state: Arrays, numbers: Vector
+) -> None:
+    """Set positive regrets to zero that are at most ``rounding``, in units of utility."""
+    regrets, bound = state[0], rounding * numbers[2]
+    for a in range(first, last):
+        if 0.0 < regrets[a] <= bound:
+            regrets[a] = 0.0
+
+
+def settle_predicted(
+    block: int, first: int, last: int, rounding: float, state: Arrays, numbers: Vector
+) -> None:
+    """Do so with regrets and with predicted ones."""
+    settle_regrets(block, first, last, rounding, state, numbers)
+    for a in range(first, last):
+        if abs(state[1][a]) <= rounding:
+            state[1][a] = 0.0
+
+
 @cache
 def proposal(play: Play, predictive: bool, trusted: bool) -> BlockFunction:
     """Return the function that plays regrets, with predicted ones added where there are any."""
@@ -66,20 +94,21 @@ def proposal(play: Play, predictive: bool, trusted: bool) -> BlockFunction:
 
     def propose(
         block: int, first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
-    ) -> None:
+    ) -> float:
         aim(first, last, strategy, state, numbers)
-        play(first, last, strategy, numbers[7])
+        size: float = play(first, last, strategy, numbers[7]) * numbers[8]
+        return size
 
     return propose
 
 
 def _regrets_in_proportion(
     block: int, first: int, last: int, strategy: Vector, state: Arrays, numbers: Vector
-) -> None:
+) -> float:
     """Do what would be done in two steps: take the regrets, and play in proportion to them."""
     if last - first == 1:
         strategy[first] = 1.0
-        return
+        return 0.0
     regrets, total, begin = state[0], 0.0, first
     if last - first > 3:  # a processor adds to four sums at once
         one, two, three, four = 0.0, 0.0, 0.0, 0.0
@@ -98,6 +127,8 @@ def _regrets_in_proportion(
     else:
         for a in range(first, last):
             strategy[a] = (0.0 if regrets[a] < 0.0 else regrets[a]) / total
+    size: float = total * numbers[8]
+    return size
 
 
 def _aim_at_regrets(
@@ -114,7 +145,7 @@ def _aim_at_predicted(
     kept, dropped, weight = numbers[4], numbers[5], numbers[6]
     for a in range(first, last):
         factor = kept if regrets[a] > 0.0 else dropped
-        strategy[a] = regrets[a] * factor + weight * predicted[a]
+        strategy[a] = add(regrets[a] * factor, weight * predicted[a])
 
 
 def _aim_at_trusted(
@@ -122,7 +153,7 @@ def _aim_at_trusted(
 ) -> None:
     regrets, predicted, trust, weight = state[0], state[1], state[3], numbers[6]
     for a in range(first, last):
-        strategy[a] = regrets[a] + weight * trust[a] * predicted[a]
+        strategy[a] = add(regrets[a], weight * trust[a] * predicted[a])
 
 
 @cache
@@ -249,7 +280,7 @@ def _expect_nothing(
         state[1][a] = 0.0
 
 
-def in_proportion(first: int, last: int, strategy: Vector, rate: float) -> None:
+def in_proportion(first: int, last: int, strategy: Vector, rate: float) -> float:
     """Play in proportion to positive regret, uniformly where none is positive."""
     total = 0.0
     for a in range(first, last):
@@ -261,9 +292,10 @@ def in_proportion(first: int, last: int, strategy: Vector, rate: float) -> None:
     else:
         for a in range(first, last):
             strategy[a] /= total
+    return total
 
 
-def exponentially(first: int, last: int, strategy: Vector, rate: float) -> None:
+def exponentially(first: int, last: int, strategy: Vector, rate: float) -> float:
     """Play in proportion to ``exp(rate R)``."""
     top = strategy[first]
     for a in range(first + 1, last):
@@ -274,9 +306,10 @@ def exponentially(first: int, last: int, strategy: Vector, rate: float) -> None:
         total += strategy[a]
     for a in range(first, last):
         strategy[a] /= total
+    return math.inf
 
 
-def nearest(first: int, last: int, strategy: Vector, rate: float) -> None:
+def nearest(first: int, last: int, strategy: Vector, rate: float) -> float:
     """Play the distribution nearest to ``rate R``.
 
     Those that cannot be positive are left out until all that remain are, which is after as many
@@ -297,3 +330,4 @@ def nearest(first: int, last: int, strategy: Vector, rate: float) -> None:
         level = total / count
     for a in range(first, last):
         strategy[a] = max(strategy[a] - level, 0.0)
+    return math.inf

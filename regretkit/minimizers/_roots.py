@@ -1,8 +1,8 @@
 """Roots that playing rules need, found for all blocks at once.
 
 Every search is Newton's, from an end of the bracket from which it cannot overshoot: the function
-is monotone, and its curvature makes each step stop short of the root. A block stops when its own
-step has become small, whatever the others do.
+is monotone, and its curvature makes each step stop short of the root. Each block stops when
+its own step is small, independently of the others.
 """
 
 from collections.abc import Callable

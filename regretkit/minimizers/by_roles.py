@@ -1,9 +1,9 @@
 """A rule made of roles: a memory, a predictor and a playing rule."""
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import final
+from typing import cast, final
 
 import numpy as np
 from attrs import define, field
@@ -17,6 +17,8 @@ from regretkit.minimizers._by_block import (
     in_proportion,
     lesson,
     proposal,
+    settle_predicted,
+    settle_regrets,
 )
 from regretkit.minimizers.kernel import Kernel
 from regretkit.minimizers.predictors import NoPrediction
@@ -26,6 +28,9 @@ from regretkit.minimizers.simplex_rule import SimplexRule
 _BY_ACTION = ("regrets", "predicted_regrets", "last_strategy", "trust")
 _BY_BLOCK = ("errors", "steps")
 """The arrays that kernels know, in the order in which they get them."""
+
+_LEAST = {"last_strategy": 0.0, "trust": 0.0, "errors": 0.0, "steps": 0.0}
+"""The least number that these may hold."""
 
 
 @final
@@ -37,12 +42,14 @@ class _Numbers:
         self.rows = self._rows if hasattr(memory, "rows") else None
 
     def __call__(self, iteration: int) -> tuple[float, ...]:
-        return (*self._memory(iteration), *self._others)
+        numbers = self._memory(iteration)
+        return (*numbers, *self._others, 1.0 / numbers[2])
 
     def _rows(self, first: int, count: int) -> Vector:
         """Return those of so many iterations."""
         rows: Vector = self._memory.rows(first, count)  # type: ignore[attr-defined]
-        return np.concatenate([rows, np.tile(self._others, (count, 1))], axis=1)
+        others = np.tile(self._others, (count, 1))
+        return np.concatenate([rows, others, 1.0 / rows[:, 2:3]], axis=1)
 
 
 @cache
@@ -99,6 +106,24 @@ class AbstractByRoles(SimplexRule):
 
     @final
     @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        self._check_learned(cast("Mapping[str, Vector]", state["state"]))
+
+    @final
+    @override
+    def _check_learned(self, learned: Mapping[str, Vector]) -> None:
+        for name, array in learned.items():
+            least = self.memory.least if name == "regrets" else _LEAST.get(name, -np.inf)
+            right = np.isfinite(array) & (np.asarray(array) >= least)
+            if not right.all():
+                wrong = np.asarray(array)[~right][0]
+                raise ValueError(
+                    f"{name} of {type(self).__name__} must be finite numbers, at least {least:g}, "
+                    f"got {wrong}"
+                )
+
+    @final
+    @override
     def _kernel(self) -> Kernel | None:
         memory, belief = self.memory.by_block(), self.predictor.belief()
         play = self.playing.by_block()
@@ -123,6 +148,8 @@ class AbstractByRoles(SimplexRule):
             fades=memory.lasting and not predictive and play[0] is in_proportion,
             # A single action is never regretted.
             ignores_forced=memory.remember in (add_regret, fade_and_add),
+            sized=True,
+            settle_regrets=settle_predicted if predictive else settle_regrets,
         )
 
     @property
@@ -160,7 +187,7 @@ class AbstractByRoles(SimplexRule):
         if predicted is None:
             return self.playing.play(self.simplices, self.state["regrets"])
         carried = self.memory.carried(self.simplices, self.state, self.iteration + 1)
-        return self.playing.play(self.simplices, carried + predicted)
+        return self.playing.play(self.simplices, self.simplices.add(carried, predicted))
 
 
 @final

@@ -32,9 +32,9 @@ class ConicBlackwell(RegretMinimizer):
         x       =  kappa r / a,  the set's canonical interior point when a = 0
         (a, r) <-  nearest point of C to (a - <u, x> / kappa, r + u)
 
-    It has no rate, and plays the same whatever the unit of utility. The regret against y is at
-    most ``|(kappa, y)|`` times the root of the sum of ``|u|^2 + <u, x>^2 / kappa^2``: what is added
-    is orthogonal to the aggregate, and projecting costs nothing against points of C.
+    It has no rate, and is independent of the unit of utility. The regret against y is at most
+    ``|(kappa, y)|`` times the root of the sum of ``|u|^2 + <u, x>^2 / kappa^2``: what is added is
+    orthogonal to the aggregate, and projecting costs nothing against points of C.
 
     A product of simplices is one set here, and not one for each block; as a local rule of CFR it
     goes in through :func:`each`.

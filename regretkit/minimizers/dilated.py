@@ -11,7 +11,7 @@ from regretkit import _validate
 from regretkit._arrays import total_by
 from regretkit._state import NOT_STATE
 from regretkit._typing import Vector
-from regretkit._validate import of_kind, positive
+from regretkit._validate import of_kind, positive, quote, shorten
 from regretkit.minimizers.magnetic import NO_PROMISE, as_magnet, check_temperature
 from regretkit.minimizers.proximal import Proximal
 from regretkit.minimizers.regularizers import Entropy, Regularizer, check_regularizer
@@ -154,6 +154,7 @@ class DilatedMirrorDescent(Proximal):
             return np.zeros(self.dimension)
         if not self.tree.contains(magnet) or not (magnet > 0.0).all():
             raise ValueError(
-                f"magnet must be a strategy of {self.tree!r} that plays every action, got {magnet}"
+                f"magnet must be a strategy of {quote(self.tree)} that plays every action, got "
+                f"{shorten(str(magnet))}"
             )
         return self._gradient(self.tree.behavior(magnet))

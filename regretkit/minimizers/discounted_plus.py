@@ -37,6 +37,11 @@ class DiscountedRegretMatchingPlus(AbstractByRoles):
     It is what DCFR+ plays at every decision point. With alpha = inf, or with shift = 0, nothing
     fades, and it is :class:`RegretMatchingPlus`.
 
+    With weights that increase at least as fast as the discounts, ``w_t >= w_(t-1) (1 + shift /
+    s^alpha)``, the weighted regret is at most ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, since Q
+    is then at least the regret discounted by w. For alpha >= 1 these are the weights ``t^p`` with
+    p >= max(1, shift).
+
     Parameters
     ----------
     simplices
@@ -96,7 +101,8 @@ class PredictiveDiscountedRegretMatchingPlus(AbstractByRoles):
         Q <-  [Q d + u - <u, x>]+
 
     It is what PDCFR+ plays at every decision point. With alpha = inf nothing fades, and it is
-    :class:`PredictiveRegretMatchingPlus`.
+    :class:`PredictiveRegretMatchingPlus`. For alpha >= 1 and weights ``t^p`` with p >= 1, the
+    weighted regret is at most ``T^p sqrt(sum_t |g_t - v_t|^2)``, with g = u - <u, x>.
 
     Parameters
     ----------

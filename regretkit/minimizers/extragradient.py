@@ -25,9 +25,9 @@ class ExtragradientRegretMatchingPlus(AbstractByRoles):
         x  =  P(Q + rate v) / sum P(Q + rate v),    v = m - <m, y>
         Q <-  P(Q + rate (u - <u, x>))
 
-    Told nothing, it plays x = y: smooth regret matching+. In self-play it goes with
-    :class:`~regretkit.play.Extragradient`, which in every iteration first tells all players what
-    their utility is while everybody plays y. Then its last iterate converges in zero-sum matrix
+    Without a prediction it plays x = y: smooth regret matching+. In self-play it is used with
+    :class:`~regretkit.play.Extragradient`, which in every iteration first predicts for each player
+    its utility at the profile y. Then its last iterate converges in zero-sum matrix
     games. The regret is at most ``(1 - 1/n) / (2 rate)`` plus ``rate / 2`` times the sum of
     ``|g - v|^2``.
 

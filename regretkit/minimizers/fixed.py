@@ -9,17 +9,18 @@ from typing_extensions import override
 
 from regretkit import sets
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.minimizer import RegretMinimizer
 
 
 def _point(value: ArrayLike) -> Vector:
-    return sets.Point(value).point
+    return sets.Singleton(value).point
 
 
 @final
 @define(eq=False)
 class Point(RegretMinimizer):
-    """Play one point, whatever happens: the minimizer over a set of a single point.
+    """Always play the same point: the minimizer over a set of a single point.
 
     Its regret is zero, because there is nothing else that it could have played.
 
@@ -42,7 +43,7 @@ class Point(RegretMinimizer):
     point: Vector = field(converter=_point)
 
     def __attrs_post_init__(self) -> None:
-        self.domain = sets.Point(self.point)
+        self.domain = sets.Singleton(self.point)
 
     @property
     @override
@@ -99,7 +100,8 @@ class BestResponse(RegretMinimizer):
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.domain, sets.StrategySet):
             raise TypeError(
-                f"domain must be a strategy set, got {self.domain!r}; pass Simplices(3) or a tree"
+                f"domain must be a strategy set, got {quote(self.domain)}; pass Simplices(3) or a "
+                "tree"
             )
         self._last = self.domain.interior_point()
 
@@ -111,8 +113,8 @@ class BestResponse(RegretMinimizer):
     @override
     def exemptions(self) -> Mapping[str, str]:
         return {
-            "regret_grows_slowly": "it follows the last utility, and whoever knows that makes it "
-            "regret every iteration"
+            "regret_grows_slowly": "it responds to the last utility alone, so that its regret is "
+            "linear in the worst case"
         }
 
     @override

@@ -6,6 +6,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.minimizers.proximal import Proximal
 from regretkit.sets import StrategySet
 
@@ -16,8 +17,8 @@ class Projectable(Protocol):
 
     Examples
     --------
-    >>> from regretkit.sets import Hull, Point, Simplices
-    >>> isinstance(Simplices(3), Projectable), isinstance(Hull([Point([0.0])]), Projectable)
+    >>> from regretkit.sets import Hull, Singleton, Simplices
+    >>> isinstance(Simplices(3), Projectable), isinstance(Hull([Singleton([0.0])]), Projectable)
     (True, False)
     """
 
@@ -31,7 +32,7 @@ def as_projectable(domain: StrategySet) -> StrategySet:
     if isinstance(domain, StrategySet) and isinstance(domain, Projectable):
         return domain
     raise TypeError(
-        f"domain must be a strategy set with a method project, got {domain!r}; "
+        f"domain must be a strategy set with a method project, got {quote(domain)}; "
         "pass Simplices(3), a Box or a Ball"
     )
 
@@ -40,7 +41,7 @@ def project(domain: StrategySet, point: Vector) -> Vector:
     """Return the nearest point of a set that :func:`as_projectable` let pass."""
     if isinstance(domain, Projectable):
         return domain.project(point)
-    raise TypeError(f"{domain!r} has no method project")
+    raise TypeError(f"{quote(domain)} has no method project")
 
 
 @final

@@ -2,22 +2,37 @@
 
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from attrs import Attribute, field, frozen
 
-from regretkit._validate import truth
+from regretkit._typing import Vector
+from regretkit._validate import quote, truth
 
-BlockFunction: TypeAlias = Callable[..., None]
+BlockFunction: TypeAlias = Callable[..., object]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""
 
 
-def _function(_: object, attribute: "Attribute[BlockFunction]", value: object) -> None:
+def _function(_: object, attribute: "Attribute[Any]", value: object) -> None:
     # One that is compiled already has the plain one within.
     if not isinstance(getattr(value, "py_func", value), FunctionType):
         raise TypeError(
-            f"{attribute.name} must be a plain function, got {value!r}; write it with def"
+            f"{attribute.name} must be a plain function, got {quote(value)}; write it with def"
         )
+
+
+def settle_none(
+    block: int,
+    first: int,
+    last: int,
+    rounding: float,
+    state: tuple[Vector, ...],
+    numbers: Vector,
+) -> None:
+    """Leave everything as it is."""
+
+
+_SETTLE_NONE: BlockFunction = settle_none
 
 
 @final
@@ -53,24 +68,32 @@ class Kernel:
         The floats that the functions get as ``numbers``, or a function that returns them for
         iteration t, and for t = 0 before the first one; always as many.
     rests
-        Whether an iteration that is worth nothing leaves the rule as it is at a decision point, to
-        the bit: its arrays, and what it proposes, whatever the ``numbers`` are. Where an iteration
-        only comes to a few decision points, such a rule need not be told at all others.
+        Whether a zero utility leaves a block of the rule bitwise unchanged, its arrays and its
+        strategy, for any ``numbers``. Where an iteration visits only a few decision points, such a
+        rule need not be updated at the others.
     fades
-        Whether an iteration that is worth nothing only multiplies the first array of ``state``, by
-        ``numbers[0]`` where it is positive and by ``numbers[1]``, both at least 0, elsewhere; and
-        whether, but for rounding, the rule goes on to propose the same. Where an iteration only
-        comes to a few decision points, that can be made up for at all others when one comes there.
+        Whether a zero utility only multiplies the first array of ``state``, by ``numbers[0]`` where
+        it is positive and by ``numbers[1]``, both at least 0, elsewhere, and leaves the strategy
+        unchanged up to rounding. Where an iteration visits only a few decision points, the factors
+        can then be applied at the others on their next visit.
     ignores_forced
-        Whether a block with a single action stays as it is in the beginning, to the bit, whatever
-        that action is worth: its arrays, and what it proposes. If all players' kernels say so,
-        and have no arrays by block, last moves without a choice are left out of iterations in
-        games of two players.
+        Whether a block with a single action stays bitwise in its initial state, its arrays and its
+        strategy, at any utility. If this holds for the kernels of all players, and they have no
+        arrays by block, last moves with a single action are left out of iterations in two-player
+        games.
+
+    sized
+        Whether ``propose`` returns, in units of utility, the size of those numbers in ``state``
+        whose signs decide what it proposes, such as the sum of positive regrets in regret
+        matching: a rule that leaps where they come to zero must not follow rounding.
+    settle_regrets
+        Called as ``settle_regrets(block, first, last, rounding, state, numbers)``, where that size
+        is at most ``rounding``, before ``propose`` is called again; sets such numbers to zero.
 
     Raises
     ------
     TypeError
-        When ``propose`` or ``learn`` is no plain function.
+        When one of these is no plain function.
 
     Examples
     --------
@@ -112,6 +135,8 @@ class Kernel:
     rests: bool = field(default=False, kw_only=True, validator=truth)
     fades: bool = field(default=False, kw_only=True, validator=truth)
     ignores_forced: bool = field(default=False, kw_only=True, validator=truth)
+    sized: bool = field(default=False, kw_only=True, validator=truth)
+    settle_regrets: BlockFunction = field(default=_SETTLE_NONE, kw_only=True, validator=_function)
 
     def numbers_of(self, iteration: int) -> Sequence[float]:
         """Return the floats that the functions get as ``numbers`` in an iteration."""

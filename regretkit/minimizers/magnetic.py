@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
-from regretkit._validate import positive, truth
+from regretkit._validate import positive, quote, shorten, truth
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
@@ -20,7 +20,7 @@ from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
 from regretkit.sets import Simplices
 
 NO_PROMISE = {
-    "regret_grows_slowly": "with a temperature above 0 it stays near its magnet, whatever happens"
+    "regret_grows_slowly": "with a temperature above 0 it stays near its magnet, at any utilities"
 }
 """What magnetic mirror descent with a fixed magnet does not keep."""
 
@@ -65,7 +65,7 @@ class Magnetic(Memory):
 
     @override
     def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": self.carried(simplices, state, iteration) + regret}
+        return {"regrets": simplices.add(self.carried(simplices, state, iteration), regret)}
 
 
 def as_magnet(value: ArrayLike | None) -> Vector | None:
@@ -165,11 +165,12 @@ class MagneticMirrorDescent(AbstractByRoles):
 def check_temperature(temperature: float) -> None:
     """Refuse a negative temperature."""
     if temperature < 0.0:
-        raise ValueError(f"temperature must be at least 0, got {temperature!r}")
+        raise ValueError(f"temperature must be at least 0, got {quote(temperature)}")
 
 
 def _check_magnet(magnet: Vector, simplices: Simplices) -> None:
     if not simplices.contains(magnet) or not (magnet > 0.0).all():
         raise ValueError(
-            f"magnet must be a strategy on {simplices!r} that plays every action, got {magnet}"
+            f"magnet must be a strategy on {quote(simplices)} that plays every action, got "
+            f"{shorten(str(magnet))}"
         )

@@ -30,6 +30,12 @@ class _Lawful(Memory):
     def law(self, iteration: int) -> Law:
         """Return what ``iteration`` (from 1) does to R."""
 
+    @property
+    @final
+    @override
+    def least(self) -> float:
+        return self.law(1).floor
+
     @final
     @override
     def by_block(self) -> BlockMemory:
@@ -53,7 +59,7 @@ class _Lawful(Memory):
     def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         law = self.law(iteration)
         scaled = regret if law.scale == 1.0 else law.scale * regret
-        regrets = _faded(state["regrets"], law) + scaled
+        regrets = simplices.add(_faded(state["regrets"], law), scaled)
         if law.floor > -math.inf:
             np.maximum(regrets, law.floor, out=regrets)
         return {"regrets": regrets}
@@ -143,12 +149,13 @@ class Plus(_Lawful):
 
 @final
 @frozen
-class Linear(_Lawful):
+class LinearAccumulator(_Lawful):
     """Later regrets count more: ``R <- R + t g`` in iteration t.
 
     Examples
     --------
-    >>> Linear().remember(Simplices(2), {"regrets": np.zeros(2)}, np.array([1.0, -1.0]), 5)
+    >>> memory, regret = LinearAccumulator(), np.array([1.0, -1.0])
+    >>> memory.remember(Simplices(2), {"regrets": np.zeros(2)}, regret, 5)
     {'regrets': array([ 5., -5.])}
     """
 
@@ -212,7 +219,7 @@ class ScheduledDiscount(_Lawful):
 
     Examples
     --------
-    In iteration 2 of 3, what is positive is multiplied by 1/2 whatever the exponent is:
+    In iteration 2 of 3, what is positive is multiplied by 1/2, for any exponent:
 
     >>> ScheduledDiscount(horizon=3).remember(
     ...     Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.zeros(2), iteration=2

@@ -29,13 +29,19 @@ class NormKeeping(Memory):
     {'regrets': array([4., 3.])}
     """
 
+    @property
+    @override
+    def least(self) -> float:
+        return 0.0
+
     @override
     def start(self, simplices: Simplices) -> State:
         return {"regrets": np.zeros(simplices.dimension)}
 
     @override
     def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        moved, lengths = state["regrets"] + regret, norms(simplices, state["regrets"])
+        moved = simplices.add(state["regrets"], regret)
+        lengths = norms(simplices, state["regrets"])
         regrets = np.maximum(moved, 0.0)
         shorter = np.flatnonzero(norms(simplices, regrets) < lengths)
         if shorter.size:
@@ -76,6 +82,11 @@ class LearningTrust(Memory):
 
     limit: float = field(default=5.0, validator=positive, kw_only=True)
 
+    @property
+    @override
+    def least(self) -> float:
+        return 0.0
+
     @override
     def start(self, simplices: Simplices) -> State:
         nothing = np.zeros(simplices.blocks)
@@ -88,7 +99,7 @@ class LearningTrust(Memory):
 
     @override
     def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        regrets = state["regrets"] + regret
+        regrets = simplices.add(state["regrets"], regret)
         np.maximum(regrets, 0.0, out=regrets)
         moved = regrets - state["regrets"]
         # Roots of sums of squares: sums of squares could overflow.

@@ -37,6 +37,11 @@ class Smooth(Memory):
 
     rate: float = field(validator=positive, kw_only=True)
 
+    @property
+    @override
+    def least(self) -> float:
+        return 0.0
+
     @override
     def start(self, simplices: Simplices) -> State:
         return {"regrets": simplices.uniform()}
@@ -72,6 +77,11 @@ class SmoothCorrected(Memory):
     scale_free = False
 
     rate: float = field(validator=positive, kw_only=True)
+
+    @property
+    @override
+    def least(self) -> float:
+        return 0.0
 
     @override
     def start(self, simplices: Simplices) -> State:
@@ -111,6 +121,11 @@ class Restarting(Memory):
 
     floor: float = field(validator=positive, kw_only=True)
 
+    @property
+    @override
+    def least(self) -> float:
+        return 0.0
+
     @override
     def start(self, simplices: Simplices) -> State:
         ones = np.ones(simplices.dimension)
@@ -118,7 +133,7 @@ class Restarting(Memory):
 
     @override
     def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        regrets = np.maximum(state["regrets"] + regret, 0.0)
+        regrets = np.maximum(simplices.add(state["regrets"], regret), 0.0)
         trust = simplices.repeat(np.where(simplices.max(regrets) > self.floor, 1.0, 0.0))
         return {"regrets": np.where(trust > 0.0, regrets, self.floor), "trust": trust}
 

@@ -190,7 +190,7 @@ class OnlineMirrorDescent(_Regularized):
 
         x  =  argmax over x' of <m, x'> - D(x', z) / rate
 
-    A regularizer that always gives every action some weight makes it the same, to the bit, as
+    With a regularizer that keeps every probability positive it is bitwise identical to
     :class:`FollowTheRegularizedLeader`. Others differ: here, an action that is out of play is soon
     back when it earns. The bound on the regret is that of following the leader, with D the largest
     divergence from the uniform distribution.

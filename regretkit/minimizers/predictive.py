@@ -23,7 +23,8 @@ class PredictiveRegretMatching(AbstractByRoles):
         R <-  R + u - <u, x>
 
     The regret is at most the root of the sum of ``|g - v|^2``, with g the regret that came and
-    v the one predicted: small when predictions are good.
+    v the one predicted: small when predictions are good. That holds for the plain regret, and with
+    growing weights nothing does.
 
     Parameters
     ----------
@@ -62,6 +63,9 @@ class PredictiveRegretMatchingPlus(AbstractByRoles):
 
         x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>
         Q <-  [Q + u - <u, x>]+
+
+    With weights that never decrease, all equal ones among them, the weighted regret is at most
+    ``w_T sqrt(sum_t |g_t - v_t|^2)``, with g the regret that came and v the one predicted.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class NoPrediction(Predictor):
 @final
 @frozen
 class LastUtility(Predictor):
-    """Guess that the last utility comes again, or whatever utility m one was told to expect.
+    """Predict the last utility, or the utility m that was given as a prediction.
 
         v = m - <m, x>,  with x the last strategy played
 

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from regretkit._validate import extended
 from regretkit.minimizers.by_roles import AbstractByRoles
-from regretkit.minimizers.memories import Cumulative, Discounted, Linear, Plus
+from regretkit.minimizers.memories import Cumulative, Discounted, LinearAccumulator, Plus
 from regretkit.minimizers.playing import Proportional
 from regretkit.minimizers.predictors import NoPrediction
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor
@@ -23,7 +23,14 @@ class RegretMatching(AbstractByRoles):
         R <-  R + u - <u, x>
 
     Over T iterations with n actions and utilities in a range of Delta, the regret is at most
-    ``Delta sqrt(n T)``, and never more than the root of the sum of ``|u - <u, x>|^2``.
+    ``Delta sqrt(n T)``, and never more than the root of the sum of ``|u - <u, x>|^2``. With weights
+    that never increase the weighted regret is at most
+
+        Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1)),
+
+    which vanishes relative to the sum of the weights if that sum is infinite, as it is for ``t^p``
+    with p from -1 to 0. With increasing weights nothing is guaranteed: the regret with w_t = t can
+    stay at half of the range.
 
     Parameters
     ----------
@@ -64,8 +71,15 @@ class RegretMatchingPlus(AbstractByRoles):
         Q <-  [Q + u - <u, x>]+
 
     An action that did badly for a long time is back in play as soon as it earns more than the
-    current strategy. The regret bound is that of :class:`RegretMatching`; in zero-sum games the
-    average usually converges much faster, and any average by a power of t keeps the guarantee.
+    current strategy. The regret bound is that of :class:`RegretMatching`, for weights that never
+    increase as well. With weights that never decrease the weighted regret is at most
+
+        w_T sqrt(sum_t |u_t - <u_t, x_t>|^2),
+
+    so that with ``w_t = t^p`` and p >= 0, relative to the sum of the weights, it is at most
+    ``(p + 1) Delta sqrt(n / T)``. Powers from -1 to 0 keep it vanishing, more slowly from -1/2
+    down; no rule has such a guarantee below -1. In zero-sum games the average usually converges
+    much faster than that of :class:`RegretMatching`.
 
     Parameters
     ----------
@@ -103,7 +117,9 @@ class LinearRegretMatching(AbstractByRoles):
         R <-  R + t (u - <u, x>)
 
     It plays the same strategies as :class:`DiscountedRegretMatching` with exponents 1 and 1,
-    whose regrets are these divided by t.
+    whose regrets are these divided by t. The regret with weights w_t = t, divided by their sum, is
+    at most ``2 Delta sqrt(n / (3 T))``, the bound of :class:`RegretMatching` for utilities t u. The
+    average to take is the one with these weights.
 
     Parameters
     ----------
@@ -131,7 +147,7 @@ class LinearRegretMatching(AbstractByRoles):
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:
-        return Linear(), NoPrediction(), Proportional()
+        return LinearAccumulator(), NoPrediction(), Proportional()
 
 
 @final
@@ -144,6 +160,13 @@ class DiscountedRegretMatching(AbstractByRoles):
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
         R <-  R f(alpha) where R > 0,  R f(beta) elsewhere
         R <-  R + u - <u, x>
+
+    The average is to discount as well: with the default exponents and weights t^2, the weighted
+    regret divided by the sum of the weights is at most
+
+        6 Delta (sqrt(n) + 1 / sqrt(T)) / sqrt(T)
+
+    (Theorem 3 of the paper, at a single decision point).
 
     Nothing is discounted at s = 0. An infinite exponent is the limit: f(inf) = 1 keeps all,
     f(-inf) = 0 forgets all, so that (inf, inf) is :class:`RegretMatching` and (inf, -inf) plays

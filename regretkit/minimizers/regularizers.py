@@ -8,7 +8,7 @@ from attrs import Attribute, field, frozen
 from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import finite
+from regretkit._validate import finite, quote
 from regretkit.minimizers._by_block import Play, exponentially, nearest
 from regretkit.minimizers._roots import power_level
 from regretkit.sets import Simplices
@@ -57,7 +57,7 @@ def check_regularizer(_: object, attribute: "Attribute[Regularizer]", value: obj
     """Require a regularizer."""
     if not isinstance(value, Regularizer):
         raise TypeError(
-            f"{attribute.name} must be a regularizer, got {value!r}; pass one, as in Entropy()"
+            f"{attribute.name} must be a regularizer, got {quote(value)}; pass one, as in Entropy()"
         )
 
 
@@ -125,7 +125,7 @@ class Euclidean(Regularizer):
 def _inside(_: object, attribute: "Attribute[float]", value: float) -> None:
     finite(_, attribute, value)
     if not 0.0 < value < 1.0:
-        raise ValueError(f"{attribute.name} must be strictly between 0 and 1, got {value!r}")
+        raise ValueError(f"{attribute.name} must be strictly between 0 and 1, got {quote(value)}")
 
 
 @final

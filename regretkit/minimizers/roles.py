@@ -12,6 +12,7 @@ of arrays with one number for each action or each block.
 """
 
 import abc
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -36,8 +37,13 @@ class Memory(abc.ABC):
     array([ 1., -1.])
     """
 
+    @property
+    def least(self) -> float:
+        """The least number that R may hold; minus infinity by default."""
+        return -math.inf
+
     scale_free: bool = True
-    """Whether regrets times a power of two leave R times that power, to the bit."""
+    """Whether scaling regrets by a power of two scales R by exactly that power."""
 
     @abc.abstractmethod
     def start(self, simplices: Simplices) -> State:

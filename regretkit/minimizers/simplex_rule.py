@@ -1,6 +1,6 @@
 """What every leaf over simplices shares: its set, and where its state lives."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, cast, final
 
 import attrs
@@ -11,6 +11,7 @@ from typing_extensions import override
 from regretkit._cut import cut
 from regretkit._state import StateDict
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers.kernel import Kernel
 from regretkit.sets import Simplices, as_simplices
@@ -48,7 +49,7 @@ def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> 
     array([0., 1., 0.])
     """
     if per not in ("action", "block"):
-        raise ValueError(f"per must be 'action' or 'block', got {per!r}")
+        raise ValueError(f"per must be 'action' or 'block', got {quote(per)}")
     # An attrs field is what it is; the array that the field will hold is what readers see.
     metadata = {_PER: per, _START: float(start)}
     declared: object = field(
@@ -92,6 +93,9 @@ class SimplexRule(RegretMinimizer):
         """Return the arrays that the rule learns, by name."""
         fields = attrs.fields(type(self))
         return {field.name: getattr(self, field.name) for field in fields if _PER in field.metadata}
+
+    def _check_learned(self, learned: Mapping[str, Vector]) -> None:
+        """Refuse arrays, by name, that the rule could not have learned; nothing by default."""
 
     def _kernel(self) -> Kernel | None:
         """Return the rule for one block at a time, None if there is no such form of it."""

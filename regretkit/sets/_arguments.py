@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from regretkit import _validate
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.sets.base import StrategySet
 
 
@@ -16,24 +17,26 @@ def as_set(value: StrategySet, name: str) -> StrategySet:
     """Return ``value`` if it is a strategy set."""
     if isinstance(value, StrategySet):
         return value
-    raise TypeError(f"{name} must be a strategy set, got {value!r}; pass one, as in Simplices(3)")
+    raise TypeError(
+        f"{name} must be a strategy set, got {quote(value)}; pass one, as in Simplices(3)"
+    )
 
 
 def as_sets(values: Iterable[StrategySet], name: str) -> tuple[StrategySet, ...]:
     """Return ``values`` as a tuple of strategy sets."""
     if isinstance(values, StrategySet):
-        raise TypeError(f"{name} must be a sequence of sets, got the single {values!r}")
+        raise TypeError(f"{name} must be a sequence of sets, got the single {quote(values)}")
     if not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be a sequence of sets, got {values!r}")
+        raise TypeError(f"{name} must be a sequence of sets, got {quote(values)}")
     return tuple(as_set(value, f"{name}[{i}]") for i, value in enumerate(values))
 
 
 def as_vector(value: ArrayLike, name: str) -> Vector:
-    """Return ``value`` as a new read-only vector of finite floats, of whatever length it has."""
+    """Return ``value`` as a new read-only vector of finite floats, of any length."""
     try:
         length = np.size(np.asarray(value))
     except ValueError as error:
-        raise TypeError(f"{name} must be a vector of numbers, got {value!r}") from error
+        raise TypeError(f"{name} must be a vector of numbers, got {quote(value)}") from error
     vector = _validate.vector(value, length, name).copy()
     vector.setflags(write=False)
     return vector
@@ -42,12 +45,12 @@ def as_vector(value: ArrayLike, name: str) -> Vector:
 def as_matrix(value: ArrayLike, name: str) -> Vector:
     """Return ``value`` as a new read-only matrix of finite floats, with a row at least."""
     try:
-        if value is None or np.asarray(value).dtype.kind not in "biufO":
+        if value is None:
             raise TypeError("these are no numbers")
-        matrix = np.array(value, dtype=np.float64, order="C")
+        matrix = np.array(_validate.floats(value, name), order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
-            f"{name} must be numbers, got {value!r}; pass rows of equal length"
+            f"{name} must be numbers, got {quote(value)}; pass rows of equal length"
         ) from error
     if matrix.ndim != 2 or not len(matrix):
         raise ValueError(
@@ -67,20 +70,20 @@ def as_matrix(value: ArrayLike, name: str) -> Vector:
 def as_point(value: ArrayLike, dimension: int, atol: float) -> Vector:
     """Return ``value`` as a vector, to be looked for in a set up to ``atol``, a tolerance."""
     if isinstance(atol, bool) or not isinstance(atol, Real):
-        raise TypeError(f"atol must be a number, at least 0, got {atol!r}")
+        raise TypeError(f"atol must be a number, at least 0, got {quote(atol)}")
     if not atol >= 0.0:  # NaN is not either
-        raise ValueError(f"atol must be at least 0, got {atol!r}; pass 0.0 to allow nothing")
+        raise ValueError(f"atol must be at least 0, got {quote(atol)}; pass 0.0 to allow nothing")
     return _validate.vector(value, dimension, "point")
 
 
 def as_number(value: float, name: str) -> float:
     """Return ``value`` as a float, if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number, got {quote(value)}")
     try:
         number = float(value)
     except OverflowError:  # a whole number of more than 308 digits
         number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
+        raise ValueError(f"{name} must be a finite number, got {quote(value)}")
     return number

@@ -277,7 +277,7 @@ def _affine_weights(points: Vector, target: Vector, base: int) -> Vector:
     rank = edges.shape[1]
     # Not by the Gram matrix: points of a small cap differ in digits that squares lose.
     system = np.column_stack([edges, goal])
-    # NumPy's annotations promise a pair whatever the mode; asarray says what it is.
+    # NumPy's annotations declare a pair for every mode; asarray gives the actual type.
     triangle = np.asarray(np.linalg.qr(system, mode="r"), dtype=np.float64)[:rank]
     pivots = np.abs(np.diagonal(triangle))
     if rank <= target.size and pivots.min(initial=1.0) > 1e-14 * pivots.max(initial=0.0):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from regretkit import _validate
 from regretkit._typing import Indices
+from regretkit._validate import quote
 from regretkit.sets._lazy import Lazy
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class Labels:
     def numbers(self, label: str) -> list[int]:
         """Return the numbers of all blocks of this name."""
         names = self._blocks or ()
-        # Four bytes for each name, where there may be millions that nobody holds
+        # Four bytes for each name, since names may be millions and generated lazily
         if self._checksums is None:
             self._checksums = np.fromiter(map(_checksum, names), np.uint32, len(names))
         alike = np.flatnonzero(self._checksums == _checksum(label))
@@ -71,7 +72,7 @@ class Labels:
         if isinstance(key, str):
             return self._find_name(key)
         if isinstance(key, bool) or not isinstance(key, int | np.integer):
-            raise TypeError(f"a decision point has a label or a number, got {key!r}")
+            raise TypeError(f"a decision point has a label or a number, got {quote(key)}")
         if not 0 <= key < self._sizes.size:
             raise ValueError(
                 f"there is no decision point {key}: the numbers go from 0 to {self._sizes.size - 1}"
@@ -82,15 +83,15 @@ class Labels:
         found = self.numbers(label)
         if not found and self._blocks is None:
             raise ValueError(
-                f"there is no decision point {label!r}: none is named here; "
+                f"there is no decision point {quote(label)}: none is named here; "
                 f"pass a number from 0 to {self._sizes.size - 1}"
             )
         if not found:
             known = _validate.candidates(self._blocks or ())
-            raise ValueError(f"there is no decision point {label!r}; the labels are {known}")
+            raise ValueError(f"there is no decision point {quote(label)}; the labels are {known}")
         if len(found) > 1:
             raise ValueError(
-                f"label {label!r} is ambiguous: decision points {found} all have it; "
+                f"label {quote(label)} is ambiguous: decision points {quote(found)} all have it; "
                 "pass one of these numbers"
             )
         return found[0]

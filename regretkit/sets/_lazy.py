@@ -13,7 +13,7 @@ T = TypeVar("T", covariant=True)
 
 @final
 class Lazy(Sequence[T]):
-    """A sequence that holds no items: each is made anew whenever somebody asks for it.
+    """A sequence that holds no items: each access creates its item anew.
 
     A game with millions of information sets can so have a name for each of them.
 

@@ -4,8 +4,8 @@ Solvers in floating point take what is small for zero, by a tolerance that knows
 problem's units. Floats are whole numbers over powers of two, though, and with whole numbers there
 is nothing to round: the inverse of the basis is kept as its adjugate and its determinant, and a
 pivot divides without a remainder (Edmonds 1967). Ties are broken lexicographically, so that no
-basis comes twice (Dantzig, Orden and Wolfe 1955). What leaves the basis is forgotten; whoever
-names the columns will name it again, should it be needed.
+basis comes twice (Dantzig, Orden and Wolfe 1955). A column that leaves the
+basis is dropped; the pricing step generates it again if it is needed.
 
 References
 ----------

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._arrays import largest_by, total_by
+from regretkit._arrays import add_cancelling, largest_by, total_by, zero_cancelled
 from regretkit._typing import Indices, Vector
 from regretkit.sets._columns import by_column, combined
 
@@ -16,7 +16,7 @@ _WIDEST = np.iinfo(np.int64).max
 class Operations(abc.ABC):
     """Operations of :class:`~regretkit.sets.Simplices`, on arrays of the right shape.
 
-    Whoever does them comes to the same bits.
+    All implementations return bitwise identical results.
     """
 
     @abc.abstractmethod
@@ -30,6 +30,10 @@ class Operations(abc.ABC):
     @abc.abstractmethod
     def max(self, vector: Vector) -> Vector:
         """Return the largest entry of each block."""
+
+    @abc.abstractmethod
+    def add(self, left: Vector, right: Vector) -> Vector:
+        """Add two vectors, exactly zero where they cancel up to rounding."""
 
     @abc.abstractmethod
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
@@ -87,10 +91,27 @@ class Plain(Operations):
         return np.subtract(vector, below, out=below)
 
     @override
+    def add(self, left: Vector, right: Vector) -> Vector:
+        return add_cancelling(left, right)
+
+    def expectation(self, utility: Vector, strategy: Vector) -> Vector:
+        """Return what ``strategy`` earns in each block."""
+        largest = self.max(utility)
+        return self._values(largest, self.less(utility, largest), strategy)[0]
+
+    def _values(self, largest: Vector, below: Vector, strategy: Vector) -> tuple[Vector, Vector]:
+        """Return what ``strategy`` earns in each block, and the magnitudes that were added."""
+        missed = self.dot(below, strategy)
+        magnitudes = np.abs(largest) - missed
+        return zero_cancelled(largest + missed, magnitudes), magnitudes
+
+    @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        regrets = self.less(utility, self.max(utility))
-        regrets -= self.repeat(self.dot(regrets, strategy))
-        return regrets
+        largest = self.max(utility)
+        regrets = self.less(utility, largest)
+        values, magnitudes = self._values(largest, regrets, strategy)
+        np.subtract(utility, self.repeat(values), out=regrets)
+        return zero_cancelled(regrets, self.repeat(magnitudes))
 
     @override
     def normalize(self, vector: Vector) -> Vector:

@@ -3,7 +3,7 @@
 The set X is known by its linear oracle, the constraints are A x <= b. Points of X that are known,
 the oracle's answers, are the columns of a linear program: which mixture of them meets the
 constraints and is worth most? What it is worth is a lower bound. Its dual solution prices the
-constraints, and whatever the prices pi >= 0 are,
+constraints, and for any prices pi >= 0,
 
     max over x in X of <u - A' pi, x>  +  <pi, b>
 
@@ -26,6 +26,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._typing import Vector
+from regretkit._validate import quote, shorten
 from regretkit.sets._distance import Oracle
 from regretkit.sets._mixture import Mixture
 from regretkit.sets.base import StrategySet
@@ -122,8 +123,8 @@ class Restricted:
             if least - self.bound[number] > self._rounding(best)[number]:
                 least, bound = (x / self._factor[number] for x in (least, self.bound[number]))
                 raise ValueError(
-                    f"constraint {number} cannot be met: over {self.source!r}, matrix[{number}] @ "
-                    f"x is at least {least}, above bound[{number}] = {bound}"
+                    f"constraint {number} cannot be met: over {quote(self.source)}, "
+                    f"matrix[{number}] @ x is at least {least}, above bound[{number}] = {bound}"
                 )
         return np.array(points)
 
@@ -159,7 +160,7 @@ class Restricted:
         if not found.settled and give + found.upper > _CLOSE * most:
             raise RuntimeError(
                 f"whether the constraints can be met together was not found out from {_LIMIT} "
-                f"points of {self.source!r}; the least violation is between "
+                f"points of {quote(self.source)}; the least violation is between "
                 f"{max(-found.upper, 0.0)} and {give}, in units of the largest"
             )
         return np.array(point)
@@ -168,8 +169,8 @@ class Restricted:
         weights = found.prices * self._factor
         raise ValueError(
             "the constraints cannot be met together: added up with weights "
-            f"{weights / weights.max()} they make one that every x of {self.source!r} breaks by "
-            f"{-found.bound / weights.max():.6g} at least"
+            f"{shorten(str(weights / weights.max()))} they make one that every x of "
+            f"{quote(self.source)} breaks by {-found.bound / weights.max():.6g} at least"
         )
 
 

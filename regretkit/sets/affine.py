@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.sets._arguments import as_matrix, as_number, as_point, as_set
 from regretkit.sets._distance import within
 from regretkit.sets.base import StrategySet
@@ -61,7 +62,7 @@ class Image(StrategySet):
 
 @final
 @define(eq=False, repr=False, init=False)
-class AffineImage(Image):
+class AffineImageSet(Image):
     """Where an affine map takes the points of a set.
 
         { M x + b : x in X }
@@ -87,7 +88,7 @@ class AffineImage(Image):
     The segment from (1, 0) to (0, 5), as the image of a simplex:
 
     >>> from regretkit.sets import Simplices
-    >>> segment = AffineImage(Simplices(2), [[1.0, 0.0], [0.0, 5.0]])
+    >>> segment = AffineImageSet(Simplices(2), [[1.0, 0.0], [0.0, 5.0]])
     >>> segment.best_response([1.0, 1.0])
     (5.0, array([0., 5.]))
     >>> segment.contains([0.5, 2.5]), segment.contains([0.5, 2.6])
@@ -156,7 +157,7 @@ class AffineImage(Image):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, AffineImage)
+            isinstance(other, AffineImageSet)
             and self.source == other.source
             and np.array_equal(self.matrix, other.matrix)
             and np.array_equal(self.offset, other.offset)
@@ -166,17 +167,17 @@ class AffineImage(Image):
         return hash((self.source, self.matrix.tobytes(), self.offset.tobytes()))
 
     def __repr__(self) -> str:
-        return f"AffineImage({self.source!r}, {self.matrix.tolist()}, {self.offset.tolist()})"
+        return f"AffineImageSet({self.source!r}, {self.matrix.tolist()}, {self.offset.tolist()})"
 
 
 @final
 @define(eq=False, repr=False, init=False)
-class Scaled(Image):
+class ScaledSet(Image):
     """All multiples of the points of a set by one factor.
 
         { a x : x in X }
 
-    It is the :class:`AffineImage` under ``a`` times the identity, without the matrix.
+    It is the :class:`AffineImageSet` under ``a`` times the identity, without the matrix.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ class Scaled(Image):
         The set X.
     factor
         a, finite and not zero. It may be negative, which reflects the set at the origin; with
-        zero, nothing would be left of it but a ``Point`` of zeros.
+        zero, nothing would be left of it but a ``Singleton`` of zeros.
 
     Raises
     ------
@@ -194,7 +195,7 @@ class Scaled(Image):
     Examples
     --------
     >>> from regretkit.sets import Simplices
-    >>> Scaled(Simplices(2), 10.0).best_response([3.0, 2.0])
+    >>> ScaledSet(Simplices(2), 10.0).best_response([3.0, 2.0])
     (30.0, array([10.,  0.]))
     """
 
@@ -208,8 +209,8 @@ class Scaled(Image):
         self.factor = as_number(factor, "factor")
         if self.factor == 0.0:
             raise ValueError(
-                f"factor must not be 0, got {factor!r}; "
-                "nothing but a Point of zeros would be left of the set"
+                f"factor must not be 0, got {quote(factor)}; "
+                "nothing but a Singleton of zeros would be left of the set"
             )
 
     @property
@@ -258,7 +259,7 @@ class Scaled(Image):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Scaled)
+            isinstance(other, ScaledSet)
             and self.source == other.source
             and self.factor == other.factor
         )
@@ -267,7 +268,7 @@ class Scaled(Image):
         return hash((self.source, self.factor))
 
     def __repr__(self) -> str:
-        return f"Scaled({self.source!r}, {self.factor})"
+        return f"ScaledSet({self.source!r}, {self.factor})"
 
 
 def _too_large_refused(utility: Vector, name: str) -> Vector:

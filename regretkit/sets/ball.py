@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.sets._arguments import as_number, as_point, as_vector
 from regretkit.sets.base import StrategySet
 
@@ -28,7 +29,7 @@ class Ball(StrategySet):
     center
         Shape ``(dimension,)``, finite.
     radius
-        Positive and finite. A ball of radius zero is a :class:`Point`.
+        Positive and finite. A ball of radius zero is a :class:`Singleton`.
 
     Raises
     ------
@@ -54,7 +55,7 @@ class Ball(StrategySet):
         self.radius = as_number(radius, "radius")
         if self.radius <= 0.0:
             raise ValueError(
-                f"radius must be above 0, got {radius!r}; a ball without one is a Point"
+                f"radius must be above 0, got {quote(radius)}; a ball without one is a Singleton"
             )
 
     @property

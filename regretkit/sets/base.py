@@ -1,4 +1,4 @@
-"""A strategy set: where somebody plays."""
+"""Abstract base class of strategy sets."""
 
 import abc
 
@@ -33,8 +33,8 @@ class StrategySet(abc.ABC):
     def worth(self, utility: Vector, point: Vector) -> float:
         """Return ``<utility, point>`` for a point of the set.
 
-        The set may use what it knows of its points, so that equal utilities give equal worth
-        whatever a point sums to after rounding.
+        The set may use properties of its points, so that with equal utilities the result does not
+        depend on the rounding of a point's sum.
         """
 
     @abc.abstractmethod

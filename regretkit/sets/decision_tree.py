@@ -136,7 +136,7 @@ class DecisionTree(StrategySet):
 
         ``behavior`` has one distribution per decision point, shape ``(dimension - 1,)``.
         """
-        behavior = np.asarray(behavior, dtype=np.float64)
+        behavior = _validate.floats(behavior, "behavior")
         if behavior.shape != (self.simplices.dimension,):
             raise ValueError(
                 f"behavior has shape {behavior.shape}, but the decision points have "
@@ -169,7 +169,7 @@ class DecisionTree(StrategySet):
 
         ``utility`` has shape ``(dimension,)``; q has shape ``(dimension - 1,)``.
         """
-        worth = np.array(utility, dtype=np.float64)
+        worth = _validate.floats(utility, "utility").copy()
         if worth.shape != (self.dimension,):
             raise ValueError(
                 f"utility has shape {worth.shape}, but the tree has {self.dimension} sequences; "

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.sets._arguments import as_point, as_sets
 from regretkit.sets._distance import within
 from regretkit.sets.base import StrategySet
@@ -31,8 +32,8 @@ class Hull(StrategySet):
 
     Examples
     --------
-    >>> from regretkit.sets import Point
-    >>> segment = Hull([Point([0.0, 0.0]), Point([1.0, 1.0])])
+    >>> from regretkit.sets import Singleton
+    >>> segment = Hull([Singleton([0.0, 0.0]), Singleton([1.0, 1.0])])
     >>> segment.contains([0.5, 0.5]), segment.contains([0.5, 0.6])
     (True, False)
     """
@@ -47,7 +48,7 @@ class Hull(StrategySet):
         if len(set(dimensions)) != 1:
             raise ValueError(
                 "members of a hull must be one or more sets in one space, "
-                f"got dimensions {dimensions}"
+                f"got dimensions {quote(dimensions)}"
             )
         self._dimension = dimensions[0]
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.sets._arguments import as_point, as_sets
 from regretkit.sets._distance import within
 from regretkit.sets.base import StrategySet
@@ -16,7 +17,7 @@ from regretkit.sets.base import StrategySet
 
 @final
 @define(eq=False, repr=False, init=False)
-class MinkowskiSum(StrategySet):
+class MinkowskiSumSet(StrategySet):
     """All sums of one point from each set.
 
         { x_1 + ... + x_k : x_i in X_i }
@@ -38,7 +39,7 @@ class MinkowskiSum(StrategySet):
     A box with rounded corners:
 
     >>> from regretkit.sets import Ball, Box
-    >>> rounded = MinkowskiSum([Box([0.0, 0.0], [1.0, 1.0]), Ball([0.0, 0.0], 0.5)])
+    >>> rounded = MinkowskiSumSet([Box([0.0, 0.0], [1.0, 1.0]), Ball([0.0, 0.0], 0.5)])
     >>> rounded.best_response([1.0, 0.0])
     (1.5, array([1.5, 0. ]))
     >>> rounded.contains([1.5, 1.0]), rounded.contains([1.5, 1.5])
@@ -53,7 +54,8 @@ class MinkowskiSum(StrategySet):
         dimensions = [summand.dimension for summand in self.summands]
         if len(set(dimensions)) != 1:
             raise ValueError(
-                f"summands must be one or more sets in one space, got dimensions {dimensions}"
+                "summands must be one or more sets in one space, got dimensions "
+                f"{quote(dimensions)}"
             )
 
     @property
@@ -81,13 +83,13 @@ class MinkowskiSum(StrategySet):
         return _total(summand.interior_point() for summand in self.summands)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, MinkowskiSum) and self.summands == other.summands
+        return isinstance(other, MinkowskiSumSet) and self.summands == other.summands
 
     def __hash__(self) -> int:
-        return hash((MinkowskiSum, self.summands))
+        return hash((MinkowskiSumSet, self.summands))
 
     def __repr__(self) -> str:
-        return f"MinkowskiSum([{', '.join(map(repr, self.summands))}])"
+        return f"MinkowskiSumSet([{', '.join(map(repr, self.summands))}])"
 
 
 def _total(points: Iterable[Vector]) -> Vector:

@@ -15,7 +15,7 @@ from regretkit.sets.base import StrategySet
 
 @final
 @define(eq=False, repr=False, init=False)
-class Point(StrategySet):
+class Singleton(StrategySet):
     """A set with one point in it.
 
     Parameters
@@ -25,7 +25,7 @@ class Point(StrategySet):
 
     Examples
     --------
-    >>> Point([0.0, 1.0]).best_response([5.0, 2.0])
+    >>> Singleton([0.0, 1.0]).best_response([5.0, 2.0])
     (2.0, array([0., 1.]))
     """
 
@@ -61,10 +61,10 @@ class Point(StrategySet):
         return self.point.copy()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Point) and np.array_equal(self.point, other.point)
+        return isinstance(other, Singleton) and np.array_equal(self.point, other.point)
 
     def __hash__(self) -> int:
         return hash((self.point + 0.0).tobytes())  # 0.0 and -0.0 are equal
 
     def __repr__(self) -> str:
-        return f"Point({self.point.tolist()})"
+        return f"Singleton({self.point.tolist()})"

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.sets._arguments import as_point, as_sets
 from regretkit.sets._indexing import Where, as_where
 from regretkit.sets.base import StrategySet
@@ -18,7 +19,7 @@ from regretkit.sets.simplices import Simplices
 
 @final
 @define(eq=False, repr=False, init=False)
-class Product(StrategySet):
+class ProductSet(StrategySet):
     """All vectors whose parts lie in the factors.
 
     Parameters
@@ -36,8 +37,8 @@ class Product(StrategySet):
 
     Examples
     --------
-    >>> from regretkit.sets import Point, Simplices
-    >>> Product([Simplices(2), Point([7.0])]).best_response([1.0, 2.0, 1.0])
+    >>> from regretkit.sets import Singleton, Simplices
+    >>> ProductSet([Simplices(2), Singleton([7.0])]).best_response([1.0, 2.0, 1.0])
     (9.0, array([0., 1., 7.]))
     """
 
@@ -104,7 +105,7 @@ class Product(StrategySet):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Product)
+            isinstance(other, ProductSet)
             and self.factors == other.factors
             and all(map(np.array_equal, self.coordinates, other.coordinates))
         )
@@ -113,7 +114,7 @@ class Product(StrategySet):
         return hash(self.factors)
 
     def __repr__(self) -> str:
-        return f"Product([{', '.join(map(repr, self.factors))}])"
+        return f"ProductSet([{', '.join(map(repr, self.factors))}])"
 
 
 def _layout(
@@ -125,17 +126,18 @@ def _layout(
         return tuple(np.split(np.arange(total), np.cumsum(dimensions)[:-1]))
     if not isinstance(coordinates, Iterable):
         raise TypeError(
-            f"coordinates must be a sequence of whole numbers for each factor, got {coordinates!r}"
+            "coordinates must be a sequence of whole numbers for each factor, got "
+            f"{quote(coordinates)}"
         )
     layout = tuple(_validate.whole_numbers(where, "coordinates") for where in coordinates)
     if [where.size for where in layout] != list(dimensions):
         raise ValueError(
-            f"coordinates must give {list(dimensions)} of them to the factors, one for each of "
-            f"their dimensions, got {[where.size for where in layout]}"
+            f"coordinates must give {quote(list(dimensions))} of them to the factors, one for each "
+            f"of their dimensions, got {quote([where.size for where in layout])}"
         )
     if not np.array_equal(np.sort(np.concatenate(layout)), np.arange(total)):
         raise ValueError(
             f"coordinates must hold each of 0 to {total - 1} once, "
-            f"got {[where.tolist() for where in layout]}"
+            f"got {quote([where.tolist() for where in layout])}"
         )
     return layout

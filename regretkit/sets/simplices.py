@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from regretkit import _validate
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.sets._arguments import as_point
 from regretkit.sets._columns import thresholds
 from regretkit.sets._labels import Labels
@@ -22,15 +23,15 @@ from regretkit.sets.base import StrategySet
 class Simplices(StrategySet):
     """A product of probability simplices, laid end to end in one vector.
 
-    Every operation works block by block, in a handful of array operations however many
-    blocks there are. A block's result depends on nothing but the block, to the bit: sums run
-    from left to right wherever the block lies.
+    Every operation works block by block, in a number of array operations independent of the number
+    of blocks. The result for a block depends bitwise on nothing but the block: sums run from left
+    to right wherever it lies.
 
     Parameters
     ----------
     sizes
-        Number of actions of each block, at least 1 each; a bare number is a single block, and
-        no number at all is the set of nobody who never decides, of dimension 0.
+        Number of actions of each block, at least 1 each; a bare number is a single block, an
+        empty list the empty product, of dimension 0.
     labels
         A name for each block, such as those of the decision points of a tree.
     actions
@@ -60,7 +61,7 @@ class Simplices(StrategySet):
     """Names of the blocks and of their actions."""
     _plain: Plain
     _operations: Operations
-    """How some operations are done; an engine may put in machine code that comes to the same."""
+    """Block operations; an engine may replace them by bitwise identical machine code."""
     _by_size: tuple[Indices, ...] | None = field(default=None)
 
     def __init__(
@@ -73,7 +74,7 @@ class Simplices(StrategySet):
         self.sizes = _validate.whole_numbers(sizes, "sizes")
         if (self.sizes < 1).any():
             raise ValueError(
-                f"sizes must be numbers of actions, each at least 1, got {sizes!r}; "
+                f"sizes must be numbers of actions, each at least 1, got {quote(sizes)}; "
                 "leave out what has no action"
             )
         self.first = np.cumsum(self.sizes) - self.sizes
@@ -139,18 +140,35 @@ class Simplices(StrategySet):
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
         """Return what ``strategy`` earns in each block, shape ``(blocks,)``.
 
-        Where all utilities of a block are equal to the bit, so is what the strategy earns,
-        whatever the strategy sums to after rounding: the largest is set aside before averaging.
+        Where all utilities of a block are bitwise equal, so is what the strategy earns, however
+        the strategy sums up after rounding: with m the largest utility,
+
+            <u, x>  =  m + <u - m, x>
+
+        and zero where that is at most 2^-44 of ``|m| + |<u - m, x>|``.
         """
-        top = self.max(utility)
-        return top + self.dot(self._plain.less(utility, top), strategy)
+        return self._plain.expectation(self._checked(utility), self._checked(strategy))
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return what each action earns more than ``strategy``, ``u - <u, x>`` in each block.
 
-        Where all utilities of a block are equal to the bit, all its regrets are exactly zero.
+        A regret of at most 2^-44 of the magnitudes that :meth:`expectation` adds up is exactly
+        zero, and so are all regrets of a block whose utilities are bitwise equal.
         """
         return self._operations.regret(self._checked(utility), self._checked(strategy))
+
+    def add(self, regrets: Vector, regret: Vector) -> Vector:
+        """Return ``regrets + regret``, exactly zero where the sum is at most 2^-44 of ``regret``.
+
+        Accumulated so, regrets that cancel leave no rounding for regret matching to play.
+
+        Examples
+        --------
+        >>> simplices = Simplices(2)
+        >>> simplices.add(np.array([0.3, 0.3]), np.array([-0.1 - 0.2, 0.5]))
+        array([0. , 0.8])
+        """
+        return self._operations.add(self._checked(regrets), self._checked(regret))
 
     def normalize(self, vector: Vector) -> Vector:
         """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
@@ -188,10 +206,12 @@ class Simplices(StrategySet):
     def _checked(self, vector: Vector) -> Vector:
         if getattr(vector, "shape", None) != self._plain.block_of.shape:
             came = (
-                f"has shape {vector.shape}" if isinstance(vector, np.ndarray) else f"is {vector!r}"
+                f"has shape {vector.shape}"
+                if isinstance(vector, np.ndarray)
+                else f"is {quote(vector)}"
             )
             raise ValueError(
-                f"vector {came}, but {self!r} have dimension {self.dimension}; "
+                f"vector {came}, but {quote(self)} have dimension {self.dimension}; "
                 f"pass an array of shape ({self.dimension},)"
             )
         return vector
