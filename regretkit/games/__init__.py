@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit._lazily import lazily, listed
+from regretkit._lazily import lazily
 from regretkit.games.catalogue import battle_of_the_sexes as battle_of_the_sexes
 from regretkit.games.catalogue import battleship as battleship
 from regretkit.games.catalogue import biased_rock_paper_scissors as biased_rock_paper_scissors
@@ -23,11 +23,11 @@ from regretkit.games.catalogue.claims import dudo_history as dudo_history
 from regretkit.games.catalogue.dice import liars_dice_level as liars_dice_level
 from regretkit.games.extensive_form import ExtensiveFormGame as ExtensiveFormGame
 from regretkit.games.fingerprints import fingerprint as fingerprint
-from regretkit.games.formats import read_efg as read_efg
-from regretkit.games.formats import read_nfg as read_nfg
-from regretkit.games.formats import save as save
-from regretkit.games.formats import write_efg as write_efg
-from regretkit.games.formats import write_nfg as write_nfg
+from regretkit.games.gambit import read_efg as read_efg
+from regretkit.games.gambit import read_nfg as read_nfg
+from regretkit.games.gambit import save as save
+from regretkit.games.gambit import write_efg as write_efg
+from regretkit.games.gambit import write_nfg as write_nfg
 from regretkit.games.game import Game as Game
 from regretkit.games.game_tree import GameTree as GameTree
 from regretkit.games.history import CHANCE as CHANCE
@@ -47,21 +47,22 @@ from regretkit.games.registry import register as register
 _LATER = {
     "behavior": "Behavior BehaviorLike uniform_behavior",
     "histories": "InformationSet Playable history_of",
-    "interop": "from_openspiel from_pygambit openspiel_history to_openspiel_policy to_pygambit",
+    "gambit._pygambit": "from_pygambit to_pygambit",
+    "interop": "from_openspiel openspiel_history to_openspiel_policy",
     "state_graph": "StateGraph",
 }
 if TYPE_CHECKING:
     from regretkit.games.behavior import Behavior as Behavior
     from regretkit.games.behavior import BehaviorLike as BehaviorLike
     from regretkit.games.behavior import uniform_behavior as uniform_behavior
+    from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit
+    from regretkit.games.gambit._pygambit import to_pygambit as to_pygambit
     from regretkit.games.histories import InformationSet as InformationSet
     from regretkit.games.histories import Playable as Playable
     from regretkit.games.histories import history_of as history_of
     from regretkit.games.interop import from_openspiel as from_openspiel
-    from regretkit.games.interop import from_pygambit as from_pygambit
     from regretkit.games.interop import openspiel_history as openspiel_history
     from regretkit.games.interop import to_openspiel_policy as to_openspiel_policy
-    from regretkit.games.interop import to_pygambit as to_pygambit
     from regretkit.games.state_graph import StateGraph as StateGraph
 else:
-    __getattr__, __dir__ = lazily(__name__, _LATER), listed(__name__, _LATER)
+    __getattr__, __dir__, __all__ = lazily(__name__, _LATER)

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import floats, quote
 from regretkit.games._information_sets import InformationSets, Possible
-from regretkit.games._memory import Room
+from regretkit.games._memory import MemoryBudget
 from regretkit.games._walk import Arrays, Names, path_to
 from regretkit.games.history import CHANCE, TERMINAL, path_text
 from regretkit.games.level import Level
@@ -17,11 +18,11 @@ Joined = TypeVar("Joined", bound=np.generic)
 _LARGEST = np.iinfo(np.int32).max
 
 
-def expand(root: Level, room: Room) -> Arrays:
+def expand(root: Level, budget: MemoryBudget) -> Arrays:
     """Return the game that begins with a level of one history as arrays, in breadth-first order."""
     if not isinstance(root, Level) or isinstance(root, type):
-        raise TypeError(f"root must have the methods of a Level, got {root!r}")
-    expansion = _Expansion(root, room)
+        raise TypeError(f"root must have the methods of a Level, got {quote(root)}")
+    expansion = _Expansion(root, budget)
     level: Level | None = root
     while level is not None:
         level = expansion.visit(level)
@@ -41,8 +42,8 @@ class _Moves(NamedTuple):
 class _Expansion:
     """Notes one level after the other; each appends its children behind all others."""
 
-    def __init__(self, root: Level, room: Room) -> None:
-        self._root, self._room = root, room
+    def __init__(self, root: Level, budget: MemoryBudget) -> None:
+        self._root, self._budget = root, budget
         self._found, self._visited = 1, 0
         # One array for each level that was visited
         self._player: list[Indices] = []
@@ -117,7 +118,7 @@ class _Expansion:
         return player.astype(np.int32)
 
     def _ends(self, level: Level, at: Indices) -> Vector:
-        payoffs = np.asarray(level.payoffs(at), dtype=np.float64)
+        payoffs = floats(level.payoffs(at), "payoffs()")
         columns = self._payoffs[0].shape[1] if self._payoffs else None
         if payoffs.ndim != 2 or len(payoffs) != at.size or columns not in {None, payoffs.shape[1]}:
             raise ValueError(
@@ -136,7 +137,7 @@ class _Expansion:
                 f"False for each action of each, shape ({at.size}, actions)"
             )
         cells = np.flatnonzero(possible)
-        self._room.check(self._found + cells.size, more=True)
+        self._budget.check_histories(self._found + cells.size, more=True)
         row, action = np.divmod(cells, max(possible.shape[1], 1))
         counts = np.bincount(row, minlength=at.size)
         if not counts.all():
@@ -170,12 +171,12 @@ class _Expansion:
         self._found += moves.at.size
         children = level.child(moves.at, moves.action)
         if type(children) is not type(level) and not isinstance(children, Level):
-            raise TypeError(f"child() must return a Level, got {children!r}")
+            raise TypeError(f"child() must return a Level, got {quote(children)}")
         return children
 
     def _chances(self, level: Level, moves: _Moves, drawn: NDArray[np.bool_]) -> Vector:
         at, action = moves.at[drawn], moves.action[drawn]
-        chances = np.asarray(level.probability(at, action), dtype=np.float64)
+        chances = floats(level.probability(at, action), "probability()")
         if chances.shape != at.shape:
             raise ValueError(
                 f"probability() has shape {chances.shape} for {at.size} moves of chance, of which "
@@ -192,9 +193,9 @@ class _Expansion:
         alike = (_joined(self._player) == who) & (_joined(self._information_set) == number)
         one, label = int(np.argmax(alike)), self._sets[who].labels(self._root, who)[number]
         raise ValueError(
-            f"information set {label!r} of player {who} has other actions at {self._path(one)} "
-            f"than at {self._path(here)}; give its histories the same actions, or different "
-            "information sets"
+            f"information set {quote(label)} of player {who} has other actions at "
+            f"{self._path(one)} than at {self._path(here)}; give its histories the same actions, "
+            "or different information sets"
         )
 
     def _here(self, number: int) -> str:

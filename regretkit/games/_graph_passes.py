@@ -22,7 +22,7 @@ class Edges:
     mover: Indices
     """Who makes it: a player, or -1 where it is chance."""
     place: Indices
-    """Where its probability stands, in everybody's behavior and chance's end to end."""
+    """Index of its probability in the concatenated behaviors of all players and chance."""
 
     def select(self, chosen: Indices) -> "Edges":
         """Return some of these moves."""
@@ -76,9 +76,9 @@ class Part:
         )
 
     def reaches(self, player: int, probabilities: Vector) -> tuple[Vector, Vector]:
-        """Return how everybody but a player comes to each state, and how the player does.
+        """Return the reach of each state by a player's opponents, and by the player.
 
-        Both are sums over all the ways that lead there: of the probabilities of the others' moves
+        Both are sums over all paths to the state: of the probabilities of the opponents' moves
         and chance's, and of those of the player's moves and chance's.
         """
         drawn, mover = probabilities[self.edges.place], self.edges.mover
@@ -98,7 +98,7 @@ class Part:
         return reach[0], reach[1]
 
     def worth(self, player: int, probabilities: Vector) -> Vector:
-        """Return what each state is worth to a player while everybody plays on."""
+        """Return the expected payoff of a player from each state on."""
         drawn = probabilities[self.edges.place]
         worth: Vector = self.payoffs[player].copy()
         for level in reversed(self._levels):

@@ -7,8 +7,16 @@ import numpy as np
 from attrs import define, field, frozen
 
 from regretkit._typing import Indices
+from regretkit._validate import quote
 from regretkit.games.game_tree import GameTree
-from regretkit.games.history import CHANCE, CHANCE_TOLERANCE, TERMINAL, History
+from regretkit.games.history import (
+    CHANCE,
+    CHANCE_TOLERANCE,
+    TERMINAL,
+    History,
+    outcomes_of,
+    payoffs_of,
+)
 
 
 @final
@@ -67,7 +75,7 @@ def merged_history(root: History, key: Callable[[History], Hashable]) -> Merged:
 
     def keyed(history: History) -> Hashable:
         # Nothing of the past matters any more once the game is over, but what it paid.
-        return ("over", *history.payoffs()) if history.is_terminal() else key(history)
+        return ("over", *payoffs_of(history)) if history.is_terminal() else key(history)
 
     merging = _Merging(keyed)
     numbered = {keyed(root): 0}
@@ -106,14 +114,14 @@ class _Merging:
     def visit(self, history: History) -> Found:
         """Note one state, as yet without what follows."""
         if history.is_terminal():
-            paid = tuple(float(payoff) for payoff in history.payoffs())
+            paid = tuple(payoffs_of(history))
             state = Found(TERMINAL, -1, payoffs=paid)
         elif (player := history.player()) == CHANCE:
-            chances = tuple(float(chance) for _, chance in history.chance_outcomes())
+            chances = tuple(float(chance) for _, chance in outcomes_of(history))
             if not (chances and min(chances) >= 0.0 and abs(sum(chances) - 1) <= CHANCE_TOLERANCE):
                 raise ValueError(
-                    f"chance_outcomes() must have probabilities that sum to 1, got {chances} in "
-                    f"state {self.key(history)!r}"
+                    "chance_outcomes() must have probabilities that sum to 1, got "
+                    f"{quote(chances)} in state {quote(self.key(history))}"
                 )
             state = Found(CHANCE, -1, chances=chances)
         else:
@@ -126,7 +134,7 @@ class _Merging:
         if state.player == TERMINAL:
             return ()
         if state.player == CHANCE:
-            return tuple(outcome for outcome, _ in history.chance_outcomes())
+            return tuple(outcome for outcome, _ in outcomes_of(history))
         return self._actions[state.player][state.information_set]
 
     def _number(self, history: History, player: int) -> int:
@@ -138,14 +146,14 @@ class _Merging:
         number = self._sets[player].setdefault(known, len(self._labels[player]))
         if number == len(self._labels[player]):
             if not actions:
-                raise ValueError(f"actions() is empty at {str(known)!r}; return at least one")
+                raise ValueError(f"actions() is empty at {quote(str(known))}; return at least one")
             self._labels[player].append(str(known))
             self._actions[player].append(actions)
         elif actions != self._actions[player][number]:
             raise ValueError(
-                f"information set {str(known)!r} of player {player} has actions "
-                f"{list(self._actions[player][number])} in one state and {list(actions)} in "
-                "another; give them different information sets"
+                f"information set {quote(str(known))} of player {player} has actions "
+                f"{quote(list(self._actions[player][number]))} in one state and "
+                f"{quote(list(actions))} in another; give them different information sets"
             )
         return number
 
@@ -160,8 +168,8 @@ class _Merging:
             seen, expected = self._ahead(history), self._ahead(other)
         if seen != expected:
             raise ValueError(
-                f"histories of state {self.key(history)!r} differ: {expected!r} in one and "
-                f"{seen!r} in another; only what goes on alike may have the same state"
+                f"histories of state {quote(self.key(history))} differ: {quote(expected)} in one "
+                f"and {quote(seen)} in another; only what goes on alike may have the same state"
             )
 
     def _ahead(self, history: History) -> list[Hashable]:
@@ -179,17 +187,17 @@ def _moves(history: History) -> list[Hashable]:
     if history.is_terminal():
         return []
     if history.player() == CHANCE:
-        return [outcome for outcome, _ in history.chance_outcomes()]
+        return [outcome for outcome, _ in outcomes_of(history)]
     return list(history.actions())
 
 
 def _facts(history: History) -> list[Hashable]:
     """Return what can be seen of a state without looking ahead."""
     if history.is_terminal():
-        return list(history.payoffs())
+        return list(payoffs_of(history))
     player = history.player()
     if player == CHANCE:
-        return [tuple(pair) for pair in history.chance_outcomes()]
+        return [tuple(pair) for pair in outcomes_of(history)]
     return [player, history.information_set(), *history.actions()]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field
 
 from regretkit._typing import Indices
+from regretkit._validate import floats, quote
 from regretkit.games._merging import Found, Merged
 from regretkit.games.history import CHANCE, TERMINAL
 from regretkit.games.level import Level
@@ -63,7 +64,7 @@ def _seen(level: Stated) -> list[_Seen]:
     for who in np.unique(player).tolist():
         at = np.flatnonzero(player == who)
         if who == TERMINAL:
-            paid = np.asarray(level.payoffs(at), dtype=np.float64).tolist()
+            paid = floats(level.payoffs(at), "payoffs()").tolist()
             payoffs = dict(zip(at.tolist(), map(tuple, paid), strict=True))
         elif who != CHANCE:
             known[at] = level.information_set(at)
@@ -157,7 +158,7 @@ class _Merging:
             self._note(int(player[history]), here[history], own[history])
         if drawing.size:
             drawn = np.isin(at, drawing)
-            chances = np.asarray(level.probability(at[drawn], action[drawn]), dtype=np.float64)
+            chances = floats(level.probability(at[drawn], action[drawn]), "probability()")
             cuts = np.searchsorted(at[drawn], drawing[1:])
             for history, dealt in zip(drawing.tolist(), np.split(chances, cuts), strict=True):
                 state = self.states[here[history]]
@@ -174,8 +175,8 @@ class _Merging:
             noted[number] = actions
         elif not np.array_equal(noted[number], actions):
             raise ValueError(
-                f"information set {self._label(player, number)!r} of player {player} has other "
-                "actions in one state than in another; give them different information sets"
+                f"information set {quote(self._label(player, number))} of player {player} has "
+                "other actions in one state than in another; give them different information sets"
             )
 
     def _label(self, player: int, number: int) -> str:

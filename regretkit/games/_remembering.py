@@ -1,4 +1,4 @@
-"""The game in which everybody remembers, from one in which somebody forgets."""
+"""The coarsest perfect-recall refinement of a game."""
 
 import numpy as np
 

@@ -1,16 +1,13 @@
-"""Strategies in files: JSON to be read again, and CSV for spreadsheets."""
+"""Strategies in files of JSON."""
 
-import csv
-import io
-import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
-from regretkit._files import replace_file
-from regretkit.games._strategy_rows import Row
+from regretkit._files import read_file, replace_file
 
 
 def write_json(data: Mapping[str, Any], path: str | PathLike[str]) -> None:
@@ -32,7 +29,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
 def read_json(path: Path) -> object:
     """Return what is in a JSON file, or refuse it with the place of the first fault."""
     try:
-        text = path.read_bytes().decode()
+        text = read_file(path).decode()
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ValueError(
@@ -53,35 +50,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"an entry {twice!r} is there twice, beside {names[:4]}; leave one out")
+        twice, _ = Counter(names).most_common(1)[0]
+        shown = ", ".join(ascii(name)[:40] for name in names[:4])
+        raise ValueError(
+            f"an entry {ascii(twice)[:40]} is there twice, beside {shown}; leave one out"
+        )
     return entries
 
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is there, which is not a finite number")
-
-
-def write_csv(
-    rows: Iterable[tuple[object, ...]],
-    path: str | PathLike[str],
-    columns: tuple[str, ...] = Row._fields,
-) -> None:
-    """Write a line for each row, below one with the columns' names."""
-    replace_file(path, map(_encoded, _written(rows, columns)))
-
-
-def _written(rows: Iterable[tuple[object, ...]], columns: tuple[str, ...]) -> Iterator[str]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for cells in itertools.chain([columns], rows):
-        writer.writerow(cells)
-        if text.tell() > 2**16:
-            yield text.getvalue()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue()
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode(errors="backslashreplace")

@@ -8,6 +8,7 @@ import numpy as np
 
 from regretkit import _validate
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.games._strategy_rows import behavior_of, label_of, simplices_of
 from regretkit.games.fingerprints import check_described, find_described, is_description
 from regretkit.games.game import ATOL, Game
@@ -21,7 +22,7 @@ _KEYS = {"format", "version", "game", "players"}
 _RECORD_KEYS = {"information_set", "label", "actions", "probabilities"}
 
 _ROUNDING = 1e-12
-"""Probabilities whose sum is this close to 1 are taken to the bit, others divided by their sum."""
+"""Probabilities whose sum is this close to 1 are kept unchanged, others divided by their sum."""
 
 
 def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any]:
@@ -49,7 +50,8 @@ def _records(strategy: Vector, domain: StrategySet, player: int) -> Iterator[dic
 
 def game_of(data: object, what: str) -> Game:
     """Return the game that a strategy belongs to, found by its name."""
-    return find_described(_opened(data, what)["game"], what)
+    opened = _opened(data, what)
+    return find_described(opened["game"], what, len(repr(opened["players"])))
 
 
 def strategies(data: object, game: Game, what: str) -> list[Vector]:
@@ -71,7 +73,9 @@ def _opened(data: object, what: str) -> dict[str, Any]:
     """Return the entries of a strategy, or refuse what is none."""
     top = _entries(data, _KEYS, what)
     if top["format"] != FORMAT:
-        raise ValueError(f"{what} must have the format {FORMAT!r}, got {_shown(top['format'])}")
+        raise ValueError(
+            f"{what} must have the format {quote(FORMAT)}, got {_shown(top['format'])}"
+        )
     if top["version"] != VERSION or isinstance(top["version"], bool):
         raise ValueError(
             f"{what} has version {_shown(top['version'])} of the format, but this is read: "
@@ -126,7 +130,7 @@ def _check_names(record: Mapping[str, Any], simplices: Simplices, number: int, w
     label, actions = label_of(simplices, number), list(simplices.labels.actions(number))
     if record["label"] != label:
         raise ValueError(
-            f"{where} has the label {_shown(record['label'])}, but must have {label!r}"
+            f"{where} has the label {_shown(record['label'])}, but must have {quote(label)}"
         )
     if record["actions"] != actions:
         known = _validate.candidates(actions)
@@ -148,7 +152,8 @@ def _distribution(value: object, size: int, where: str) -> Vector:
     total = math.fsum(value)
     if not abs(total - 1.0) <= ATOL:
         raise ValueError(
-            f"{where} has probabilities that must sum to 1 within {ATOL:g}, but sum to {total!r}"
+            f"{where} has probabilities that must sum to 1 within {ATOL:g}, but sum to "
+            f"{quote(total)}"
         )
     distribution = np.array(value, dtype=np.float64)
     return distribution if abs(total - 1.0) <= _ROUNDING else distribution / total
@@ -167,5 +172,4 @@ def _called(simplices: Simplices, number: int) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    return quote(value, 60)

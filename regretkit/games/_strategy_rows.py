@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def simplices_of(domain: StrategySet, player: int) -> Simplices:
     simplices = blocks_of(domain)
     if simplices is None:
         raise ValueError(
-            f"player {player} plays on {domain!r}, which has no information sets and so no table "
-            f"of what to do there; its vector is profile[{player}]"
+            f"player {player} plays on {quote(domain)}, which has no information sets and so no "
+            f"table of what to do there; its vector is profile[{player}]"
         )
     return simplices
 
@@ -90,10 +91,10 @@ def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
     behavior = behavior_of(strategy, domain)
     unreached = set(never_reached(strategy, domain).tolist())
     shown = range(min(simplices.blocks, MOST))
-    names = [_in_one_line(label_of(simplices, number) or "") for number in shown]
+    names = [printable(label_of(simplices, number) or "") for number in shown]
     width = max(map(len, names), default=0)
     for number, name in zip(shown, names, strict=True):
-        actions = map(_in_one_line, simplices.labels.actions(number))
+        actions = map(printable, simplices.labels.actions(number))
         pairs = zip(actions, behavior[simplices.block(number)], strict=True)
         played = "  ".join(f"{action} {probability:.4f}" for action, probability in pairs)
         flag = "  (never reached)" if number in unreached else ""
@@ -102,6 +103,6 @@ def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
         yield f"  ... {simplices.blocks - MOST} more information sets"
 
 
-def _in_one_line(text: str) -> str:
-    """Return a name as one line shows it, whatever somebody has put into it."""
+def printable(text: str) -> str:
+    """Return text with escapes for control characters, surrogates and the like."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

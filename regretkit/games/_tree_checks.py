@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from regretkit._arrays import total_by
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.games.game import check_payoffs
 from regretkit.games.history import CHANCE, CHANCE_TOLERANCE, TERMINAL, path_text
 
@@ -162,7 +163,7 @@ def _check_outcomes(tree: "GameTree", children: _Children) -> None:
         names = tree.outcomes[wrong[0]]
         raise ValueError(
             f"history {children.of[acting[wrong[0]]]} has {children.counts[acting[wrong[0]]]} "
-            f"children, but outcomes names {len(names)} of them: {names}"
+            f"children, but outcomes names {len(names)} of them: {quote(names)}"
         )
 
 
@@ -178,7 +179,7 @@ def _check_chance(tree: "GameTree", children: _Children) -> None:
     if wrong.size:
         *path, outcome = tree.history_path(int(wrong[0]))
         raise ValueError(
-            f"chance outcome {outcome!r} at {path_text(path)} has probability "
+            f"chance outcome {quote(outcome)} at {path_text(path)} has probability "
             f"{tree.probability[wrong[0]]}; pass a finite number of at least 0"
         )
     here, counts = children.of[by_chance], children.counts[by_chance]

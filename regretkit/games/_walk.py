@@ -7,13 +7,14 @@ from typing import TypedDict, final
 import numpy as np
 
 from regretkit._typing import Indices, Vector
-from regretkit.games._memory import Room
-from regretkit.games.history import CHANCE, TERMINAL, Action, History, path_text
+from regretkit._validate import ordered, quote
+from regretkit.games._memory import MemoryBudget
+from regretkit.games.history import CHANCE, TERMINAL, Action, History, outcomes_of, path_text
 
 Names = tuple[str, ...]
 
 _BETWEEN_LOOKS = 4096
-"""So many histories are visited before the next look at how much memory is left."""
+"""Number of histories that are found between two looks at how much memory is left."""
 
 
 class Arrays(TypedDict):
@@ -30,11 +31,11 @@ class Arrays(TypedDict):
     outcomes: Sequence[Names]
 
 
-def walk(root: History, room: Room) -> Arrays:
+def walk(root: History, budget: MemoryBudget) -> Arrays:
     """Return the game that begins with ``root`` as arrays, in breadth-first order."""
     if not isinstance(root, History):
-        raise TypeError(f"root must have the methods of a History, got {root!r}")
-    walker = _Walker(room)
+        raise TypeError(f"root must have the methods of a History, got {quote(root)}")
+    walker = _Walker(budget)
     level = [root]
     while level:
         level = [child for history in level for child in walker.visit(history)]
@@ -59,8 +60,9 @@ def path_to(
 class _Walker:
     """Notes histories one after the other; each appends its children behind all others."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
+        self._next_look = _BETWEEN_LOOKS
         # One entry for each history that was visited
         self._player = array("q")
         self._information_set = array("q")
@@ -80,8 +82,6 @@ class _Walker:
 
     def visit(self, history: History[Action]) -> Iterator[History[Action]]:
         """Note one history, and yield its children."""
-        if len(self._player) % _BETWEEN_LOOKS == _BETWEEN_LOOKS - 1:
-            self._room.check_objects(len(self._parent))
         if history.is_terminal():
             self._end(history)
             return
@@ -90,6 +90,10 @@ class _Walker:
             actions, probabilities = self._chance(history)
         else:
             actions, probabilities = self._decision(history, player), None
+        found = len(self._parent) + len(actions)
+        if found >= self._next_look:
+            self._budget.check_objects(found)
+            self._next_look = found + _BETWEEN_LOOKS
         self._parent.extend([len(self._player) - 1] * len(actions))
         self._action.extend(range(len(actions)))
         self._probability.extend(probabilities or [1.0] * len(actions))
@@ -98,7 +102,7 @@ class _Walker:
             # Kinds that were seen before need no second look, which would take longer.
             if type(child) is not type(history) and not isinstance(child, History):
                 raise TypeError(
-                    f"child({action!r}) must be a History, got {child!r} at "
+                    f"child({quote(action)}) must be a History, got {quote(child)} at "
                     f"{self._path(len(self._player) - 1)}"
                 )
             yield child
@@ -131,12 +135,13 @@ class _Walker:
 
     def _end(self, history: History) -> None:
         payoffs = history.payoffs()
+        ordered(payoffs, "payoffs()")
         try:
             count = len(payoffs)
             self._payoffs.extend(payoffs)
         except TypeError as error:
             raise ValueError(
-                f"payoffs() must be one number for each player, got {payoffs!r} {self._here()}"
+                f"payoffs() must be one number for each player, got {quote(payoffs)} {self._here()}"
             ) from error
         if count == 0:
             raise ValueError(
@@ -152,13 +157,13 @@ class _Walker:
         self._note(TERMINAL, -1)
 
     def _chance(self, history: History[Action]) -> tuple[tuple[Action, ...], list[float]]:
-        outcomes = history.chance_outcomes()
+        outcomes = outcomes_of(history)
         try:
             pairs = [(action, float(probability)) for action, probability in outcomes]
         except (TypeError, ValueError) as error:
             raise ValueError(
                 "chance_outcomes() must be pairs of an action and its probability, "
-                f"got {outcomes!r} {self._here()}"
+                f"got {quote(outcomes)} {self._here()}"
             ) from error
         actions = tuple(action for action, _ in pairs)
         self._check_distinct(actions, "chance_outcomes()")
@@ -175,7 +180,7 @@ class _Walker:
             number = self._numbers.get(key)
         except TypeError as error:
             raise TypeError(
-                f"information_set() must be hashable, got {key[1]!r} {self._here()}; "
+                f"information_set() must be hashable, got {quote(key[1])} {self._here()}; "
                 "return a string or a tuple"
             ) from error
         if number is None:
@@ -183,9 +188,10 @@ class _Walker:
         elif actions != self._first[key][1]:
             there, others = self._first[key]
             raise ValueError(
-                f"information set {str(key[1])!r} of player {player} has actions {list(others)} "
-                f"at {self._path(there)}, but {list(actions)} {self._here()}; give its "
-                "histories the same actions in the same order, or different information sets"
+                f"information set {quote(str(key[1]))} of player {player} has actions "
+                f"{quote(list(others))} at {self._path(there)}, but {quote(list(actions))} "
+                f"{self._here()}; give its histories the same actions in the same order, or "
+                "different information sets"
             )
         self._note(player, number)
         return actions
@@ -194,7 +200,7 @@ class _Walker:
         actions = history.actions()
         if not isinstance(actions, Iterable):
             raise TypeError(
-                f"actions() must be a sequence of actions, got {actions!r} {self._here()}; "
+                f"actions() must be a sequence of actions, got {quote(actions)} {self._here()}; "
                 "return at least one where a player acts"
             )
         return tuple(actions)
@@ -204,7 +210,7 @@ class _Walker:
         if not isinstance(player, int | np.integer) or player < 0:
             raise ValueError(
                 f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, "
-                f"got {player!r} {self._here()}"
+                f"got {quote(player)} {self._here()}"
             )
         self._check_distinct(actions, "actions()")
         labels = self._labels.setdefault(player, [])
@@ -224,12 +230,13 @@ class _Walker:
             distinct = len(set(actions))
         except TypeError as error:
             raise TypeError(
-                f"{name} must be hashable, got {list(actions)} {self._here()}; "
+                f"{name} must be hashable, got {quote(list(actions))} {self._here()}; "
                 "use strings, numbers or tuples"
             ) from error
         if distinct < len(actions):
             raise ValueError(
-                f"{name} has duplicates {self._here()}: {list(actions)}; list each action once"
+                f"{name} has duplicates {self._here()}: {quote(list(actions))}; list each action "
+                "once"
             )
 
     def _here(self) -> str:

@@ -8,6 +8,7 @@ from attrs import define, field
 from numpy.typing import ArrayLike
 
 from regretkit._typing import Vector
+from regretkit._validate import floats, quote
 from regretkit.games._strategy_rows import behavior_of, simplices_of
 from regretkit.games.game import ATOL, Game, as_strategies
 from regretkit.games.histories import InformationSet
@@ -22,7 +23,7 @@ BehaviorLike: TypeAlias = Behavior | Mapping[Hashable, ArrayLike]
 
 
 def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
-    """Return equal probabilities, whatever the information set.
+    """Return equal probabilities at every information set.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def behaviors(strategies: Sequence[BehaviorLike] | Sequence[Vector]) -> tuple["C
     if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
         raise TypeError(
             "strategies must be a Profile, or a function or a dict for each player, got "
-            f"{strategies!r}; pass a list of them"
+            f"{quote(strategies)}; pass a list of them"
         )
     return tuple(Checked(_called(own, player), player) for player, own in enumerate(strategies))
 
@@ -77,7 +78,7 @@ def _called(strategy: BehaviorLike | Vector, player: int) -> Behavior:
     if not callable(strategy):
         raise TypeError(
             f"strategies[{player}] must be a function of an information set and its actions, or "
-            f"a dict from information sets to probabilities, got {strategy!r}"
+            f"a dict from information sets to probabilities, got {quote(strategy)}"
         )
     return strategy
 
@@ -100,9 +101,11 @@ class Checked:
         """Return the probabilities of the actions, which sum to 1 but for rounding."""
         answer = self.behavior(information_set, actions)
         try:
-            chances = np.asarray(answer, dtype=np.float64)
+            chances = floats(answer, "probabilities")
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{self._at(information_set)} are no numbers: {answer!r}") from error
+            raise TypeError(
+                f"{self._at(information_set)} are no numbers: {quote(answer)}"
+            ) from error
         if chances.shape != (len(actions),):
             raise ValueError(
                 f"{self._at(information_set)} have shape {chances.shape}, but there are "
@@ -111,14 +114,14 @@ class Checked:
         # Written so that NaN, which is in no order with anything, fails it too.
         if not (chances.min() >= -ATOL and abs(chances.sum() - 1.0) <= ATOL):
             raise ValueError(
-                f"{self._at(information_set)} must be at least 0 and sum to 1, got {answer!r}"
+                f"{self._at(information_set)} must be at least 0 and sum to 1, got {quote(answer)}"
             )
         chances = np.maximum(chances, 0.0)
         whole: Vector = chances / chances.sum()
         return whole
 
     def _at(self, information_set: Hashable) -> str:
-        return f"player {self.player}'s probabilities at {str(information_set)!r}"
+        return f"player {self.player}'s probabilities at {quote(str(information_set))}"
 
 
 @final
@@ -134,8 +137,8 @@ class _OfMapping:
             return self.answers[information_set]
         except KeyError:
             raise ValueError(
-                f"strategies[{self.player}] says nothing about {str(information_set)!r}; add it, "
-                "or pass a function that answers everywhere"
+                f"strategies[{self.player}] says nothing about {quote(str(information_set))}; add "
+                "it, or pass a function that answers everywhere"
             ) from None
 
 
@@ -162,9 +165,9 @@ class _OfVector:
         same = len(known) == len(actions) if numbered else known == tuple(map(str, actions))
         if not same:
             raise ValueError(
-                f"the strategy of player {self.player} has actions {list(known)} at "
-                f"{str(information_set)!r}, but the game has {list(map(str, actions))}; "
-                "it is of another game"
+                f"the strategy of player {self.player} has actions {quote(list(known))} at "
+                f"{quote(str(information_set))}, but the game has "
+                f"{quote(list(map(str, actions)))}; it is of another game"
             )
         return self._behavior[self._simplices.block(number)]
 
@@ -176,7 +179,7 @@ class _OfVector:
             if not fits or (labels.named and labels.block(number) != label):
                 raise ValueError(
                     f"the strategy of player {self.player} has no information set {number} called "
-                    f"{label!r}; it is of another game"
+                    f"{quote(label)}; it is of another game"
                 )
             return number
         if label not in self._numbers:

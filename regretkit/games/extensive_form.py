@@ -7,8 +7,10 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from regretkit._arrays import total_by
+from regretkit._arrays import sum_terms
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
+from regretkit.games._payoff_rows import PayoffRows, payoff_rows
 from regretkit.games.game import as_profile, check_player, constant
 from regretkit.games.game_tree import GameTree
 from regretkit.games.history import History
@@ -20,7 +22,7 @@ from regretkit.sets import DecisionTree
 @final
 @define(eq=False, repr=False)
 class ExtensiveFormGame:
-    """A game tree in which nobody forgets, seen through everybody's sequences.
+    """An extensive-form game of perfect recall in sequence form.
 
     Terminals that end with the same sequences of all players count as one: their payoffs are
     added up, each times the probability of chance's moves on the way.
@@ -62,15 +64,19 @@ class ExtensiveFormGame:
     """Last sequence of each player at each distinct end, read-only, ``(players, ends)``."""
     payoffs: NDArray[np.float64] = field(init=False)
     """Payoff of each player there, times chance's probability, read-only, ``(players, ends)``."""
+    _movers: tuple[int, ...] = field(init=False)
+    """The players who have a decision; the others have one strategy, which is 1."""
+    _rows: dict[tuple[int, int], PayoffRows] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, GameTree):
             raise TypeError(
-                f"tree must be a GameTree, got {self.tree!r}; "
+                f"tree must be a GameTree, got {quote(self.tree)}; "
                 "build one with GameTree.from_history(root)"
             )
         at_histories = last_sequences(self.tree)
         self.domains = decision_trees(self.tree, at_histories)
+        self._movers = tuple(i for i, domain in enumerate(self.domains) if domain.dimension > 1)
         terminals = self.tree.terminals
         at_ends = at_histories[:, terminals]
         del at_histories
@@ -137,12 +143,23 @@ class ExtensiveFormGame:
         strategies = as_profile(profile, self.domains, unseen=player)
         if of is not None:
             check_player(of, self.players)
-        worth = self.payoffs[player if of is None else of]
-        for other in range(self.players):
+        payer = player if of is None else of
+        if self.players == 2:
+            return self._payoff_rows(player, payer).utility(strategies[1 - player])
+        terms = self.payoffs[payer]
+        for other in self._movers:
             if other != player:
-                worth = worth * strategies[other][self.sequences[other]]
-        own = self.sequences[player]
-        return total_by(own, worth, self.domains[player].dimension)
+                terms = terms * strategies[other][self.sequences[other]]
+        return sum_terms(self.sequences[player], terms, self.domains[player].dimension)
+
+    def _payoff_rows(self, player: int, payer: int) -> PayoffRows:
+        """Return what ``payer`` earns in the coordinates of ``player``, one of two players."""
+        if (player, payer) not in self._rows:
+            own, other = self.sequences[player], self.sequences[1 - player]
+            dimensions = [self.domains[i].dimension for i in (player, 1 - player)]
+            rows = payoff_rows(own, other, self.payoffs[payer], *dimensions)
+            self._rows[player, payer] = rows
+        return self._rows[player, payer]
 
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Return the expected payoff of every player, shape ``(players,)``."""
@@ -150,12 +167,12 @@ class ExtensiveFormGame:
         reach = np.ones(self.sequences.shape[1])
         for strategy, last in zip(strategies, self.sequences, strict=True):
             reach *= strategy[last]
-        # einsum and not @: zero-sum payoffs then give values that cancel to the bit
+        # einsum and not @: with zero-sum payoffs the values then sum to exactly zero
         value: Vector = np.einsum("pe,e->p", self.payoffs, reach)
         return value
 
     def _repr_html_(self) -> str:
-        from regretkit.games._pictures.html import game_html
+        from regretkit.display._html import game_html
 
         return game_html(self)
 

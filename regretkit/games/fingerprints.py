@@ -1,4 +1,4 @@
-"""Fingerprints: what tells one game from another, whatever they are called."""
+"""Fingerprints: hashes that identify games independently of their names."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -8,10 +8,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote, shorten
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.game import Game, check_game
 from regretkit.games.normal_form import NormalFormGame
-from regretkit.games.registry import load, names
+from regretkit.games.registry import check_small, load, names
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 Numbers: TypeAlias = Vector | Indices
@@ -19,11 +20,17 @@ Numbers: TypeAlias = Vector | Indices
 _DIGITS = 6
 """Decimals to which a game that has no table of payoffs is asked what strategies are worth."""
 
+_BYTES_OF_ANY_GAME, _BYTES_A_BYTE = 2**23, 4_000
+"""Memory for building a game that a file names: in any case, and for each byte of the file."""
+
+_MOST_SHOWN = 150
+"""Characters of a text from a file that a message shows."""
+
 _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 
 
 def fingerprint(game: Game) -> str:
-    """Return 32 hexadecimal digits that say which game it is, whatever it is called.
+    """Return 32 hexadecimal digits that identify a game independently of its name.
 
     Two games share them where all their numbers are the same, which are the payoffs of a game in
     normal form, and the histories, chances and payoffs of one in extensive form; names of games,
@@ -79,26 +86,40 @@ def check_described(game: Game, described: Mapping[str, str | None], what: str) 
     mine, wanted = fingerprint(game), described["fingerprint"]
     if mine != wanted:
         raise ValueError(
-            f"{what} belongs to the game {described['name'] or 'without a name'} (fingerprint "
-            f"{wanted}), but this is {game!r} (fingerprint {mine}); pass the game it was made for"
+            f"{what} belongs to the game {_shown(described['name'])} (fingerprint "
+            f"{_shown(wanted)}), but this is {quote(game)} (fingerprint {mine}); pass the game it "
+            "was made for"
         )
 
 
-def find_described(described: Mapping[str, str | None], what: str) -> Game:
-    """Return the game that a file belongs to, found by its name."""
+def find_described(described: Mapping[str, str | None], what: str, size: int) -> Game:
+    """Return the game that a file of ``size`` bytes belongs to, found by its name.
+
+    The name is not trusted: it may be a registered one with small literals as arguments, and the
+    game may take memory in proportion to the file, which lists all of its information sets.
+    """
     name = described["name"] or ""
     # And not what load takes for the name of a file, to which another file must not point.
     if name.partition("(")[0] not in names():
         raise ValueError(
-            f"{what} belongs to the game {name or 'without a name'}, and no registered game is "
+            f"{what} belongs to the game {_shown(name)}, and no registered game is "
             "called so; pass it as game"
         )
+    limit = _BYTES_OF_ANY_GAME + _BYTES_A_BYTE * size
     try:
-        game = load(name)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} belongs to a game that cannot be loaded: {error}") from error
+        check_small(name)
+        game = load(name, memory_limit=limit)
+    except Exception as error:  # of any factory, also of a user's
+        raise ValueError(
+            f"{what} belongs to the game {_shown(name)}, which is not built from its name: "
+            f"{shorten(str(error), _MOST_SHOWN)}; pass it as game"
+        ) from error
     check_described(game, described, what)
     return game
+
+
+def _shown(name: str | None) -> str:
+    return shorten(ascii(name)[1:-1], _MOST_SHOWN) if name else "without a name"
 
 
 def _digest(parts: Iterator[tuple[str, Numbers | str]]) -> str:
@@ -107,7 +128,7 @@ def _digest(parts: Iterator[tuple[str, Numbers | str]]) -> str:
         if isinstance(part, str):
             digest.update(f"{name} {len(part)} {part};".encode(errors="surrogatepass"))
             continue
-        # In one type whatever it is held in, and with one zero
+        # One dtype for all integer and float types, and no negative zero
         numbers = part + 0.0 if part.dtype.kind == "f" else part
         kind = "<f8" if part.dtype.kind == "f" else "<i8"
         digest.update(f"{name} {part.shape};".encode())

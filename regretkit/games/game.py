@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import LARGEST, _squares
+from regretkit._validate import LARGEST, _squares, floats, ordered, quote
 from regretkit.sets import DecisionTree, StrategySet
 
 ATOL = 1e-6
@@ -47,11 +48,11 @@ class Game(Protocol):
 def check_game(game: Game) -> None:
     """Refuse what is no game."""
     if isinstance(game, str):
-        raise TypeError(f"game must be a Game, got its name; pass games.load({game!r})")
+        raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
     wanted = ("domains", "utility", "value")
     if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
         raise TypeError(
-            f"game must be a Game, with domains, utility and value, got {game!r}; "
+            f"game must be a Game, with domains, utility and value, got {quote(game)}; "
             "pass one such as games.load('kuhn_poker')"
         )
 
@@ -60,35 +61,65 @@ def check_player(player: int, players: int) -> None:
     """Refuse a player that is not in the game."""
     whole = isinstance(player, int | np.integer) and not isinstance(player, bool)
     if not (whole and 0 <= player < players):
-        raise ValueError(f"player must be one of 0 to {players - 1}, got {player!r}")
+        raise ValueError(f"player must be one of 0 to {players - 1}, got {quote(player)}")
+
+
+@final
+class CheckedProfile(list[Vector]):
+    """One finite vector of the right length for each player, as :func:`as_profile` returns it.
+
+    An entry that is replaced is checked alone, so that a run of many players who learn one after
+    the other does not check all of them for each.
+    """
+
+    def __init__(self, strategies: Iterable[Vector], domains: Sequence[StrategySet]) -> None:
+        super().__init__(strategies)
+        self.domains = domains
+
+    @override
+    def __setitem__(self, player: Any, strategy: Any) -> None:
+        vector = np.asarray(strategy, dtype=np.float64)
+        _check_entry(vector, self.domains[player], player, finite=True)
+        super().__setitem__(player, vector)
 
 
 def as_profile(
     profile: Iterable[ArrayLike], domains: Sequence[StrategySet], *, unseen: int | None = None
 ) -> list[Vector]:
-    """Return one finite vector of the right length for each player, or refuse what came.
+    """Return one finite vector of the right length for each player, or raise.
 
-    The entry of player ``unseen``, at which nobody looks, need not be finite.
+    The entry of player ``unseen``, which is ignored, need not be finite. A profile that was
+    checked for the same domains is returned as it is.
     """
+    if isinstance(profile, CheckedProfile) and profile.domains is domains:
+        return profile
     try:
-        strategies = [np.asarray(strategy, dtype=np.float64) for strategy in profile]
+        ordered(profile, "profile")
+        strategies = [floats(strategy, "a strategy") for strategy in profile]
     except (TypeError, ValueError) as error:
-        raise TypeError(f"profile must be one vector for each player, got {profile!r}") from error
+        raise TypeError(
+            f"profile must be one vector for each player, got {quote(profile)}"
+        ) from error
     if len(strategies) != len(domains):
         raise ValueError(
             f"profile has {len(strategies)} strategies, but the game has {len(domains)} players; "
             "pass one strategy for each"
         )
     for player, (strategy, domain) in enumerate(zip(strategies, domains, strict=True)):
-        if strategy.shape != (domain.dimension,):
-            raise ValueError(
-                f"profile[{player}] has shape {strategy.shape}, but player {player} plays in "
-                f"dimension {domain.dimension}; pass shape ({domain.dimension},)"
-                f"{_sequence_form(domain)}"
-            )
-        if player != unseen and not is_finite(strategy):
-            raise ValueError(f"profile[{player}] must be finite, got {shown(strategy)}; repair it")
-    return strategies
+        _check_entry(strategy, domain, player, finite=player != unseen)
+    return strategies if unseen is not None else CheckedProfile(strategies, domains)
+
+
+def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: bool) -> None:
+    """Refuse a vector that has another length than a player's strategies, or is not finite."""
+    if strategy.shape != (domain.dimension,):
+        raise ValueError(
+            f"profile[{player}] has shape {strategy.shape}, but player {player} plays in "
+            f"dimension {domain.dimension}; pass shape ({domain.dimension},)"
+            f"{_sequence_form(domain)}"
+        )
+    if finite and not is_finite(strategy):
+        raise ValueError(f"profile[{player}] must be finite, got {shown(strategy)}; repair it")
 
 
 def as_strategies(
@@ -107,7 +138,7 @@ def check_strategy(strategy: Vector, domain: StrategySet, player: int, name: str
     """Refuse a vector that is no strategy of a player."""
     if not domain.contains(strategy, atol=ATOL):
         raise ValueError(
-            f"{name} must be one of player {player}'s, a point of {domain!r} within "
+            f"{name} must be one of player {player}'s, a point of {quote(domain)} within "
             f"{ATOL:g}, got {shown(strategy)}{_sequence_form(domain)}"
         )
 

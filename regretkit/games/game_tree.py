@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from regretkit import _validate
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.games._expand import expand
-from regretkit.games._memory import Room
+from regretkit.games._memory import MemoryBudget
 from regretkit.games._tree_checks import check_tree
 from regretkit.games._walk import path_to, walk
 from regretkit.games.history import CHANCE, TERMINAL, History
@@ -163,7 +164,7 @@ class GameTree:
         MemoryError
             When there are more histories than memory has room for.
         """
-        return cls(**walk(root, Room(memory_limit)))
+        return cls(**walk(root, MemoryBudget(memory_limit)))
 
     @classmethod
     def from_levels(cls, root: Level, *, memory_limit: float | None = None) -> "GameTree":
@@ -190,7 +191,7 @@ class GameTree:
         MemoryError
             When there are more histories than memory has room for.
         """
-        return cls(**expand(root, Room(memory_limit)))
+        return cls(**expand(root, MemoryBudget(memory_limit)))
 
     @property
     def histories(self) -> int:
@@ -218,7 +219,7 @@ class GameTree:
     def history_path(self, history: int) -> tuple[str, ...]:
         """Return the names of the actions, chance's included, that lead to a history."""
         if not isinstance(history, int | np.integer):
-            raise TypeError(f"history must be a number, got {history!r}")
+            raise TypeError(f"history must be a number, got {quote(history)}")
         if not 0 <= history < self.histories:
             raise ValueError(f"history must be one of 0 to {self.histories - 1}, got {history}")
         return path_to(int(history), self.parent, self.action, self._names)
@@ -231,7 +232,7 @@ class GameTree:
         return self.actions[player][int(self.information_set[history])]
 
     def _repr_html_(self) -> str:
-        from regretkit.games._pictures.html import game_html
+        from regretkit.display._html import game_html
 
         return game_html(self)
 
@@ -257,15 +258,15 @@ def _numbers(value: ArrayLike, name: str) -> Vector:
     if _is_settled(value, np.float64):
         return value
     try:
-        array = np.array(value, dtype=np.float64)
+        array = _validate.floats(value, name).copy()
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of numbers, got {value!r}") from error
+        raise TypeError(f"{name} must be an array of numbers, got {quote(value)}") from error
     array.setflags(write=False)
     return array
 
 
 def _is_settled(value: object, dtype: type[Number]) -> TypeGuard[NDArray[Number]]:
-    """Say whether an array is of a type, and nobody can change it any more."""
+    """Return whether an array is of a type, and immutable."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype == dtype

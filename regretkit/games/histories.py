@@ -7,6 +7,7 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._typing import Indices
+from regretkit._validate import floats, quote
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.game_tree import GameTree
 from regretkit.games.history import CHANCE, TERMINAL, History
@@ -27,7 +28,7 @@ Playable: TypeAlias = (
     | OpenSpielGame
     | OpenSpielState
 )
-"""Whatever can be played from its beginning to its end."""
+"""Every representation of a game that can be played from its beginning to its end."""
 
 _FIRST: Indices = np.zeros(1, dtype=np.int64)
 
@@ -76,7 +77,7 @@ def history_of(game: Playable) -> History:
         return openspiel_history(game)
     raise TypeError(
         "game must be a game in extensive or normal form, a GameTree, a Level or a History, or a "
-        f"game or a state of OpenSpiel, got {game!r}; pass games.load('kuhn_poker'), say, or "
+        f"game or a state of OpenSpiel, got {quote(game)}; pass games.load('kuhn_poker'), say, or "
         "games.openspiel_history('leduc_poker')"
     )
 
@@ -200,7 +201,7 @@ class _OfTable:
 @final
 @frozen(eq=False)
 class _Names:
-    """The names of actions, as far as somebody asked for them."""
+    """The names of actions, cached as they are requested."""
 
     root: Level
     _known: dict[tuple[int, int], str] = field(factory=dict, init=False, repr=False)
@@ -234,7 +235,7 @@ class _OfLevel:
         actions = self._possible()
         chances = self.level.probability(np.zeros(actions.size, dtype=np.int64), actions)
         names = [self.names.action(CHANCE, action) for action in actions.tolist()]
-        return list(zip(names, np.asarray(chances, dtype=np.float64).tolist(), strict=True))
+        return list(zip(names, floats(chances, "probability()").tolist(), strict=True))
 
     def actions(self) -> tuple[str, ...]:
         player = self.player()
@@ -249,7 +250,7 @@ class _OfLevel:
         return self.names.label(self.player(), number)
 
     def payoffs(self) -> Sequence[float]:
-        payoffs: list[float] = np.asarray(self.level.payoffs(_FIRST), np.float64)[0].tolist()
+        payoffs: list[float] = floats(self.level.payoffs(_FIRST), "payoffs()")[0].tolist()
         return payoffs
 
     def _possible(self) -> Indices:

@@ -5,6 +5,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from typing_extensions import TypeVar
 
+from regretkit._validate import floats, ordered, shorten
+
 CHANCE = -1
 """The player that acts where chance does."""
 
@@ -30,7 +32,7 @@ class History(Protocol[Action]):
 
     Examples
     --------
-    Somebody calls the toss of a fair coin:
+    A player guesses the outcome of a toss of a fair coin:
 
     >>> from attrs import frozen
     >>> from regretkit.games import GameTree
@@ -81,8 +83,21 @@ class History(Protocol[Action]):
         ...
 
 
+def payoffs_of(history: History) -> list[float]:
+    """Return what each player earns at the end of the game, refused if it has no order."""
+    payoffs: list[float] = floats(history.payoffs(), "payoffs()").tolist()
+    return payoffs
+
+
+def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
+    """Return what chance may do and how likely each of it is, refused if it has no order."""
+    outcomes = history.chance_outcomes()
+    ordered(outcomes, "chance_outcomes()")
+    return outcomes
+
+
 def path_text(path: Sequence[str]) -> str:
     """Return a history, given by its actions, as messages show it."""
     if not path:
         return "the empty history"
-    return "history " + " ".join(repr(action) for action in path)
+    return "history " + shorten(" ".join(repr(action) for action in path))

@@ -1,4 +1,4 @@
-"""Games in which somebody forgets."""
+"""Games of imperfect recall."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
@@ -18,24 +18,23 @@ if TYPE_CHECKING:
     from regretkit.games.profile import Profile
 
 _ALL_THE_SAME = (
-    "or play it all the same, without a promise: in Python, solve(game, ..., imperfect_recall=True)"
+    "or run it without a convergence guarantee: in Python, solve(game, ..., imperfect_recall=True)"
 )
 
 
 @final
 @define(eq=False, repr=False)
 class ImperfectRecallGame:
-    """A game in which somebody forgets: it has histories, but no sequence form.
+    """A game of imperfect recall: it has histories, but no sequence form.
 
-    A player that forgets what it did or knew has no strategy set in which every payoff is
-    linear, and regret minimization over sequences promises nothing about it. So whatever asks
-    for the players' sets, self-play above all, is refused with the information set that shows
-    why.
+    A player of imperfect recall has no strategy set in which every payoff is linear, and regret
+    minimization over sequences has no guarantee for it. So accessing the players' sets, as
+    self-play does, raises a ValueError that names an information set which violates perfect
+    recall.
 
-    It can be played all the same, without a promise: ``solve(game, ..., imperfect_recall=True)``
-    plays :attr:`remembered`, the game in which everybody remembers, and lets every player play
-    alike where the player cannot tell the difference. :meth:`forget` makes a strategy of this game
-    of what comes out.
+    ``solve(game, ..., imperfect_recall=True)`` runs on :attr:`remembered`, the perfect-recall
+    refinement, with strategies shared within each original information set; there is no
+    convergence guarantee. :meth:`forget` maps the result to a strategy of this game.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ class ImperfectRecallGame:
     TypeError
         When ``tree`` is not a game tree.
     ValueError
-        When nobody forgets.
+        When ``tree`` has perfect recall.
 
     Examples
     --------
@@ -82,8 +81,8 @@ class ImperfectRecallGame:
     reason: str = field(init=False)
     """Who forgets, and the information set that shows it."""
     remembered: ExtensiveFormGame = field(init=False)
-    """The game in which everybody remembers: information sets are split by what their player did
-    and knew before, and keep their labels."""
+    """The coarsest perfect-recall refinement: information sets are split by their player's past
+    actions and information sets, and keep their labels."""
     kinds: tuple[Indices, ...] = field(init=False)
     """For each player, the information set of this game to which each one of ``remembered``
     belongs."""
@@ -94,7 +93,7 @@ class ImperfectRecallGame:
         except ValueError as error:
             self.reason = f"{_shortened(str(error))}; {_ALL_THE_SAME}"
         else:
-            raise ValueError("nobody forgets in tree; pass it to ExtensiveFormGame")
+            raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
         tree, self.kinds = remembering(self.tree)
         self.remembered = ExtensiveFormGame(tree, name=self.name)
 
@@ -162,7 +161,7 @@ class ImperfectRecallGame:
         raise ValueError(self.reason)
 
     def _repr_html_(self) -> str:
-        from regretkit.games._pictures.html import game_html
+        from regretkit.display._html import game_html
 
         return game_html(self)
 
@@ -178,7 +177,7 @@ def _shortened(text: str) -> str:
 
 
 def playable(tree: GameTree, name: str | None = None) -> ExtensiveFormGame | ImperfectRecallGame:
-    """Return the game of a tree, which cannot be played where somebody forgets."""
+    """Return the game of a tree, an ``ImperfectRecallGame`` where recall is imperfect."""
     try:
         return ExtensiveFormGame(tree, name=name)
     except ValueError:

@@ -22,7 +22,7 @@ class Level(Protocol):
 
     Examples
     --------
-    Somebody calls the tosses of a fair coin, as many as there are:
+    A player guesses the outcome of each toss of a fair coin:
 
     >>> import numpy as np
     >>> from attrs import frozen
@@ -80,9 +80,9 @@ class Level(Protocol):
     def information_set(self, at: Indices) -> Indices:
         """Return a number for what the acting player knows at each of these histories.
 
-        The player cannot tell apart two histories in which it acts and this is equal, whatever
-        their length; other players' numbers make no difference. Any whole numbers of 64 bits will
-        do, and small ones that are not negative do it fastest.
+        Two histories of the same player with equal numbers, of any length, are in one information
+        set; numbers are compared per player only. Any 64-bit integers are valid; small
+        nonnegative ones are fastest.
         """
         ...
 
@@ -93,8 +93,8 @@ class Level(Protocol):
     def action_name(self, player: int, action: int) -> str:
         """Return what to call an action of a player, or of ``CHANCE``.
 
-        This and ``label`` are only asked of the level of the empty history, and only when somebody
-        wants to see a name.
+        This and ``label`` are only called on the level of the empty history, and only when a name
+        is displayed.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Normal-form games: everybody moves once, at the same time."""
+"""Normal-form games: all players move once, simultaneously."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypeVar, final
@@ -7,7 +7,9 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike, NDArray
 
+from regretkit._arrays import RESOLUTION, zero_cancelled
 from regretkit._typing import Vector
+from regretkit._validate import floats, quote
 from regretkit.games.game import as_profile, check_payoffs, check_player, constant
 from regretkit.sets import Simplices
 
@@ -17,11 +19,11 @@ Listed = TypeVar("Listed")
 
 def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
     try:
-        payoffs = np.array(value, dtype=np.float64)
+        payoffs = floats(value, "payoffs").copy()
     except (TypeError, ValueError) as error:
         raise TypeError(
             "payoffs must be an array of numbers, shape (players, actions of 0, actions of 1, "
-            f"...), got {value!r}"
+            f"...), got {quote(value)}"
         ) from error
     if payoffs.ndim < 2 or payoffs.shape[0] != payoffs.ndim - 1 or 0 in payoffs.shape:
         wanted = "(players, actions of player 0, actions of player 1, ...)"
@@ -45,7 +47,7 @@ def _listed(value: Iterable[Listed]) -> Iterable[Listed]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(
             "actions must be a sequence of names for each player, as in "
-            f"[['up', 'down'], ['left', 'right']], got {value!r} in place of a sequence"
+            f"[['up', 'down'], ['left', 'right']], got {quote(value)} in place of a sequence"
         )
     return value
 
@@ -124,12 +126,23 @@ class NormalFormGame:
         strategies = as_profile(profile, self.domains, unseen=player)
         if of is not None:
             check_player(of, self.players)
-        worth = self._tensor(player, player if of is None else of)
+        tensor = self._tensor(player, player if of is None else of)
+        utility = self._contracted(tensor, player, strategies)
+        # Where nothing can have cancelled, magnitudes need not be looked at.
+        small = np.abs(utility) <= RESOLUTION * np.abs(tensor).max()
+        if (small & (utility != 0.0)).any():
+            zero_cancelled(utility, self._contracted(np.abs(tensor), player, strategies))
+        return utility
+
+    def _contracted(
+        self, tensor: NDArray[np.float64], player: int, strategies: Sequence[Vector]
+    ) -> NDArray[np.float64]:
+        """Return a tensor, own actions first, times the strategies of all others, a new array."""
         for other in reversed([i for i in range(self.players) if i != player]):
             # einsum and not @: it adds up every row in the same order, so that actions with equal
-            # payoffs have equal utilities, to the bit.
-            worth = np.einsum("...j,j->...", worth, strategies[other])
-        return worth.copy() if self.players == 1 else worth
+            # payoffs have bitwise equal utilities.
+            tensor = np.einsum("...j,j->...", tensor, strategies[other])
+        return tensor.copy() if self.players == 1 else tensor
 
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Return the expected payoff of every player, shape ``(players,)``."""
@@ -149,7 +162,7 @@ class NormalFormGame:
         return self._own_first[player, of]
 
     def _repr_html_(self) -> str:
-        from regretkit.games._pictures.html import game_html
+        from regretkit.display._html import game_html
 
         return game_html(self)
 
@@ -186,9 +199,9 @@ def matrix_game(
     array([ 0.25, -0.25])
     """
     try:
-        matrix = np.asarray(payoffs, dtype=np.float64)
+        matrix = floats(payoffs, "payoffs")
     except (TypeError, ValueError) as error:
-        raise TypeError(f"payoffs must be a matrix of numbers, got {payoffs!r}") from error
+        raise TypeError(f"payoffs must be a matrix of numbers, got {quote(payoffs)}") from error
     if matrix.ndim != 2:
         raise ValueError(
             f"payoffs has shape {matrix.shape}, but a matrix (rows, columns) is wanted; "

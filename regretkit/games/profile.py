@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, final, overload
 
 from regretkit import _validate
+from regretkit._files import write_csv
 from regretkit._typing import Indices, Vector
-from regretkit.games._strategy_files import read_json, write_csv, write_json
+from regretkit._validate import quote
+from regretkit.games._strategy_files import read_json, write_json
 from regretkit.games._strategy_records import as_dict, game_of, strategies
 from regretkit.games._strategy_rows import (
     Row,
@@ -154,7 +156,8 @@ class Profile(tuple[Vector, ...]):
 
         Its columns are ``player``, ``information_set``, ``label``, ``action``, ``probability``
         and ``reach``, the probability that the player's own play comes there. It does not say of
-        which game it is, and is not read again.
+        which game it is, and is not read again. A label or an action that a spreadsheet would take
+        for a formula is written behind an apostrophe.
 
         Raises
         ------
@@ -163,7 +166,7 @@ class Profile(tuple[Vector, ...]):
         OSError
             When the file cannot be written.
         """
-        write_csv(rows(self), path)
+        write_csv(path, Row._fields, rows(self))
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return the table of :meth:`to_csv` for pandas, which has to be installed.
@@ -190,7 +193,7 @@ class Profile(tuple[Vector, ...]):
 
     @classmethod
     def from_json(cls, path: str | PathLike[str], game: Game | None = None) -> "Profile":
-        """Return the profile in a file that :meth:`to_json` wrote, or somebody else.
+        """Return the profile in a file of the format that :meth:`to_json` writes.
 
         Parameters
         ----------
@@ -198,6 +201,8 @@ class Profile(tuple[Vector, ...]):
             The file.
         game
             The game it is of; by default the one of the catalogue that has the name in the file.
+            That is built only where its size is in proportion to the file's; a game that is much
+            larger, and one that is not registered, has to be passed.
 
         Raises
         ------
@@ -213,8 +218,11 @@ class Profile(tuple[Vector, ...]):
 
     @classmethod
     def _read(cls, data: object, game: Game | None, what: str) -> "Profile":
-        game = game_of(data, what) if game is None else game
-        return cls(strategies(data, game, what), game.domains, game)
+        try:
+            game = game_of(data, what) if game is None else game
+            return cls(strategies(data, game, what), game.domains, game)
+        except RecursionError as error:
+            raise ValueError(f"{what} is nested too deeply to be a strategy") from error
 
     # Information sets by their names
 
@@ -226,14 +234,16 @@ class Profile(tuple[Vector, ...]):
         if isinstance(key, str):
             key = self._owner(key), key
         if len(key) != 2:
-            raise TypeError(f"a key of several parts is (player, information set), got {key!r}")
+            raise TypeError(
+                f"a key of several parts is (player, information set), got {quote(key)}"
+            )
         player, name = key
         self._check_player(player)
         simplices = self._simplices(player)
         if simplices is None:
             raise ValueError(
-                f"player {player} has no information sets, it plays on {self.domains[player]!r}; "
-                f"ask for profile[{player}]"
+                f"player {player} has no information sets, it plays on "
+                f"{quote(self.domains[player])}; ask for profile[{player}]"
             )
         if isinstance(name, str) and not simplices.labels.named:
             raise self._unnamed(name)
@@ -244,15 +254,15 @@ class Profile(tuple[Vector, ...]):
             number = operator.index(player)
         except TypeError as error:
             raise TypeError(
-                f"a player has a number, got {player!r}; try profile[0] or profile[0, 'label']"
+                f"a player has a number, got {quote(player)}; try profile[0] or profile[0, 'label']"
             ) from error
         if not least <= number < len(self):
             raise ValueError(f"there is no player {player}: they go from 0 to {len(self) - 1}")
 
     def _unnamed(self, label: str) -> ValueError:
         return ValueError(
-            f"there is no information set {label!r}, because none is named, as in a normal form: "
-            "ask for a player's strategy, as in profile[0]"
+            f"there is no information set {quote(label)}, because none is named, as in a normal "
+            "form: ask for a player's strategy, as in profile[0]"
         )
 
     def _owner(self, label: str) -> int:
@@ -263,8 +273,8 @@ class Profile(tuple[Vector, ...]):
             if (simplices := self._simplices(player)) and simplices.labels.numbers(label)
         ]
         if len(owners) > 1:
-            shown = ", ".join(f"profile[{player}, {label!r}]" for player in owners)
-            raise ValueError(f"label {label!r} is ambiguous: ask for one of {shown}")
+            shown = ", ".join(f"profile[{player}, {quote(label)}]" for player in owners)
+            raise ValueError(f"label {quote(label)} is ambiguous: ask for one of {shown}")
         if not owners:
             known = [
                 simplices.labels.block(number)
@@ -275,7 +285,9 @@ class Profile(tuple[Vector, ...]):
             if not known:
                 raise self._unnamed(label)
             shown = _validate.candidates(known)
-            raise ValueError(f"no player has an information set {label!r}; the labels are {shown}")
+            raise ValueError(
+                f"no player has an information set {quote(label)}; the labels are {shown}"
+            )
         return owners[0]
 
     def __str__(self) -> str:
@@ -289,6 +301,6 @@ class Profile(tuple[Vector, ...]):
         return str(self)
 
     def _repr_html_(self) -> str:
-        from regretkit.games._pictures.html import profile_html
+        from regretkit.display._html import profile_html
 
         return profile_html(self)

@@ -3,15 +3,20 @@
 import ast
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from regretkit.games.formats.reading import read_game
+from regretkit._validate import quote
+from regretkit.games._memory import memory_capped
+from regretkit.games.gambit._files import read_game
 from regretkit.games.game import Game
 
 _FACTORIES: dict[str, Callable[..., Game]] = {}
+
+_LONGEST_NAME, _LARGEST_IN_NAME = 1_000, 10_000
+"""Characters of a game's name in a file, and the largest whole number that it may contain."""
 
 Factory = TypeVar("Factory", bound=Callable[..., Game])
 
@@ -43,7 +48,7 @@ def register(factory: Factory) -> Factory:
     # A cell of a notebook, or a module, may run again and bring a new version of its function.
     if (known.__module__, known.__qualname__) != (factory.__module__, factory.__qualname__):
         raise ValueError(
-            f"there is a game called {name!r} already, from {known.__module__}; "
+            f"there is a game called {quote(name)} already, from {known.__module__}; "
             "give the function another name"
         )
     _FACTORIES[name] = factory
@@ -61,7 +66,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_FACTORIES))
 
 
-def load(text: str | PathLike[str]) -> Game:
+def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Game:
     """Return the game called ``text``, like ``"kuhn_poker(deck=5)"``, or the game in a file.
 
     Parameters
@@ -72,6 +77,9 @@ def load(text: str | PathLike[str]) -> Game:
         to a file in one of Gambit's formats: a :class:`~pathlib.Path`, or a string that ends
         in ``.efg`` or ``.nfg``. What the file holds decides how it is read, see
         :func:`~regretkit.games.read_efg` and :func:`~regretkit.games.read_nfg`.
+    memory_limit
+        Bytes that building a game by name may take, by default all that are available. A larger
+        ``memory_limit`` in ``text`` does not raise it.
 
     Raises
     ------
@@ -82,6 +90,8 @@ def load(text: str | PathLike[str]) -> Game:
     ValueError
         When ``text`` is no such call, or no game has the name, or it does not take the arguments;
         or when the file holds no game, with the line and the column that show it.
+    MemoryError
+        When the game has more histories or outcomes than memory has room for.
 
     Examples
     --------
@@ -94,15 +104,46 @@ def load(text: str | PathLike[str]) -> Game:
     if name not in _FACTORIES:
         close = difflib.get_close_matches(name, names()) or [n for n in names() if name in n]
         hint = f"did you mean {' or '.join(close)}? The" if close else "the"
-        raise ValueError(f"there is no game {name!r}; {hint} games are {', '.join(names())}")
+        raise ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(names())}")
     factory = _FACTORIES[name]
     signature = inspect.signature(factory)
     try:
         signature.bind(*positional, **keywords)
     except TypeError as error:
         shown = signature.replace(return_annotation=inspect.Signature.empty)
-        raise ValueError(f"{text!r}: {error}; it is {name}{shown}") from error
-    return factory(*positional, **keywords)
+        raise ValueError(f"{quote(text)}: {error}; it is {name}{shown}") from error
+    with memory_capped(memory_limit):
+        return factory(*positional, **keywords)
+
+
+def check_small(text: str) -> None:
+    """Refuse the name of a game that has large numbers or long texts as arguments.
+
+    A file that comes from elsewhere may name a game; checked so, the name cannot make a factory
+    compute for long before the size of the game is known.
+
+    Raises
+    ------
+    ValueError
+        When ``text`` is no name with literal arguments, or one of them is large.
+    """
+    if len(text) > _LONGEST_NAME:
+        raise ValueError(f"the name has {len(text)} characters, more than {_LONGEST_NAME}")
+    _, positional, keywords = _parsed(text)
+    for number in _whole_numbers([*positional, *keywords.values()]):
+        if abs(number) > _LARGEST_IN_NAME:
+            raise ValueError(f"the name has the number {number}, larger than {_LARGEST_IN_NAME:,}")
+
+
+def _whole_numbers(literal: object) -> Iterator[int]:
+    """Yield the whole numbers in a literal."""
+    if isinstance(literal, int):
+        yield literal
+    elif isinstance(literal, dict):
+        yield from _whole_numbers([*literal, *literal.values()])
+    elif isinstance(literal, list | tuple | set):
+        for item in literal:
+            yield from _whole_numbers(item)
 
 
 def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
@@ -123,7 +164,9 @@ def _is_file_name(text: str) -> bool:
 def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     """Return the name, the positional and the keyword arguments of a call."""
     if not isinstance(text, str):
-        raise TypeError(f"a game is named by a string such as 'kuhn_poker(deck=5)', got {text!r}")
+        raise TypeError(
+            f"a game is named by a string such as 'kuhn_poker(deck=5)', got {quote(text)}"
+        )
     try:
         call = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -146,13 +189,13 @@ def _literal(node: ast.expr, text: str) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(
-            f"the arguments in {text!r} must be literals such as 3, -0.5, True or 'a', "
+            f"the arguments in {quote(text)} must be literals such as 3, -0.5, True or 'a', "
             f"got {ast.get_source_segment(text.strip(), node)}"
         ) from error
 
 
 def _unreadable(text: str) -> ValueError:
     return ValueError(
-        f"cannot read {text!r}; write a name and literal arguments, each once, "
+        f"cannot read {quote(text)}; write a name and literal arguments, each once, "
         "as in 'kuhn_poker(deck=5)'"
     )

@@ -1,4 +1,4 @@
-"""Sequences of a game tree, and the proof that nobody forgets."""
+"""Sequence numbering and the perfect-recall check."""
 
 import itertools
 import math
@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regretkit._arrays import total_by
+from regretkit._arrays import sum_terms
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote, shorten
 from regretkit.games.game_tree import GameTree
 from regretkit.games.history import CHANCE
 from regretkit.sets import DecisionTree
@@ -72,7 +73,7 @@ def _last_moves(tree: GameTree, player: int) -> Indices:
     parent = np.maximum(tree.parent, 0)
     at: Indices = np.where(tree.player[parent] == player, histories, parent)
     at[0] = 0
-    # Each step doubles how far up everybody looks.
+    # Pointer jumping: each step doubles the distance to the ancestor.
     while not np.array_equal(further := at[at], at):
         at = further
     return at
@@ -106,7 +107,7 @@ def merge_ends(
     weights, merged = weights[order], np.empty((len(sequences), ends))
     for player, paid in enumerate(payoffs.T):
         weighted = weights * paid[order]
-        merged[player] = weighted if place is None else total_by(place, weighted, ends)
+        merged[player] = weighted if place is None else sum_terms(place, weighted, ends)
     if place is not None:
         order = order[np.flatnonzero(np.diff(place, append=-1))]
     distinct = np.empty(merged.shape, dtype=np.int64)
@@ -167,11 +168,12 @@ def _parents(tree: GameTree, player: int, last: Indices) -> Indices:
         label = tree.labels[player][int(numbers[differing[0]])]
         raise ValueError(
             f"imperfect recall: player {player} cannot tell {_path(tree, one)} from "
-            f"{_path(tree, other)}, which both lie in its information set {label!r}, but it did "
-            f"not do or know the same on the way there; give them different information sets"
+            f"{_path(tree, other)}, which both lie in its information set {quote(label)}, but it "
+            "did not do or know the same on the way there; give them different information sets"
         )
     return last[first]
 
 
 def _path(tree: GameTree, history: int) -> str:
-    return " ".join(repr(action) for action in tree.history_path(history)) or "the empty history"
+    path = " ".join(repr(action) for action in tree.history_path(history))
+    return shorten(path) or "the empty history"

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.games._graph_draws import Draws
 from regretkit.games._graph_passes import Edges, Part
 from regretkit.games._merging import Merged, in_levels, merged_history, merged_tree
@@ -60,7 +61,7 @@ class StateGraph:
     whole: Part
     """The graph, ready for passes."""
     _chances: Vector
-    """Everybody's probabilities end to end: room for those of players, chance's, and a 1."""
+    """Concatenated probabilities: a buffer for those of players, chance's, and a 1."""
     _firsts: Indices
     """Where each player's begin, and chance's."""
     _edges_before: Indices
@@ -107,12 +108,12 @@ class StateGraph:
         Parameters
         ----------
         game
-            The empty history, or whatever else :func:`history_of` takes.
+            The empty history, or any other argument of :func:`history_of`.
         state
             Called with a history, returns what of the past still matters: two histories for which
-            it is equal must go on alike, their information sets included. By default the history's
-            own method ``state()``, or a level's ``state(at)``, which returns a row of numbers for
-            each of those histories.
+            it is equal must have equal continuations, information sets included. By default the
+            history's own method ``state()``, or a level's ``state(at)``, which returns a row of
+            numbers for each of those histories.
 
         Raises
         ------
@@ -131,17 +132,17 @@ class StateGraph:
             state = getattr(type(root), "state", None)
         if not callable(state):
             raise TypeError(
-                f"state must be a function of a history, got {state!r}, and {root!r} has no method "
-                "state() of its own; return what of the past still matters"
+                f"state must be a function of a history, got {quote(state)}, and {quote(root)} has "
+                "no method state() of its own; return what of the past still matters"
             )
         return cls(merged_history(root, state))
 
     @classmethod
     def from_tree(cls, tree: GameTree) -> "StateGraph":
-        """Put all histories of a tree together that have the same future, and no others.
+        """Merge all histories of a tree that have equal continuations, and no others.
 
-        There is no smaller graph. Where everybody remembers everything, only ends of the game are
-        put together, and what nobody acts in after.
+        The graph is the smallest possible. If all players observe and remember all actions, only
+        terminals and subtrees without decisions are merged.
 
         Raises
         ------
@@ -150,7 +151,7 @@ class StateGraph:
         """
         if not isinstance(tree, GameTree):
             raise TypeError(
-                f"tree must be a GameTree, got {tree!r}; pass game.tree, or the rules to "
+                f"tree must be a GameTree, got {quote(tree)}; pass game.tree, or the rules to "
                 "StateGraph.from_history"
             )
         return cls(merged_tree(tree))
@@ -168,14 +169,14 @@ class StateGraph:
     def utility(
         self, player: int, behaviors: Sequence[Vector], part: Part | None = None
     ) -> tuple[Vector, Vector, float]:
-        """Return what a player's actions are worth, how it plays to them, and the game's worth.
+        """Return the counterfactual utilities of a player, its reach of actions, and its value.
 
-        Everybody plays ``behaviors``, the player itself included: it goes on so after each of its
-        actions. An action is worth the sum, over all states of its information set, of the
-        probabilities with which chance and the others come there in all ways, times what it is
-        worth there; these are the counterfactual utilities of the tree, of shape ``(dimension,)``.
-        How the player plays to an action is the sum over all ways of the probabilities of its own
-        moves and chance's.
+        All players play ``behaviors``, the player itself included after each of its actions. The
+        utility of an action is the sum, over all states of its information set, of the
+        probability with which chance and the other players reach the state, on all paths, times
+        the expected payoff of the action there; these are the counterfactual utilities of the
+        tree, of shape ``(dimension,)``. The reach of an action is the sum over all paths of the
+        probabilities of the player's own moves and chance's.
 
         Parameters
         ----------
@@ -204,10 +205,10 @@ class StateGraph:
     def unfold(
         self, behaviors: Sequence[Vector], game: ExtensiveFormGame | ImperfectRecallGame
     ) -> Profile:
-        """Return the profile of a game's tree that plays as on this graph, to be measured there.
+        """Return the profile of a game's tree with the behaviors of this graph, for evaluation.
 
-        Where somebody forgets it is a profile of ``game.remembered``, in which players play alike
-        wherever they cannot tell the difference.
+        For imperfect recall, a profile of ``game.remembered``, constant on each original
+        information set.
 
         Parameters
         ----------
@@ -238,7 +239,7 @@ class StateGraph:
         elif isinstance(game, ExtensiveFormGame):
             played, kinds = game, tuple(np.arange(own.points) for own in game.domains)
         else:
-            raise TypeError(f"game must be a game in extensive form, got {game!r}")
+            raise TypeError(f"game must be a game in extensive form, got {quote(game)}")
         unfolded = []
         for player, (own, domain) in enumerate(zip(self.simplices, played.domains, strict=True)):
             here = _places(own, game.tree.labels[player])[kinds[player]]
@@ -280,7 +281,7 @@ def _places(own: Simplices, labels: Sequence[str]) -> Indices:
     missing = [label for label in labels if label not in numbers]
     if missing:
         raise ValueError(
-            f"game has information set {missing[0]!r}, which this graph does not have; pass the "
-            "game with the same rules, and what players remember"
+            f"game has information set {quote(missing[0])}, which this graph does not have; pass "
+            "the game with the same rules, and what players remember"
         )
     return np.array([numbers[label] for label in labels], dtype=np.int64)

@@ -88,7 +88,7 @@ class Rules:
 @final
 @frozen(eq=False)
 class Goofspiel:
-    """What was drawn and bid; whoever comes before ``mover`` has bid in this turn already.
+    """What was drawn and bid; players before ``mover`` have bid in this turn already.
 
     Arrays have shape ``(histories,)``, or ``(players, histories)``. Sets of cards are numbers with
     a bit for each card, and what a player knows is a number with a digit for each thing it learned.
@@ -158,7 +158,7 @@ class Goofspiel:
     def opened(self) -> "Goofspiel":
         """Return the same histories with the prize of the turn open, unless chance is to draw it.
 
-        Of the last cards nobody chooses any, so that such a turn is over as well.
+        The last cards are forced, so that such a turn is over as well.
         """
         rules, forced = self.rules, self.turn == self.rules.cards - 1
         if self.turn == rules.turns:

@@ -9,7 +9,7 @@ from typing import final
 from attrs import evolve, frozen
 
 from regretkit._validate import whole_number
-from regretkit.games._memory import Room
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.history import CHANCE
 from regretkit.games.registry import call_text, register
@@ -20,18 +20,20 @@ WILD = "1"
 """The face that counts as every other."""
 CHALLENGE = "dudo"
 """What a player says who doubts the last claim."""
+_COUNTED = 1000
+"""No more claims than this are counted; no memory has room for all sequences of them."""
 
 
 @register
-def dudo(dice: int = 1, sides: int = 6) -> ExtensiveFormGame:
+def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) -> ExtensiveFormGame:
     """Return a round of Dudo, the game of liar's dice in which ones are wild.
 
     Both players roll their dice and hide them. Then they claim in turn, player 0 first, that
-    among the dice of both there are at least so many of a face: ``2x5`` claims two fives. Ones
+    among the dice of both there are at least a number of a face: ``2x5`` claims two fives. Ones
     count as every other face too. Each claim is stronger than the one before; in place of a claim
     a player may challenge the last one, which ends the round (``dudo``). If the last claim was
-    true the challenger loses 1 to the other, and else wins 1. Nobody can but challenge the
-    strongest claim.
+    true the challenger loses 1 to the other, and else wins 1. After the strongest claim, to
+    challenge is the only action.
 
     A claim is stronger with more dice, or with as many of a higher face. Ones, which are rarer,
     come in between: ``n`` ones right before ``2n`` twos. With one die each that is ``1x2``,
@@ -47,6 +49,8 @@ def dudo(dice: int = 1, sides: int = 6) -> ExtensiveFormGame:
     sides
         Number of sides of a die, from 1 to 9. There are ``4 ** (dice * sides)`` different
         sequences of claims, so that more dice need fewer sides.
+    memory_limit
+        Bytes that building may take, by default all that are available.
 
     Raises
     ------
@@ -69,12 +73,14 @@ def dudo(dice: int = 1, sides: int = 6) -> ExtensiveFormGame:
     Neller and Lanctot (2013), "An introduction to counterfactual regret minimization", section
     3.5, where each has one die of six sides: 24,576 information sets, worth -7/258 to player 0.
     """
-    root = dudo_history(dice, sides)
-    rolls, claims = len(root.chance_outcomes()), 2 * root.dice * root.sides
+    dice, sides = _dice(dice, sides)
+    rolls, claims = math.comb(dice + sides - 1, sides - 1), min(2 * dice * sides, _COUNTED)
     # Each pair of rolls, and some of the claims in order, the last of which may be doubted
-    Room(None).check(1 + rolls + rolls**2 * (2 ** (claims + 1) - 1))
-    name = call_text(dudo, dice=root.dice, sides=root.sides)
-    return ExtensiveFormGame.from_history(root, name=name)
+    histories = 1 + rolls + rolls**2 * ((1 << claims + 1) - 1)
+    MemoryBudget(memory_limit, walked=True).check_histories(histories)
+    name = call_text(dudo, dice=dice, sides=sides)
+    root = dudo_history(dice, sides)
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
 def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) -> "DudoHistory":
@@ -111,14 +117,20 @@ def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) ->
     Neller and Hnath (2011), "Approximating optimal Dudo play with fixed-strategy iteration
     counterfactual regret minimization", where players remember three claims.
     """
-    dice = whole_number(dice, "dice", least=1)
-    sides = whole_number(sides, "sides", least=1, most=len(FACES))
+    dice, sides = _dice(dice, sides)
     if memory is not None:
         memory = whole_number(memory, "memory", least=1)
     claims = [(number, face) for number in range(1, 2 * dice + 1) for face in FACES[:sides]]
     claims.sort(key=lambda claim: _strength(*claim))
     names = tuple(f"{number}x{face}" for number, face in claims)
     return DudoHistory(dice, sides, names, memory=memory)
+
+
+def _dice(dice: int, sides: int) -> tuple[int, int]:
+    return (
+        whole_number(dice, "dice", least=1),
+        whole_number(sides, "sides", least=1, most=len(FACES)),
+    )
 
 
 def _strength(number: int, face: str) -> tuple[int, str]:

@@ -1,24 +1,28 @@
 """Colonel Blotto: where to send how many soldiers."""
 
 import math
-from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 
+from regretkit._typing import Indices
 from regretkit._validate import whole_number
-from regretkit.games._memory import Room
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.normal_form import NormalFormGame, matrix_game
 from regretkit.games.registry import call_text, register
+
+_COUNTED = 100
+"""No more than this of what is chosen is counted; no memory has room for the outcomes."""
 
 
 @register
 def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     """Return Colonel Blotto, in which two players place their soldiers on fields at once.
 
-    Each player places all of its soldiers. A field is won by whoever has more of them there, and
-    by nobody where both have as many. Who wins more fields earns 1 and the other -1; with as many
-    fields each, both earn 0. An action is named by the soldiers on each field, like ``3-1-1``,
-    and there are ``comb(soldiers + fields - 1, fields - 1)`` of them.
+    Each player places all of its soldiers. A field is won by the player with more of them there,
+    and by neither in a tie. The player with more fields earns 1 and the other -1; with equally
+    many, both earn 0. An action is named by the soldiers on each field, like ``3-1-1``, and there
+    are ``comb(soldiers + fields - 1, fields - 1)`` of them.
 
     Parameters
     ----------
@@ -51,10 +55,11 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     """
     soldiers = whole_number(soldiers, "soldiers", least=1)
     fields = whole_number(fields, "fields", least=1)
-    Room(None).check_payoffs(math.comb(soldiers + fields - 1, fields - 1) ** 2)
-    placements = list(_placements(soldiers, fields))
-    names = ["-".join(map(str, placement)) for placement in placements]
-    placed = np.array(placements)
+    # The smaller part of a choice, cut off where no memory has room for its outcomes any more
+    chosen = min(soldiers, fields - 1, _COUNTED)
+    MemoryBudget().check_payoffs(math.comb(soldiers + fields - 1, chosen) ** 2)
+    placed = _placements(soldiers, fields)
+    names = ["-".join(map(str, placement)) for placement in placed.tolist()]
     # Field by field, so that memory holds no more than a few matrices
     won = np.zeros((len(names), len(names)))
     for field in placed.T:
@@ -63,11 +68,11 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     return matrix_game(np.sign(won), actions=[names, names], name=name)
 
 
-def _placements(soldiers: int, fields: int) -> Iterator[tuple[int, ...]]:
-    """Yield every way of placing all soldiers, with as many as possible in front first."""
-    if fields == 1:
-        yield (soldiers,)
-        return
-    for here in range(soldiers, -1, -1):
-        for others in _placements(soldiers - here, fields - 1):
-            yield (here, *others)
+def _placements(soldiers: int, fields: int) -> Indices:
+    """Return every placement of all soldiers, the most in front first, ``(placements, fields)``.
+
+    Soldiers stand in a row with a bar between two fields, so that a placement is a choice of bars.
+    """
+    places = soldiers + fields - 1
+    bars = np.array(list(combinations(range(places), fields - 1)), dtype=np.int64)[::-1]
+    return np.diff(bars, prepend=-1, append=places) - 1

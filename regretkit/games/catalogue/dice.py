@@ -1,4 +1,4 @@
-"""Liar's dice: hidden dice, bids on all of them, and somebody who does not believe it."""
+"""Liar's dice: hidden dice, bids on all of them, and a challenge."""
 
 from typing import final
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from regretkit._typing import Indices, Vector
 from regretkit._validate import whole_number
-from regretkit.games._memory import Room
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.history import CHANCE, TERMINAL
 from regretkit.games.registry import call_text, register
@@ -23,15 +23,15 @@ _COUNTED = 100
 def liars_dice(
     dice: int = 1, sides: int = 6, players: int = 2, *, memory_limit: float | None = None
 ) -> ExtensiveFormGame:
-    """Return liar's dice, a game of bids on dice that nobody sees all of.
+    """Return liar's dice, a game of bids on hidden dice.
 
-    Everybody rolls some dice and looks at them. Then the players bid in turn, player 0 first: the
-    bid ``3-5`` says that there are at least three fives on the table, where the highest face is
-    wild and counts as any. A bid must be higher than the last one, by its quantity or, with the
-    same quantity, by its face. Instead of bidding, a player may call the last bidder a ``liar``,
-    which ends the game, and after the highest bid that is all it can do. If the bid was true the
-    bidder wins 1 and the caller loses 1, otherwise it is the other way round; nobody else wins or
-    loses.
+    Each player rolls some dice and sees only its own. Then the players bid in turn, player 0
+    first: the bid ``3-5`` claims that there are at least three fives among all dice, where the
+    highest face is wild and counts as any. A bid must be higher than the last one, by its quantity
+    or, with the same quantity, by its face. Instead of bidding, a player may call the last bidder
+    a ``liar``, which ends the game, and after the highest bid that is its only action. If the bid
+    was true the bidder wins 1 and the caller loses 1, otherwise the reverse; all other players
+    earn 0.
 
     An information set is named by the player's dice, the lowest first, and all bids: ``2 1-3 1-5``.
 
@@ -70,7 +70,7 @@ def liars_dice(
     search in imperfect information games", AAMAS. Rules as in OpenSpiel's ``liars_dice``.
     """
     rules = _rules(dice, sides, players)
-    Room(memory_limit).check(rules.histories, rules.players)
+    MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
     name = call_text(liars_dice, dice=rules.dice, sides=rules.sides, players=rules.players)
     return ExtensiveFormGame.from_levels(rules.start(), name=name, memory_limit=memory_limit)
 
@@ -202,7 +202,7 @@ class LiarsDice:
     last: Indices
     """The last of them, -1 before the first."""
     over: NDArray[np.bool_]
-    """Whether somebody was called a liar."""
+    """Whether the last bid was challenged."""
 
     @property
     def _turn(self) -> int:
@@ -263,7 +263,7 @@ class LiarsDice:
         return kept
 
     def payoffs(self, at: Indices) -> Vector:
-        """Return what the last bidder and whoever did not believe it win from each other."""
+        """Return 1 for the winner of the challenge, -1 for its loser, and 0 for the others."""
         quantity, face = np.divmod(self.last[at], self.rules.sides)
         deals, place = self.rules.different(self.deal[at])
         true = self.rules.counts(deals)[place, face] > quantity

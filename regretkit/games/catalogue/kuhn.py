@@ -1,11 +1,13 @@
 """Kuhn poker: one card each, one bet."""
 
+import math
 from collections.abc import Sequence
 from typing import final
 
 from attrs import frozen
 
 from regretkit._validate import whole_number
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.catalogue._cards import RANKS
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.history import CHANCE
@@ -13,13 +15,15 @@ from regretkit.games.registry import call_text, register
 
 
 @register
-def kuhn_poker(players: int = 2, deck: int | None = None) -> ExtensiveFormGame:
+def kuhn_poker(
+    players: int = 2, deck: int | None = None, *, memory_limit: float | None = None
+) -> ExtensiveFormGame:
     """Return Kuhn poker, the smallest poker in which bluffing pays.
 
-    Everybody antes 1 and is dealt one card, player 0 first. Then they act in turn. While nobody
-    has bet, a player passes (``p``) or bets 1 more (``b``); after a bet, everybody else gets one
-    turn, to fold (``p``) or to call (``b``). The pot goes to the highest card among those who
-    bet, or among all where nobody did.
+    Each player antes 1 and is dealt one card, player 0 first. Then they act in turn. Before the
+    first bet, a player passes (``p``) or bets 1 more (``b``); after it, each other player gets one
+    turn, to fold (``p``) or to call (``b``). The pot goes to the highest card among the players
+    that bet, or among all without a bet.
 
     An information set is named by the player's card and what was done so far: at ``Kpb`` player 0
     holds the king, has passed and faces a bet.
@@ -32,6 +36,8 @@ def kuhn_poker(players: int = 2, deck: int | None = None) -> ExtensiveFormGame:
         Number of cards, at least one for each player and at most 13, by default one more than
         there are players. The cards are the highest of A 2 3 4 5 6 7 8 9 T J Q K, the ace
         being the lowest.
+    memory_limit
+        Bytes that building may take, by default all that are available.
 
     Raises
     ------
@@ -39,6 +45,8 @@ def kuhn_poker(players: int = 2, deck: int | None = None) -> ExtensiveFormGame:
         When an argument is not a whole number.
     ValueError
         When an argument is out of its range.
+    MemoryError
+        When there are more histories than memory has room for.
 
     Examples
     --------
@@ -55,9 +63,10 @@ def kuhn_poker(players: int = 2, deck: int | None = None) -> ExtensiveFormGame:
     using the sequence-form representation", AAMAS. Rules as in OpenSpiel's ``kuhn_poker``.
     """
     root = kuhn_history(players, deck)
+    MemoryBudget(memory_limit, walked=True).check_histories(root.histories, root.players)
     cards = None if len(root.deck) == root.players + 1 else len(root.deck)
     name = call_text(kuhn_poker, players=root.players, deck=cards)
-    return ExtensiveFormGame.from_history(root, name=name)
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
 def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
@@ -80,6 +89,15 @@ class KuhnHistory:
     """The cards dealt so far, player 0's first."""
     bets: str = ""
     """The players' actions so far."""
+
+    @property
+    def histories(self) -> int:
+        """Number of histories of the whole game."""
+        cards, players = len(self.deck), self.players
+        dealing = sum(math.perm(cards, dealt) for dealt in range(players))
+        # Only passes, and after each possible first bet the answers of all others
+        acting = players + 1 + players * ((1 << players) - 1)
+        return dealing + math.perm(cards, players) * acting
 
     def is_terminal(self) -> bool:
         """Return whether all have passed, or all others have answered the bet."""
@@ -108,13 +126,13 @@ class KuhnHistory:
         return KuhnHistory(self.players, self.deck, self.cards, self.bets + action)
 
     def information_set(self) -> str:
-        """Return the player's card, and what everybody did."""
+        """Return the player's card, and all actions so far."""
         return self.cards[self.player()] + self.bets
 
     def payoffs(self) -> Sequence[float]:
         """Return what each player wins or loses."""
         bettors = {turn % self.players for turn, bet in enumerate(self.bets) if bet == "b"}
-        # The best card of those who bet, or of all if nobody did
+        # The best card of the players that bet, or of all without a bet
         winner = max(bettors or range(self.players), key=lambda i: self.deck.index(self.cards[i]))
         paid = [2.0 if player in bettors else 1.0 for player in range(self.players)]
         return [sum(paid) - own if i == winner else -own for i, own in enumerate(paid)]

@@ -1,12 +1,15 @@
 """Leduc poker: one card each, one card for all, two rounds of betting."""
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import final
 
 from attrs import evolve, frozen
 
-from regretkit._validate import whole_number
+from regretkit._validate import quote, whole_number
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.catalogue._cards import RANKS
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.history import CHANCE
@@ -22,17 +25,22 @@ MOST_RAISES = 2
 
 @register
 def leduc_poker(
-    players: int = 2, ranks: int | None = None, suits: int = 2, merge_suits: bool = False
+    players: int = 2,
+    ranks: int | None = None,
+    suits: int = 2,
+    merge_suits: bool = False,
+    *,
+    memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
-    """Return Leduc poker, a small poker with a card that everybody sees.
+    """Return Leduc poker, a small poker with one public card.
 
-    Everybody antes 1 and is dealt one card, player 0 first. There is a round of betting, then
-    one card is laid open, then a second round. Player 0 begins each round, or whoever comes
-    first among those who are left. A player calls (``c``), which puts in as much as anybody has;
-    or raises (``r``), by 2 in the first round and by 4 in the second, at most two raises a
-    round; or folds (``f``), when there is a raise to be paid. A round ends when everybody has
-    answered the last raise, or has called if there was none. A pair with the open card
-    wins, else the highest card; ties split the pot. Suits count for nothing.
+    Each player antes 1 and is dealt one card, player 0 first. There is a round of betting, then
+    one card is dealt face up, then a second round. Each round begins with the lowest-numbered
+    player that has not folded. A player calls (``c``), which matches the highest stake; or raises
+    (``r``), by 2 in the first round and by 4 in the second, at most two raises a round; or folds
+    (``f``), when there is a raise to be paid. A round ends when every player has answered the last
+    raise, or has called if there was none. A pair with the open card wins, else the highest card;
+    ties split the pot. Suits do not affect the ranking.
 
     An information set is named by the player's card and the first round, and later also by the
     open card and the second round. At ``Js:crc/Qh:c`` player 1 holds the jack of spades; the
@@ -51,6 +59,8 @@ def leduc_poker(
     merge_suits
         Whether to deal ranks, each as likely as its cards. That leaves the game's value as it is,
         with fewer information sets.
+    memory_limit
+        Bytes that building may take, by default all that are available.
 
     Raises
     ------
@@ -58,6 +68,8 @@ def leduc_poker(
         When a number is not whole, or ``merge_suits`` not True or False.
     ValueError
         When an argument is out of its range, or there are not enough cards.
+    MemoryError
+        When there are more histories than memory has room for.
 
     Examples
     --------
@@ -73,11 +85,12 @@ def leduc_poker(
     """
     root = leduc_history(players, ranks, suits, merge_suits)
     players, suits = len(root.paid), int(suits)
+    MemoryBudget(memory_limit, walked=True).check_histories(root.histories, players)
     ranks = None if ranks in {None, players + 1} else len(root.deck) // suits
     name = call_text(
         leduc_poker, players=players, ranks=ranks, suits=suits, merge_suits=merge_suits
     )
-    return ExtensiveFormGame.from_history(root, name=name)
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
 def leduc_history(
@@ -88,7 +101,7 @@ def leduc_history(
     ranks = whole_number(players + 1 if ranks is None else ranks, "ranks", least=1, most=len(RANKS))
     suits = whole_number(suits, "suits", least=1, most=len(SUITS))
     if not isinstance(merge_suits, bool):
-        raise TypeError(f"merge_suits must be True or False, got {merge_suits!r}")
+        raise TypeError(f"merge_suits must be True or False, got {quote(merge_suits)}")
     if ranks * suits <= players:
         raise ValueError(
             f"{ranks} ranks in {suits} suits are {ranks * suits} cards, but {players} players "
@@ -123,6 +136,28 @@ class LeducHistory:
     """The actions of the first round."""
     second: str = ""
     """Those of the second."""
+
+    @property
+    def histories(self) -> int:
+        """Number of histories of the whole game."""
+        players = len(self.paid)
+        dealt = _deals(Counter(self.deck).values(), players + 1)
+
+        @cache
+        def acting(left: int, to_act: int, raises: int, second: bool) -> int:
+            here = dealt[players + second]
+            if left == 1 or (second and not to_act):
+                return here
+            if not to_act:
+                return here + acting(left, left, 0, True)
+            following = acting(left, to_act - 1, raises, second)
+            if raises:
+                following += acting(left - 1, to_act - 1, raises, second)
+            if raises < MOST_RAISES:
+                following += acting(left, left - 1, raises + 1, second)
+            return here + following
+
+        return sum(dealt[:players]) + acting(players, players, 0, False)
 
     def is_terminal(self) -> bool:
         """Return whether one player is left, or the second round is over."""
@@ -161,7 +196,7 @@ class LeducHistory:
         return self._act(action)
 
     def information_set(self) -> str:
-        """Return the player's card, the open card if it is there, and what everybody did."""
+        """Return the player's card, the open card if it is dealt, and all actions so far."""
         label = f"{self.cards[self.mover]}:{self.first}"
         return f"{label}/{self.cards[-1]}:{self.second}" if self._open else label
 
@@ -212,3 +247,17 @@ class LeducHistory:
         rank = RANKS.index(self.cards[player][0])
         pair = self._open and self.cards[player][0] == self.cards[-1][0]
         return rank + len(RANKS) if pair else rank
+
+
+def _deals(copies: Iterable[int], cards: int) -> list[int]:
+    """Return how many deals of each length up to ``cards`` differ, given the copies of a card."""
+    deals = [1] + [0] * cards
+    for count in copies:
+        deals = [
+            sum(
+                math.comb(length, own) * deals[length - own]
+                for own in range(min(count, length) + 1)
+            )
+            for length in range(cards + 1)
+        ]
+    return deals

@@ -2,6 +2,7 @@
 
 import math
 
+from regretkit._validate import quote
 from regretkit.games.normal_form import NormalFormGame, matrix_game
 from regretkit.games.registry import call_text, register
 
@@ -162,7 +163,7 @@ def traffic_light(crash: float = -100.0) -> NormalFormGame:
     try:
         crash = float(crash)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"crash must be a number, got {crash!r}") from error
+        raise TypeError(f"crash must be a number, got {quote(crash)}") from error
     if not math.isfinite(crash):
         raise ValueError(f"crash must be finite, got {crash}")
     actions = ["go", "stop"]

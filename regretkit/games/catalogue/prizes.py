@@ -1,9 +1,9 @@
-"""Goofspiel: cards are bid for prizes, everybody at once."""
+"""Goofspiel: simultaneous bids of cards for prizes."""
 
 from collections.abc import Sequence
 
-from regretkit._validate import whole_number
-from regretkit.games._memory import Room
+from regretkit._validate import quote, whole_number
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.catalogue._goofspiel import Rules
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.registry import call_text, register
@@ -28,16 +28,15 @@ def goofspiel(
 ) -> ExtensiveFormGame:
     """Return Goofspiel, the game of pure strategy, in which cards are bid for prizes.
 
-    Everybody holds the cards 1 to n, and there are prizes worth 1 to n points. In each turn a
-    prize is laid open and everybody bids a card at the same time. The highest card wins the prize;
-    if two are equally high nobody does. All cards that were bid are gone. When as many turns are
-    played as there are cards, the last goes by itself.
+    Each player holds the cards 1 to n, and there are prizes of 1 to n points. In each turn a prize
+    is revealed and all players bid a card simultaneously. The highest card wins the prize; a tie
+    wins none. All cards that were bid are discarded. When as many turns are played as there are
+    cards, the last is forced.
 
-    That everybody bids at once is written as a tree in which one player after the other bids
-    without seeing the bids of the same turn. An information set is named by the turns so far and
-    the prize that is open: ``4:3/2 3:`` if for the prize of 4 points player 0 bid 3 and player 1
-    bid 2; with hidden bids ``4:3>0 3:`` if the player itself bid 3 and player 0 won; ``=`` if
-    nobody did.
+    The simultaneous bids are a tree in which one player after the other bids without seeing the
+    bids of the same turn. An information set is named by the turns so far and the revealed prize:
+    ``4:3/2 3:`` if for the prize of 4 points player 0 bid 3 and player 1 bid 2; with hidden bids
+    ``4:3>0 3:`` if the player itself bid 3 and player 0 won; ``=`` if no player did.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ def goofspiel(
         cards if turns is None else whole_number(turns, "turns", least=1, most=cards),
         _one_of(returns, "returns", RETURNS),
     )
-    Room(memory_limit).check(rules.histories, rules.players)
+    MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
     name = call_text(
         goofspiel,
         cards=cards,
@@ -106,5 +105,7 @@ def goofspiel(
 
 def _one_of(value: str, name: str, options: Sequence[str]) -> str:
     if value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}")
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(repr, options))}, got {quote(value)}"
+        )
     return value

@@ -1,19 +1,30 @@
 """Battleship: two hidden fleets, and shots at them."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from numbers import Real
 from string import ascii_lowercase
 from typing import final
 
 from attrs import evolve, frozen
 
-from regretkit._validate import vector, whole_number, whole_numbers
+from regretkit._validate import quote, vector, whole_number, whole_numbers
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.registry import call_text, register
 
 Ship = tuple[str, ...]
 """The cells that a ship covers, from left to right or from top to bottom."""
+
+_COUNTED_SHOTS = 100
+"""How many shots of a player may be, for all histories to be counted."""
+_COUNTED_SHIPS = 100
+"""How many ships count towards the least number of ways to place them all."""
+_TRIED = 3_000_000
+"""How many cells are looked at, at most, to count in how many ways ships can be placed."""
 
 
 @register
@@ -25,6 +36,8 @@ def battleship(
     shots: int = 2,
     loss_multiplier: float = 1.0,
     repeated_shots: bool = False,
+    *,
+    memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
     """Return Battleship, in which both players hide ships and shoot at those of the other.
 
@@ -59,6 +72,8 @@ def battleship(
         together.
     repeated_shots
         Whether a player may shoot at a cell again. If not, there may not be more shots than cells.
+    memory_limit
+        Bytes that building may take, by default all that are available.
 
     Raises
     ------
@@ -68,6 +83,8 @@ def battleship(
     ValueError
         When an argument is out of its range, the ships do not fit, there is not one value for
         each, or there are too many shots.
+    MemoryError
+        When there are more histories than memory has room for.
 
     Examples
     --------
@@ -83,10 +100,12 @@ def battleship(
     Farina, Ling, Fang and Sandholm (2019), "Correlation in extensive-form games: saddle-point
     formulation and benchmarks", NeurIPS. Rules as in OpenSpiel's ``battleship``.
     """
-    root = battleship_history(
-        height, width, lengths, values, shots, loss_multiplier, repeated_shots
-    )
-    rules = root.rules
+    rules = _rules(height, width, lengths, values, shots, loss_multiplier, repeated_shots)
+    budget = MemoryBudget(memory_limit, walked=True)
+    # Up to one shot of each player
+    budget.check_histories(rules.least_ways**2 * rules.area * (rules.area - 1), more=True)
+    rules.check_room(sum(rules.lengths) <= rules.area and any(rules.openings()))
+    budget.check_levels(rules.levels())
     name = call_text(
         battleship,
         height=rules.height,
@@ -97,7 +116,8 @@ def battleship(
         loss_multiplier=rules.loss_multiplier,
         repeated_shots=rules.repeated_shots,
     )
-    return ExtensiveFormGame.from_history(root, name=name)
+    root = BattleshipHistory(rules)
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
 def battleship_history(
@@ -110,6 +130,20 @@ def battleship_history(
     repeated_shots: bool = False,
 ) -> "BattleshipHistory":
     """Return the empty history of Battleship."""
+    rules = _rules(height, width, lengths, values, shots, loss_multiplier, repeated_shots)
+    rules.check_room(rules.have_room(rules.lengths, frozenset(rules.cells())))
+    return BattleshipHistory(rules)
+
+
+def _rules(
+    height: int,
+    width: int,
+    lengths: Sequence[int],
+    values: Sequence[float] | None,
+    shots: int,
+    loss_multiplier: float,
+    repeated_shots: bool,
+) -> "Rules":
     height = whole_number(height, "height", least=1, most=len(ascii_lowercase))
     width = whole_number(width, "width", least=1)
     sizes = whole_numbers(lengths, "lengths").tolist()
@@ -118,31 +152,25 @@ def battleship_history(
         raise ValueError("lengths must have one number for each ship, got none; pass at least one")
     worth = (1.0,) * len(lengths) if values is None else _values(values, len(lengths))
     if not isinstance(repeated_shots, bool):
-        raise TypeError(f"repeated_shots must be True or False, got {repeated_shots!r}")
+        raise TypeError(f"repeated_shots must be True or False, got {quote(repeated_shots)}")
     most = None if repeated_shots else height * width
     shots = whole_number(shots, "shots", least=1, most=most)
     loss_multiplier = _multiplier(loss_multiplier)
-    rules = Rules(height, width, lengths, worth, shots, loss_multiplier, repeated_shots)
-    if not rules.have_room(lengths, frozenset(rules.cells())):
-        raise ValueError(
-            f"ships of lengths {list(lengths)} do not fit on {height} x {width} cells; "
-            "pass a larger board, or fewer or shorter ships"
-        )
-    return BattleshipHistory(rules)
+    return Rules(height, width, lengths, worth, shots, loss_multiplier, repeated_shots)
 
 
 def _values(values: Sequence[float], ships: int) -> tuple[float, ...]:
     worth = tuple(vector(values, ships, "values").tolist())
     if min(worth) < 0.0:
-        raise ValueError(f"values must be at least 0, got {list(worth)}")
+        raise ValueError(f"values must be at least 0, got {quote(list(worth))}")
     return worth
 
 
 def _multiplier(value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"loss_multiplier must be a number, got {value!r}")
+        raise TypeError(f"loss_multiplier must be a number, got {quote(value)}")
     if not 0.0 <= value < math.inf:
-        raise ValueError(f"loss_multiplier must be a finite number, at least 0, got {value!r}")
+        raise ValueError(f"loss_multiplier must be a finite number, at least 0, got {quote(value)}")
     return float(value)
 
 
@@ -183,6 +211,27 @@ class Rules:
         # A ship of one cell has the same name both ways, and is there once.
         return {_name(ship): ship for ship in ships}
 
+    @property
+    def area(self) -> int:
+        """Number of cells of a board."""
+        return self.height * self.width
+
+    @property
+    def least_ways(self) -> int:
+        """A lower bound, quick to compute, on the ways to place the ships if they fit at all."""
+        if sum(self.lengths) > self.area:
+            return 0
+        ways, covered = [], 0
+        for length in self.lengths:
+            across = self.height * max(self.width - length + 1, 0)
+            down = self.width * max(self.height - length + 1, 0)
+            directions = min(length, 2)  # a ship of one cell lies the same way in both
+            places = across + down if directions == 2 else self.area
+            # A cell that is covered already is part of so many places.
+            ways.append(places - covered * length * directions)
+            covered += length
+        return math.prod(ways[:_COUNTED_SHIPS]) if min(ways) > 0 else 1
+
     def have_room(self, lengths: Sequence[int], free: frozenset[str]) -> bool:
         """Return whether ships of these lengths can all be put on free cells."""
         if not lengths:
@@ -192,6 +241,89 @@ class Rules:
             for ship in self.places(lengths[0]).values()
             if free.issuperset(ship)
         )
+
+    def check_room(self, fit: bool) -> None:
+        """Refuse ships that do not fit on the board."""
+        if not fit:
+            raise ValueError(
+                f"ships of lengths {list(self.lengths)} do not fit on {self.height} x {self.width} "
+                "cells; pass a larger board, or fewer or shorter ships"
+            )
+
+    def openings(self) -> tuple[Mapping[frozenset[str], int], ...]:
+        """Return, for each number of ships, in how many ways they leave each set of free cells.
+
+        Only sets of cells that have room for all later ships are there.
+        """
+        return _openings(self.height, self.width, self.lengths)
+
+    def levels(self) -> Iterator[tuple[int, int]]:
+        """Yield how many histories of each length there are.
+
+        See :meth:`~regretkit.games._memory.MemoryBudget.check_levels`.
+        """
+        ways = [sum(opening.values()) for opening in self.openings()]
+        for fewer, more in pairwise(ways):
+            yield from ((fewer * fewer, 1), (more * fewer, 1))
+        fleets, afloat = ways[-1] ** 2, [1]
+        yield fleets, 1
+        shot = 0
+        while shot < self.shots and any(afloat):
+            # If cells repeat, no shot has fewer histories than the one before.
+            counted = shot < _COUNTED_SHOTS or not self.repeated_shots
+            number = 1 if counted else self.shots - shot
+            targets = self.area - (0 if self.repeated_shots else shot)
+            after = self._after_shot(afloat, shot)
+            yield fleets * sum(afloat) ** 2 * targets, number
+            yield fleets * sum(after) * sum(afloat) * targets, number
+            afloat, shot = after, shot + number
+
+    def _after_shot(self, afloat: list[int], shot: int) -> list[int]:
+        """Return the sequences of one more shot that leave a fleet afloat, by the cells hit."""
+        fleet = sum(self.lengths)
+        before = [*afloat, 0]
+        return [
+            ways * (self.area - fleet + (hit if self.repeated_shots else hit - shot))
+            + (before[hit - 1] * (fleet - hit + 1) if hit else 0)
+            for hit, ways in enumerate(before[:fleet])
+        ]
+
+
+@lru_cache(maxsize=16)
+def _openings(
+    height: int, width: int, lengths: tuple[int, ...]
+) -> tuple[Mapping[frozenset[str], int], ...]:
+    rules = Rules(height, width, lengths, (), 1, 1.0, False)
+    places = {length: list(rules.places(length).values()) for length in lengths}
+    openings = [Counter({frozenset(rules.cells()): 1})]
+    tried = 0
+    for length in lengths:
+        after: Counter[frozenset[str]] = Counter()
+        for free, ways in openings[-1].items():
+            tried += len(places[length]) * rules.area
+            if tried > _TRIED:
+                raise MemoryError(
+                    f"there are too many ways to place {len(lengths)} ships on {height} x {width} "
+                    "cells to count the histories of the game; choose a smaller game"
+                )
+            for ship in places[length]:
+                if free.issuperset(ship):
+                    after[free.difference(ship)] += ways
+        openings.append(after)
+    for number, length in reversed(list(enumerate(lengths))):
+        after = openings[number + 1]
+        openings[number] = Counter(
+            {
+                free: ways
+                for free, ways in openings[number].items()
+                if any(
+                    free.difference(ship) in after
+                    for ship in places[length]
+                    if free.issuperset(ship)
+                )
+            }
+        )
+    return tuple(openings)
 
 
 @final

@@ -1,4 +1,4 @@
-"""Names of actions, asked of OpenSpiel when somebody wants to see them."""
+"""Names of actions, requested from OpenSpiel when they are displayed."""
 
 from typing import final
 

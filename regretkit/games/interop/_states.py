@@ -4,7 +4,8 @@ import itertools
 from array import array
 from typing import Never, final
 
-from regretkit.games._memory import Room
+from regretkit._validate import quote
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.history import CHANCE, path_text
 from regretkit.games.interop._protocols import OpenSpielGame, State
 
@@ -23,8 +24,10 @@ class States:
     with everything below the children before it in between.
     """
 
-    def __init__(self, game: OpenSpielGame, room: Room, most: float, *, by_string: bool) -> None:
-        self._game, self._room, self._most = game, room, most
+    def __init__(
+        self, game: OpenSpielGame, budget: MemoryBudget, most: float, *, by_string: bool
+    ) -> None:
+        self._game, self._budget, self._most = game, budget, most
         self._by_string = by_string
         self.parent = array("q")
         self.player = array("q")
@@ -62,7 +65,7 @@ class States:
             if left:
                 state = state.child(action)
             else:
-                # Nobody needs this state any more, and to change it is quicker than to copy it.
+                # This state is not needed any more; changing it is faster than copying it.
                 above.pop()
                 state.apply_action(action)
         self._check_size(len(self.parent), state)
@@ -79,8 +82,8 @@ class States:
             return []
         if player != CHANCE:
             raise ValueError(
-                f"nobody in particular acts at {shown(state)}, where OpenSpiel says that player "
-                f"{player} does; only players and chance, one at a time, can be played"
+                f"no single player acts at {shown(state)}, where OpenSpiel says that player "
+                f"{player} does; only players and chance, one at a time, are supported"
             )
         outcomes = state.chance_outcomes()
         actions = [action for action, _ in outcomes]
@@ -99,9 +102,9 @@ class States:
             legal.append(actions)
         elif actions != legal[number]:
             raise ValueError(
-                f"information state {key!r} of player {player} has actions {legal[number]} at "
-                f"{self._first(player, number)}, but {actions} at {shown(state)}; this is not a "
-                "game in extensive form"
+                f"information state {quote(key)} of player {player} has actions "
+                f"{quote(legal[number])} at {self._first(player, number)}, but {quote(actions)} at "
+                f"{shown(state)}; this is not a game in extensive form"
             )
         self.information_set.append(number)
         self.actions.extend(actions)
@@ -118,11 +121,11 @@ class States:
         return path_text(path[::-1])
 
     def _check_size(self, found: int, state: State) -> None:
-        self._room.check_objects(found)
+        self._budget.check_objects(found)
         if found > self._most:
             raise ValueError(
                 f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {_cut(shown(state))}; choose a smaller "
+                f"{len(state.history())} actions long: {shown(state)}; choose a smaller "
                 "game, or pass max_histories to walk on"
             )
 
@@ -138,7 +141,3 @@ def shown(state: State) -> str:
 def _told(state: State) -> str:
     """Return everything that happened so far, which is what is known where nothing is hidden."""
     return state.history_str() or "start"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:200]} ..."

@@ -19,7 +19,7 @@ from regretkit.sets._lazy import Lazy
 def tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree:
     """Return the states of a game as a tree.
 
-    With ``remember``, players know what they knew and did before, whatever the strings say.
+    With ``remember``, information sets are refined to perfect recall.
     """
     shape = _shape(np.array(states.parent), np.array(states.counts))
     acting = np.array(states.player)
@@ -142,7 +142,7 @@ def _before(counts: Indices | NDArray[np.bool_]) -> Indices:
 
 
 def _small(array: Indices) -> Indices:
-    """Return whole numbers in 32 bits, where those are enough, that nobody can change."""
+    """Return a read-only integer array, of 32 bits if they suffice."""
     small = np.iinfo(np.int32)
     if small.min <= array.min(initial=0) and array.max(initial=0) <= small.max:
         array = array.astype(np.int32)

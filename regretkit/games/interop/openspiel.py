@@ -3,7 +3,8 @@
 from numbers import Real
 from typing import Any
 
-from regretkit.games._memory import Room
+from regretkit._validate import quote
+from regretkit.games._memory import MemoryBudget
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.game_tree import GameTree
 from regretkit.games.interop._optional import optional
@@ -23,12 +24,12 @@ def from_openspiel(
 ) -> ExtensiveFormGame:
     """Return a game of OpenSpiel.
 
-    Any number of players, with chance or without. Where all players move at once, they move one
-    after the other here, and nobody sees what the others do before all have moved, as in
-    OpenSpiel's own ``convert_to_turn_based``. Payoffs are OpenSpiel's returns: rewards on the way
-    are added up. Players, the order of actions, and what actions and outcomes are called are
-    OpenSpiel's; the label of an information set is its information state string. In a game of
-    perfect information that has no such strings it is the history.
+    Any number of players, with chance or without. Simultaneous moves become sequential moves that
+    the other players observe only after all have moved, as in OpenSpiel's own
+    ``convert_to_turn_based``. Payoffs are OpenSpiel's returns: the sums of all rewards. Players,
+    the order of actions, and the names of actions and outcomes are OpenSpiel's; the label of an
+    information set is its information state string. In a game of perfect information that has no
+    such strings it is the history.
 
     Parameters
     ----------
@@ -72,10 +73,10 @@ def from_openspiel(
     arXiv:1908.09453.
     """
     if isinstance(max_histories, bool) or not isinstance(max_histories, Real):
-        raise TypeError(f"max_histories must be a number, got {max_histories!r}")
+        raise TypeError(f"max_histories must be a number, got {quote(max_histories)}")
     if not max_histories >= 1:
-        raise ValueError(f"max_histories must be at least 1, got {max_histories!r}")
-    name, tree = walked(game, Room(memory_limit), max_histories, remember=remember)
+        raise ValueError(f"max_histories must be at least 1, got {quote(max_histories)}")
+    name, tree = walked(game, MemoryBudget(memory_limit), max_histories, remember=remember)
     try:
         return ExtensiveFormGame(tree, name=name)
     except ValueError as error:
@@ -86,14 +87,14 @@ def from_openspiel(
 
 def walked(
     game: str | OpenSpielGame,
-    room: Room | None = None,
+    budget: MemoryBudget | None = None,
     max_histories: float = _HISTORIES,
     *,
     remember: bool = False,
 ) -> tuple[str, GameTree]:
-    """Return the name and the tree of a game of OpenSpiel, whether somebody forgets or not."""
+    """Return the name and the tree of a game of OpenSpiel, of perfect or imperfect recall."""
     loaded, turns, by_string = in_turns(game)
-    states = States(turns, room or Room(None), max_histories, by_string=by_string)
+    states = States(turns, budget or MemoryBudget(), max_histories, by_string=by_string)
     tree = tree_of(turns, states, remember=remember)
     return game if isinstance(game, str) else str(loaded), tree
 
@@ -124,7 +125,7 @@ def _loaded(pyspiel: Any, game: object) -> object:
         return game
     if not isinstance(game, str):
         raise TypeError(
-            f"game must be a game of OpenSpiel or the name of one, got {game!r}; "
+            f"game must be a game of OpenSpiel or the name of one, got {quote(game)}; "
             "pass 'leduc_poker' or what pyspiel.load_game returns"
         )
     if "python_" in game:
@@ -134,7 +135,7 @@ def _loaded(pyspiel: Any, game: object) -> object:
     except pyspiel.SpielError as error:
         why = str(error).partition(". Available games are")[0].strip()
         raise ValueError(
-            f"game must be one that OpenSpiel can load, got {game!r}: {why}; "
+            f"game must be one that OpenSpiel can load, got {quote(game)}: {why}; "
             "pyspiel.registered_names() lists the games"
         ) from error
 

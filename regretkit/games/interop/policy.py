@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from regretkit._validate import quote
 from regretkit.games.extensive_form import ExtensiveFormGame
 from regretkit.games.game import as_strategies
 from regretkit.games.interop._names import Names
@@ -69,7 +70,7 @@ def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -
             begin += len(actions)
             if table.setdefault(label, row) != row:
                 raise ValueError(
-                    f"information state {label!r} stands for several information sets, one of "
+                    f"information state {quote(label)} stands for several information sets, one of "
                     f"them player {player}'s number {number}, and they are not played alike; "
                     "OpenSpiel's policies have one row for all of them"
                 )
@@ -90,5 +91,5 @@ def _names(game: ExtensiveFormGame) -> list[Names]:
             return names
     raise TypeError(
         f"game must come from from_openspiel, which knows OpenSpiel's numbers of actions, "
-        f"got {game!r}"
+        f"got {quote(game)}"
     )

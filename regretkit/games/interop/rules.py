@@ -55,7 +55,7 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
 
 def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSpielState]:
     """Say whether something is of OpenSpiel's classes of these names, without importing it."""
-    pyspiel = sys.modules.get("pyspiel")  # which whoever made such an object has imported
+    pyspiel = sys.modules.get("pyspiel")  # imported already if such an object exists
     return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
 
 

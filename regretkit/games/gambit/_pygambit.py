@@ -1,10 +1,12 @@
-"""Games of pygambit."""
+"""Games of the package pygambit."""
 
 import io
 from typing import Any, Protocol
 
+from regretkit._validate import quote
 from regretkit.games.extensive_form import ExtensiveFormGame
-from regretkit.games.formats import read_efg, read_nfg, write_efg, write_nfg
+from regretkit.games.gambit._efg import read_efg, write_efg
+from regretkit.games.gambit._nfg import read_nfg, write_nfg
 from regretkit.games.game_tree import GameTree
 from regretkit.games.imperfect_recall import ImperfectRecallGame
 from regretkit.games.interop._optional import optional
@@ -62,7 +64,7 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
     """
     pygambit: Any = optional("pygambit", "gambit")
     if not isinstance(game, pygambit.Game):
-        raise TypeError(f"game must be a game of pygambit, got {game!r}")
+        raise TypeError(f"game must be a game of pygambit, got {quote(game)}")
     return read_efg(game.to_efg()) if game.is_tree else read_nfg(game.to_nfg())
 
 
@@ -71,9 +73,9 @@ def to_pygambit(
 ) -> PygambitGame:
     """Return a game as a ``pygambit.Game``, a tree as a tree and a table as a table.
 
-    Doubles become the fractions that they are, so payoffs are the same to the bit. Names are
-    those that Gambit can have, see ``for_gambit`` of :func:`~regretkit.games.write_efg`. Players
-    are called by their number, from 1.
+    Doubles become fractions of the same value, so that payoffs that come back are bitwise
+    identical. Names are changed where Gambit refuses them, see ``for_gambit`` of
+    :func:`~regretkit.games.write_efg`. Players are called by their number, from 1.
 
     Parameters
     ----------
@@ -100,6 +102,6 @@ def to_pygambit(
     elif isinstance(game, ExtensiveFormGame | ImperfectRecallGame | GameTree):
         text, read = write_efg(game, for_gambit=True), pygambit.read_efg
     else:
-        raise TypeError(f"game must be in extensive form or in normal form, got {game!r}")
+        raise TypeError(f"game must be in extensive form or in normal form, got {quote(game)}")
     built: PygambitGame = read(io.BytesIO(text.encode()))
     return built

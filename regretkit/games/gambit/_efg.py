@@ -1,0 +1,485 @@
+"""Gambit's format of games in extensive form, ``.efg``."""
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import chain, repeat
+from operator import add
+from typing import Generic, NamedTuple, TypeAlias, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._typing import Indices, Vector
+from regretkit._validate import LARGEST, quote
+from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games.gambit._tokens import (
+    Source,
+    Tokens,
+    number_unnamed,
+    plain,
+    read_description,
+    read_header,
+    read_names,
+    read_payoffs,
+    write_header,
+    write_name,
+    write_names,
+    write_number,
+)
+from regretkit.games.game_tree import GameTree
+from regretkit.games.history import CHANCE, CHANCE_TOLERANCE, TERMINAL
+from regretkit.games.imperfect_recall import ImperfectRecallGame, playable
+
+ExtensiveForm: TypeAlias = ExtensiveFormGame | ImperfectRecallGame | GameTree
+
+Declared = TypeVar("Declared", "_InformationSet", "_Outcome")
+
+_MOST_PAYOFFS = 10**7
+"""Number of payoffs that any game may have; beyond it, 10 for each character of the file."""
+
+
+def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
+    """Return the game in extensive form that is written in Gambit's format ``.efg``.
+
+    All of the format's grammar is read: integers, decimal and rational numbers, with exponents
+    too, each as the nearest double; names in quotation marks; comments from ``//`` to the end of a
+    line and from ``/*`` to ``*/``, which may begin where a number or a name may; information sets
+    and outcomes that are declared once and then referred to by their number, which may be negative
+    for information sets, and whose names may be missing; outcomes at inner nodes, whose payoffs are
+    added along each path. The title becomes the name of the game, information sets and actions
+    keep their labels, and those without a label are called by their number in the file.
+
+    Parameters
+    ----------
+    source
+        The text of the game, or a :class:`~pathlib.Path` to a file in UTF-8.
+
+    Raises
+    ------
+    TypeError
+        When ``source`` is neither a string nor a path.
+    OSError
+        When the file cannot be read.
+    ValueError
+        When the text is no such game, with the line and the column of the first error.
+
+    Examples
+    --------
+    >>> game = read_efg('''EFG 2 R "Trust me" { "Giver" "Taker" }
+    ...     p "" 1 1 "give?" { "keep" "give" } 0
+    ...     t "" 1 "kept" { 1, 0 }
+    ...     p "" 2 1 "share?" { "share" "run" } 0
+    ...     t "" 2 "shared" { 3/2, 3/2 }
+    ...     t "" 3 "gone" { 0, 3 }''')
+    >>> game
+    <Trust me: 1 + 1 information sets>
+    >>> game.tree.labels
+    (('give?',), ('share?',))
+    >>> read_efg('EFG 2 R "Empty" { "Player 1" }')
+    Traceback (most recent call last):
+    ...
+    ValueError: line 1, column 31: expected the next node of the tree: c, p or t, got the end ...
+
+    References
+    ----------
+    The Gambit project, "Game representation formats", gambitproject.readthedocs.io.
+    """
+    return parse_efg(Tokens(source))
+
+
+def parse_efg(tokens: Tokens) -> ExtensiveFormGame | ImperfectRecallGame:
+    """Read a game in extensive form to the end of the file."""
+    title, players = read_header(tokens, "EFG", "2")
+    read_description(tokens)
+    nodes = _Nodes(tokens, players)
+    nodes.read()
+    return playable(_tree(tokens, nodes), title)
+
+
+# Nodes, in the prefix order of the file
+
+
+class _InformationSet(NamedTuple):
+    """What a file declares about an information set, which may be one of chance."""
+
+    player: int
+    number: int
+    label: str
+    actions: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    """Of chance's actions; empty for a player."""
+
+
+class _Outcome(NamedTuple):
+    """What a file declares about an outcome."""
+
+    label: str
+    payoffs: tuple[float, ...]
+
+
+@final
+class _Declarations(Generic[Declared]):
+    """Information sets or outcomes in the order in which a file declares them."""
+
+    def __init__(self, tokens: Tokens, kind: str, content: str) -> None:
+        self.entries: list[Declared] = []
+        self._tokens, self._kind, self._content = tokens, kind, content
+        self._index: dict[tuple[int | None, int], int] = {}
+
+    def label(self) -> str | None:
+        """Read the name and the brace that begin a declaration; the name may be missing.
+
+        Return None where nothing is declared.
+        """
+        tokens = self._tokens
+        if not tokens.at_name() and tokens.current != "{":
+            return None
+        label = tokens.name(f"the name of the {self._kind}") if tokens.at_name() else ""
+        tokens.expect("{", f"before the {self._content}")
+        return label
+
+    def index(
+        self, player: int | None, number: int, declared: Declared | None, position: int
+    ) -> int:
+        """Return the index of what is declared now or was declared before."""
+        index = self._index.get((player, number))
+        if declared is None:
+            if index is None:
+                raise self._tokens.error(
+                    f"{self.name(player, number)} is not declared yet; give its {self._content} "
+                    "where it first occurs",
+                    position,
+                )
+            return index
+        if index is None:
+            index = self._index[player, number] = len(self.entries)
+            self.entries.append(declared)
+        elif declared != self.entries[index]:
+            pairs = zip(self.entries[index], declared, strict=True)
+            old, new = next((_shown(old), _shown(new)) for old, new in pairs if old != new)
+            raise self._tokens.error(
+                f"{self.name(player, number)} was declared before, with {old} and not {new}; say "
+                "the same, or only the number",
+                position,
+            )
+        return index
+
+    def name(self, player: int | None, number: int) -> str:
+        """Return how errors name an information set, or an outcome, which no player has."""
+        if player is None:
+            return f"{self._kind} {number}"
+        owner = "chance" if player == CHANCE else f"player {1 + player}"
+        return f"{self._kind} {number} of {owner}"
+
+
+@final
+class _Nodes:
+    """The nodes of a file, with the information sets and outcomes that they declare."""
+
+    def __init__(self, tokens: Tokens, players: int) -> None:
+        self.players = players
+        self.information_sets: _Declarations[_InformationSet]
+        self.information_sets = _Declarations(tokens, "information set", "actions")
+        self.outcomes: _Declarations[_Outcome] = _Declarations(tokens, "outcome", "payoffs")
+        self.outcomes.index(None, 0, _Outcome("", (0.0,) * players), tokens.position)
+        # One entry for each node; information sets and outcomes by their index, -1 for none
+        self.information_set, self.outcome = array("q"), array("q")
+        self.depth, self.position = array("q"), array("q")
+        self._tokens = tokens
+
+    def read(self) -> None:
+        """Read all nodes to the end of the file."""
+        # Number of children that are still to come, for each node of the path to the next one
+        missing = [1]
+        while missing:
+            missing[-1] -= 1
+            self.depth.append(len(missing) - 1)
+            self.position.append(self._tokens.position)
+            kind = self._tokens.word(("c", "p", "t"), "the next node of the tree: c, p or t")
+            self._tokens.name("the name of a node")
+            index = -1
+            if kind != "t":
+                index = self._read_information_set(self._player() if kind == "p" else CHANCE)
+                missing.append(len(self.information_sets.entries[index].actions))
+            self.information_set.append(index)
+            self.outcome.append(self._read_outcome())
+            while missing and not missing[-1]:
+                missing.pop()
+        if self._tokens.current:
+            raise self._tokens.unexpected(f"the end of the file after all {len(self.depth)} nodes")
+
+    def _player(self) -> int:
+        position = self._tokens.position
+        player = self._tokens.whole_number("the player")
+        if not 1 <= player <= self.players:
+            raise self._tokens.error(
+                f"the player must be one of 1 to {self.players}, got {player}", position
+            )
+        return player - 1
+
+    def _read_information_set(self, player: int) -> int:
+        """Read the number of an information set, and perhaps its declaration; return its index."""
+        tokens, sets, position = self._tokens, self.information_sets, self._tokens.position
+        number = tokens.whole_number("the number of the information set", signed=True)
+        declared = None
+        if (label := sets.label()) is not None:
+            start = tokens.position
+            actions, probabilities = self._read_actions(player)
+            if not actions:
+                raise tokens.error(f"{sets.name(player, number)} needs at least one action", start)
+            declared = _InformationSet(player, number, label, actions, probabilities)
+        return sets.index(player, number, declared, position)
+
+    def _read_outcome(self) -> int:
+        """Read the number of an outcome, and perhaps its declaration; return its index."""
+        tokens, position = self._tokens, self._tokens.position
+        number = tokens.whole_number("the number of the outcome")
+        declared = None
+        if (label := self.outcomes.label()) is not None:
+            declared = _Outcome(label, read_payoffs(tokens, self.players))
+            if number == 0:
+                raise tokens.error("outcome 0 pays nothing; give only its number", position)
+        return self.outcomes.index(None, number, declared, position)
+
+    def _read_actions(self, player: int) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """Read actions, those of chance with their probabilities, and the closing brace."""
+        tokens, start = self._tokens, self._tokens.position
+        if player != CHANCE:
+            return read_names(tokens, "an action"), ()
+        actions, probabilities = [], []
+        while not tokens.accept("}"):
+            actions.append(tokens.name("an action of chance"))
+            position = tokens.position
+            probabilities.append(tokens.number("the probability of the action"))
+            if probabilities[-1] < 0.0:
+                raise tokens.error("a probability must be at least 0", position)
+        # Rounded at each step, as GameTree adds them; `sum` is more exact in some Pythons.
+        total = reduce(add, probabilities, 0.0)
+        if actions and abs(total - 1.0) > CHANCE_TOLERANCE:
+            raise tokens.error(
+                f"the probabilities of chance sum to {total:.12g}, not to 1 within "
+                f"{CHANCE_TOLERANCE:g}",
+                start,
+            )
+        return tuple(actions), tuple(probabilities)
+
+
+def _shown(value: object) -> str:
+    return quote(list(value) if isinstance(value, tuple) else value, 60)
+
+
+# The tree, in breadth-first order
+
+
+def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
+    """Return the tree of the nodes of a file."""
+    sets = nodes.information_sets.entries
+    names = [number_unnamed(entry.actions) for entry in sets]
+    # Prefix order lists the nodes of each level in breadth-first order.
+    depth = _integers(nodes.depth)
+    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
+    index = _integers(nodes.information_set)[order]
+    # Where the game ends, index -1 finds the last entry.
+    children = np.array([*map(len, names), 0])[index]
+    first = 1 + np.cumsum(children) - children
+    parent = np.append(-1, np.repeat(np.arange(order.size), children))
+    player = np.array([*(entry.player for entry in sets), TERMINAL])[index]
+    # Information sets are numbered by player in the order in which they first occur.
+    number = np.full(1 + len(sets), -1)
+    labels: list[list[str]] = [[] for _ in range(nodes.players)]
+    actions: list[list[tuple[str, ...]]] = [[] for _ in range(nodes.players)]
+    for place in dict.fromkeys(index[player >= 0].tolist()):
+        entry = sets[place]
+        number[place] = len(labels[entry.player])
+        labels[entry.player].append(entry.label or str(entry.number))
+        actions[entry.player].append(names[place])
+    acting = map(sets.__getitem__, index[index >= 0].tolist())
+    probabilities = (entry.probabilities or repeat(1.0, len(entry.actions)) for entry in acting)
+    return GameTree(
+        parent=parent,
+        player=player,
+        information_set=number[index],
+        action=np.append(-1, np.arange(1, order.size) - np.repeat(first, children)),
+        probability=np.fromiter(chain([1.0], chain.from_iterable(probabilities)), np.float64),
+        payoffs=_payoffs(tokens, nodes, order, parent, player == TERMINAL),
+        labels=labels,
+        actions=actions,
+        outcomes=[names[place] for place in index[player == CHANCE]],
+    )
+
+
+def _payoffs(
+    tokens: Tokens,
+    nodes: _Nodes,
+    order: Indices,
+    parent: Indices,
+    terminal: NDArray[np.bool_],
+) -> Vector:
+    """Return the payoffs at the ends of the game, each the sum along the path."""
+    histories, players = order.size, nodes.players
+    if histories * players > max(_MOST_PAYOFFS, 10 * tokens.characters):
+        raise tokens.error(
+            f"{histories} nodes and {players} players need a table of payoffs that is out "
+            "of proportion to the file",
+            nodes.position[0],
+        )
+    outcome = _integers(nodes.outcome)[order]
+    declared: Vector = np.array([entry.payoffs for entry in nodes.outcomes.entries])
+    payoffs = declared[outcome[terminal]]
+    if outcome[~terminal].any():
+        parents = parent[1:].tolist()
+        for player in range(players):
+            # Node by node: a deep tree has as many levels as nodes.
+            total = declared[outcome, player].tolist()
+            for node, before in enumerate(parents, start=1):
+                total[node] += total[before]
+            payoffs[:, player] = np.array(total)[terminal]
+    wrong = np.flatnonzero(~(np.abs(payoffs) <= LARGEST).all(axis=1))
+    if wrong.size:
+        raise tokens.error(
+            f"the payoffs on the way to this end sum to {payoffs[wrong[0]].tolist()}, but must be "
+            f"at most {LARGEST:g} in size",
+            nodes.position[order[terminal][wrong[0]]],
+        )
+    return payoffs
+
+
+def _integers(numbers: "array[int]") -> Indices:
+    return np.frombuffer(numbers, dtype=np.int64)
+
+
+# Writing
+
+
+def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
+    """Return a game in extensive form as Gambit's format ``.efg`` has it.
+
+    :func:`~regretkit.games.read_efg` returns the same game: the same tree with bitwise identical
+    numbers, the same name and the same labels. Players are called by their number.
+
+    Gambit wants probabilities to sum to exactly 1, and so they are written as fractions that do,
+    wherever there are such within their rounding.
+
+    Parameters
+    ----------
+    game
+        The game, or its tree.
+    for_gambit
+        Whether to change what Gambit 16 refuses: what is no printable ASCII character becomes a
+        question mark; an information set gets a number if the player has its label twice; and
+        probabilities that sum to 1 only nearly are divided by their sum.
+
+    Raises
+    ------
+    TypeError
+        When ``game`` is no game in extensive form.
+
+    Examples
+    --------
+    >>> from regretkit.games import read_efg
+    >>> game = read_efg('''EFG 2 R "Toss" { "Caller" }
+    ...     c "" 1 "coin" { "heads" .5 "tails" .5 } 0
+    ...     p "" 1 1 "call" { "heads" "tails" } 0  t "" 1 "" { 1 }  t "" 2 "" { 0 }
+    ...     p "" 1 1 "call" { "heads" "tails" } 0  t "" 2 "" { 0 }  t "" 1 "" { 1 }''')
+    >>> print(write_efg(game), end="")
+    EFG 2 R "Toss" { "Player 1" }
+    ""
+    c "" 1 "" { "heads" 1/2 "tails" 1/2 } 0
+    p "" 1 1 "call" { "heads" "tails" } 0
+    t "" 1 "" { 1 }
+    t "" 2 "" { 0 }
+    p "" 1 1 0
+    t "" 2
+    t "" 1
+    """
+    if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
+        tree, name = game.tree, game.name
+    elif isinstance(game, GameTree):
+        tree, name = game, None
+    else:
+        raise TypeError(
+            f"game must be in extensive form, got {quote(game)}; write_nfg writes tables"
+        )
+    header = write_header("EFG 2", name, tree.players, for_gambit=for_gambit)
+    return "\n".join([header, '""', *_lines(tree, for_gambit)]) + "\n"
+
+
+def _lines(tree: GameTree, for_gambit: bool) -> Iterator[str]:
+    """Yield a line for each history, in prefix order; what comes first is declared there."""
+    labels = [_distinct(names) if for_gambit else names for names in tree.labels]
+    first = np.searchsorted(tree.parent, np.arange(tree.histories + 1)).tolist()
+    # The number of the information set, or how many chance nodes or terminals come before
+    numbers: list[int] = tree.information_set.tolist()
+    for kind in (CHANCE, TERMINAL):
+        for number, history in enumerate(np.flatnonzero(tree.player == kind).tolist()):
+            numbers[history] = number
+    declared: set[tuple[int, int]] = set()
+    outcomes: dict[tuple[float, ...], int] = {}
+    waiting = [0]
+    while waiting:
+        history = waiting.pop()
+        children = range(first[history], first[history + 1])
+        waiting.extend(reversed(children))
+        player, number = int(tree.player[history]), numbers[history]
+        declaration = ""
+        if player == TERMINAL:
+            payoffs = tuple(tree.payoffs[number].tolist())
+            if payoffs not in outcomes:
+                outcomes[payoffs] = 1 + len(outcomes)
+                declaration = f' "" {{ {", ".join(map(write_number, payoffs))} }}'
+            yield f't "" {outcomes[payoffs]}{declaration}'
+        elif player == CHANCE:
+            chances = tree.probability[children.start : children.stop].tolist()
+            actions = _chance_actions(tree.outcomes[number], chances, for_gambit)
+            yield f'c "" {1 + number} "" {{ {actions} }} 0'
+        else:
+            if (player, number) not in declared:
+                declared.add((player, number))
+                label = write_name(labels[player][number], for_gambit)
+                declaration = f" {label} {write_names(tree.actions[player][number], for_gambit)}"
+            yield f'p "" {1 + player} {1 + number}{declaration} 0'
+
+
+def _chance_actions(names: Sequence[str], probabilities: Sequence[float], for_gambit: bool) -> str:
+    """Return the actions of chance, each with its probability."""
+    numbers = _chance_numbers(probabilities, for_gambit)
+    pairs = zip(names, numbers, strict=True)
+    return " ".join(f"{write_name(name, for_gambit)} {number}" for name, number in pairs)
+
+
+def _chance_numbers(probabilities: Sequence[float], for_gambit: bool) -> Iterable[object]:
+    """Return numbers that are read as ``probabilities`` and sum to exactly 1 where they can.
+
+    Gambit takes probabilities as exact, and refuses others. What was a third is written as 1/3
+    again; else each moves within its rounding, by its share of what is missing; and where that is
+    not enough, further, but only for Gambit.
+    """
+    from fractions import Fraction  # which takes a while to load, and only writing needs it
+
+    exact = list(map(Fraction, probabilities))
+    # Up to 1, fractions with denominators up to 2^26 differ by more than doubles are rounded.
+    simple = [number.limit_denominator(2**26) for number in exact]
+    spacing = [Fraction(math.ulp(number)) if number else Fraction(0) for number in probabilities]
+    share = (1 - sum(exact)) / sum(spacing)
+    moved = [number + share * width for number, width in zip(exact, spacing, strict=True)]
+    for candidates in (simple, moved):
+        if sum(candidates) == 1 and list(map(float, candidates)) == list(probabilities):
+            return candidates
+    if for_gambit:
+        return [number / sum(exact) for number in exact]
+    return map(write_number, probabilities)
+
+
+def _distinct(labels: Sequence[str]) -> list[str]:
+    """Return plain labels of which no two are equal, except for empty ones, numbered if need be."""
+    names = list(map(plain, labels))
+    taken, found = {""}, []
+    for number, name in enumerate(names, start=1):
+        while name in taken and names[number - 1]:
+            name = f"{names[number - 1]} {number}"
+            number += len(names)
+        taken.add(name)
+        found.append(name)
+    return found

@@ -1,0 +1,279 @@
+"""What Gambit's two formats have in common: tokens, headers, names and payoffs."""
+
+import math
+import re
+from collections.abc import Iterable
+from itertools import islice
+from operator import itemgetter
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias, final
+
+import numpy as np
+
+from regretkit._files import read_file
+from regretkit._validate import LARGEST, quote
+
+Source: TypeAlias = str | PathLike[str]
+"""The text of a game, or a :class:`~pathlib.Path` to a file."""
+
+_TOKEN = re.compile(
+    r"(?:\s++|//[^\r\n]*+|/\*.*?\*/)*+"  # white space and comments
+    r'("[^"\\]*+(?:\\.[^"\\]*+)*+"'  # a name, in which a backslash may precede any character
+    r'|[{},"]'  # a quotation mark alone opens a name that is never closed
+    r'|[^\s{},"]++'  # a word
+    r"|\Z)",
+    re.ASCII | re.DOTALL,
+)
+_NUMBER = re.compile(
+    r"[-+]?(?:\d++(?:/\d++|(?:\.\d*+)?+(?:[eE][-+]?\d++)?+)|\.\d++(?:[eE][-+]?\d++)?+)", re.ASCII
+)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_ESCAPED = re.compile(r'\\(["\\])')
+_TO_ESCAPE = re.compile(r'"|\\(?=["\\]|\Z)')
+_NOT_PLAIN = re.compile(r"[^ -\[\]-~]")
+
+
+@final
+class Tokens:
+    """The tokens of a text, one after another.
+
+    A token is a name in quotation marks, a brace, a comma, or a word, which is a longest run of
+    other characters. White space separates tokens. So do comments, from ``//`` to the end of the
+    line and from ``/*`` to ``*/``, which begin where a token may begin: ``1//2`` is one word.
+
+    Parameters
+    ----------
+    source
+        The text, or a :class:`~pathlib.Path` to a file in UTF-8.
+    """
+
+    current: str
+    """The token that is read next, empty at the end."""
+    position: int
+    """How many tokens come before it."""
+
+    def __init__(self, source: Source) -> None:
+        self._origin, self._text = _text_of(source)
+        self._tokens = enumerate(map(itemgetter(1), _TOKEN.finditer(self._text)))
+        self.advance()
+
+    @property
+    def characters(self) -> int:
+        """Number of characters of the text."""
+        return len(self._text)
+
+    def advance(self) -> None:
+        """Proceed to the next token."""
+        self.position, self.current = next(self._tokens)
+
+    def error(self, message: str, position: int | None = None) -> ValueError:
+        """Return the error to raise, with the line and the column of a token."""
+        number = self.position if position is None else position
+        start = next(islice(_TOKEN.finditer(self._text), number, None)).start(1)
+        return ValueError(f"{self._origin}{_place(self._text, start)}: {message}")
+
+    def unexpected(self, expected: str) -> ValueError:
+        """Return the error to raise where the current token is not what was expected."""
+        if self.current.startswith("/*"):
+            return self.error("a comment has no closing */")
+        found = shortened(self.current) if self.current else "the end of the file"
+        return self.error(f"expected {expected}, got {found}")
+
+    def accept(self, symbol: str) -> bool:
+        """Read a symbol if it is the current token, and return whether it was."""
+        if self.current != symbol:
+            return False
+        self.advance()
+        return True
+
+    def expect(self, symbol: str, where: str) -> None:
+        """Read a symbol."""
+        if not self.accept(symbol):
+            raise self.unexpected(f"{quote(symbol)} {where}")
+
+    def word(self, words: tuple[str, ...], expected: str) -> str:
+        """Read one of some words."""
+        found = self.current
+        if found not in words:
+            raise self.unexpected(expected)
+        self.advance()
+        return found
+
+    def at_name(self) -> bool:
+        """Return whether the current token is a name."""
+        return self.current[:1] == '"'
+
+    def name(self, meaning: str) -> str:
+        """Read a name, and return it without quotation marks and escaping backslashes."""
+        found = self.current
+        if found == '"':
+            raise self.error(f"{meaning} has no closing quotation mark")
+        if found[:1] != '"':
+            raise self.unexpected(f"{meaning}, in quotation marks")
+        self.advance()
+        return _ESCAPED.sub(r"\1", found[1:-1]) if "\\" in found else found[1:-1]
+
+    def whole_number(self, meaning: str, *, signed: bool = False) -> int:
+        """Read a number such as 12 or, if it may be signed, -12."""
+        found = self.current
+        digits = found.removeprefix("-") if signed else found
+        if not (digits.isdigit() and digits.isascii()):
+            raise self.unexpected(f"{meaning}, a number such as 1")
+        try:
+            number = int(found)
+        except ValueError as error:
+            raise self.error(f"{meaning} has too many digits: {len(found)}") from error
+        self.advance()
+        return number
+
+    def number(self, meaning: str) -> float:
+        """Read a number such as -3, 1/3, .5 or 2.5e-1, and return the nearest double."""
+        found = self.current
+        if _NUMBER.fullmatch(found) is None:
+            raise self.unexpected(f"{meaning}, a number such as -3, 1/3, .5 or 2.5e-1")
+        try:
+            value = _nearest(found)
+        except ZeroDivisionError as error:
+            raise self.error(
+                f"{meaning} must not be divided by 0, got {shortened(found)}"
+            ) from error
+        except ValueError as error:
+            raise self.error(f"{meaning} has too many digits: {len(found)}") from error
+        if abs(value) > LARGEST:
+            raise self.error(
+                f"{meaning} must be at most {LARGEST:g} in size, got {shortened(found)}"
+            )
+        self.advance()
+        return value
+
+
+def _nearest(number: str) -> float:
+    """Return the double nearest to a number, infinity beyond all doubles."""
+    if "/" not in number:
+        return float(number)
+    numerator, denominator = number.split("/")
+    try:
+        # The quotient of two integers is rounded once.
+        return int(numerator) / int(denominator)
+    except OverflowError:
+        return math.inf
+
+
+# Reading
+
+
+def read_header(tokens: Tokens, form: str, version: str) -> tuple[str | None, int]:
+    """Read the first line of a file, and return the title and the number of players."""
+    tokens.word((form,), f"{form}, with which such a file begins")
+    tokens.word((version,), f"{version}, the version of the format")
+    tokens.word(("R", "D"), "R or D, the type of the numbers")
+    title = tokens.name("the title")
+    tokens.expect("{", "before the names of the players")
+    start = tokens.position
+    players = len(read_names(tokens, "the name of a player"))
+    if not players:
+        raise tokens.error("a game needs at least one player; name it here", start)
+    return title or None, players
+
+
+def read_description(tokens: Tokens) -> None:
+    """Read what the file says about the game in words, if anything."""
+    if tokens.at_name():
+        tokens.name("the description of the game")
+
+
+def read_names(tokens: Tokens, meaning: str) -> tuple[str, ...]:
+    """Read names and the closing brace."""
+    names = []
+    while not tokens.accept("}"):
+        if not tokens.at_name():
+            raise tokens.unexpected(f"{meaning}, in quotation marks, or '}}'")
+        names.append(tokens.name(meaning))
+    return tuple(names)
+
+
+def read_payoffs(tokens: Tokens, players: int) -> tuple[float, ...]:
+    """Read the payoffs of all players, each of which a comma may follow, and the closing brace."""
+    payoffs = []
+    for player in range(1, players + 1):
+        payoffs.append(tokens.number(f"the payoff of player {player}"))
+        tokens.accept(",")
+    tokens.expect("}", f"after the payoffs of {players} players")
+    return tuple(payoffs)
+
+
+def number_unnamed(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names, with its number, from 1, for each that is empty."""
+    return tuple(name or str(number) for number, name in enumerate(names, start=1))
+
+
+def shortened(text: str) -> str:
+    """Return a piece of a text as messages show it."""
+    return repr(text) if len(text) <= 30 else f"{quote(text[:30])}..."
+
+
+def _text_of(source: Source) -> tuple[str, str]:
+    """Return how errors name a source, and its text without a byte order mark."""
+    if isinstance(source, str) and source.lower().endswith((".efg", ".nfg")):
+        raise ValueError(
+            f"source must be the text of a game or a pathlib.Path, got {shortened(source)}; "
+            "pass a pathlib.Path for a file"
+        )
+    if isinstance(source, str):
+        return "", source.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    if not isinstance(source, PathLike):
+        raise TypeError(f"source must be a text or a pathlib.Path, got {quote(source)}")
+    path = Path(source)
+    try:
+        return f"{path}, ", read_file(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode()
+        raise ValueError(
+            f"{path}, {_place(before, len(before))}: byte {error.object[error.start]:#04x} is not "
+            "UTF-8; a game file is text, save it as UTF-8"
+        ) from error
+
+
+def _place(text: str, position: int) -> str:
+    """Return the line and the column of a position in a text."""
+    line = 1 + len(_LINE_END.findall(text, 0, position))
+    start = 1 + max(text.rfind(end, 0, position) for end in "\r\n")
+    return f"line {line}, column {position - start + 1}"
+
+
+# Writing
+
+
+def write_header(form: str, title: str | None, players: int, *, for_gambit: bool) -> str:
+    """Return the first line of a file, in which players are called by their number."""
+    title = _NOT_PLAIN.sub("?", title or "") if for_gambit else title or ""
+    names = write_names((f"Player {1 + player}" for player in range(players)), for_gambit)
+    return f"{form} R {_quoted(title)} {names}"
+
+
+def write_name(name: str, for_gambit: bool) -> str:
+    """Return a name in quotation marks, plain if it is for Gambit."""
+    return _quoted(plain(name) if for_gambit else name)
+
+
+def write_names(names: Iterable[str], for_gambit: bool) -> str:
+    """Return names in braces."""
+    return f"{{ {' '.join(write_name(name, for_gambit) for name in names)} }}"
+
+
+def write_number(number: float) -> str:
+    """Return the shortest decimal that is read as ``number``, without an exponent."""
+    # Gambit reads no exponent with a plus sign.
+    return np.format_float_positional(number, trim="-") if number else "0"
+
+
+def plain(name: str) -> str:
+    """Return a name of printable ASCII characters, with single spaces within, as Gambit wants."""
+    return " ".join(_NOT_PLAIN.sub("?", name).split())
+
+
+def _quoted(name: str) -> str:
+    # A backslash stays alone where it can.
+    escaped = _TO_ESCAPE.sub(r"\\\g<0>", name)
+    return f'"{escaped}"'
