@@ -9,4 +9,5 @@ from regretkit.engine.vectorized import Vectorized
 from regretkit.play.engines import add_engine
 
 add_engine(Vectorized())
+add_engine(Compiled(exact_ties=True))
 add_engine(Compiled())

@@ -1,8 +1,8 @@
-"""Last moves that leave a player no choice, and so no decision point to look after.
+"""Last decision points with a single action, which need no regrets.
 
-In Liar's dice, whoever hears the highest claim can only call: half of all decision points are of
-this kind. What such a move is worth counts for the sequence before it, and it is played as often as
-that. They are left out if all rules say that they learn nothing there (``ignores_forced``).
+In Liar's dice, the only answer to the highest claim is to call: half of all decision points are of
+this kind. The utility of such a move is added to that of the sequence before it, whose probability
+it shares. They are left out if the kernels of all rules declare ``ignores_forced``.
 """
 
 from typing import NamedTuple
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretkit._typing import Narrow, whole
-from regretkit.engine._forest import Forest, narrow
+from regretkit.engine._forest import Forest, children_of, narrow
 from regretkit.engine._payoffs import Matrix
-from regretkit.engine._quads import starts
 from regretkit.engine._table import Table
+from regretkit.games._payoff_rows import offsets
 
 
 class Forced(NamedTuple):
@@ -35,13 +35,18 @@ def without_forced(forest: Forest, payoffs: Matrix) -> tuple[Forest, Matrix, For
     forced = Forced(forest.first[left_out], forest.parent[left_out])
     if not forced.move.size:
         return forest, payoffs, NONE
+    first_child, children = children_of(
+        forest.parent[kept].astype(np.int64), int(forest.sequences[-1])
+    )
     left = forest._replace(
         first=forest.first[kept],
         last=forest.last[kept],
         parent=forest.parent[kept],
-        points=narrow(starts(kept.astype(np.int64))[forest.points]),
+        first_child=first_child,
+        children=children,
+        points=narrow(offsets(kept.astype(np.int64))[forest.points]),
     )
-    # Whoever asks how often the move is played looks at the sequence before it.
+    # The probability of the move is that of the sequence before it.
     name = np.arange(forest.sequences[-1] + payoffs.sums[-1], dtype=np.uint32)
     name[forced.move] = forced.before
     nothing = payoffs.scratch.size  # a number that stays 0, for all others
@@ -67,9 +72,9 @@ def _left_out(forest: Forest) -> NDArray[np.bool_]:
     return left_out
 
 
-def play_forced(first: int, last: int, forced: Forced, table: Table) -> None:
-    """Let some of these moves be played as often as what comes before them."""
-    for k in range(first, last):
+def play_forced(forced: Forced, table: Table) -> None:
+    """Give each of these moves the weight of the sequence before it."""
+    for k in range(forced.move.size):
         move, before = whole(forced.move[k]), whole(forced.before[k])
         table.strategy[move] = table.strategy[before]
         table.total[move] = table.total[before]

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from regretkit._typing import Indices, Narrow
+from regretkit._validate import quote
+from regretkit.games._payoff_rows import offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 _WIDEST = np.iinfo(np.uint32).max
@@ -27,6 +29,10 @@ class Forest(NamedTuple):
     """Where each player's decision points begin, and where the last one's end."""
     sequences: Narrow
     """Where each player's sequences begin, the empty one first, and where the last one's end."""
+    first_child: Narrow
+    """Where the decision points after each sequence begin, and where those of the last end."""
+    children: Narrow
+    """The decision points after each sequence, last to first."""
 
     @property
     def players(self) -> int:
@@ -44,20 +50,31 @@ def forest_of(domains: Sequence[StrategySet]) -> Forest:
         elif isinstance(domain, Simplices):
             simplices, parent = domain, np.zeros(domain.blocks, dtype=np.int64)
         else:
-            raise TypeError(f"{domain!r} has no decision points")
+            raise TypeError(f"{quote(domain)} has no decision points")
         first = sequences[-1] + 1 + simplices.first
         firsts.append(first)
         lasts.append(first + simplices.sizes)
         parents.append(sequences[-1] + parent)
         points.append(points[-1] + simplices.blocks)
         sequences.append(sequences[-1] + 1 + simplices.dimension)
+    parent = np.concatenate(parents)
+    first_child, children = children_of(parent, sequences[-1])
     return Forest(
         first=narrow(np.concatenate(firsts)),
         last=narrow(np.concatenate(lasts)),
-        parent=narrow(np.concatenate(parents)),
+        parent=narrow(parent),
         points=narrow(np.array(points)),
         sequences=narrow(np.array(sequences)),
+        first_child=first_child,
+        children=children,
     )
+
+
+def children_of(parent: Indices, sequences: int) -> tuple[Narrow, Narrow]:
+    """Return the decision points after each sequence, last to first, and where they begin."""
+    backwards = np.argsort(parent[::-1], kind="stable")
+    begin = offsets(np.bincount(parent, minlength=sequences))
+    return narrow(begin), narrow(parent.size - 1 - backwards)
 
 
 def narrow(indices: Indices) -> Narrow:

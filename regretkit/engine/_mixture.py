@@ -1,5 +1,6 @@
 """Players whose rules have different kernels, as if all had one."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -7,7 +8,7 @@ from typing import NamedTuple
 from attrs import evolve
 
 from regretkit._typing import Vector
-from regretkit.minimizers.kernel import BlockFunction, Kernel
+from regretkit.minimizers.kernel import BlockFunction, Kernel, settle_none
 
 State = tuple[Vector, ...]
 Numbers = Sequence[float] | Callable[[int], Sequence[float]]
@@ -65,7 +66,7 @@ def mixture(kernels: Sequence[Kernel]) -> Mixture:
 
 def _mark(kernel: Kernel) -> tuple[object, ...]:
     sizes = len(kernel.state), len(kernel.block_state), len(kernel.numbers_of(0))
-    return kernel.propose, kernel.learn, *sizes
+    return kernel.propose, kernel.learn, kernel.settle_regrets, *sizes
 
 
 def _marked(numbers: Numbers, part: Part, widest: int) -> Numbers:
@@ -78,11 +79,14 @@ def _marked(numbers: Numbers, part: Part, widest: int) -> Numbers:
 
 def _together(parts: Sequence[tuple[Part, Kernel]]) -> Kernel:
     """Return a kernel that does what the one does that is meant."""
-    propose, learn = _propose_nothing, _learn_nothing
+    propose: BlockFunction = _propose_nothing
+    learn: BlockFunction = _learn_nothing
+    settle: BlockFunction = settle_none
     for part, kernel in parts:
-        propose = _proposal(part, kernel.propose, propose)
+        propose = _proposal(part, sized(kernel), propose)
         learn = _lesson(part, kernel.learn, learn)
-    return evolve(parts[0][1], propose=propose, learn=learn)
+        settle = _settling(part, kernel.settle_regrets, settle)
+    return evolve(parts[0][1], propose=propose, learn=learn, sized=True, settle_regrets=settle)
 
 
 @cache
@@ -91,11 +95,28 @@ def _proposal(part: Part, own: BlockFunction, others: BlockFunction) -> BlockFun
 
     def propose(
         block: int, first: int, last: int, strategy: Vector, state: State, numbers: Vector
-    ) -> None:
+    ) -> object:
         if numbers[numbers.size - 1] == kind:
-            own(block, first, last, strategy, state[begin:end], numbers[:width])
-        else:
-            others(block, first, last, strategy, state, numbers)
+            return own(block, first, last, strategy, state[begin:end], numbers[:width])
+        return others(block, first, last, strategy, state, numbers)
+
+    return propose
+
+
+def sized(kernel: Kernel) -> BlockFunction:
+    """Return how a kernel proposes, with infinity for the size of its regrets if it says none."""
+    return kernel.propose if kernel.sized else without_size(kernel.propose)
+
+
+@cache
+def without_size(own: BlockFunction) -> BlockFunction:
+    """Return the same proposal with infinity for a size, which is never rounding."""
+
+    def propose(
+        block: int, first: int, last: int, strategy: Vector, state: State, numbers: Vector
+    ) -> float:
+        own(block, first, last, strategy, state, numbers)
+        return math.inf
 
     return propose
 
@@ -123,10 +144,25 @@ def _lesson(part: Part, own: BlockFunction, others: BlockFunction) -> BlockFunct
     return learn
 
 
+@cache
+def _settling(part: Part, own: BlockFunction, others: BlockFunction) -> BlockFunction:
+    kind, begin, end, width = part
+
+    def settle_regrets(
+        block: int, first: int, last: int, rounding: float, state: State, numbers: Vector
+    ) -> None:
+        if numbers[numbers.size - 1] == kind:
+            own(block, first, last, rounding, state[begin:end], numbers[:width])
+        else:
+            others(block, first, last, rounding, state, numbers)
+
+    return settle_regrets
+
+
 def _propose_nothing(
     block: int, first: int, last: int, strategy: Vector, state: State, numbers: Vector
-) -> None:
-    pass
+) -> float:
+    return math.inf
 
 
 def _learn_nothing(

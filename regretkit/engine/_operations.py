@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from typing_extensions import override
 
+from regretkit._arrays import RESOLUTION
 from regretkit._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import narrow
-from regretkit.engine._quads import starts
+from regretkit.games._payoff_rows import offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 from regretkit.sets._operations import Operations, Plain
 
@@ -36,6 +37,13 @@ def multiply(begin: Narrow, left: Vector, right: Vector, products: Vector) -> No
         products[block] = total
 
 
+def add(begin: Narrow, left: Vector, right: Vector, totals: Vector) -> None:
+    """Set the sum of each action's numbers, exactly zero where they cancel up to rounding."""
+    for a in range(totals.size):
+        total = left[a] + right[a]
+        totals[a] = 0.0 if abs(total) <= RESOLUTION * abs(right[a]) else total
+
+
 def look_up(begin: Narrow, vector: Vector, largest: Vector) -> None:
     """Set the largest entry of each block."""
     for block in range(largest.size):
@@ -47,18 +55,19 @@ def look_up(begin: Narrow, vector: Vector, largest: Vector) -> None:
 
 
 def compare(begin: Narrow, utility: Vector, strategy: Vector, regrets: Vector) -> None:
-    """Set the regret of each action, the largest utility of the block set aside first."""
+    """Set the regret of each action, exactly zero where it is rounding."""
     for block in range(begin.size - 1):
         first, last = whole(begin[block]), whole(begin[block + 1])
-        top = utility[first]
+        largest = utility[first]
         for a in range(first + 1, last):
-            top = max(top, utility[a])
-        missed = 0.0
+            largest = max(largest, utility[a])
+        below = 0.0
         for a in range(first, last):
-            regrets[a] = utility[a] - top
-            missed += float(regrets[a] * strategy[a])
+            below += float((utility[a] - largest) * strategy[a])
+        rounding = RESOLUTION * (abs(largest) - below)
+        value = 0.0 if abs(largest + below) <= rounding else largest + below
         for a in range(first, last):
-            regrets[a] -= missed
+            regrets[a] = 0.0 if abs(utility[a] - value) <= rounding else utility[a] - value
 
 
 def share_out(begin: Narrow, vector: Vector, shares: Vector) -> None:
@@ -82,6 +91,7 @@ class Code(NamedTuple):
     sum: Any
     dot: Any
     max: Any
+    add: Any
     regret: Any
     normalize: Any
 
@@ -91,7 +101,7 @@ class Fast(Operations):
     """The operations in machine code on plain arrays of floats, in NumPy on others."""
 
     def __init__(self, simplices: Simplices, code: Code) -> None:
-        self._begin, self._code = narrow(starts(simplices.sizes)), code
+        self._begin, self._code = narrow(offsets(simplices.sizes)), code
         self._blocks, self._dimension = simplices.blocks, simplices.dimension
         self._plain = simplices._plain
 
@@ -122,6 +132,14 @@ class Fast(Operations):
         largest = np.empty(self._blocks)
         self._code.max(self._begin, vector, largest)
         return largest
+
+    @override
+    def add(self, left: Vector, right: Vector) -> Vector:
+        if not (_is_plain(left) and _is_plain(right)):
+            return self._plain.add(left, right)
+        totals = np.empty(self._dimension)
+        self._code.add(self._begin, left, right, totals)
+        return totals
 
     @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:

@@ -5,26 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from regretkit._typing import Indices, Vector
+from regretkit.games._payoff_rows import SparseRows
 
 _MOST = 64
 """Quads in one batch, so that the batches of a large game can be shared out."""
 
 _SHORT = 64
 """Up to this length, rows are worth the zeros that fill their quad."""
-
-
-class Rows(NamedTuple):
-    """A sparse matrix, row by row."""
-
-    begin: Indices
-    """Where the entries of each row begin, and where the last one's end."""
-    column: Indices
-    value: Vector
-
-    @property
-    def lengths(self) -> Indices:
-        """Number of entries of each row."""
-        return np.diff(self.begin)
 
 
 class Quads(NamedTuple):
@@ -43,14 +30,7 @@ class Quads(NamedTuple):
     value: Vector
 
 
-def taken(rows: Rows, which: Indices) -> Rows:
-    """Return the rows with these numbers, in this order."""
-    lengths = rows.lengths[which]
-    entries = spread(rows.begin[which], lengths)
-    return Rows(starts(lengths), rows.column[entries], rows.value[entries])
-
-
-def quads_of(rows: Rows) -> tuple[Quads, Indices, int]:
+def quads_of(rows: SparseRows) -> tuple[Quads, Indices, int]:
     """Lay out rows; return them, where each of them went, and the number of rows there are now.
 
     They are sorted by length, and otherwise stay in order. Short ones that make no quad get the
@@ -92,14 +72,3 @@ def stacked(parts: list[Quads], rows: list[int]) -> Quads:
         np.concatenate([part.column for part in parts]),
         np.concatenate([part.value for part in parts]),
     )
-
-
-def starts(lengths: Indices) -> Indices:
-    """Return where groups of these lengths begin, and where the last one ends."""
-    return np.concatenate(([0], np.cumsum(lengths)))
-
-
-def spread(begin: Indices, lengths: Indices) -> Indices:
-    """Return the numbers ``begin, begin + 1, ...`` of each group of these lengths."""
-    ends = np.cumsum(lengths)
-    return np.repeat(begin - (ends - lengths), lengths) + np.arange(int(lengths.sum()))

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from regretkit._state import generators
-from regretkit._validate import LARGEST
+from regretkit._validate import LARGEST, quote
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.play.estimators import FullSweep, LearnedBaseline
 from regretkit.play.estimators._sampler import Sampler
@@ -22,16 +22,16 @@ def in_the_way(run: SelfPlay) -> str | None:
     """Return what about a run, its rules aside, cannot be compiled, and why; None if all can."""
     game = run.game
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
-        return f"{game!r} is neither a normal-form nor an extensive-form game"
+        return f"{quote(game)} is neither a normal-form nor an extensive-form game"
     if not isinstance(run.estimator, FullSweep):
-        return f"{run.estimator!r} does not sweep the whole game"
+        return f"{quote(run.estimator)} does not sweep the whole game"
     return _order_or_size(run, game)
 
 
 def in_the_way_of_walks(run: SelfPlay) -> str | None:
     """Return why no machine code can draw a run's samples, None if it can."""
     if not isinstance(run.game, ExtensiveFormGame):
-        return f"{run.game!r} is not in extensive form, and samples of it are drawn in Python"
+        return f"{quote(run.game)} is not in extensive form, and samples of it are drawn in Python"
     return None
 
 
@@ -40,19 +40,17 @@ def in_the_way_of_samples(run: SelfPlay, sampler: Sampler) -> str | None:
     if not isinstance(run.game, ExtensiveFormGame):
         return in_the_way_of_walks(run)
     if not isinstance(sampler.baseline, LearnedBaseline | None):
-        return f"{sampler.baseline!r} sweeps the whole game"
+        return f"{quote(sampler.baseline)} sweeps the whole game"
     if sampler.generator in generators(run.order):
-        return f"{run.order!r} and {sampler!r} draw from one generator, in turn"
-    if run._threads > 1:
-        return f"samples for {sampler!r} are drawn in a single thread"
+        return f"{quote(run.order)} and {quote(sampler)} draw from one generator, in turn"
     return _order_or_size(run, run.game)
 
 
 def _order_or_size(run: SelfPlay, game: NormalFormGame | ExtensiveFormGame) -> str | None:
     if run.order.turns(run.players, 0) is None:
-        return f"{run.order!r} does more in an iteration than to let players learn in turn"
+        return f"{quote(run.order)} does more in an iteration than to let players learn in turn"
     if _size(game) > LARGEST:
-        return f"the payoffs of {game!r} are so large that utilities could overflow"
+        return f"the payoffs of {quote(game)} are so large that utilities could overflow"
     return None
 
 

@@ -1,14 +1,15 @@
 """The compiled way for sampled iterations."""
 
 import time
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
 from typing_extensions import override
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.engine._forest import forest_of
-from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._sampling import Sample, Sheet
 from regretkit.engine._seats import follow_rules, frozen_copy, numbers_for, seated, uncompilable
 from regretkit.engine._table import Table
@@ -20,7 +21,7 @@ from regretkit.play.orders import Turns
 from regretkit.play.self_play import SelfPlay
 
 _PATIENCE = 0.05
-"""Seconds of machine code between two looks at whether somebody pressed Ctrl-C."""
+"""Seconds of machine code between two looks at whether there was an interrupt."""
 
 _MOST = 8_192
 """Iterations in one call; their weights and numbers are laid out beforehand."""
@@ -49,10 +50,10 @@ class Sampled(Drive):
         fading = np.zeros((len(self._seats), 8))
         faded = np.zeros((points if kernel.fades else 0, 4))
         self._sheet = Sheet(behavior, utility, sums, np.zeros(points), waiting, faded, fading)
-        self._table = Table(strategy, behavior, utility, total, total)
+        self._table = Table(strategy, behavior, utility, total, total, total, waiting, waiting)
         self._numbers = len(kernel.numbers_of(0))
         self._fades = kernel.fades
-        self._begin, _ = iterations(kernel.propose, kernel.learn, "Matrix")
+        self._begin, _ = iterations(kernel, "Matrix")
         self._iterate, self._complete = sampled_iterations(
             kernel, sampler._choose(), sampler.baseline is not None
         )
@@ -69,19 +70,18 @@ class Sampled(Drive):
         return Sample(sampler._notes(laid.game), np.array(sampler._numbers()), guesses, rate)
 
     @override
-    def play(self, iterations: int) -> None:
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         if iterations == 0:
             return
         self._take_over()
-        with Interrupts() as interrupts:
-            while iterations > 1 and not interrupts.happened():
-                count = min(iterations - 1, self._pace, _MOST)
-                began = time.perf_counter()
-                self._advance(count)
-                took = time.perf_counter() - began
-                self._pace = max(1, int(count * min(_PATIENCE / took, 8.0)))
-                iterations -= count
-            self._finish()
+        while iterations > 1 and not interrupted():
+            count = min(iterations - 1, self._pace, _MOST)
+            began = time.perf_counter()
+            self._advance(count)
+            took = time.perf_counter() - began
+            self._pace = max(1, int(count * min(_PATIENCE / took, 8.0)))
+            iterations -= count
+        self._finish()
 
     def _take_over(self) -> None:
         self._sample = self._find_sample()
@@ -103,7 +103,7 @@ class Sampled(Drive):
         self._run._averages[player].lagging(sums, sheet.seen[points], before)
 
     def _settle_averages(self) -> None:
-        """Let sums be what they are now where somebody has changed what is played."""
+        """Reset the sums where a strategy was changed outside of this engine."""
         total = np.zeros_like(self._sheet.sums)
         self._complete(self._forest, self._sheet, total)
         for player, average in enumerate(self._run._averages):
@@ -141,8 +141,8 @@ class Sampled(Drive):
 
     def _form(self) -> None:
         """Work out every b and x from what was learned."""
-        nobody = np.zeros(1, dtype=np.bool_)
-        numbers = np.concatenate([seat.numbers(nobody) for seat in self._seats])
+        no_update = np.zeros(1, dtype=np.bool_)
+        numbers = np.concatenate([seat.numbers(no_update) for seat in self._seats])
         self._begin(numbers, self._forest, self._table, self._state)
 
     def _compile(self) -> None:
@@ -157,7 +157,7 @@ class Sampled(Drive):
             raise uncompilable(self._seats) from error
 
     def _finish(self) -> None:
-        """Play one iteration more, and let everybody in Python know what has been done."""
+        """Play one more iteration, and copy the results to the run and its objects."""
         run, sheet, table = self._run, self._sheet, self._table
         self._form()
         played = [frozen_copy(seat.own(table.strategy)) for seat in self._seats]
@@ -209,7 +209,7 @@ class Sampled(Drive):
     def _turns(self, count: int) -> Turns:
         turns = self._run.order.turns(self._run.players, count)
         if turns is None:
-            raise TypeError(f"{self._run.order!r} was refused, and cannot be followed")
+            raise TypeError(f"{quote(self._run.order)} was refused, and cannot be followed")
         return turns
 
     def _call(self, turns: Turns, numbers: Vector, weights: Vector, keeping: bool) -> None:

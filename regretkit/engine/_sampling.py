@@ -24,11 +24,11 @@ class Sheet(NamedTuple):
     utility: Vector
     """What each action was worth once there, where the last sample came."""
     sums: Vector
-    """Weighted sums of strategies, as far as they had come when they were last looked at;"""
+    """Weighted sums of strategies, each as of its last visit;"""
     seen: Vector
-    """by decision point, the sum at the sequence before it by then."""
+    """by decision point, the sum at the sequence before it as of that visit."""
     points: Narrow
-    """The decision points at which somebody has learned and proposed nothing yet."""
+    """The decision points that were updated and whose strategy is not yet recomputed."""
     faded: Vector
     """For each decision point, how much regrets had faded when one last learned there, shape
     ``(points, 4)``, or ``(0, 4)`` where none do: sums of logarithms of the factors above 0, and how

@@ -9,6 +9,7 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote, shorten
 from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest
 from regretkit.engine._mixture import mixture
@@ -24,13 +25,13 @@ def rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | st
     """Return the one rule that plays all decision points of ``domain``, or why there is none."""
     rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
     if not isinstance(rule, SimplexRule):
-        return f"{rule!r} is not a single rule over simplices"
+        return f"{quote(rule)} is not a single rule over simplices"
     if minimizer.domain != domain:
-        return f"{minimizer!r} plays on a part of its player's set"
+        return f"{quote(minimizer)} plays on a part of its player's set"
     if rule._kernel() is None:
-        return f"{rule!r} has no kernel"
+        return f"{quote(rule)} has no kernel"
     if minimizer._account is not None or rule._account is not None:
-        return f"{minimizer!r} stands in a ledger, which wants to see every iteration"
+        return f"{quote(minimizer)} stands in a ledger, which wants to see every iteration"
     return rule
 
 
@@ -38,7 +39,7 @@ def kernel_of(rule: SimplexRule) -> Kernel:
     """Return a rule's kernel, which it has."""
     kernel = rule._kernel()
     if kernel is None:
-        raise TypeError(f"{rule!r} was refused, and cannot be run")
+        raise TypeError(f"{quote(rule)} was refused, and cannot be run")
     return kernel
 
 
@@ -80,8 +81,8 @@ class Seat:
         for name, here in self._held.items():
             if name not in learned or learned[name].shape != here.shape:
                 raise ValueError(
-                    f"the kernel of {self.rule!r} says that the rule learns {name!r}, shape "
-                    f"{here.shape}, but it learns "
+                    f"the kernel of {quote(self.rule)} says that the rule learns {quote(name)}, "
+                    f"shape {here.shape}, but it learns "
                     f"{ {name: array.shape for name, array in learned.items()} }"
                 )
 
@@ -93,7 +94,8 @@ class Seat:
             suspect = not np.isfinite(proposed.sum())
         if suspect and not np.isfinite(proposed).all():
             raise ValueError(
-                f"what the kernel of {self.rule!r} proposed must be finite, got {proposed}"
+                f"what the kernel of {quote(self.rule)} proposed must be finite, got "
+                f"{shorten(str(proposed))}"
             )
 
     def own(self, array: Vector) -> Vector:
@@ -121,7 +123,7 @@ class Seat:
         rows = list(map(kernel.numbers, counts.tolist()))
         width = len(kernel.numbers_of(0))
         if set(map(len, rows)) - {width}:
-            raise ValueError(f"the kernel of {self.rule!r} must always get as many numbers")
+            raise ValueError(f"the kernel of {quote(self.rule)} must always get as many numbers")
         return np.fromiter(chain.from_iterable(rows), np.float64).reshape(moves.size, width)
 
     def follow(self, kernel: Kernel) -> None:
@@ -166,7 +168,7 @@ class Seat:
         return all(learned[name] is here for name, here in self._held.items())
 
     def show(self, utility: Vector | None) -> None:
-        """Let the minimizer show what its actions were worth, None if nobody knows."""
+        """Set the utilities that the minimizer exposes, None if unknown."""
         if isinstance(self.minimizer, CFR):
             own = None if utility is None else frozen_copy(utility[self._actions])
             self.minimizer._utilities = own
@@ -216,8 +218,8 @@ def numbers_for(seats: Sequence[Seat], players: Indices) -> Vector:
     A single row of them is for all iterations.
     """
     if all(seat.steady for seat in seats):
-        nobody = np.zeros(1, dtype=np.bool_)
-        return np.stack([seat.numbers(nobody) for seat in seats], axis=1)
+        no_update = np.zeros(1, dtype=np.bool_)
+        return np.stack([seat.numbers(no_update) for seat in seats], axis=1)
     moves, one = [(players == seat.player).any(axis=1) for seat in seats], seats[0]
     if all(own.all() for own in moves) and all(seat.asks_as(one) for seat in seats):
         return np.repeat(one.numbers(moves[0])[:, None], len(seats), axis=1)

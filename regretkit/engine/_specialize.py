@@ -1,9 +1,8 @@
 """From patterns to machine code, kept on disk."""
 
-import contextlib
 import hashlib
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,9 +10,12 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from regretkit.engine import _gate, _kernels, _operations, _shares, _worth
+from regretkit.engine import _kernels, _operations, _worth
+from regretkit.engine._code_cache import keep_on_disk
+from regretkit.engine._mixture import sized, without_size
 from regretkit.engine._operations import Code
 from regretkit.engine._payoffs import Ends, Matrix, Tensor
+from regretkit.minimizers.kernel import Kernel
 
 _FORMS: dict[str, Any] = {"Matrix": Matrix, "Ends": Ends, "Tensor": Tensor}
 _EARNERS: dict[str, Any] = {
@@ -21,38 +23,33 @@ _EARNERS: dict[str, Any] = {
     "Ends": _worth.earn_ends,
     "Tensor": _worth.earn_tensor,
 }
-_SHARERS: dict[str, Any] = {
-    "Matrix": _shares.earn_matrix,
-    "Ends": _shares.earn_ends,
-    "Tensor": _shares.earn_tensor,
-}
 
 Filling: TypeAlias = dict[Any, Any]
 """What takes the place of each function that a pattern leaves open."""
 
 
-def filling_for(propose: Callable[..., None], learn: Callable[..., None], payoffs: str) -> Filling:
+_MEASURERS: dict[str, Any] = {
+    "Matrix": _worth.measure_matrix,
+    "Ends": _worth.measure_ends,
+    "Tensor": _worth.measure_tensor,
+}
+
+
+def filling_for(kernel: Kernel, payoffs: str, *, exact_ties: bool = False) -> Filling:
     """Return what patterns leave open, for a rule and a kind of payoffs."""
-    return {_kernels.propose: propose, _kernels.learn: learn, _kernels.earn: _EARNERS[payoffs]}
+    return {
+        _kernels.propose: sized(kernel) if exact_ties else without_size(kernel.propose),
+        _kernels.learn: kernel.learn,
+        _kernels.settle_regrets: kernel.settle_regrets,
+        _kernels.earn: _EARNERS[payoffs],
+        _kernels.measure: _MEASURERS[payoffs],
+    }
 
 
-def iterations(
-    propose: Callable[..., None], learn: Callable[..., None], payoffs: str
-) -> tuple[Any, Any]:
+def iterations(kernel: Kernel, payoffs: str, *, exact_ties: bool = False) -> tuple[Any, Any]:
     """Return ``begin`` and ``iterate`` for a rule and a kind of payoffs, as machine code."""
-    filling = filling_for(propose, learn, payoffs)
+    filling = filling_for(kernel, payoffs, exact_ties=exact_ties)
     return _kept(_kernels.begin, filling), _kept(_kernels.iterate, filling)
-
-
-def shared_iterations(
-    propose: Callable[..., None],
-    learn: Callable[..., None],
-    payoffs: str,
-    last_to_come: Callable[..., bool] = _gate.last_to_come,
-) -> Any:
-    """Return ``share`` for a rule and a kind of payoffs, as machine code."""
-    filling = {_kernels.propose: propose, _kernels.learn: learn, _shares.earn: _SHARERS[payoffs]}
-    return _kept(_shares.share, filling | {_gate.last_to_come: last_to_come}, apart=2)
 
 
 class Passes(NamedTuple):
@@ -78,6 +75,7 @@ def operations() -> Code:
         sum=_kept(_operations.add_up, {}, one),
         dot=_kept(_operations.multiply, {}, two),
         max=_kept(_operations.look_up, {}, one),
+        add=_kept(_operations.add, {}, two),
         regret=_kept(_operations.compare, {}, two),
         normalize=_kept(_operations.share_out, {}, one),
     )
@@ -89,10 +87,16 @@ takes less long. What they call is put in line first: there a number of actions 
 the compiler has to see it to make no loop."""
 
 
+_RARE = {_kernels.settle}
+"""What is called so rarely that its code would only be in the way of what is there each time."""
+
+
 def jitted(function: Any, filling: Filling, apart: int = _APART) -> Any:
     """Return a function as machine code, and with it those that it calls."""
     function = _plain(function)
     filled = _filled(function, _helpers(function, filling, apart - 1))
+    if function in _RARE:
+        return _jit(filled)
     return _jit(filled, forceinline=True) if apart > 0 else _jit(filled, inline="always")
 
 
@@ -109,13 +113,13 @@ def _helpers(function: Any, filling: Filling, apart: int = _APART) -> dict[str, 
 
 
 def _plain(function: Any) -> Any:
-    """Return a function as it was before somebody compiled it."""
+    """Return the Python function of a compiled one."""
     return function.py_func if isinstance(function, Dispatcher) else function
 
 
 def _jit(function: Any, **options: Any) -> Any:
-    # Divisions as NumPy's: no look at every divisor before it is used. And nobody counts who holds
-    # an array, which would take as long as the arithmetic: the caller holds them all.
+    # Division as in NumPy, without a check of every divisor. And no reference counting of arrays,
+    # which would take as long as the arithmetic: the caller holds references to all of them.
     options |= {"error_model": "numpy", "_nrt": False}
     return numba.njit(**options)(function)
 
@@ -150,28 +154,14 @@ def _kept(pattern: Any, filling: Filling, signature: Any = None, apart: int = _A
     # Looked up by mark: who changes a constant that a function uses gets other machine code.
     if (pattern.__qualname__, mark) not in _KEPT:
         filled = _filled(pattern, _helpers(pattern, filling, apart), mark)
-        options: dict[str, Any] = {"nogil": True}
+        made = _jit(filled, nogil=True)
+        if isinstance(made, Dispatcher):
+            keep_on_disk(made)
         if signature is not None:
-            options["signature_or_function"] = [signature]
-        try:
-            made = _jit(filled, cache=True, **options)
-            if isinstance(made, Dispatcher):
-                kept: Any = made
-                kept._cache.save_overload = _where_there_is_room(kept._cache.save_overload)
-        except RuntimeError:  # there is nowhere to keep it
-            made = _jit(filled, **options)
+            made.compile(signature)
+            made.disable_compile()
         _KEPT[pattern.__qualname__, mark] = made
     return _KEPT[pattern.__qualname__, mark]
-
-
-def _where_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
-    """Return what saves machine code unless that fails, after which the code runs all the same."""
-
-    def saved(*what: Any) -> None:
-        with contextlib.suppress(OSError):
-            save(*what)
-
-    return saved
 
 
 def _used(function: Any) -> Iterator[tuple[str, Any]]:
@@ -205,7 +195,8 @@ def _mark(pattern: Any, filling: Filling, apart: int = _APART) -> str:
             elif isinstance(value, types.ModuleType):
                 digest.update(f"{name}={value.__name__}".encode())
                 for inner in function.__code__.co_names:
-                    digest.update(inner.encode() + _constant(getattr(value, inner, None)))
+                    # Not getattr: the code may mean a builtin by a name at which a module warns.
+                    digest.update(inner.encode() + _constant(vars(value).get(inner)))
             else:
                 digest.update(name.encode() + _constant(value))
     return digest.hexdigest()[:16]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._typing import Narrow, Vector
 from regretkit.engine._forest import Forest
 from regretkit.engine._payoffs import Matrix, Payoffs
 
@@ -22,10 +22,25 @@ class Table(NamedTuple):
     """Weighted sum of strategies."""
     played: Vector
     """x of the last iteration."""
+    magnitude: Vector
+    """Room for the magnitudes that add up to utilities."""
+    points: Narrow
+    """Room for decision points."""
+    suspects: Narrow
+    """Room for those whose regrets may be rounding."""
 
 
 def table_of(forest: Forest, payoffs: Payoffs) -> Table:
     """Return a table for all players of a forest."""
     size = int(forest.sequences[-1])
     room = int(payoffs.sums[-1]) if isinstance(payoffs, Matrix) else 0
-    return Table(np.zeros(size + room), *(np.zeros(size) for _ in range(4)))
+    return Table(
+        strategy=np.zeros(size + room),
+        behavior=np.zeros(size),
+        utility=np.zeros(size),
+        total=np.zeros(size),
+        played=np.zeros(size),
+        magnitude=np.zeros(size),
+        points=np.zeros(forest.first.size + 1, dtype=np.uint32),
+        suspects=np.zeros(forest.first.size + 1, dtype=np.uint32),
+    )

@@ -1,32 +1,32 @@
-"""The vectorized way for sampled iterations: samples in machine code, minimizers as they are."""
+"""The vectorized engine for sampled iterations: traversals compiled, minimizers in Python."""
 
+from collections.abc import Callable
 from typing import final
 
 from typing_extensions import override
 
-from regretkit.play.engines import Drive
+from regretkit.play.engines import AsWritten, Drive
 from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.self_play import SelfPlay
 
 
 @final
 class Walking(Drive):
-    """Iterations as they are written, with an estimator that walks in machine code.
+    """The iterations of the numpy engine, with the estimator's traversal compiled.
 
-    It draws what it would draw without, and comes to the same bits.
+    Draws and results are bitwise identical to those of the numpy engine.
     """
 
     def __init__(self, run: SelfPlay, sampler: Sampler) -> None:
         from regretkit.engine._sampling_code import single_walk
 
-        self._run, self._sampler = run, sampler
+        self._written, self._sampler = AsWritten().start(run), sampler
         self._walk = single_walk(sampler._choose(), sampler.baseline is not None)
 
     @override
-    def play(self, iterations: int) -> None:
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         self._sampler._walk = self._walk
         try:
-            for _ in range(iterations):
-                self._run._iterate()
+            self._written.play(iterations, interrupted)
         finally:
             self._sampler._walk = None

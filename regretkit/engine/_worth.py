@@ -1,15 +1,20 @@
-"""What each kind of payoffs is worth, written so that a compiler understands it.
+"""Utilities from each kind of payoffs, written so that a compiler understands it.
 
-Each sum has one order, whoever makes machine code of it, so that several threads and one come to
-the same bits.
+Each sum has one order, in Python and in machine code, so that both are bitwise identical.
 """
 
+from regretkit._arrays import RESOLUTION
 from regretkit._typing import Narrow, Vector, whole
 from regretkit.engine._payoffs import Ends, Matrix, Tensor
 
 
 def earn_matrix(
-    player: int, payoffs: Matrix, strategy: Vector, utility: Vector, sequences: Narrow
+    player: int,
+    settled: bool,
+    payoffs: Matrix,
+    strategy: Vector,
+    utility: Vector,
+    sequences: Narrow,
 ) -> None:
     """Set a player's utility to A x, with x the opponent's strategy."""
     scratch = payoffs.scratch
@@ -22,18 +27,67 @@ def earn_matrix(
         strategy[behind + group] = scratch[group]
     for batch in range(whole(payoffs.of_player[player]), whole(payoffs.of_player[player + 1])):
         multiply(payoffs.batches[batch], payoffs.column, payoffs.payoff, strategy, scratch)
-    hand_out(whole(sequences[player]), whole(sequences[player + 1]), payoffs, utility)
+        if settled:
+            settle_rows(payoffs.batches[batch], payoffs.negligible[player], payoffs, strategy)
+    hand_out(player, payoffs, utility, sequences)
 
 
-def hand_out(first: int, last: int, payoffs: Matrix, utility: Vector) -> None:
-    """Set the utility of some sequences to what their rows are worth."""
-    row, forced_row, worth = payoffs.row, payoffs.forced_row, payoffs.scratch
+def hand_out(player: int, payoffs: Matrix, utility: Vector, sequences: Narrow) -> None:
+    """Give each sequence of a player the number of its row."""
+    row, forced_row, scratch = payoffs.row, payoffs.forced_row, payoffs.scratch
     if forced_row.size == 0:
-        for a in range(first, last):
-            utility[a] = worth[whole(row[a])]
+        for a in range(whole(sequences[player]), whole(sequences[player + 1])):
+            utility[a] = scratch[whole(row[a])]
     else:
-        for a in range(first, last):
-            utility[a] = worth[whole(row[a])] + worth[whole(forced_row[a])]
+        for a in range(whole(sequences[player]), whole(sequences[player + 1])):
+            utility[a] = scratch[whole(row[a])] + scratch[whole(forced_row[a])]
+
+
+def settle_rows(batch: Narrow, negligible: float, payoffs: Matrix, strategy: Vector) -> None:
+    """Set rows of a batch to zero in which the terms cancel up to rounding."""
+    row, rows, worth = whole(batch[0]), max(4 * whole(batch[1]), 1), payoffs.scratch
+    for r in range(rows):
+        size = abs(worth[row + r])
+        if 0.0 < size <= negligible:
+            magnitude = magnitude_of(r, batch, payoffs, strategy)
+            worth[row + r] = 0.0 if size <= RESOLUTION * magnitude else worth[row + r]
+
+
+def magnitude_of(r: int, batch: Narrow, payoffs: Matrix, strategy: Vector) -> float:
+    """Return the sum of the terms' magnitudes in a row of a batch."""
+    quads, length, begin = whole(batch[1]), whole(batch[2]), whole(batch[3])
+    stride = 4 if quads > 0 else 1
+    magnitude = 0.0
+    for entry in range(length):
+        k = begin + stride * (length * (r // stride) + entry) + r % stride
+        magnitude += abs(payoffs.payoff[k] * strategy[whole(payoffs.column[k])])
+    return magnitude
+
+
+def measure_matrix(a: int, player: int, payoffs: Matrix, strategy: Vector) -> float:
+    """Return the magnitudes in a sequence's utility; the sums in ``strategy`` are up to date."""
+    magnitude = measure_row(whole(payoffs.row[a]), player, payoffs, strategy)
+    if payoffs.forced_row.size > 0:
+        magnitude += measure_row(whole(payoffs.forced_row[a]), player, payoffs, strategy)
+    return magnitude
+
+
+def measure_row(r: int, player: int, payoffs: Matrix, strategy: Vector) -> float:
+    """Return the magnitudes in a row, which is looked up among the player's batches."""
+    low, high = whole(payoffs.of_player[player]), whole(payoffs.of_player[player + 1])
+    while high - low > 1:
+        middle = (low + high) // 2
+        if whole(payoffs.batches[middle, 0]) <= r:
+            low = middle
+        else:
+            high = middle
+    if low == high:
+        return 0.0
+    batch = payoffs.batches[low]
+    within = r - whole(batch[0])
+    if within >= max(4 * whole(batch[1]), 1):  # the number that stays 0
+        return 0.0
+    return magnitude_of(within, batch, payoffs, strategy)
 
 
 def add_up(batch: Narrow, summed: Narrow, strategy: Vector, sums: Vector) -> None:
@@ -119,28 +173,44 @@ def multiply_quads(
 
 
 def earn_ends(
-    player: int, payoffs: Ends, strategy: Vector, utility: Vector, sequences: Narrow
+    player: int,
+    settled: bool,
+    payoffs: Ends,
+    strategy: Vector,
+    utility: Vector,
+    sequences: Narrow,
 ) -> None:
     """Set a player's utility to payoffs times the probability that all others play to there."""
-    add_ends(whole(sequences[player]), whole(sequences[player + 1]), payoffs, strategy, utility)
-
-
-def add_ends(
-    first_sequence: int, last_sequence: int, payoffs: Ends, strategy: Vector, utility: Vector
-) -> None:
-    """Add up the ends behind each of some sequences."""
-    for a in range(first_sequence, last_sequence):
-        worth = 0.0
+    for a in range(whole(sequences[player]), whole(sequences[player + 1])):
+        worth, magnitude = 0.0, 0.0
         for k in range(whole(payoffs.begin[a]), whole(payoffs.begin[a + 1])):
             reach = payoffs.payoff[k]
             for other in range(payoffs.others.shape[1]):
                 reach *= strategy[whole(payoffs.others[k, other])]
             worth += reach
-        utility[a] = worth
+            if settled:
+                magnitude += abs(reach)
+        utility[a] = 0.0 if settled and abs(worth) <= RESOLUTION * magnitude else worth
+
+
+def measure_ends(a: int, player: int, payoffs: Ends, strategy: Vector) -> float:
+    """Return the magnitudes in a sequence's utility."""
+    magnitude = 0.0
+    for k in range(whole(payoffs.begin[a]), whole(payoffs.begin[a + 1])):
+        reach = abs(payoffs.payoff[k])
+        for other in range(payoffs.others.shape[1]):
+            reach *= strategy[whole(payoffs.others[k, other])]
+        magnitude += reach
+    return magnitude
 
 
 def earn_tensor(
-    player: int, payoffs: Tensor, strategy: Vector, utility: Vector, sequences: Narrow
+    player: int,
+    settled: bool,
+    payoffs: Tensor,
+    strategy: Vector,
+    utility: Vector,
+    sequences: Narrow,
 ) -> None:
     """Set a player's utility to its payoffs times all other strategies, the last ones first."""
     sizes = payoffs.sizes
@@ -162,6 +232,35 @@ def earn_tensor(
     utility[root] = 0.0
     for action in range(whole(sizes[player])):
         utility[root + 1 + action] = left[action]
+        size = abs(left[action])
+        if settled and 0.0 < size <= payoffs.negligible[player]:
+            magnitude = measure_tensor(root + 1 + action, player, payoffs, strategy)
+            if size <= RESOLUTION * magnitude:
+                utility[root + 1 + action] = 0.0
+
+
+def measure_tensor(a: int, player: int, payoffs: Tensor, strategy: Vector) -> float:
+    """Return the magnitudes in an action's utility, outcome by outcome."""
+    sizes, players = payoffs.sizes, payoffs.sizes.size
+    outcomes, root = 1, 0
+    for other in range(players):
+        outcomes *= whole(sizes[other]) if other != player else 1
+        root += 1 + whole(sizes[other]) if other < player else 0
+    if a == root:
+        return 0.0
+    begin = outcomes * (player * whole(sizes[player]) + a - root - 1)
+    magnitude = 0.0
+    for outcome in range(outcomes):
+        term, digits, end = abs(payoffs.payoff[begin + outcome]), outcome, strategy.size
+        for back in range(players):
+            other = players - 1 - back
+            size = whole(sizes[other])
+            if other != player:
+                term *= strategy[end - size + digits % size]
+                digits //= size
+            end -= 1 + size
+        magnitude += term
+    return magnitude
 
 
 def multiply_out(left: Vector, strategy: Vector, rest: Vector) -> None:

@@ -1,16 +1,16 @@
 """The compiled way: whole iterations in machine code, many in one call."""
 
 import time
-from functools import partial
-from typing import Any, final
+from collections.abc import Callable
+from typing import final
 
 import numpy as np
 from typing_extensions import override
 
 from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
 from regretkit.engine._forced import NONE, without_forced
 from regretkit.engine._forest import forest_of
-from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._mixture import mixture
 from regretkit.engine._payoffs import Matrix, payoffs_of
 from regretkit.engine._reasons import in_the_way, in_the_way_of_samples, is_long, without_numba
@@ -26,16 +26,14 @@ from regretkit.engine._seats import (
     seated,
     uncompilable,
 )
-from regretkit.engine._split import parts_for, split_of
 from regretkit.engine._table import table_of
-from regretkit.minimizers.kernel import Kernel
 from regretkit.play.engines import Drive, Engine
 from regretkit.play.estimators._sampler import Sampler
 from regretkit.play.orders import Turns
 from regretkit.play.self_play import SelfPlay
 
 _PATIENCE = 0.1
-"""Seconds of machine code between two looks at whether somebody pressed Ctrl-C; but"""
+"""Seconds of machine code between two looks at whether there was an interrupt; but"""
 
 _FEW = 16
 """so many iterations at least in one call, which costs a large game as much as an iteration,"""
@@ -49,14 +47,21 @@ _MOST = 4096
 
 @final
 class Compiled(Engine):
-    """Whole iterations in machine code, for rules that have a kernel."""
+    """Whole iterations in machine code, for rules that have a kernel.
 
-    name = "compiled"
-    splits = True
+    With ``exact_ties``, regrets that are nothing but rounding are set to zero, which takes about a
+    sixth longer.
+    """
+
+    def __init__(self, *, exact_ties: bool = False) -> None:
+        self.name = "compiled-exact" if exact_ties else "compiled"
+        self._exact_ties = exact_ties
 
     @override
     def refusal(self, run: SelfPlay) -> str | None:
         if isinstance(run.estimator, Sampler):
+            if self._exact_ties:
+                return "regrets are sampled, which leaves no ties; pass engine='compiled'"
             found = in_the_way_of_samples(run, run.estimator) or _against_rules(run)
             return found or _against_resting(run)
         return in_the_way(run) or _against_rules(run)
@@ -67,11 +72,13 @@ class Compiled(Engine):
 
     @override
     def worthwhile(self, run: SelfPlay, iterations: int) -> bool:
-        return is_long(run, iterations)
+        return not self._exact_ties and is_long(run, iterations)
 
     @override
     def start(self, run: SelfPlay) -> Drive:
-        return Sampled(run, run.estimator) if isinstance(run.estimator, Sampler) else _Compiled(run)
+        if isinstance(run.estimator, Sampler):
+            return Sampled(run, run.estimator)
+        return _Compiled(run, self._exact_ties)
 
 
 def _against_rules(run: SelfPlay) -> str | None:
@@ -88,9 +95,11 @@ def _against_resting(run: SelfPlay) -> str | None:
     alike = len(set(mixture(kernels).parts)) == 1
     for player, (rule, kernel) in enumerate(zip(rules, kernels, strict=True)):
         if not (kernel.rests or kernel.fades):
-            return f"minimizers[{player}]: {rule!r} moves where a sample does not come"
+            return f"minimizers[{player}]: {quote(rule)} moves where a sample does not come"
         if kernel.fades and not alike:
-            return f"minimizers[{player}]: the regrets of {rule!r} fade, unlike those of others"
+            return (
+                f"minimizers[{player}]: the regrets of {quote(rule)} fade, unlike those of others"
+            )
     return None
 
 
@@ -104,7 +113,7 @@ def _next_pace(count: int, took: float) -> int:
 class _Compiled(Drive):
     """One run, laid out for machine code."""
 
-    def __init__(self, run: SelfPlay) -> None:
+    def __init__(self, run: SelfPlay, exact_ties: bool) -> None:
         from regretkit.engine._specialize import iterations
 
         domains = run.game.domains
@@ -114,44 +123,30 @@ class _Compiled(Drive):
             laid = without_forced(self._forest, self._payoffs)
             self._forest, self._payoffs, self._forced = laid
         self._table = table_of(self._forest, self._payoffs)
-        self._table.behavior[self._forced.move] = 1.0  # nobody proposes it
+        self._table.behavior[self._forced.move] = 1.0  # no kernel writes it
         self._seats, self._state, kernel = seated(run, self._forest)
         self._totals = [seat.own(self._table.total) for seat in self._seats]
         self._begin, self._iterate = iterations(
-            kernel.propose, kernel.learn, type(self._payoffs).__name__
+            kernel, type(self._payoffs).__name__, exact_ties=exact_ties
         )
-        parts = parts_for(run._threads, self._forest, self._payoffs)
-        if parts > 1:
-            self._iterate = self._shared(parts, kernel)
         self._pace = _FEW
         self._compile()
 
-    def _shared(self, parts: int, kernel: Kernel) -> Any:
-        """Return what does the same as ``_iterate``, with the work shared out where that pays."""
-        from regretkit.engine._crew import Crew, Quicker
-        from regretkit.engine._specialize import shared_iterations
-
-        kind = type(self._payoffs).__name__
-        crew = Crew(shared_iterations(kernel.propose, kernel.learn, kind), parts)
-        shared = partial(crew.run, split_of(self._forest, self._payoffs, parts))
-        return Quicker(shared, self._iterate)
-
     @override
-    def play(self, iterations: int) -> None:
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         self._take_over()
         before = self._run.iteration
-        with Interrupts() as interrupts:
-            try:
-                while iterations > 0 and not interrupts.happened():
-                    count = min(iterations, self._pace, _MOST)
-                    began = time.perf_counter()
-                    self._advance(count)
-                    took = time.perf_counter() - began
-                    self._pace = _next_pace(count, took)
-                    iterations -= count
-            finally:
-                if self._run.iteration > before and self._run._broken is None:
-                    self._hand_back()
+        try:
+            while iterations > 0 and not interrupted():
+                count = min(iterations, self._pace, _MOST)
+                began = time.perf_counter()
+                self._advance(count)
+                took = time.perf_counter() - began
+                self._pace = _next_pace(count, took)
+                iterations -= count
+        finally:
+            if self._run.iteration > before and self._run._broken is None:
+                self._hand_back()
 
     def _take_over(self) -> None:
         for seat in self._seats:
@@ -165,8 +160,8 @@ class _Compiled(Drive):
 
     def _form(self) -> None:
         """Work out every b and x from what was learned."""
-        nobody = np.zeros(1, dtype=np.bool_)
-        numbers = np.concatenate([seat.numbers(nobody) for seat in self._seats])
+        no_update = np.zeros(1, dtype=np.bool_)
+        numbers = np.concatenate([seat.numbers(no_update) for seat in self._seats])
         self._begin(numbers, self._forest, self._table, self._state)
 
     def _compile(self) -> None:
@@ -196,7 +191,7 @@ class _Compiled(Drive):
     def _turns(self, count: int) -> Turns:
         turns = self._run.order.turns(self._run.players, count)
         if turns is None:
-            raise TypeError(f"{self._run.order!r} was refused, and cannot be followed")
+            raise TypeError(f"{quote(self._run.order)} was refused, and cannot be followed")
         return turns
 
     def _call(self, turns: Turns, numbers: Vector, weights: Vector) -> None:
@@ -204,7 +199,7 @@ class _Compiled(Drive):
         self._iterate(turns.together, turns.players, numbers, weights, *rest)
 
     def _count(self, players: Indices, weights: Vector) -> None:
-        """Let everybody in Python know how much machine code has done."""
+        """Update the counts of the run and its objects after compiled iterations."""
         weight = self._run._averages[0].weight_after(weights)
         for average in self._run._averages:
             average.count_in(weights.shape[0], weight)
@@ -213,9 +208,9 @@ class _Compiled(Drive):
             seat.count(int(np.count_nonzero(players == seat.player)))  # once in a turn at most
 
     def _hand_back(self) -> None:
-        """Let everybody in Python know what it came to, once for all that was played.
+        """Copy the results to the run and its objects, once for all iterations played.
 
-        To copy it takes longer than an iteration where there are millions of sequences.
+        With millions of sequences the copy takes longer than an iteration.
         """
         run, table = self._run, self._table
         try:

@@ -1,14 +1,15 @@
-"""The vectorized way: payoffs and trees in machine code, and rules as somebody wrote them."""
+"""The vectorized engine: payoffs and trees in machine code, and rules in Python."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, final
 
 from typing_extensions import override
 
 from regretkit._state import Stateful
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest, forest_of
-from regretkit.engine._interrupt import Interrupts
 from regretkit.engine._operations import hasten
 from regretkit.engine._payoffs import Payoffs, payoffs_of
 from regretkit.engine._reasons import in_the_way, in_the_way_of_walks, is_long, without_numba
@@ -39,11 +40,13 @@ class Vectorized(Engine):
             return in_the_way_of_walks(run)
         for player, minimizer in enumerate(run.minimizers):
             if minimizer.domain != run.game.domains[player]:
-                return f"minimizers[{player}]: {minimizer!r} plays on a part of its player's set"
+                return (
+                    f"minimizers[{player}]: {quote(minimizer)} plays on a part of its player's set"
+                )
             if isinstance(minimizer, CFR) and minimizer._account is not None:
-                return f"minimizers[{player}]: {minimizer!r} stands in a ledger"
+                return f"minimizers[{player}]: {quote(minimizer)} stands in a ledger"
             if isinstance(minimizer, CFR) and minimizer._is_delicate():
-                return f"minimizers[{player}]: a part of {minimizer!r} may refuse a utility"
+                return f"minimizers[{player}]: a part of {quote(minimizer)} may refuse a utility"
         return in_the_way(run)
 
     @override
@@ -85,7 +88,8 @@ class _Seat:
         self._utility.setflags(write=False)
         self._worth.setflags(write=False)
         self.total = table.total[self._own]
-        self._upward = (table.strategy, table.behavior, table.utility, *forest, *payoffs)
+        passed = table.strategy, table.behavior, table.utility, table.magnitude
+        self._upward = (*passed, *forest, *payoffs)
         self._downward = (table.strategy, table.behavior, table.total, *forest)
 
     def propose(self, decay: float, weight: float) -> None:
@@ -107,7 +111,7 @@ class _Seat:
         self._passes.rise(self._player, True, False, *self._upward)
 
     def learn(self, earning: bool) -> None:
-        """Let the minimizer learn from the utility, worked out first where nobody has done so."""
+        """Update the minimizer with the utility, computed first if ``earning``."""
         climbing = self._cfr is not None
         if earning or climbing:
             self._passes.rise(self._player, earning, climbing, *self._upward)
@@ -146,30 +150,29 @@ class _Vectorized(Drive):
         self._turn = 0
 
     @override
-    def play(self, iterations: int) -> None:
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         for seat, average in zip(self._seats, self._run._averages, strict=True):
             average.hold(seat.total)
             seat.propose(1.0, 0.0)
-        with Interrupts() as interrupts:
-            while iterations > 0 and not interrupts.happened():
-                # What draws players must not draw for iterations that are not played.
-                most = 1 if isinstance(self._run.order, Stateful) else _MOST
-                iterations -= self._some(min(iterations, most), interrupts)
+        while iterations > 0 and not interrupted():
+            # What draws players must not draw for iterations that are not played.
+            most = 1 if isinstance(self._run.order, Stateful) else _MOST
+            iterations -= self._some(min(iterations, most), interrupted)
 
-    def _some(self, count: int, interrupts: Interrupts) -> int:
-        """Play so many iterations, or fewer if somebody wants out; return how many."""
+    def _some(self, count: int, interrupted: Callable[[], bool]) -> int:
+        """Play ``count`` iterations, or fewer once interrupted; return how many."""
         run = self._run
         factors = run._averages[0].ahead(count)
         turns = run.order.turns(run.players, count)
         if turns is None:
-            raise TypeError(f"{run.order!r} was refused, and cannot be followed")
+            raise TypeError(f"{quote(run.order)} was refused, and cannot be followed")
         done, before, self._moves = 0, 0, [0] * run.players
         try:
             for turn, (decay, weight) in zip(turns.players.tolist(), factors.tolist(), strict=True):
                 before = sum(self._moves)
                 self._iterate(turn, turns.together, decay, weight)
                 done += 1
-                if interrupts.happened():
+                if interrupted():
                     break
         except BaseException as error:
             self._settle(factors[:done])
