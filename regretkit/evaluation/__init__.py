@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit._lazily import lazily, listed
+from regretkit._lazily import lazily
 from regretkit.evaluation.correlated import CorrelatedPlay as CorrelatedPlay
 from regretkit.evaluation.correlated import cce_gaps as cce_gaps
 from regretkit.evaluation.correlated import ce_gaps as ce_gaps
@@ -58,4 +58,4 @@ if TYPE_CHECKING:
     from regretkit.evaluation.security import maxmin as maxmin
     from regretkit.evaluation.security import minmax as minmax
 else:
-    __getattr__, __dir__ = lazily(__name__, _LATER), listed(__name__, _LATER)
+    __getattr__, __dir__, __all__ = lazily(__name__, _LATER)

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.evaluation.gaps import nash_conv
 from regretkit.games import Game, Profile
-from regretkit.games._pictures.html import facts
 from regretkit.games.game import as_strategies
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
@@ -35,6 +35,8 @@ class Cleaned:
     """Gap of the cleaned one."""
 
     def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
         gaps = ("gap before", self.gap_before), ("gap after", self.gap_after)
         return facts(*gaps, profile=self.profile)
 
@@ -48,10 +50,10 @@ def threshold(
 ) -> Cleaned:
     """Leave out every action that is played less often than a threshold.
 
-    At each information set, what is left is scaled to sum to one. The most probable action stays
-    however improbable it is, and so do all that tie with it, to the bit. Averages of iterative
-    algorithms play bad actions a little, because they did so early on; whether it helps to leave
-    them out, the gaps say.
+    At each information set, the remaining probabilities are scaled to sum to one. The most
+    probable action always remains, with all actions of exactly the same probability. Averages of
+    iterative algorithms play bad actions with small probability, from their early iterations; the
+    gaps tell whether removing them helps.
 
     Parameters
     ----------
@@ -87,9 +89,9 @@ def threshold(
     non-equilibrium approaches for playing large games", AAMAS.
     """
     if isinstance(least, bool) or not isinstance(least, Real):
-        raise TypeError(f"least must be a number from 0 to 1, got {least!r}")
+        raise TypeError(f"least must be a number from 0 to 1, got {quote(least)}")
     if not 0.0 <= least <= 1.0:
-        raise ValueError(f"least must be a number from 0 to 1, got {least!r}")
+        raise ValueError(f"least must be a number from 0 to 1, got {quote(least)}")
     before = Profile(as_strategies(game, profile), game.domains, game)
     cleaned = [
         _cleaned(strategy, domain, player, float(least))
@@ -105,9 +107,9 @@ def purify(
     *,
     gap: Callable[[Game, Sequence[Vector]], float] = nash_conv,
 ) -> Cleaned:
-    """Let everybody always take the most probable action, at each information set.
+    """Let every player always take the most probable action, at each information set.
 
-    Actions that tie for it, to the bit, are all played, equally often. It is
+    Actions of exactly equal, highest probability are all played, equally often. It is
     :func:`threshold` with 1, where the parameters and errors are explained.
 
     Examples
@@ -131,7 +133,7 @@ def _cleaned(strategy: Vector, domain: StrategySet, player: int, least: float) -
     if isinstance(domain, Simplices):
         return _kept(strategy, domain, least)
     raise ValueError(
-        f"player {player} plays on {domain!r}, where there are no actions to leave out"
+        f"player {player} plays on {quote(domain)}, where there are no actions to leave out"
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._state import Stateful
 from regretkit._typing import Vector
-from regretkit._validate import vector
+from regretkit._validate import floats, quote, shorten, vector
 from regretkit.games import Game, NormalFormGame
 from regretkit.games.game import as_strategies, check_game
 from regretkit.sets import Simplices
@@ -32,8 +32,7 @@ class CorrelatedPlay(Stateful):
 
     Iteration t plays the joint strategy (x_t, y_t, ...), and the players' randomness is their
     own; over time their play is correlated all the same. Utilities are those at the joint
-    strategy, whatever the order in which players learned. With u_t player i's utility there, it
-    keeps
+    strategy, for every order in which players learn. With u_t player i's utility there, it keeps
 
         the sum of u_t,    the sum of <u_t, x_t>,    the sum of x_t u_t^T
 
@@ -95,9 +94,9 @@ class CorrelatedPlay(Stateful):
             finite number. Nothing has changed then.
         """
         if isinstance(weight, bool) or not isinstance(weight, Real):
-            raise TypeError(f"weight must be a number, got {weight!r}")
+            raise TypeError(f"weight must be a number, got {quote(weight)}")
         if not (0.0 <= weight < np.inf):
-            raise ValueError(f"weight must be finite and at least 0, got {weight!r}")
+            raise ValueError(f"weight must be finite and at least 0, got {quote(weight)}")
         domains, strategies = self.game.domains, as_strategies(self.game, profile)
         # All that could be refused comes before anything is added.
         utilities = [
@@ -144,7 +143,7 @@ class CorrelatedPlay(Stateful):
         self._check_played()
         if len(self._joint) != len(self.game.domains):
             raise TypeError(
-                f"game must be in normal form for its CE gaps, got {self.game!r}; "
+                f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
                 "its CCE gaps are there"
             )
         gaps = [
@@ -166,7 +165,7 @@ class CorrelatedPlay(Stateful):
 def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     """Return what each player gains over a joint distribution by one fixed action.
 
-    A coarse correlated equilibrium is a distribution at which nobody gains. Shape
+    A coarse correlated equilibrium is a distribution at which no player gains. Shape
     ``(players,)``, in units of payoff.
 
     Parameters
@@ -194,7 +193,7 @@ def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
 def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     """Return what each player gains over a joint distribution by a rule "play f(a) for a".
 
-    A correlated equilibrium is a distribution at which nobody gains. Shape ``(players,)``, in
+    A correlated equilibrium is a distribution at which no player gains. Shape ``(players,)``, in
     units of payoff.
 
     Parameters
@@ -227,15 +226,15 @@ def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
     """Return for each player K[a, b]: what b would have earned while a was played."""
     if not isinstance(game, NormalFormGame):
         raise TypeError(
-            f"game must be a NormalFormGame, whose outcomes are distributed, got {game!r}; "
+            f"game must be a NormalFormGame, whose outcomes are distributed, got {quote(game)}; "
             "for play in other games use CorrelatedPlay"
         )
     try:
-        mu = np.asarray(distribution, dtype=np.float64)
+        mu = floats(distribution, "distribution")
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"distribution must be numbers, got {distribution!r}; pass one probability for each "
-            f"outcome, shape {game.payoffs.shape[1:]}"
+            f"distribution must be numbers, got {quote(distribution)}; pass one probability for "
+            f"each outcome, shape {game.payoffs.shape[1:]}"
         ) from error
     if mu.shape != game.payoffs.shape[1:]:
         raise ValueError(
@@ -244,8 +243,8 @@ def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
         )
     if not (mu >= 0.0).all() or not abs(mu.sum() - 1.0) <= 1e-9:
         raise ValueError(
-            f"distribution must be nonnegative and sum to one within 1e-9, got {mu} with sum "
-            f"{mu.sum()}"
+            f"distribution must be nonnegative and sum to one within 1e-9, got {shorten(str(mu))} "
+            f"with sum {mu.sum()}"
         )
     joints = []
     for player in range(game.players):

@@ -7,13 +7,12 @@ from attrs import field, frozen
 from numpy.typing import ArrayLike
 
 from regretkit._typing import Vector
-from regretkit._validate import vector
+from regretkit._validate import quote, vector
 from regretkit.evaluation._arguments import check_normal_form
 from regretkit.evaluation._highs import maximize
 from regretkit.evaluation._saddle import exponent_of, own_first
 from regretkit.evaluation.correlated import cce_gaps, ce_gaps
 from regretkit.games import NormalFormGame
-from regretkit.games._pictures.html import facts
 from regretkit.games.game import check_player
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ Objective: TypeAlias = Literal["welfare"] | int | ArrayLike
 @final
 @frozen(eq=False)
 class CorrelatedEquilibrium:
-    """A joint distribution at which nobody gains by deviating, and how good it is.
+    """A correlated equilibrium, coarse or not, and the bound that proves it optimal.
 
     Examples
     --------
@@ -56,6 +55,8 @@ class CorrelatedEquilibrium:
         return float(self.gaps.max())
 
     def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
         earned = [(f"payoff of player {i}", own) for i, own in enumerate(self.payoffs.tolist())]
         return facts(("value", self.value), ("bound", self.bound), ("gap", self.gap), *earned)
 
@@ -81,7 +82,7 @@ def best_correlated_equilibrium(
         A game in normal form.
     objective
         ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
-        weight for each player; with -1 for everybody it is the worst equilibrium.
+        weight for each player; with -1 for every player it is the worst equilibrium.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def best_coarse_correlated_equilibrium(
 ) -> CorrelatedEquilibrium:
     """Return the coarse correlated equilibrium with the largest welfare, or payoff of one player.
 
-    As :func:`best_correlated_equilibrium`, but whoever deviates has to decide on it before it is
+    As :func:`best_correlated_equilibrium`, but a player has to decide on a deviation before it is
     told what to play: for every player i and its actions b,
 
         sum over o of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
@@ -129,7 +130,7 @@ def best_coarse_correlated_equilibrium(
         A game in normal form.
     objective
         ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
-        weight for each player; with -1 for everybody it is the worst equilibrium.
+        weight for each player; with -1 for every player it is the worst equilibrium.
 
     Raises
     ------
@@ -177,8 +178,8 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
         fixed=csr_array(np.ones((1, worth.size))),
         totals=np.ones(1),
     )
-    # Whatever the prices of the inequalities, no equilibrium is worth more than the best outcome
-    # is once each has paid for what is gained in it.
+    # Weak duality: for nonnegative multipliers of the inequalities, the largest reduced objective
+    # of an outcome bounds the objective of every equilibrium.
     bound = least + np.ldexp((scaled - gained.T @ optimum.prices).max(), exponent)
     distribution = np.maximum(optimum.point, 0.0)
     distribution /= distribution.sum()
@@ -200,7 +201,7 @@ def _worth_of_outcomes(game: NormalFormGame, objective: Objective) -> Vector:
         spread = worth.max() - worth.min()
     if not np.isfinite(spread):
         raise ValueError(
-            f"objective must leave weighted payoffs finite, got {objective!r}; "
+            f"objective must leave weighted payoffs finite, got {quote(objective)}; "
             "only ratios of weights matter, so take smaller ones"
         )
     return worth
@@ -216,7 +217,7 @@ def _weights(objective: Objective, players: int) -> Vector:
     if isinstance(objective, str) or np.ndim(objective) == 0:
         error = ValueError if isinstance(objective, str) else TypeError
         raise error(
-            f"objective must be 'welfare', a player or a weight for each, got {objective!r}"
+            f"objective must be 'welfare', a player or a weight for each, got {quote(objective)}"
         )
     return vector(objective, players, "objective")
 
@@ -234,7 +235,7 @@ def _gained(game: NormalFormGame, player: int, *, coarse: bool) -> "csr_array":
     outcome = np.moveaxis(numbers, player, 0).reshape(actions, others)
     told, instead = np.nonzero(~np.eye(actions, dtype=bool))
     gained = payoffs[instead] - payoffs[told]
-    # Whoever deviates before it is told anything does so whatever it would have been told.
+    # A coarse deviation does not depend on the recommendation.
     deviation = instead if coarse else np.arange(told.size)
     rows, count = np.repeat(deviation, others), actions if coarse else told.size
     scaled = np.ldexp(gained, -exponent_of(gained)).ravel()

@@ -24,8 +24,8 @@ def dominated_actions(
 ) -> tuple[int, ...]:
     """Return the actions of a player that another strategy dominates, in increasing order.
 
-    Strategy x dominates action a strictly if it earns more whatever the others do, and weakly if
-    it never earns less and sometimes more:
+    Strategy x dominates action a strictly if it earns more against all actions of the others, and
+    weakly if it never earns less and sometimes more:
 
         strictly:   u(x, o) > u(a, o) for all o
         weakly:     u(x, o) >= u(a, o) for all o, and u(x, o) > u(a, o) for one
@@ -182,7 +182,7 @@ def _by_mixed(gained: Vector, strictly: bool, tolerance: float) -> bool:
 
 
 def _most_always(gained: Vector) -> Vector:
-    """Return what the mixture earns that is sure of most, whatever the others do."""
+    """Return what the maximin mixture earns against each joint action of the others."""
     from scipy.sparse import csr_array
 
     rows, columns = gained.shape

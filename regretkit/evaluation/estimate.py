@@ -9,6 +9,7 @@ from attrs import frozen
 from numpy.typing import ArrayLike
 
 from regretkit._typing import Vector
+from regretkit._validate import floats, quote
 
 
 @final
@@ -35,7 +36,7 @@ class Estimate:
     samples: int
     """How many there were."""
     bounds: tuple[float, float] | None = None
-    """Between what all samples lie for sure, None where nobody said."""
+    """Known lower and upper bounds of all samples, None if unknown."""
 
     @classmethod
     def of(cls, samples: ArrayLike, bounds: tuple[float, float] | None = None) -> "Estimate":
@@ -53,7 +54,7 @@ class Estimate:
         TypeError, ValueError
             When ``samples`` are no finite numbers, there is none, or one lies out of bounds.
         """
-        drawn: Vector = np.asarray(samples, dtype=np.float64)
+        drawn: Vector = floats(samples, "samples")
         if drawn.ndim != 1 or not drawn.size or not np.isfinite(drawn).all():
             raise ValueError(
                 f"samples must be finite numbers, at least one, got an array of shape {drawn.shape}"
@@ -126,9 +127,9 @@ class Estimate:
 
     def _tail(self, confidence: float) -> float:
         if isinstance(confidence, bool) or not isinstance(confidence, float | int):
-            raise TypeError(f"confidence must be a number between 0 and 1, got {confidence!r}")
+            raise TypeError(f"confidence must be a number between 0 and 1, got {quote(confidence)}")
         if not 0.0 < confidence < 1.0:
-            raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+            raise ValueError(f"confidence must lie between 0 and 1, got {quote(confidence)}")
         if self.samples < 2:
             raise ValueError("one sample says nothing about how far it is off; draw more")
         return (1.0 - confidence) / 2.0
@@ -146,8 +147,8 @@ def check_bounds(bounds: tuple[float, float], name: str) -> tuple[float, float]:
         low, high = map(float, bounds)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"{name} must be two numbers, the least and the most, got {bounds!r}"
+            f"{name} must be two numbers, the least and the most, got {quote(bounds)}"
         ) from error
     if not -math.inf < low <= high < math.inf:
-        raise ValueError(f"{name} must be two finite numbers in order, got {bounds!r}")
+        raise ValueError(f"{name} must be two finite numbers in order, got {quote(bounds)}")
     return low, high

@@ -73,8 +73,8 @@ def best_response(game: Game, player: int, profile: Sequence[Vector]) -> tuple[f
 def gains(game: Game, profile: Sequence[Vector]) -> Vector:
     """Return what each player would gain by a best response, shape ``(players,)``.
 
-    In units of payoff; zero for everybody at a Nash equilibrium and nowhere else. Rounding may
-    leave it a few units in the last place off, below zero as well.
+    In units of payoff; zero for all players exactly at the Nash equilibria. Rounding may leave it
+    a few units in the last place off, below zero as well.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def saddle_gap(game: Game, profile: Sequence[Vector], *, of: int = 0) -> float:
 
         max over x' of u(x', y)  -  min over y' of u(x, y')
 
-    The other is taken to pay what the one earns, whatever its own payoffs are. In a zero-sum
-    game it is :func:`nash_conv`, the sum of both players' gains.
+    The payoffs of the other player are ignored: it pays what the one earns. In a zero-sum game it
+    is :func:`nash_conv`, the sum of both players' gains.
 
     Parameters
     ----------
@@ -203,10 +203,10 @@ def saddle_gap(game: Game, profile: Sequence[Vector], *, of: int = 0) -> float:
 def worst_case_value(
     game: NormalFormGame | ExtensiveFormGame, player: int, strategy: Vector
 ) -> float:
-    """Return the least that one player's strategy earns, whatever the others do.
+    """Return the least that one player's strategy earns against all strategies of the others.
 
-    In units of payoff. The others are taken to work together against the player; their own
-    payoffs do not matter.
+    In units of payoff. The others act as one adversary of the player; their own payoffs do not
+    matter.
 
     Parameters
     ----------

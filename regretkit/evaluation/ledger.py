@@ -6,17 +6,15 @@ from typing import final
 import numpy as np
 from attrs import Attribute, define, field
 
-from regretkit._accounts import Account, Theorem
+from regretkit._accounts import LARGEST, Account, Theorem
 from regretkit._state import Stateful, parts
-from regretkit._validate import positive
-from regretkit.games._pictures.html import table
-from regretkit.games._pictures.svg import escaped
+from regretkit._validate import positive, quote
 from regretkit.minimizer import RegretMinimizer
 
 
 def _yes_or_no(_: object, attribute: "Attribute[bool]", value: bool) -> None:
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{attribute.name} must be True or False, got {value!r}")
+        raise TypeError(f"{attribute.name} must be True or False, got {quote(value)}")
 
 
 @final
@@ -26,6 +24,10 @@ class Ledger:
 
     It holds sums and no history. Every node of a circuit has an account, and every circuit says
     what is proven about its regret, given its parts'; :meth:`check` holds it to that.
+
+    Internal and swap regret take a sum for each pair of actions of a decision. They are tracked,
+    from the top on, while all nodes together have 10,000,000 pairs at most; the table names the
+    nodes that are left out, whose external regrets are there all the same.
 
     Parameters
     ----------
@@ -75,8 +77,10 @@ class Ledger:
         taken = [name for name, node in self._nodes.items() if node._account is not None]
         if taken:
             raise ValueError(f"{taken[0]} already stands in another ledger; detach that one first")
+        left = LARGEST
         for name, node in self._nodes.items():
-            node._account = Account(node.domain)
+            node._account = account = Account(node.domain, left)
+            left -= account.pairs * account.on_simplices
             if self.strict and "." not in name:
                 node._account.then = self.check
 
@@ -95,7 +99,7 @@ class Ledger:
         """
         account = minimizer._account
         if account is None or not any(node is minimizer for node in self._nodes.values()):
-            raise ValueError(f"{minimizer!r} does not stand in this ledger")
+            raise ValueError(f"{quote(minimizer)} does not stand in this ledger")
         return account
 
     def external(self, minimizer: RegretMinimizer) -> float:
@@ -128,8 +132,8 @@ class Ledger:
             for each in (theorem, *theorem.also):
                 if not each.gap <= allowed:
                     raise AssertionError(
-                        f"{name}, {self._nodes[name]!r}, breaks {each.statement!r}: its regret is "
-                        f"{each.regret!r}, and that bound is {each.bound!r}"
+                        f"{name}, {quote(self._nodes[name])}, breaks {quote(each.statement)}: its "
+                        f"regret is {quote(each.regret)}, and that bound is {quote(each.bound)}"
                     )
 
     def _size(self, node: RegretMinimizer) -> float:
@@ -149,21 +153,32 @@ class Ledger:
             rows.append((label, f"{account.external:.6g}", internal, swap, statement))
         return rows
 
-    def _repr_html_(self) -> str:
-        header, *rows = self._rows()
-        indented = [
-            (escaped(label).replace("  ", "&#8195;"), *map(escaped, rest)) for label, *rest in rows
+    def _omissions(self) -> list[str]:
+        """Return a sentence for each node of which internal and swap regret are not tracked."""
+        accounts = {name: self.account(node) for name, node in self._nodes.items()}
+        return [
+            f"internal and swap regret of {name} are left out: "
+            f"{account.pairs:,} pairs of actions, with room for {account.most_pairs:,}"
+            for name, account in accounts.items()
+            if account.pairs and not account.on_simplices
         ]
-        return table(indented, header)
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import escaped, table
+
+        header, *rows = self._rows()
+        omissions = "".join(f"<p>{escaped(each)}</p>" for each in self._omissions())
+        return table(rows, header) + omissions
 
     def __str__(self) -> str:
         rows = self._rows()
         widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        return "\n".join(
+        lines = [
             f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  "
             f"{row[3]:>{widths[3]}}  {row[4]}".rstrip()
             for row in rows
-        )
+        ]
+        return "\n".join([*lines, *self._omissions()])
 
     def __repr__(self) -> str:
         return f"<Ledger of {len(self._nodes)} minimizers>"
@@ -183,7 +198,7 @@ def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
     if not isinstance(players, Sequence) or not all(
         isinstance(player, RegretMinimizer) for player in players
     ):
-        raise TypeError(f"subject must be a minimizer or a run of several, got {subject!r}")
+        raise TypeError(f"subject must be a minimizer or a run of several, got {quote(subject)}")
     for player, minimizer in enumerate(players):
         yield from _below(f"player {player}", minimizer)
 

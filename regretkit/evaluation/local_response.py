@@ -8,7 +8,7 @@ from attrs import define, field
 
 from regretkit._arrays import total_by
 from regretkit._typing import Vector
-from regretkit._validate import vector, whole_number
+from regretkit._validate import quote, vector, whole_number
 from regretkit.evaluation.estimate import Estimate
 from regretkit.evaluation.sampled_play import (
     Bounds,
@@ -22,6 +22,7 @@ from regretkit.games import Game, History, Playable
 from regretkit.games.behavior import BehaviorLike, Checked, behaviors, behaviors_in
 from regretkit.games.game import as_strategies, check_game, check_player, check_strategy
 from regretkit.games.histories import history_of, payoff_bounds
+from regretkit.games.history import payoffs_of
 from regretkit.sets import DecisionTree
 
 Belief: TypeAlias = list[tuple[History, float]]
@@ -133,7 +134,7 @@ def sampled_local_best_response(
     player
         Who responds.
     strategies
-        What everybody plays, as :func:`sampled_value` takes it.
+        The strategies of all players, as :func:`sampled_value` takes them.
     samples
         How many games to play, at least 1.
     generator
@@ -201,7 +202,7 @@ class _Response:
                 actions, chances = choices(history, self.played)
                 chosen = pick(chances, self.generator)
             history = history.child(actions[chosen])
-        return float(history.payoffs()[self.player])
+        return payoffs_of(history)[self.player]
 
     def _decide(
         self, known: Hashable, actions: Sequence[Hashable], before: Belief
@@ -210,8 +211,8 @@ class _Response:
             belief = self._seen(before, known)
             if not belief:
                 raise ValueError(
-                    f"player {self.player} comes to {str(known)!r}, which cannot follow what it "
-                    "did and knew; a player that forgets has no local best response"
+                    f"player {self.player} comes to {quote(str(known))}, which cannot follow what "
+                    "it did and knew; a player that forgets has no local best response"
                 )
             worth = [self._worth(belief, action) for action in actions]
             chosen = int(np.argmax(worth))
@@ -252,7 +253,7 @@ class _Response:
 
     def _expected(self, history: History) -> float:
         if history.is_terminal():
-            return float(history.payoffs()[self.player])
+            return payoffs_of(history)[self.player]
         actions, chances = choices(history, self.later)
         expected = 0.0
         for action, chance in zip(actions, chances.tolist(), strict=True):

@@ -9,7 +9,7 @@ from regretkit.games import NormalFormGame
 
 
 def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[int, ...], ...]:
-    """Return the outcomes from which nobody gains by another action, in lexicographic order.
+    """Return the outcomes at which no player gains by another action, in lexicographic order.
 
     Each is the action of every player. The comparisons are exact.
 
@@ -43,11 +43,11 @@ def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[i
 
 
 def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]:
-    """Return the outcomes that nobody could better without harm to others, in that order.
+    """Return the Pareto optimal outcomes, in lexicographic order.
 
-    Another outcome that pays everybody as much and somebody more excludes one; the comparisons
-    are exact. Only outcomes are compared, and not lotteries over them. Each is the action of
-    every player, and they stand in lexicographic order.
+    An outcome is excluded if another pays every player at least as much and some player more; the
+    comparisons are exact. Only outcomes are compared, and not lotteries over them. Each outcome is
+    the action of every player.
 
     Parameters
     ----------

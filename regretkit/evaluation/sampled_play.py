@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from regretkit._typing import Indices, Vector
-from regretkit._validate import whole_number
+from regretkit._validate import quote, whole_number
 from regretkit.evaluation.estimate import Estimate, check_bounds
 from regretkit.games import (
     CHANCE,
@@ -21,6 +21,7 @@ from regretkit.games import (
 from regretkit.games.behavior import BehaviorLike, Checked, behaviors_in
 from regretkit.games.game import as_strategies
 from regretkit.games.histories import history_of, payoff_bounds
+from regretkit.games.history import outcomes_of, payoffs_of
 
 Action = TypeVar("Action", bound=Hashable)
 Bounds: TypeAlias = tuple[float, float]
@@ -56,15 +57,15 @@ def sampled_value(
     generator
         Draws what chance and the players do.
     bounds
-        The least and the most that anybody may earn, for intervals that hold; by default those
-        among all ends of the game, where these are in memory.
+        The least and the most that a player may earn, for valid confidence intervals; by default
+        those among all terminals, where these are in memory.
 
     Raises
     ------
     TypeError, ValueError
         When ``game`` is none, ``strategies`` are not one for each player or do not say what to do
         where they come, ``samples`` is not a whole number, at least 1, ``generator`` is no numpy
-        ``Generator``, or somebody earns something out of ``bounds``.
+        ``Generator``, or a payoff is outside ``bounds``.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def check_generator(generator: np.random.Generator) -> None:
     """Refuse what is no numpy ``Generator``."""
     if not isinstance(generator, np.random.Generator):
         raise TypeError(
-            f"generator must be a numpy Generator, got {generator!r}; "
+            f"generator must be a numpy Generator, got {quote(generator)}; "
             "pass numpy.random.default_rng(seed)"
         )
 
@@ -139,11 +140,11 @@ def _by_rules(
 def play_out(
     history: History, played: Sequence[Checked], generator: np.random.Generator
 ) -> Sequence[float]:
-    """Play from a history to an end, and return what everybody earns there."""
+    """Play from a history to a terminal, and return the payoffs of all players."""
     while not history.is_terminal():
         actions, chances = choices(history, played)
         history = history.child(actions[pick(chances, generator)])
-    payoffs = history.payoffs()
+    payoffs = payoffs_of(history)
     if len(payoffs) != len(played):
         raise ValueError(
             f"strategies must be one for each of the {len(payoffs)} players, got {len(played)}"
@@ -155,7 +156,7 @@ def choices(history: History[Action], played: Sequence[Checked]) -> tuple[list[A
     """Return what chance or a player may do at a history, and how likely each of it is."""
     player = history.player()
     if player == CHANCE:
-        outcomes = history.chance_outcomes()
+        outcomes = outcomes_of(history)
         return [action for action, _ in outcomes], np.array([chance for _, chance in outcomes])
     if not 0 <= player < len(played):
         raise ValueError(

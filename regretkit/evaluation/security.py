@@ -13,7 +13,7 @@ from regretkit.games import ExtensiveFormGame, NormalFormGame
 @final
 @frozen(eq=False)
 class Guarantee:
-    """A payoff that somebody can see to, and how.
+    """A payoff that a strategy guarantees, and the strategy.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Guarantee:
 
 
 def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> Guarantee:
-    """Return the most that a player is sure of, whatever the others do.
+    """Return the largest payoff that a player can guarantee against all strategies of the others.
 
         max over x of min over y of u(x, y)
 

@@ -6,10 +6,10 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.evaluation._arguments import check_solvable
 from regretkit.evaluation._saddle import saddle
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
-from regretkit.games._pictures.html import facts
 from regretkit.sets import DecisionTree, Simplices
 
 
@@ -18,8 +18,7 @@ from regretkit.sets import DecisionTree, Simplices
 class ExactSolution:
     """The value of a two-player zero-sum game, and strategies that prove it.
 
-    Each player's strategy is sure of its end of an interval, whatever the other does, and the
-    value lies inside:
+    Each player's strategy guarantees one end of an interval that contains the value:
 
         lower  =  min over y' of u(x, y')   <=   value   <=   max over x' of u(x', y)  =  upper
 
@@ -42,7 +41,7 @@ class ExactSolution:
     upper: float
     """What player 1's strategy lets player 0 earn at most."""
     profile: Profile = field(repr=False)
-    """A Nash equilibrium; of several, any one. Where nobody comes in it, play may be foolish."""
+    """A Nash equilibrium; of several, any one. Off its path, play may be suboptimal."""
     duals: tuple[Vector, Vector] = field(repr=False)
     """What the constraints on each player's strategy are worth to it, in its own payoffs.
 
@@ -62,6 +61,8 @@ class ExactSolution:
         return self.upper - self.lower
 
     def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
         ends = ("value", self.value), ("lower", self.lower), ("upper", self.upper)
         return facts(*ends, ("gap", self.gap), profile=self.profile)
 
@@ -119,8 +120,9 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
         )
     if game.constant_sum is None:
         raise ValueError(
-            f"game must be constant-sum, but what both earn together differs in {game!r}; maxmin "
-            "says what one of them is sure of, best_correlated_equilibrium what both can agree on"
+            f"game must be constant-sum, but what both earn together differs in {quote(game)}; "
+            "maxmin says what one of them is sure of, best_correlated_equilibrium what both can "
+            "agree on"
         )
     found = saddle(game, 0)
     profile = Profile([found.own, found.others], game.domains, game)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit._lazily import lazily, listed
+from regretkit._lazily import lazily
 from regretkit.play._watching import Callback as Callback
 from regretkit.play.algorithms import ALGORITHMS as ALGORITHMS
 from regretkit.play.algorithms import Algorithm as Algorithm
@@ -83,4 +83,4 @@ if TYPE_CHECKING:
     from regretkit.play.sampled_self_play import SampledSelfPlay as SampledSelfPlay
     from regretkit.play.unfolded import Unfolded as Unfolded
 else:
-    __getattr__, __dir__ = lazily(__name__, _LATER), listed(__name__, _LATER)
+    __getattr__, __dir__, __all__ = lazily(__name__, _LATER)

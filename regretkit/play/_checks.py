@@ -7,6 +7,7 @@ import numpy as np
 from attrs import Attribute
 
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.circuits._parts import as_parts, check_distinct
 from regretkit.games import Game
 from regretkit.games.game import ATOL, check_game, shown
@@ -38,15 +39,15 @@ def check_seat(minimizer: RegretMinimizer, domain: StrategySet, player: int, nam
     if minimizer.dimension != domain.dimension:
         raise ValueError(
             f"{name} plays in dimension {minimizer.dimension}, but player {player} plays on "
-            f"{domain!r}; build it there{_how(domain)}"
+            f"{quote(domain)}; build it there{_how(domain)}"
         )
     if minimizer.domain == domain:
         return
     for point in _probes(minimizer.domain):
         if not domain.contains(point, atol=ATOL):
             raise ValueError(
-                f"{name} plays on {minimizer.domain!r}, where {shown(point)} lies, but player "
-                f"{player} plays on {domain!r}; build it there{_how(domain)}"
+                f"{name} plays on {quote(minimizer.domain)}, where {shown(point)} lies, but player "
+                f"{player} plays on {quote(domain)}; build it there{_how(domain)}"
             )
 
 
@@ -63,17 +64,11 @@ def _probes(domain: StrategySet) -> Iterable[Vector]:
             yield domain.best_response(utility)[1]
 
 
-def check_kind(value: object, kind: type, name: str, example: str) -> None:
-    """Refuse what is not of a kind."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} must be of the kind {kind.__name__}, got {value!r}; try {example}")
-
-
 def check_generator(_: object, attribute: "Attribute[np.random.Generator]", value: object) -> None:
     """Require a numpy ``Generator``."""
     if not isinstance(value, np.random.Generator):
         raise TypeError(
-            f"{attribute.name} must be a numpy Generator, got {value!r}; "
+            f"{attribute.name} must be a numpy Generator, got {quote(value)}; "
             "pass numpy.random.default_rng(seed)"
         )
 
@@ -86,14 +81,14 @@ def check_callable(_: object, attribute: "Attribute[Thing]", value: Thing) -> No
 def called(value: object, name: str) -> None:
     """Refuse what cannot be called."""
     if not callable(value):
-        raise TypeError(f"{name} must be a function or something like one, got {value!r}")
+        raise TypeError(f"{name} must be a function or something like one, got {quote(value)}")
 
 
 def as_callbacks(callbacks: Iterable[Thing]) -> list[Thing]:
     """Return callbacks as a list, or refuse what came."""
     if not isinstance(callbacks, Iterable):
         raise TypeError(
-            f"callbacks must be a sequence of functions, got {callbacks!r}; "
+            f"callbacks must be a sequence of functions, got {quote(callbacks)}; "
             "for a single one pass callbacks=[callback]"
         )
     watching = list(callbacks)

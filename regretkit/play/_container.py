@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from regretkit._validate import quote
+
 Plain: TypeAlias = (
     "bool | int | float | str | NDArray[np.generic] | Sequence[Plain] | Mapping[str, Plain] | None"
 )
@@ -24,6 +26,8 @@ VERSION = 1
 
 _HEAD = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
 _ARRAY = "<array>"
+_LARGEST = 2**128
+"""Whole numbers are below this; those of generators' states are the largest."""
 _TYPE = re.compile(r"[<>|][biuf][1248]")
 """Truth values, whole numbers and floats, in either order of bytes."""
 
@@ -75,14 +79,14 @@ def _encoded(value: object, arrays: _Arrays, where: str) -> object:
     if value is None or type(value) in (bool, int, float, str):
         return value
     raise TypeError(
-        f"{where} is {value!r}, which a checkpoint cannot hold: it holds numbers, texts, arrays of "
-        "numbers, and lists and dicts of them"
+        f"{where} is {quote(value)}, which a checkpoint cannot hold: it holds numbers, texts, "
+        "arrays of numbers, and lists and dicts of them"
     )
 
 
 def _text(key: object, where: str) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"{where} has the key {key!r}, but keys in a checkpoint must be texts")
+        raise TypeError(f"{where} has the key {quote(key)}, but keys in a checkpoint must be texts")
     return key
 
 
@@ -100,7 +104,10 @@ def unpacked(data: bytes, what: str) -> dict[str, Any]:
     start = _start(data, what)
     try:
         end = data.index(b"\n", start)
-        content = _decoded(json.loads(data[start:end]), memoryview(data)[end + 1 :])
+        arrays = _Read(memoryview(data)[end + 1 :])
+        content = _decoded(json.loads(data[start:end]), arrays)
+        if arrays.end != len(arrays.data):
+            raise ValueError("there are bytes that belong to no array")
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{what} is not what regretkit writes: {error}") from error
     if not isinstance(content, dict):
@@ -144,23 +151,42 @@ def _fault_of_head(data: bytes) -> str:
     return "was altered: its first line is not what was written; use another copy"
 
 
-def _decoded(value: object, arrays: memoryview) -> object:
+class _Read:
+    """The bytes of arrays, and how far they have been read.
+
+    Each array begins where the one before it ends. Otherwise a small file could hold the same
+    bytes as many arrays, and have each of them copied.
+    """
+
+    def __init__(self, data: memoryview) -> None:
+        self.data, self.end = data, 0
+
+    def take(self, offset: int, size: int) -> memoryview:
+        """Return the next bytes."""
+        if offset != self.end or offset + size > len(self.data):
+            raise ValueError(f"an array of {size} bytes cannot begin at {offset}")
+        self.end += size
+        return self.data[offset : self.end]
+
+
+def _decoded(value: object, arrays: _Read) -> object:
     if isinstance(value, dict):
         if value.keys() == {_ARRAY}:
             return _array(value[_ARRAY], arrays)
         return {key: _decoded(item, arrays) for key, item in value.items()}
     if isinstance(value, list):
         return [_decoded(item, arrays) for item in value]
+    if isinstance(value, int) and not -_LARGEST < value < _LARGEST:
+        raise ValueError("a whole number has more than 128 bits")
     return value
 
 
-def _array(said: Any, arrays: memoryview) -> NDArray[np.generic]:
+def _array(said: Any, arrays: _Read) -> NDArray[np.generic]:
     kind, shape, offset = said
     if not _TYPE.fullmatch(kind) or not all(type(n) is int and n >= 0 for n in [offset, *shape]):
-        raise ValueError(f"{said!r} is no array")
+        raise ValueError(f"{quote(said)} is no array")
     dtype, count = np.dtype(kind), math.prod(shape)
-    if offset + count * dtype.itemsize > len(arrays):
-        raise ValueError(f"the array {said!r} lies behind its end")
-    flat = np.frombuffer(arrays, dtype, count, offset) if count else np.empty(0, dtype)
+    data = arrays.take(offset, count * dtype.itemsize)
+    flat = np.frombuffer(data, dtype) if count else np.empty(0, dtype)
     # In the order of bytes of this machine
     return flat.reshape(shape).astype(dtype.newbyteorder("="), copy=False)

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from regretkit._state import Stateful, attributes, parts
+from regretkit._validate import quote, shorten
 from regretkit.games import ExtensiveFormGame, NormalFormGame, fingerprint
 from regretkit.play._container import Plain
 from regretkit.play.estimators.baselines import Baseline
@@ -19,7 +20,7 @@ _BITS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 
 
 def kind_of(thing: object) -> str:
-    """Return what a thing's class is called, and whether it is one of somebody's own."""
+    """Return the name of an object's class, marked if it is not one of the library's."""
     name = type(thing).__qualname__
     return name if _is_ours(type(thing)) else f"{name} (own)"
 
@@ -62,7 +63,7 @@ def _built_from(thing: object) -> Iterator[tuple[str, object]]:
     try:
         arguments = {*inspect.signature(type(thing)).parameters}
     except ValueError:
-        return  # nobody knows
+        return  # without a signature
     own = {name.partition("[")[0] for name, _ in parts(thing)}
     for name, value in attributes(thing):
         if name in own or name.lstrip("_") in arguments:
@@ -72,7 +73,7 @@ def _built_from(thing: object) -> Iterator[tuple[str, object]]:
 def difference(saved: object, mine: object, where: str) -> str | None:
     """Say where two descriptions first differ, and how; None if they do not."""
     if isinstance(saved, dict) and isinstance(mine, dict):
-        if saved.keys() == mine.keys() and saved.get(_KIND) == mine.get(_KIND):
+        if saved.keys() == mine.keys() and _are_equal(saved.get(_KIND), mine.get(_KIND)):
             pairs = ((f"{where}.{name}", saved[name], mine[name]) for name in mine)
             return _first(pairs)
     elif isinstance(saved, list) and isinstance(mine, list):
@@ -97,13 +98,16 @@ def _first(pairs: Iterable[tuple[str, object, object]]) -> str | None:
     return next((found for w, x, y in pairs if (found := difference(x, y, w))), None)
 
 
-def shown(description: object) -> str:
+def shown(description: object, depth: int = 3) -> str:
     """Return a description as messages show it."""
     if isinstance(description, dict) and _KIND in description:
-        own = ", ".join(f"{k}={shown(v)}" for k, v in description.items() if k != _KIND)
-        return f"{description[_KIND]}({own})"
-    text = repr(description)
-    return text if len(text) <= 60 else f"{text[:60]}..."
+        own = ", ".join(
+            f"{k}={shown(v, depth - 1) if depth else '...'}"
+            for k, v in description.items()
+            if k != _KIND
+        )
+        return shorten(f"{description[_KIND]}({own})")
+    return quote(description, 60)
 
 
 def rebuilt(description: object, base: type) -> object:
@@ -132,7 +136,9 @@ def _argument(value: object) -> object:
     if not (isinstance(value, dict) and value.get(_KIND) == _GENERATOR):
         return value
     if value.get("bits") not in _BITS:
-        raise ValueError(f"there is no generator of {value.get('bits')!r}; pass what it draws for")
+        raise ValueError(
+            f"there is no generator of {quote(value.get('bits'))}; pass what it draws for"
+        )
     return np.random.Generator(getattr(np.random, cast(str, value["bits"]))())
 
 

@@ -1,29 +1,39 @@
-"""Regrets that fade, as they were when one last learned from a sample."""
+"""Discounted regrets of sampled runs: undiscounted since the last update."""
 
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
 from attrs import define, field
+from typing_extensions import override
 
-from regretkit._state import Stateful
+from regretkit._state import Stateful, is_finite_array
 from regretkit._typing import Indices, Vector
 
 
 @final
 @define(eq=False)
 class Faded(Stateful):
-    """A player's regrets as they were when they were last learned, and how much fades.
+    """A player's regrets as of their last update, and the discounts accumulated since.
 
-    A run that only catches up where a sample comes goes on from these, and not from what they have
-    faded to: rounded once, they would not come to the same bits.
+    A run that discounts regrets only where a sample visits resumes from these: the discounted
+    regrets are rounded, and resuming from them would not be bitwise identical.
     """
 
     regrets: Vector | None = field(default=None, init=False)
     before: Vector | None = field(default=None, init=False)
-    """How much had faded when one last learned at each decision point, shape ``(points, 4)``."""
+    """The accumulated discounts at each decision point's last update, shape ``(points, 4)``."""
     now: Vector | None = field(default=None, init=False)
-    """The same numbers by now: sums of logarithms of the factors above 0, and how many were 0;
-    for positive regrets, and for others."""
+    """The same numbers now: sums of logarithms of the factors above 0, and the number of factors
+    that were 0; for positive regrets, and for others."""
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        held = [state[name] for name in ("regrets", "before", "now")]
+        if all(array is None for array in held):
+            return
+        if not all(map(is_finite_array, held, (1, 2, 1))):
+            raise ValueError("what fades must be arrays of finite numbers, or nothing")
 
     def hold(self, regrets: Vector, before: Vector, now: Vector) -> None:
         """Take down copies."""

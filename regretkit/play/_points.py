@@ -1,6 +1,8 @@
 """Information sets that are made when first met, each with a rule of its own."""
 
 import abc
+import copy
+import math
 from collections.abc import Callable, Hashable, Sequence
 from itertools import accumulate
 from typing import Any, TypeAlias, final
@@ -8,11 +10,10 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from typing_extensions import override
 
-from regretkit.circuits.cfr import LocalRule, local_minimizer
+from regretkit._typing import Vector
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers.kernel import Kernel
-from regretkit.sets import Simplices
 
 Numbers: TypeAlias = list[float]
 Saved: TypeAlias = dict[str, Any]
@@ -37,7 +38,7 @@ class Point(abc.ABC):
     ) -> None:
         self.key, self.player, self.actions = key, player, tuple(actions)
         self.before, self.via = before, via
-        """The player's last information set and action on the way here."""
+        """The player's last information set and action before this one."""
         self.strategy: Numbers = []
         """What is played here."""
         self.sums: Numbers = []
@@ -45,7 +46,7 @@ class Point(abc.ABC):
         self.total: Numbers = [0.0] * len(self.actions)
         """Weighted sum of the sequence form, for each action."""
         self.seen = 0.0
-        """How much of the strategies has come here so far, the last time somebody looked."""
+        """The weighted sum of the sequence before this information set, as of the last visit."""
 
     def add_up(self, roots: Sequence[float]) -> None:
         """Add what was played since the last visit; ``roots`` are the sums of the empty sequences.
@@ -68,6 +69,16 @@ class Point(abc.ABC):
     def learn(self, utility: Numbers, value: float) -> None:
         """Learn, and work out what is played from now on."""
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether :meth:`learn` makes up for iterations in which every action earned 0."""
+        return False
+
+    def learn_nothing(self) -> None:
+        """Learn from an iteration in which every action earned 0."""
+        if not self.is_lazy:
+            self.learn([0.0] * len(self.actions), 0.0)
+
     @abc.abstractmethod
     def saved(self) -> Saved:
         """Return what was learned."""
@@ -77,58 +88,115 @@ class Point(abc.ABC):
         """Take what was learned from a file."""
 
 
+Discounts: TypeAlias = tuple[float, float, float, float]
+"""Sum of the logarithms of the factors above 0, and number of the factors that were 0; for positive
+regrets, then for others."""
+
+
 @final
 class Shared:
-    """What all information sets of a rule and a size have in common."""
+    """What all information sets of a player with a rule and a size have in common."""
 
-    __slots__ = ("kernel", "learn", "numbers", "propose", "rule")
+    __slots__ = ("after", "before", "kernel", "learn", "numbers", "propose", "rule")
 
     def __init__(self, rule: SimplexRule, kernel: Kernel) -> None:
         self.rule, self.kernel = rule, kernel
-        self.propose, self.learn = _plain(kernel.propose), _plain(kernel.learn)
+        self.propose, self.learn = plain(kernel.propose), plain(kernel.learn)
         self.numbers: Sequence[float] = kernel.numbers_of(0)
+        self.before: Discounts = (0.0, 0.0, 0.0, 0.0)
+        """The product of all discounts before the iteration to come,"""
+        self.after: Discounts = self.before
+        """and after it."""
 
-    def go_to(self, iteration: int) -> None:
-        """Look up the kernel's numbers of an iteration."""
+    def advance(self, iteration: int) -> None:
+        """Look up the kernel's numbers of the next iteration in which the player learns."""
         self.numbers = self.kernel.numbers_of(iteration)
+        self.before = self.after
+        if self.kernel.fades:
+            positive, other = self.numbers[:2]
+            self.after = (*_times(self.before[:2], positive), *_times(self.before[2:], other))
+
+
+def _times(product: tuple[float, float], factor: float) -> tuple[float, float]:
+    logarithm, zeros = product
+    return (logarithm + math.log(factor), zeros) if factor > 0.0 else (logarithm, zeros + 1.0)
+
+
+def _over(product: tuple[float, float], earlier: tuple[float, float]) -> float:
+    return math.exp(product[0] - earlier[0]) if product[1] == earlier[1] else 0.0
 
 
 @final
 class OfKernel(Point):
-    """One whose rule has a kernel, run as plain Python on lists: no array pays for two numbers."""
+    """One whose rule has a kernel, run as plain Python on lists: no array pays for two numbers.
 
-    __slots__ = ("_shared", "_state")
+    Discounts of the iterations since it last learned are made up for when it learns again.
+    """
+
+    __slots__ = ("_discounts", "_shared", "_state")
 
     def __init__(self, shared: Shared, *place: Any) -> None:
         super().__init__(*place)
         learned, kernel = shared.rule._learned(), shared.kernel
         names = (*kernel.state, *kernel.block_state)
         self._shared = shared
+        self._discounts: Discounts = (0.0, 0.0, 0.0, 0.0)
+        """Of all iterations up to the last one in which it learned."""
         self._state: tuple[Numbers, ...] = tuple(learned[name].tolist() for name in names)
         size = len(self.actions)
         self.strategy = [0.0] * size
-        shared.propose(0, 0, size, self.strategy, self._state, shared.numbers)
+        shared.propose(0, 0, size, self.strategy, self._state, kernel.numbers_of(0))
+
+    @property
+    @override
+    def is_lazy(self) -> bool:
+        return self._shared.kernel.rests or self._shared.kernel.fades
 
     @override
     def learn(self, utility: Numbers, value: float) -> None:
         shared, strategy, state = self._shared, self.strategy, self._state
         size, numbers, self.sums = len(strategy), shared.numbers, []
+        if shared.kernel.fades:
+            if self._discounts != shared.before:
+                self._discount(shared.before)
+            self._discounts = shared.after
         shared.learn(0, 0, size, utility, value, strategy, state, numbers)
         shared.propose(0, 0, size, strategy, state, numbers)
 
+    def _discount(self, now: Discounts) -> None:
+        positive = _over(now[:2], self._discounts[:2])
+        other = _over(now[2:], self._discounts[2:])
+        regrets = self._state[0]
+        regrets[:] = [regret * (positive if regret > 0.0 else other) for regret in regrets]
+
+    def copy(self, *place: Any) -> "OfKernel":
+        """Return another information set that has learned the same."""
+        point = OfKernel(self._shared, *place)
+        point.strategy, point._discounts = list(self.strategy), self._discounts
+        point._state = tuple(list(array) for array in self._state)
+        return point
+
     @override
     def saved(self) -> Saved:
-        return {"strategy": self.strategy, "state": [list(array) for array in self._state]}
+        return {
+            "strategy": list(self.strategy),
+            "state": [list(array) for array in self._state],
+            "discounts": list(self._discounts),
+        }
 
     @override
     def restore(self, saved: Saved) -> None:
-        self.strategy, self.sums = list(saved["strategy"]), []
-        self._state = tuple(list(array) for array in saved["state"])
+        kernel, rule = self._shared.kernel, self._shared.rule
+        check_entries(saved, {"strategy", "state", "discounts"})
+        learned = _as_learned(rule, (*kernel.state, *kernel.block_state), saved["state"])
+        self._state = tuple(array.tolist() for array in learned)
+        self._discounts = as_discounts(saved["discounts"])
+        self.strategy, self.sums = _as_numbers(saved["strategy"]).tolist(), []
 
 
 @final
 class OfMinimizer(Point):
-    """One with a minimizer of its own, whose iterations are its visits."""
+    """One with a minimizer of its own."""
 
     __slots__ = ("_minimizer",)
 
@@ -143,70 +211,58 @@ class OfMinimizer(Point):
         self._minimizer.observe_utility(np.array(utility))
         self.strategy = self._minimizer.next_strategy().tolist()
 
+    def copy(self, *place: Any) -> "OfMinimizer":
+        """Return another information set that has learned the same."""
+        return OfMinimizer(copy.deepcopy(self._minimizer), *place)
+
     @override
     def saved(self) -> Saved:
         return {"strategy": self.strategy, "state": self._minimizer.state_dict()}
 
     @override
     def restore(self, saved: Saved) -> None:
+        check_entries(saved, {"strategy", "state"})
         self._minimizer.load_state_dict(saved["state"])
         self.strategy, self.sums = self._minimizer.next_strategy().tolist(), []
 
 
-def _plain(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a function as it was before somebody compiled it."""
-    plain: Callable[..., None] = getattr(function, "py_func", function)
-    return plain
+def _as_learned(rule: SimplexRule, names: Sequence[str], rows: object) -> list[Vector]:
+    """Return the arrays of a rule that a file holds, or refuse what is none of its states."""
+    if not isinstance(rows, list) or len(rows) != len(names):
+        raise ValueError(f"a state must have {len(names)} lists of numbers")
+    arrays = [_as_numbers(row) for row in rows]
+    shapes = [rule._learned()[name].shape for name in names]
+    if [array.shape for array in arrays] != shapes:
+        raise ValueError(f"the arrays of a state must have the shapes {shapes}")
+    rule._check_learned(dict(zip(names, arrays, strict=True)))
+    return arrays
 
 
-@final
-class Maker:
-    """Makes information sets of a rule, as light ones as it allows."""
+def as_discounts(row: object) -> Discounts:
+    """Return the discounts that a file holds, or refuse what is none."""
+    array = _as_numbers(row)
+    if array.shape != (4,) or (array[::2] > 0.0).any() or (array[1::2] < 0.0).any():
+        raise ValueError("discounts must be sums of logarithms up to 0, and numbers of zeros")
+    positive, no_positive, other, no_other = array.tolist()
+    return positive, no_positive, other, no_other
 
-    def __init__(self, local: LocalRule) -> None:
-        self._local = local
-        self._known: dict[int, Shared | None] = {}
-        self._changing: list[Shared] = []
-        """Those whose kernel's numbers are not always the same."""
-        self._iteration = 0
 
-    def go_to(self, iteration: int) -> None:
-        """Let all kernels know which iteration it is."""
-        self._iteration = iteration
-        for shared in self._changing:
-            shared.go_to(iteration)
+def check_entries(saved: object, names: set[str]) -> None:
+    """Refuse what is no dict with these entries."""
+    if not isinstance(saved, dict) or saved.keys() != names:
+        raise ValueError(f"what was learned must have the entries {sorted(names)}")
 
-    @property
-    def draws_nothing(self) -> bool:
-        """Whether all rules that were made, one at least, have kernels, which never draw."""
-        return bool(self._known) and None not in self._known.values()
 
-    def make(
-        self,
-        key: Hashable,
-        player: int,
-        actions: Sequence[Hashable],
-        before: Point | None,
-        via: int,
-    ) -> Point:
-        """Return a new information set."""
-        place = (key, player, actions, before, via)
-        size = len(actions)
-        if size not in self._known:
-            self._known[size] = self._shared(size)
-        shared = self._known[size]
-        if shared is not None:
-            return OfKernel(shared, *place)
-        return OfMinimizer(local_minimizer(self._local, Simplices(size)), *place)
+def _as_numbers(row: object) -> Vector:
+    if not isinstance(row, list) or not all(type(number) in (int, float) for number in row):
+        raise ValueError("what was learned must be lists of numbers")
+    array = np.array(row, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("what was learned must be finite numbers")
+    return array
 
-    def _shared(self, size: int) -> Shared | None:
-        made = local_minimizer(self._local, Simplices(size))
-        kernel = made._kernel() if isinstance(made, SimplexRule) else None
-        # Where an iteration without utility moves a rule, its own iterations are its visits.
-        if kernel is None or not kernel.rests or not isinstance(made, SimplexRule):
-            return None
-        shared = Shared(made, kernel)
-        shared.go_to(self._iteration)
-        if callable(kernel.numbers):
-            self._changing.append(shared)
-        return shared
+
+def plain(function: Callable[..., object]) -> Callable[..., object]:
+    """Return a function as it was before it was compiled."""
+    found: Callable[..., object] = getattr(function, "py_func", function)
+    return found

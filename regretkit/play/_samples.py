@@ -107,10 +107,24 @@ class Sample:
             drawn = draw(self._random, weights, sums) if len(weights) > 1 else 0
             node = node.children[drawn] or self._unfolding.go_on(node, drawn)
 
-    def teach(self) -> None:
-        """Let the information sets that were visited learn."""
+    def teach(self, players: Sequence[int]) -> None:
+        """Let players learn, from 0 where no sample came."""
+        makers, met = self._unfolding.makers, self._unfolding.met
+        idle = dict.fromkeys(
+            point
+            for player in players
+            if not makers[player].is_lazy
+            for point in met[player].values()
+        )
+        for point in idle:  # each stands behind those before it
+            point.add_up(self._roots)
         for point, utility, value in self.lessons:
             point.learn(utility, value)
+            idle.pop(point, None)
+        for point in idle:
+            point.learn_nothing()
+        for player in players:
+            makers[player].advance()
         self.lessons.clear()
 
     def _decide(self, player: int, node: Node, scale: float, reach: float) -> float:

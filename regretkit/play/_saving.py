@@ -1,14 +1,14 @@
 """What a checkpoint holds of a run, and how a run is put back."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, final
 
 import numpy as np
 from attrs import define, frozen
 
-from regretkit._files import FilePath, replace_file
+from regretkit._files import FilePath, read_file, replace_file
 from regretkit._state import Stateful, attributes, parts
+from regretkit._validate import quote, shorten
 from regretkit.games import Game
 from regretkit.games.fingerprints import check_described, describe, find_described, is_description
 from regretkit.minimizer import RegretMinimizer
@@ -27,7 +27,7 @@ Run = TypeVar("Run", bound="SelfPlay")
 
 _COMPARED = ("order", "averaging", "estimator", "minimizers")
 _ENTRIES = {"game", "built", "callbacks", "state"}
-_BUILT = {*_COMPARED, "horizon", "engine", "threads"}
+_BUILT = {*_COMPARED, "horizon", "engine"}
 
 
 class Parts(TypedDict, total=False):
@@ -37,7 +37,6 @@ class Parts(TypedDict, total=False):
     averaging: Averaging
     estimator: Estimator
     engine: str
-    threads: int
 
 
 class Ways(Parts, total=False):
@@ -75,15 +74,14 @@ def _built(run: "SelfPlay") -> dict[str, Any]:
     for name, part in parts_of_it.items():
         if holds_chance(part):
             raise TypeError(
-                f"{name} draws at random, but {part!r} has no state that could be saved, and so "
-                "this run cannot be; let its class be Stateful, of regretkit._state"
+                f"{name} draws at random, but {quote(part)} has no state that could be saved, and "
+                "so this run cannot be; let its class be Stateful, of regretkit._state"
             )
     return {
         **{name: described(part) for name, part in parts_of_it.items()},
         "minimizers": [described(minimizer) for minimizer in run.minimizers],
         "horizon": run.horizon,
         "engine": run._asked,
-        "threads": run._threads,
     }
 
 
@@ -115,12 +113,25 @@ def _listed(value: object, where: str) -> Iterator[tuple[str, object]]:
             yield from _listed(item, f"{where}[{key!r}]")
 
 
+def _is_saved(content: Mapping[str, Any]) -> bool:
+    horizon, callbacks = content["built"]["horizon"], content["callbacks"]
+    return (
+        isinstance(content["state"], dict)
+        and is_description(content["game"])
+        and isinstance(callbacks, list)
+        and all(isinstance(callback, str) for callback in callbacks)
+        and (horizon is None or (type(horizon) is int and 1 <= horizon < 2**63))
+    )
+
+
 @final
 @frozen
 class Saved:
     """What was read from a file."""
 
     path: str
+    size: int
+    """Number of bytes of the file."""
     game: Mapping[str, str | None]
     built: Mapping[str, Any]
     callbacks: Sequence[str]
@@ -129,16 +140,17 @@ class Saved:
     @classmethod
     def read(cls, path: FilePath) -> "Saved":
         """Read a file, or refuse it."""
-        content = unpacked(Path(path).read_bytes(), str(path))
+        data = read_file(path)
+        content = unpacked(data, str(path))
         built = content.get("built")
         known = isinstance(built, dict) and built.keys() == _BUILT and content.keys() == _ENTRIES
-        if not (known and isinstance(content["state"], dict) and is_description(content["game"])):
+        if not (known and _is_saved(content)):
             raise ValueError(f"{path} is not what regretkit writes: something else is in it")
-        return cls(str(path), **content)
+        return cls(str(path), len(data), **content)
 
     def find_game(self) -> Game:
         """Return the game by its name."""
-        return find_described(self.game, self.path)
+        return find_described(self.game, self.path, self.size)
 
     def check_game(self, game: Game) -> None:
         """Refuse another game."""
@@ -151,14 +163,15 @@ class Saved:
             "averaging": given.get("averaging") or self._part("averaging", Averaging),
             "estimator": given.get("estimator") or self._part("estimator", Estimator),
             "engine": given.get("engine", self.built["engine"]),
-            "threads": given.get("threads", self.built["threads"]),
         }
 
     def _part(self, name: str, base: type) -> Any:
         try:
             part = rebuilt(self.built[name], base)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.path} has {name} that cannot be built: {error}") from error
+        except Exception as error:  # of any class, which got any arguments
+            raise ValueError(
+                f"{self.path} has {name} that cannot be built: {shorten(str(error))}"
+            ) from error
         if part is None:
             raise ValueError(
                 f"{self.path} was written with the {name} {shown(self.built[name])}, which is not "
@@ -186,7 +199,13 @@ class Saved:
     ) -> "Run":
         """Return a run of what is given and what was saved, at the point where it was saved."""
         self.check_game(game)
-        run = kind(game, minimizers, horizon=self.built["horizon"], **self.parts(given))
+        parts_of_it = self.parts(given)
+        try:
+            run = kind(game, minimizers, horizon=self.built["horizon"], **parts_of_it)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.path} is of a run that cannot be built: {shorten(str(error))}"
+            ) from error
         mine = _built(run)
         wrong = self._differs({name: mine[name] for name in _COMPARED})
         if wrong is not None:
@@ -203,10 +222,17 @@ class Saved:
                 f"{self.path} holds what callbacks {self.callbacks} have written down, but those "
                 f"passed are {kinds}; pass the same ones, or none"
             )
+        whole = _Whole(run, watching)
+        before = whole.state_dict()
         try:
-            _Whole(run, watching).load_state_dict(state)
+            whole.load_state_dict(state)
+            try:
+                run._check_restored()
+            except ValueError:
+                whole.load_state_dict(before)
+                raise
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.path} does not fit this run: {error}") from error
+            raise ValueError(f"{self.path} does not fit this run: {shorten(str(error))}") from error
 
 
 def load_run(

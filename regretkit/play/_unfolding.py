@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from regretkit.games.history import CHANCE, TERMINAL, History
-from regretkit.play._checks import check_kind
-from regretkit.play._points import Maker, Point
+from regretkit._validate import check_kind, quote
+from regretkit.games.history import CHANCE, TERMINAL, History, outcomes_of, payoffs_of
+from regretkit.play._makers import Maker
+from regretkit.play._points import Point
 from regretkit.play.estimators import Estimator
 from regretkit.play.estimators._choosing import follow_average
 from regretkit.play.estimators._opening import MOST as MOST_DEALS
@@ -50,7 +51,7 @@ class Node:
 
 
 class Opening(NamedTuple):
-    """What chance does before anybody acts, as :mod:`~regretkit.play.estimators._opening` says."""
+    """The initial chance moves, see :mod:`~regretkit.play.estimators._opening`."""
 
     ends: list[tuple[Node, int]]
     """Where its last move is made, and which one; -1 where it makes none."""
@@ -68,9 +69,9 @@ class Unfolding:
     for; others are made anew each time.
     """
 
-    def __init__(self, root: History, players: int, maker: Maker, room: int) -> None:
-        self.players, self.maker = players, maker
-        self.met: list[dict[Hashable, Point]] = [{} for _ in range(players)]
+    def __init__(self, root: History, makers: Sequence[Maker], room: int) -> None:
+        self.players, self.makers = len(makers), makers
+        self.met: list[dict[Hashable, Point]] = [{} for _ in makers]
         self._room = room
         self._first = root
         self._root: Node | None = None
@@ -85,7 +86,7 @@ class Unfolding:
 
     @property
     def opening(self) -> Opening:
-        """What chance does before anybody acts."""
+        """The initial chance moves."""
         if self._opening is None:
             self._opening = self._find_opening()
         return self._opening
@@ -107,7 +108,7 @@ class Unfolding:
         return Opening(ends, moves, heaped(np.array(chances)).tolist())
 
     def _is_chance(self, node: Node, action: int) -> bool:
-        """Say whether chance moves after an action, -1 for none, without meeting anybody there."""
+        """Return whether chance moves after an action, -1 for none, without building the node."""
         if action < 0:
             return node.who == CHANCE
         history = node.history.child(node.names[action])  # type: ignore[union-attr]
@@ -118,7 +119,7 @@ class Unfolding:
         return node if action < 0 else node.children[action] or self.go_on(node, action)
 
     def go_on(self, node: Node, action: int) -> Node:
-        """Return the history after an action that nobody has tried here, or that was forgotten."""
+        """Return the node after an action for which none is stored, or none any more."""
         last = node.last
         if node.who >= 0:
             last = (*last[: node.who], (node.point, action), *last[node.who + 1 :])
@@ -131,11 +132,11 @@ class Unfolding:
     def _node(self, history: History, last: Last) -> Node:
         if history.is_terminal():
             node = Node(history, TERMINAL, (), last)
-            node.history, node.payoffs = None, list(map(float, history.payoffs()))
+            node.history, node.payoffs = None, payoffs_of(history)
             return node
         who = history.player()
         if who == CHANCE:
-            outcomes = history.chance_outcomes()
+            outcomes = outcomes_of(history)
             node = Node(history, who, [name for name, _ in outcomes], last)
             node.weights = [float(chance) for _, chance in outcomes]
             node.sums = list(accumulate(node.weights))
@@ -152,13 +153,14 @@ class Unfolding:
         if point is None:
             actions = history.actions()
             if not actions:
-                raise ValueError(f"player {who} has no actions at information set {key!r}")
-            point = self.maker.make(key, who, actions, before, via)
+                raise ValueError(f"player {who} has no actions at information set {quote(key)}")
+            point = self.makers[who].make(key, actions, before, via)
             self.met[who][key] = point
         elif point.before is not before or point.via != via:
             raise ValueError(
-                f"imperfect recall: player {who} comes to information set {key!r} after different "
-                "actions or knowledge of its own; give what it knows a name that tells them apart"
+                f"imperfect recall: player {who} comes to information set {quote(key)} after "
+                "different actions or knowledge of its own; give what it knows a name that tells "
+                "them apart"
             )
         return point
 
@@ -167,10 +169,10 @@ def players_of(history: History) -> int:
     """Return the number of players: of the payoffs, where the first moves lead."""
     while not history.is_terminal():
         if history.player() == CHANCE:
-            history = history.child(history.chance_outcomes()[0][0])
+            history = history.child(outcomes_of(history)[0][0])
         else:
             history = history.child(history.actions()[0])
-    return len(history.payoffs())
+    return len(payoffs_of(history))
 
 
 def check_estimator(estimator: Estimator) -> None:
@@ -178,9 +180,11 @@ def check_estimator(estimator: Estimator) -> None:
     check_kind(estimator, Sampler, "estimator", "ExternalSampling(generator)")
     if isinstance(estimator, Sampler) and estimator._choose() is follow_average:
         raise TypeError(
-            f"{estimator!r} goes by sums along a tree; pass ExternalSampling(generator)"
+            f"{quote(estimator)} goes by sums along a tree; pass ExternalSampling(generator)"
         )
     if isinstance(estimator, Sampler) and estimator.baseline is not None:
-        raise TypeError(f"{estimator.baseline!r} guesses for histories of a tree; leave it out")
+        raise TypeError(
+            f"{quote(estimator.baseline)} guesses for histories of a tree; leave it out"
+        )
     if getattr(estimator, "toward", None) is not None:
         raise TypeError("toward names strategies of a tree; leave it out to explore uniformly")

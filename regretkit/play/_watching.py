@@ -1,9 +1,12 @@
-"""What a callback is."""
+"""What watches a run: callbacks, and what becomes of a rule that would end the program."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+
+from regretkit._validate import quote
 
 if TYPE_CHECKING:
     from regretkit.play.self_play import SelfPlay
@@ -16,17 +19,37 @@ otherwise it is called after every one. It may be called in between too, where o
 """
 
 
-def next_look(run: "SelfPlay", callbacks: Iterable[Callback], end: int) -> int:
-    """Return the next iteration at which somebody wants to see a run, ``end`` at the latest."""
+class _Run(Protocol):
+    @property
+    def iteration(self) -> int: ...
+
+
+Run = TypeVar("Run", bound=_Run)
+
+
+def next_look(run: Run, callbacks: Iterable[Callable[[Run], object]], end: int) -> int:
+    """Return the next iteration at which a callback is due, ``end`` at the latest."""
     return min([end, *(_due(callback, run) for callback in callbacks)])
 
 
-def _due(callback: Callback, run: "SelfPlay") -> int:
+def _due(callback: Callable[[Run], object], run: Run) -> int:
     asked = getattr(callback, "due", None)
     return run.iteration + 1 if asked is None else max(int(asked(run)), run.iteration + 1)
 
 
-def stopped(run: "SelfPlay", callbacks: Iterable[Callback]) -> bool:
-    """Call all of them, whatever the first ones say, and say whether one stops the run."""
+def stopped(run: Run, callbacks: Iterable[Callable[[Run], object]]) -> bool:
+    """Call all callbacks, without short-circuiting, and return whether one stops the run."""
     said = [callback(run) for callback in callbacks]
     return any(isinstance(word, bool | np.bool_) and word for word in said)
+
+
+@contextmanager
+def exits_as_errors() -> Iterator[None]:
+    """Turn ``SystemExit`` of a rule into a RuntimeError: a rule that fails never ends the program.
+
+    Callbacks are called outside of it, and may end the program.
+    """
+    try:
+        yield
+    except SystemExit as error:
+        raise RuntimeError(f"a rule tried to end the program with {quote(error)}") from error

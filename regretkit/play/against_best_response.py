@@ -13,7 +13,8 @@ from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games.game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import check_seat
-from regretkit.play.average import Average
+from regretkit.play._watching import exits_as_errors
+from regretkit.play.average import Average, average_profile
 
 
 @final
@@ -38,6 +39,7 @@ class BestResponsePlay:
     """Saddle gap of the averages, in units of payoff: at most ``regret``."""
 
 
+@exits_as_errors()
 def best_response_play(
     game: NormalFormGame | ExtensiveFormGame,
     minimizer: RegretMinimizer,
@@ -59,7 +61,7 @@ def best_response_play(
     Parameters
     ----------
     game
-        A game of two players; the opponent minimizes the player's payoff, whatever its own is.
+        A game of two players; the opponent minimizes the player's payoff, and its own is ignored.
     minimizer
         Plays for ``player``.
     iterations
@@ -74,6 +76,8 @@ def best_response_play(
     ValueError
         When the game does not have two players, the minimizer plays what its player cannot, or
         ``iterations`` is below 1.
+    RuntimeError
+        When a rule of ``minimizer`` raised ``SystemExit``.
 
     Examples
     --------
@@ -105,7 +109,7 @@ def best_response_play(
         earned += game.domains[player].worth(utility, profile[player])
         minimizer.observe_utility(utility)
 
-    found = Profile([average.strategy for average in averages], game.domains, game)
+    found = average_profile(averages, game)
     best, _ = game.domains[player].best_response(total)
     gap = saddle_gap(game, found, of=player)
     return BestResponsePlay(average=found, regret=float(best - earned) / iterations, gap=gap)

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import is_callable
 
+from regretkit._validate import quote
 from regretkit.evaluation.sampled_play import pick
 from regretkit.games import BehaviorLike, Profile
 from regretkit.games.behavior import Checked, behaviors
@@ -38,7 +39,7 @@ class Situation:
 
 @runtime_checkable
 class Agent(Protocol):
-    """Somebody who plays, for whichever player it is asked.
+    """Maps a situation to an action, for any player.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Listener(Protocol):
-    """Somebody who wants to hear how a round went, as an agent of :func:`play_match` may.
+    """Receives the outcome of each round; agents of :func:`play_match` may implement it.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class StrategyAgent:
     Parameters
     ----------
     strategy
-        A profile, of which it plays the part of whoever it is asked for: from a run, or from a
+        A profile, of which it plays the strategy of the player to act: from a run, or from a
         file with ``Profile.from_json``. Or a function of an information set and its actions that
         returns their probabilities, or a dict from information sets to such probabilities: a
         list of these for each player, or one that it plays for every player.
@@ -107,7 +108,7 @@ class StrategyAgent:
     strategy: Profile | BehaviorLike | Sequence[BehaviorLike]
     generator: np.random.Generator = field(validator=check_generator, repr=False)
     _parts: dict[int, Checked] = field(init=False, repr=False)
-    """What it plays for each player, as far as somebody asked."""
+    """The strategies of the players for which it has acted."""
 
     def __attrs_post_init__(self) -> None:
         known = self.strategy
@@ -133,11 +134,11 @@ class StrategyAgent:
 @final
 @define(eq=False)
 class Person:
-    """An agent that asks somebody what to do, at a terminal or wherever they sit.
+    """An agent whose actions a person chooses, at a terminal or elsewhere.
 
     An action is answered by its name, or by the beginning of its name where no other begins so,
-    in letters of either case; actions with the same name are numbered. Whatever else is answered is
-    asked again. What ``ask`` raises, such as ``EOFError`` at the end of the input, ends the match.
+    in letters of either case; actions with the same name are numbered. Any other answer is asked
+    for again. What ``ask`` raises, such as ``EOFError`` at the end of the input, ends the match.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ class Person:
             if len(meant) == 1:
                 return meant[0]
             no_action = "Several actions begin with" if meant else "There is no action"
-            self.tell(f"{no_action} {answer!r}.")
+            self.tell(f"{no_action} {quote(answer)}.")
 
     def hear(self, round: "Round") -> None:
         """Tell the person what happened, and what it earned."""

@@ -9,6 +9,7 @@ from typing import TypeAlias, final
 from attrs import evolve, field, frozen
 
 from regretkit._typing import Indices
+from regretkit._validate import quote
 from regretkit.circuits import CFR, LocalRule, alike
 from regretkit.circuits.cfr import local_minimizer
 from regretkit.games import Game
@@ -83,7 +84,7 @@ class Algorithm:
             return CFR(domain, self.local)
         if isinstance(domain, Simplices):
             return local_minimizer(self.local, domain)
-        raise TypeError(f"domain must be a DecisionTree or Simplices, got {domain!r}")
+        raise TypeError(f"domain must be a DecisionTree or Simplices, got {quote(domain)}")
 
     def minimizers(self, game: Game, kinds: Kinds | None = None) -> list[RegretMinimizer]:
         """Return a new minimizer for each player of a game.
@@ -105,7 +106,6 @@ class Algorithm:
         estimator: Estimator | None = None,
         horizon: int | None = None,
         engine: str = "auto",
-        threads: int = 1,
         kinds: Kinds | None = None,
     ) -> SelfPlay:
         """Return a run of this algorithm on a game, before its first iteration.
@@ -120,7 +120,6 @@ class Algorithm:
             estimator=FullSweep() if estimator is None else estimator,
             horizon=horizon,
             engine=engine,
-            threads=threads,
         )
 
 
@@ -227,11 +226,11 @@ def named(algorithm: str | Algorithm) -> Algorithm:
     if isinstance(algorithm, Algorithm):
         return algorithm
     if not isinstance(algorithm, str):
-        raise TypeError(f"algorithm must be a name or an Algorithm, got {algorithm!r}")
+        raise TypeError(f"algorithm must be a name or an Algorithm, got {quote(algorithm)}")
     if algorithm not in ALGORITHMS:
         plain = algorithm.lower().replace("plus", "+").replace("_", "").replace("-", "")
         close = difflib.get_close_matches(plain, ALGORITHMS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {quote(close[0])}?" if close else ""
         known = ", ".join(repr(name) for name in ALGORITHMS)
-        raise ValueError(f"there is no algorithm {algorithm!r}, only {known}{hint}")
+        raise ValueError(f"there is no algorithm {quote(algorithm)}, only {known}{hint}")
     return ALGORITHMS[algorithm]

@@ -1,17 +1,21 @@
 """The weighted average of strategies."""
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import final
 
 import numpy as np
 from attrs import define, field
+from typing_extensions import override
 
-from regretkit._state import Stateful
+from regretkit._state import Stateful, is_finite_array
 from regretkit._typing import Indices, Vector
-from regretkit._validate import whole_number
-from regretkit.games.game import is_finite, shown
-from regretkit.play._checks import check_kind
+from regretkit._validate import check_kind, floats, quote, whole_number
+from regretkit.games import Game, Profile
+from regretkit.games._strategy_rows import blocks_of
+from regretkit.games.game import ATOL, is_finite, shown
 from regretkit.play.averaging import Averaging, Uniform
+from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
 @final
@@ -55,9 +59,9 @@ class Average(Stateful):
     _total: Vector | None = field(default=None, init=False, repr=False)
     _weight: float = field(default=0.0, init=False, repr=False)
     _sums: Vector | None = field(default=None, init=False, repr=False)
-    """The weighted sum by sequence, as far as it had come when somebody last looked at it there."""
+    """The weighted sum by sequence, each entry as of its last visit."""
     _seen: Vector | None = field(default=None, init=False, repr=False)
-    """By decision point, the sum at the sequence before it by then."""
+    """By decision point, the sum at the sequence before it as of that visit."""
 
     def __attrs_post_init__(self) -> None:
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
@@ -89,10 +93,9 @@ class Average(Stateful):
         self.iteration += 1
 
     def ahead(self, count: int) -> Vector:
-        """Return what the next strategies will count, for somebody else to add them.
+        """Return the weights of the next strategies, for an engine that adds them itself.
 
-        For each of them, by what to multiply the sum so far, and by what the strategy, shape
-        ``(count, 2)``.
+        For each of them, the factors of the sum so far and of the strategy, shape ``(count, 2)``.
         """
         weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
         if count and not weights.min() >= 0.0:
@@ -112,7 +115,7 @@ class Average(Stateful):
         return float(np.cumsum(np.append(before, factors[since:, 1]))[-1])
 
     def count_in(self, count: int, weight: float) -> None:
-        """Count in strategies that somebody else has added to what is held, and their weight."""
+        """Account for strategies that an engine has added to the held array, and their weight."""
         self._weight = weight
         self.iteration += count
 
@@ -123,11 +126,11 @@ class Average(Stateful):
         self._total = total
         self._sums = self._seen = None
 
-    # Who only looks at a few decision points in an iteration adds up what was played at one when it
-    # next comes there. To go on to the bit, it needs to know where it stood, besides the sum.
+    # An engine that visits only a few decision points in an iteration updates the sum at one on its
+    # next visit. To resume bitwise identically it needs the sums as of the last visits.
 
     def lagging(self, sums: Vector, seen: Vector, before: Indices) -> None:
-        """Write down how far the sum had come everywhere, with ``before`` each decision point."""
+        """Write the sums as of the last visits; ``before`` is the sequence before each point."""
         if self._sums is None or self._seen is None:
             sums[...] = 0.0 if self._total is None else self._total
             seen[...] = sums[before]
@@ -139,24 +142,26 @@ class Average(Stateful):
         return self._total is None or np.array_equal(self._total, total)
 
     def forget_lag(self) -> None:
-        """Have only the weighted sum, and not how far it had come when somebody looked."""
+        """Drop the sums as of the last visits, and keep the weighted sum."""
         self._sums = self._seen = None
 
     def hold_lagging(self, total: Vector, sums: Vector, seen: Vector) -> None:
-        """Keep the weighted sum, and how far it had come everywhere, in these arrays."""
+        """Keep the weighted sum, and the sums as of the last visits, in these arrays."""
         self._total, self._sums, self._seen = total, sums, seen
 
     def _refused(self, weight: float, iteration: int) -> ValueError:
         return ValueError(
-            f"{self.averaging!r} must give a weight of at least 0, got {weight!r} for "
+            f"{quote(self.averaging)} must give a weight of at least 0, got {quote(weight)} for "
             f"iteration {iteration}"
         )
 
     def _checked(self, strategy: Vector) -> Vector:
         try:
-            checked = np.asarray(strategy, dtype=np.float64)
+            checked = floats(strategy, "strategy")
         except (TypeError, ValueError) as error:
-            raise TypeError(f"strategy must be an array of numbers, got {strategy!r}") from error
+            raise TypeError(
+                f"strategy must be an array of numbers, got {quote(strategy)}"
+            ) from error
         if self._total is not None and checked.shape != self._total.shape:
             raise ValueError(
                 f"strategy has shape {checked.shape}, but the ones before it had "
@@ -165,6 +170,41 @@ class Average(Stateful):
         if not is_finite(checked):
             raise ValueError(f"strategy must be finite, got {shown(checked)}; repair it")
         return checked
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        weight, total, sums, seen = (state[k] for k in ("_weight", "_total", "_sums", "_seen"))
+        if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
+            raise ValueError(
+                f"the weight of an average must be finite, at least 0, got {quote(weight)}"
+            )
+        if total is None and not (weight == 0.0 and sums is None and seen is None):
+            raise ValueError("an average must have a sum of strategies where it has a weight")
+        arrays = [array for array in (total, sums, seen) if array is not None]
+        if not all(is_finite_array(array) for array in arrays):
+            raise ValueError("the sums of an average must be vectors of finite numbers")
+
+    def _check_on(self, domain: StrategySet) -> None:
+        """Refuse sums that are no sums of points of a set, with the weight that is stated.
+
+        Raises
+        ------
+        ValueError
+            When they are none, up to :data:`~regretkit.games.game.ATOL`.
+        """
+        if self._total is None:
+            return
+        size = self._total.size
+        points = blocks.blocks if (blocks := blocks_of(domain)) else size
+        shapes = {"_sums": (self._sums, size), "_seen": (self._seen, points)}
+        wrong = [k for k, (array, n) in shapes.items() if array is not None and array.size != n]
+        average = self._total if self._weight == 0.0 else self._total / self._weight
+        is_point = size == domain.dimension and domain.contains(average, atol=ATOL)
+        if wrong or not (is_point or (self._weight == 0.0 and not self._total.any())):
+            raise ValueError(
+                f"the average must be a point of {quote(domain)} within {ATOL:g}, got "
+                f"{shown(average)} of weight {quote(self._weight)}"
+            )
 
     @property
     def strategy(self) -> Vector:
@@ -178,3 +218,17 @@ class Average(Stateful):
         if self._total is None or self._weight == 0.0:
             raise ValueError("nothing to average yet: play at least one iteration first")
         return self._total / self._weight
+
+
+def average_profile(averages: Iterable[Average], game: Game) -> Profile:
+    """Return the players' averages, freed of what a long sum has lost to rounding."""
+    pairs = zip(averages, game.domains, strict=True)
+    strategies = [_normalized(average.strategy, domain) for average, domain in pairs]
+    return Profile(strategies, game.domains, game)
+
+
+def _normalized(strategy: Vector, domain: StrategySet) -> Vector:
+    """Return a strategy whose distributions sum to 1, up to one rounding for each action."""
+    if isinstance(domain, DecisionTree):
+        return domain.sequence_form(domain.behavior(strategy))
+    return domain.normalize(strategy) if isinstance(domain, Simplices) else strategy

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import finite
+from regretkit._validate import finite, quote
 
 _FAINTEST = 600.0
 """Weights below exp(-600) count as that, well above where numbers lose their precision."""
@@ -17,6 +17,12 @@ _FAINTEST = 600.0
 
 class Averaging(abc.ABC):
     """A scheme of weights for an average over iterations.
+
+    With weights w_t, the gap of the averages is bounded by the players' weighted regret divided by
+    the sum of the weights, so a rule and a scheme go together: equal weights suit every rule whose
+    regret is small, weights that increase only rules whose docstring says so, such as
+    :class:`~regretkit.RegretMatchingPlus`. If the sum of the weights is finite no rule's average is
+    guaranteed to approach an equilibrium.
 
     Examples
     --------
@@ -28,8 +34,8 @@ class Averaging(abc.ABC):
     def weight(self, t: int, horizon: int | None) -> float:
         """Return how much iteration ``t`` (from 1) counts, at least 0.
 
-        ``horizon`` is the number of iterations planned, None where nobody knows. An infinite
-        weight makes the average forget all that came before.
+        ``horizon`` is the number of iterations planned, None if unknown. An infinite weight
+        discards all earlier iterations.
         """
 
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
@@ -108,13 +114,15 @@ class Power(Averaging):
     Parameters
     ----------
     power
-        A number from -40 to 40; 0 is :class:`Uniform`, 1 :class:`Linear`, 2 :class:`Quadratic`.
-        Beyond 40, the weights of ten million iterations leave double precision.
+        A number from -1 to 40; 0 is :class:`Uniform`, 1 :class:`Linear`, 2 :class:`Quadratic`.
+        Below -1 the sum of all weights is finite, so that the first iteration keeps a share of it
+        for ever, and the average need not approach anything. Beyond 40, the weights of ten million
+        iterations leave double precision.
 
     Raises
     ------
     TypeError, ValueError
-        When ``power`` is not a number from -40 to 40.
+        When ``power`` is not a number from -1 to 40.
 
     Examples
     --------
@@ -125,10 +133,11 @@ class Power(Averaging):
     power: float = field(validator=finite)
 
     def __attrs_post_init__(self) -> None:
-        if not -40.0 <= self.power <= 40.0:
+        if not -1.0 <= self.power <= 40.0:
             raise ValueError(
-                f"power must be from -40 to 40, got {self.power!r}; "
-                "for the last iterate alone use Last()"
+                f"power must be from -1 to 40, got {quote(self.power)}: below -1 the first "
+                "iteration counts for a fixed share of the average, and for the last one alone "
+                "there is Last()"
             )
 
     @override
@@ -162,13 +171,14 @@ class Last(Averaging):
 class HorizonPower(Averaging):
     """Early iterations are forgotten faster than late ones, over a planned number of iterations.
 
-    Before iteration t is added, whatever the average holds is multiplied by
+    Before iteration t is added, the weighted sum so far is multiplied by
 
         ((t - 1) / t)^(power - 5 p),    p = (t - 1) / horizon
 
     so that weights grow as ``t^power`` at first and as ``t^(power - 5)`` in the end, where
     iteration ``horizon`` has weight 1; from iteration horizon + 1 on, p is 1. HS-DCFR and HS-PCFR+
-    average like this, with a power of 15 or 30.
+    average like this, with a power of 15 or 30. Weights never decrease, as regret matching+ needs
+    it, if the power is at least 5.
 
     Parameters
     ----------
@@ -201,8 +211,8 @@ class HorizonPower(Averaging):
     def weight(self, t: int, horizon: int | None) -> float:
         if horizon is None:
             raise ValueError(
-                f"{self!r} needs to know how many iterations are planned: pass horizon=..., as in "
-                "SelfPlay(..., horizon=1_000), or iterations=... to solve"
+                f"{quote(self)} needs to know how many iterations are planned: pass horizon=..., "
+                "as in SelfPlay(..., horizon=1_000), or iterations=... to solve"
             )
         if t > horizon:
             return float((t / horizon) ** (self.power - 5.0))

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from regretkit._state import Stateful
 from regretkit._typing import Vector
-from regretkit._validate import at_least_zero, finite
+from regretkit._validate import at_least_zero, finite, quote
 from regretkit.games import Game, NormalFormGame
 from regretkit.play._checks import check_generator
 from regretkit.play.estimators import Estimator
@@ -79,7 +79,7 @@ class BanditFeedback(Estimator, Stateful):
     @override
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if not isinstance(game, NormalFormGame):
-            raise TypeError(f"game must be in normal form for bandit feedback, got {game!r}")
+            raise TypeError(f"game must be in normal form for bandit feedback, got {quote(game)}")
         strategy, chosen = profile[player], 0
 
         def draw_own() -> None:

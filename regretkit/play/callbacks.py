@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from regretkit._state import NOT_STATE, Stateful
 from regretkit._typing import Vector
-from regretkit._validate import at_least_one, positive
+from regretkit._validate import at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._checks import called, check_callable
@@ -50,7 +50,7 @@ class _Watched(Stateful):
 def _above_one(_: object, attribute: "Attribute[float]", value: float) -> None:
     if not (isinstance(value, Real) and 1.0 < value < math.inf):
         kind = ValueError if isinstance(value, Real) else TypeError
-        raise kind(f"{attribute.name} must be a finite number above 1, got {value!r}")
+        raise kind(f"{attribute.name} must be a finite number above 1, got {quote(value)}")
 
 
 @final
@@ -276,11 +276,11 @@ class Record(Stateful):
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.measures, Mapping):
             raise TypeError(
-                f"measures must map names to functions of the run, got {self.measures!r}; "
+                f"measures must map names to functions of the run, got {quote(self.measures)}; "
                 "pass {'gap': measure}"
             )
         for name, measure in self.measures.items():
-            called(measure, f"measures[{name!r}]")
+            called(measure, f"measures[{quote(name)}]")
         self.values = {name: [] for name in self.measures}
 
     def __call__(self, run: SelfPlay) -> None:

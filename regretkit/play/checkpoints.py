@@ -1,17 +1,16 @@
 """Checkpoints: runs in files, written as they go, and gone on with."""
 
-import math
 import os
 import time
 from collections.abc import Iterable
-from numbers import Real
 from pathlib import Path
 from typing import final
 
 from attrs import define, field
+from attrs.validators import optional
 
-from regretkit._files import FilePath
-from regretkit._validate import whole_number
+from regretkit._files import FilePath, check_target
+from regretkit._validate import positive, quote, whole_number
 from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._checks import as_callbacks
 from regretkit.play._saving import Saved, Ways
@@ -27,7 +26,7 @@ _LOOKS = 20
 @final
 @define(eq=False)
 class Checkpoint:
-    """Save a run as it goes, so that whatever stops it costs no more than the time since then.
+    """Save a run while it plays, so that at most the time since the last save is lost.
 
     The file is whole at every instant: a new checkpoint is written beside it and takes its place
     in one stroke. It holds the game's fingerprint and name, how everything was built, what the
@@ -74,7 +73,7 @@ class Checkpoint:
     """
 
     path: FilePath
-    seconds: float | None = field(default=None, kw_only=True)
+    seconds: float | None = field(default=None, kw_only=True, validator=optional(positive))
     every: int | None = field(default=None, kw_only=True)
     callbacks: Iterable[Callback] = field(default=(), kw_only=True)
     iteration: int | None = field(default=None, init=False)
@@ -89,12 +88,11 @@ class Checkpoint:
     def __attrs_post_init__(self) -> None:
         if (self.seconds is None) == (self.every is None):
             raise ValueError(
-                f"pass one of seconds and every, got seconds={self.seconds!r} and "
-                f"every={self.every!r}"
+                f"pass one of seconds and every, got seconds={quote(self.seconds)} and "
+                f"every={quote(self.every)}"
             )
         if self.every is not None:
             self.every = whole_number(self.every, "every", least=1)
-        _check_seconds(self.seconds)
         self.callbacks = tuple(as_callbacks(self.callbacks))
         self.path = _as_path(self.path)
         self._saved = self._looked = time.monotonic()
@@ -112,7 +110,7 @@ class Checkpoint:
         if self.every is not None:
             mine = (run.iteration // self.every + 1) * self.every
         else:
-            if run.iteration != self._seen:  # somebody has played on in the meantime
+            if run.iteration != self._seen:  # the run was continued in the meantime
                 self._seen, self._looked, self._pace = run.iteration, time.monotonic(), 1
             mine = run.iteration + self._pace
         return next_look(run, self.callbacks, mine)
@@ -128,25 +126,12 @@ class Checkpoint:
         return now - self._saved >= seconds
 
 
-def _check_seconds(seconds: float | None) -> None:
-    if seconds is None:
-        return
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise TypeError(f"seconds must be a number above 0, got {seconds!r}")
-    if not 0.0 < seconds < math.inf:
-        raise ValueError(f"seconds must be a finite number above 0, got {seconds!r}")
-
-
 def _as_path(path: FilePath) -> Path:
     """Return where to save, or refuse at once where nothing could be saved later."""
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a text or a pathlib.Path, got {path!r}")
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"path must be a file, got the folder {str(path)!r}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(path.parent)!r}; make it first")
-    return path
+        raise TypeError(f"path must be a text or a pathlib.Path, got {quote(path)}")
+    check_target(path)
+    return Path(path)
 
 
 def resume(
@@ -167,8 +152,8 @@ def resume(
     path
         The file that a :class:`Checkpoint` or :meth:`SelfPlay.save` wrote.
     game
-        The game; by default the one of the catalogue that has the name in the file. A game in
-        which somebody forgets is taken as :func:`solve` takes it with ``imperfect_recall``.
+        The game; by default the one of the catalogue that has the name in the file. One of
+        imperfect recall is treated as by :func:`solve` with ``imperfect_recall``.
     algorithm
         The algorithm; by default the one of ``ALGORITHMS`` that builds what was saved.
     estimator
@@ -204,19 +189,19 @@ def resume(
     if game is None:
         game = saved.find_game()
     saved.check_game(game)
-    chosen = _recognized(saved, game, kinds) if algorithm is None else named(algorithm)
+    chosen = named(_recognized(saved, game, kinds) if algorithm is None else algorithm)
     ways: Ways = {"order": chosen.order, "averaging": chosen.averaging, "callbacks": callbacks}
     if estimator is not None:
         ways["estimator"] = estimator
     return saved.start(SelfPlay, game, chosen.minimizers(game, kinds), ways)
 
 
-def _recognized(saved: Saved, game: Game, kinds: Kinds | None = None) -> Algorithm:
-    """Return the algorithm with a name that builds what was saved."""
-    for algorithm in ALGORITHMS.values():
+def _recognized(saved: Saved, game: Game, kinds: Kinds | None = None) -> str:
+    """Return the name of the algorithm that builds what was saved."""
+    for name, algorithm in ALGORITHMS.items():
         minimizers = algorithm.minimizers(game, kinds)
         if saved.is_built_of(algorithm.order, algorithm.averaging, minimizers):
-            return algorithm
+            return name
     raise ValueError(
         f"{saved.path} is of a run that no algorithm of {', '.join(ALGORITHMS)} makes; pass the "
         "algorithm, or build the minimizers and use SelfPlay.load"

@@ -3,11 +3,14 @@
 import abc
 import importlib
 import warnings
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, final
 from weakref import WeakKeyDictionary
 
 from typing_extensions import override
+
+from regretkit._validate import quote
 
 if TYPE_CHECKING:
     from regretkit.play.self_play import SelfPlay
@@ -19,8 +22,8 @@ class Drive(abc.ABC):
     """An engine at work on one run."""
 
     @abc.abstractmethod
-    def play(self, iterations: int) -> None:
-        """Play so many iterations more."""
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        """Play ``iterations`` more, or fewer once ``interrupted()``; stop between two of them."""
 
     @final
     def __deepcopy__(self, memo: object) -> None:
@@ -34,9 +37,7 @@ class Drive(abc.ABC):
 class Engine(abc.ABC):
     """A way to run iterations."""
 
-    name: ClassVar[str]
-    splits: ClassVar[bool] = False
-    """Whether it can share out an iteration between threads."""
+    name: str
 
     @abc.abstractmethod
     def refusal(self, run: "SelfPlay") -> str | None:
@@ -76,19 +77,16 @@ class _AsWritten(Drive):
         self._run = run
 
     @override
-    def play(self, iterations: int) -> None:
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         for _ in range(iterations):
+            if interrupted():
+                break
             self._run._iterate()
 
 
 _ENGINES: list[Engine] = [AsWritten()]
-_LATER: list[str] = []
-"""Modules that make engines known, as soon as somebody asks for one."""
-
-
-def look_for_engines(module: str) -> None:
-    """Load a module that makes engines known, but not before somebody asks for an engine."""
-    _LATER.append(module)
+_LATER = ["regretkit.engine"]
+"""Modules that make engines known, imported when an engine is asked for."""
 
 
 def _engines() -> list[Engine]:
@@ -110,34 +108,10 @@ def engine_names() -> tuple[str, ...]:
 def check_engine(name: object) -> None:
     """Refuse what is not the name of an engine."""
     if not isinstance(name, str):
-        raise TypeError(f"engine must be the name of one, such as {AUTO!r}, got {name!r}")
+        raise TypeError(f"engine must be the name of one, such as {quote(AUTO)}, got {quote(name)}")
     if name != AUTO and name not in engine_names():
         known = ", ".join(map(repr, engine_names()))
-        raise ValueError(f"there is no engine {name!r}, only {known}")
-
-
-def check_threads(run: "SelfPlay", name: str, threads: int) -> None:
-    """Refuse several threads for what no engine of this name can share out between them.
-
-    Raises
-    ------
-    ValueError
-        When there are several, and there is no such engine.
-    """
-    if threads == 1:
-        return
-    able = [engine for engine in _engines() if engine.splits and name in (AUTO, engine.name)]
-    refusals = [engine.refusal(run) for engine in able]
-    if not able:
-        raise ValueError(
-            f"engine {name!r} runs in a single thread, got threads={threads}; pass threads=1, or "
-            f"engine={AUTO!r}"
-        )
-    if None not in refusals:
-        raise ValueError(
-            f"threads={threads} is for whole iterations in machine code, and this cannot be run "
-            f"so: {refusals[0]}; pass threads=1"
-        )
+        raise ValueError(f"there is no engine {quote(name)}, only {known}")
 
 
 def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
@@ -153,8 +127,8 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
         refusal = engine.refusal(run) or engine.missing()
         if refusal is not None:
             raise ValueError(
-                f"engine {name!r} cannot run this: {refusal}; pass engine={AUTO!r} to have the "
-                "fastest that can"
+                f"engine {quote(name)} cannot run this: {refusal}; pass engine={quote(AUTO)} to "
+                "have the fastest that can"
             )
         return engine
     for engine in _engines():
@@ -167,7 +141,7 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
             if missing is None:
                 return engine
             _say_once(missing)
-    raise ValueError(f"no engine can run {run!r}")
+    raise ValueError(f"no engine can run {quote(run)}")
 
 
 class CannotStartError(TypeError):
@@ -181,9 +155,9 @@ _PARTS: "WeakKeyDictionary[Drive, tuple[object, ...]]" = WeakKeyDictionary()
 
 
 def driven(run: "SelfPlay", name: str, iterations: int, drive: Drive | None) -> tuple[Drive, str]:
-    """Return what drives a run through so many iterations, and the name of its engine.
+    """Return what drives a run through ``iterations``, and the name of its engine.
 
-    That is the drive it has, if it has one of the right engine and nobody has changed its parts.
+    That is the run's present drive if the engine is the same and the run's parts are unchanged.
 
     Raises
     ------
@@ -191,7 +165,6 @@ def driven(run: "SelfPlay", name: str, iterations: int, drive: Drive | None) -> 
         When the engine of this name cannot drive the run.
     """
     engine = choose(run, name, iterations)
-    check_threads(run, name, run._threads)
     parts = (*run.minimizers, run.order, run.averaging, run.estimator)
     if drive is not None and run.engine == engine.name:
         before = _PARTS.get(drive, ())

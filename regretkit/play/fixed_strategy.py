@@ -1,19 +1,22 @@
 """Self-play on a graph of states: strategies stay fixed while play passes over it, and back."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Self, final
 
 import numpy as np
 from attrs import define, field
+from typing_extensions import override
 
 from regretkit._state import NOT_STATE, Stateful
 from regretkit._typing import Vector
-from regretkit._validate import whole_number
+from regretkit._validate import check_kind, whole_number
 from regretkit.circuits.cfr import LocalRule, local_minimizer
 from regretkit.games import Profile, StateGraph
 from regretkit.games._graph_passes import Part
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play._checks import check_kind
+from regretkit.play._driving import RunGuard
+from regretkit.play._watching import exits_as_errors
 from regretkit.play.average import Average
 from regretkit.play.averaging import Averaging, Uniform
 from regretkit.play.orders import Order, Simultaneous
@@ -92,6 +95,7 @@ class FixedStrategyIteration(Stateful):
     visited: int = field(default=0, init=False)
     minimizers: tuple[RegretMinimizer, ...] = field(init=False, repr=False)
     _averages: tuple[Average, ...] = field(init=False, repr=False)
+    _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
     _part: Part | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _played: dict[int, Vector] = field(factory=dict, init=False, repr=False, metadata=NOT_STATE)
     """For each player that has learned in this iteration, what it played and how it came there."""
@@ -113,10 +117,22 @@ class FixedStrategyIteration(Stateful):
         ------
         TypeError, ValueError
             When ``iterations`` is not a whole number, at least 0.
+        RuntimeError
+            When a rule raised ``SystemExit``, or another call drives this run.
+        KeyboardInterrupt
+            After Ctrl-C, once the iteration that it came in is whole; a second one ends within it.
         """
-        for _ in range(whole_number(iterations, "iterations", least=0)):
-            self._iterate()
+        iterations = whole_number(iterations, "iterations", least=0)
+        with self._guard.driving() as interrupt, exits_as_errors():
+            for _ in range(iterations):
+                if interrupt.requested():
+                    break
+                self._iterate()
         return self
+
+    @override
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        return self._guard.driving() if writes else self._guard.reading()
 
     def _iterate(self) -> None:
         self._part = None if self.generator is None else self.graph.draw(self.generator)
@@ -146,8 +162,12 @@ class FixedStrategyIteration(Stateful):
         """Return a player's probabilities at all its information sets, read-only."""
         return self.minimizers[player].next_strategy()
 
+    def profile(self) -> list[Vector]:
+        """Return what all players would play now, in a list of which entries may be replaced."""
+        return [minimizer.next_strategy() for minimizer in self.minimizers]
+
     def learn(self, player: int, profile: Sequence[Vector]) -> None:
-        """Let a player observe what its actions are worth while everybody plays ``profile``."""
+        """Let a player observe the utilities of its actions at ``profile``."""
         own = self.strategy(player)
         behaviors = [own if at == player else other for at, other in enumerate(profile)]
         utility, reach = self._utility(player, behaviors)
@@ -155,7 +175,7 @@ class FixedStrategyIteration(Stateful):
         self.minimizers[player].observe_utility(utility)
 
     def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
-        """Tell a player what to expect its actions to be worth, or nothing."""
+        """Predict the utilities of a player's actions at ``profile``, or zero without one."""
         minimizer = self.minimizers[player]
         if profile is None:
             minimizer.expect_utility(np.zeros(minimizer.dimension))
@@ -171,7 +191,7 @@ class FixedStrategyIteration(Stateful):
 
     @property
     def average(self) -> Profile:
-        """The average probabilities at each information set, uniform where nobody came.
+        """The average probabilities at each information set, uniform at those never reached.
 
         Raises
         ------

@@ -7,11 +7,12 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from regretkit._validate import whole_number
+from regretkit._validate import quote, whole_number
 from regretkit.evaluation.estimate import Estimate, check_bounds
 from regretkit.evaluation.sampled_play import Bounds, check_generator, pick
 from regretkit.games import CHANCE, History, Playable
 from regretkit.games.histories import history_of, payoff_bounds
+from regretkit.games.history import outcomes_of, payoffs_of
 from regretkit.play.agents import Agent, Listener, Situation
 
 
@@ -54,7 +55,7 @@ class Match:
     payoffs: NDArray[np.float64]
     """What each agent earned in each round, shape ``(rounds, agents)``."""
     bounds: tuple[Bounds, ...] | None = None
-    """Between what each agent's payoffs lie for sure, None where nobody said."""
+    """Bounds on each agent's payoffs, None where none are known."""
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -95,23 +96,23 @@ def play_match(
     rounds
         How many to play, at least 1.
     generator
-        Draws what chance does; whatever agents draw comes from generators of their own.
+        Draws chance's moves; agents draw from generators of their own.
     rotate
         Let agents change places after every round, so that each plays for every player in turn.
     bounds
-        The least and the most that anybody may earn, for intervals that hold; by default those
-        among all ends of the game, where these are in memory.
+        The least and the largest payoff of any player, for intervals with guaranteed coverage; by
+        default those among all terminals of the game, where these are in memory.
 
     Raises
     ------
     TypeError, ValueError
         When ``game`` is none, ``agents`` are not one for each player, an agent returns no index of
         an action, ``rounds`` is not a whole number, at least 1, ``generator`` is no numpy
-        ``Generator``, or somebody earns something out of ``bounds``.
+        ``Generator``, or a payoff is outside ``bounds``.
 
     Examples
     --------
-    An equilibrium against somebody who does whatever comes to mind:
+    An equilibrium against the uniform strategy:
 
     >>> from regretkit.games import kuhn_poker, uniform_behavior
     >>> from regretkit.play import StrategyAgent, solve
@@ -148,11 +149,11 @@ def play_match(
 
 def _seated(agents: Sequence[Agent]) -> tuple[Agent, ...]:
     if not isinstance(agents, Sequence):
-        raise TypeError(f"agents must be a sequence, one for each player, got {agents!r}")
+        raise TypeError(f"agents must be a sequence, one for each player, got {quote(agents)}")
     for number, agent in enumerate(agents):
         if not isinstance(agent, Agent) or isinstance(agent, type):
             raise TypeError(
-                f"agents[{number}] must have the method act of an Agent, got {agent!r}; for a "
+                f"agents[{number}] must have the method act of an Agent, got {quote(agent)}; for a "
                 "strategy pass StrategyAgent(strategy, generator)"
             )
     if not agents:
@@ -178,13 +179,13 @@ def _play(
     while not history.is_terminal():
         player = history.player()
         if player == CHANCE:
-            outcomes = history.chance_outcomes()
+            outcomes = outcomes_of(history)
             action = outcomes[pick(np.array([chance for _, chance in outcomes]), generator)][0]
         else:
             action = _action(history, player, agents)
         moves.append(str(action))
         history = history.child(action)
-    payoffs = history.payoffs()
+    payoffs = payoffs_of(history)
     if len(payoffs) != len(agents):
         raise ValueError(
             f"agents must be one for each of the {len(payoffs)} players, got {len(agents)}"
@@ -200,8 +201,9 @@ def _action(history: History, player: int, agents: Sequence[Agent]) -> object:
     whole = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool)
     if not (whole and 0 <= chosen < len(situation.actions)):
         raise ValueError(
-            f"{agents[player]!r} must return the index of an action, one of 0 to "
-            f"{len(situation.actions) - 1}, at {str(situation.information_set)!r}, got {chosen!r}"
+            f"{quote(agents[player])} must return the index of an action, one of 0 to "
+            f"{len(situation.actions) - 1}, at {quote(str(situation.information_set))}, got "
+            f"{quote(chosen)}"
         )
     action: object = situation.actions[chosen]
     return action

@@ -15,15 +15,15 @@ from regretkit.play._checks import check_generator
 
 
 class Table(Protocol):
-    """The players as an order of play sees them: they can be asked, and be taught.
+    """The players as an order of play sees them: it can read strategies and update minimizers.
 
     Examples
     --------
-    An order of one's own, in which nobody but player 0 ever learns:
+    A custom order, in which only player 0 is updated:
 
     >>> class OnlyTheFirst(Order):
     ...     def iterate(self, table: Table) -> None:
-    ...         table.learn(0, [table.strategy(player) for player in range(table.players)])
+    ...         table.learn(0, table.profile())
     """
 
     @property
@@ -33,6 +33,10 @@ class Table(Protocol):
 
     def strategy(self, player: int) -> Vector:
         """Return what a player would play now; after it learned, that is its next strategy."""
+        ...
+
+    def profile(self) -> list[Vector]:
+        """Return what all players would play now, in a list of which entries may be replaced."""
         ...
 
     def learn(self, player: int, profile: Sequence[Vector]) -> None:
@@ -54,9 +58,9 @@ class Turns(NamedTuple):
     """
 
     players: Indices
-    """Who learns, in turn, -1 for nobody behind them, shape ``(iterations, players)``."""
+    """The players updated, in turn, then -1, shape ``(iterations, players)``."""
     together: bool
-    """Whether all learn from what all played, and not from what those before them play next."""
+    """Whether all use this iteration's profile, and not the new strategies of those before them."""
 
 
 class Order(abc.ABC):
@@ -88,7 +92,7 @@ class Order(abc.ABC):
 @final
 @frozen
 class Simultaneous(Order):
-    """Everybody learns from what everybody played in this iteration.
+    """All players are updated with their utilities at this iteration's profile.
 
     Examples
     --------
@@ -98,7 +102,7 @@ class Simultaneous(Order):
 
     @override
     def iterate(self, table: Table) -> None:
-        profile = [table.strategy(player) for player in range(table.players)]
+        profile = table.profile()
         for player in range(table.players):
             table.learn(player, profile)
 
@@ -149,7 +153,7 @@ class Alternating(Order):
     @override
     def iterate(self, table: Table) -> None:
         self.check_players(table.players)
-        profile = [table.strategy(player) for player in range(table.players)]
+        profile = table.profile()
         for turn in range(table.players):
             player = (self.first + turn) % table.players
             table.learn(player, profile)
@@ -185,7 +189,7 @@ class RandomPlayer(Order, Stateful):
 
     @override
     def iterate(self, table: Table) -> None:
-        profile = [table.strategy(player) for player in range(table.players)]
+        profile = table.profile()
         table.learn(int(self.generator.integers(table.players)), profile)
 
     @override
@@ -198,11 +202,11 @@ class RandomPlayer(Order, Stateful):
 @final
 @frozen
 class Extragradient(Order):
-    """Everybody is told what would happen, and learns from what happens then.
+    """Extragradient: extrapolate to a midpoint, then update with its utilities.
 
-    With y the strategies that the players play when they expect nothing, every player first
-    expects its utility while all play y. What they propose now, x, is what they play, and every
-    player learns from its utility while all play x. That is two utilities for each player.
+    With y the profile without predictions, every player first predicts its utility at y. The
+    resulting profile x is played, and every player observes its utility at x. That is two
+    utilities for each player.
 
     Examples
     --------
@@ -229,9 +233,9 @@ class Extragradient(Order):
         players = range(table.players)
         for player in players:
             table.expect(player, None)
-        unaided = [table.strategy(player) for player in players]
+        unaided = table.profile()
         for player in players:
             table.expect(player, unaided)
-        proposed = [table.strategy(player) for player in players]
+        proposed = table.profile()
         for player in players:
             table.learn(player, proposed)

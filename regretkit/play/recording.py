@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._files import FilePath
+from regretkit._files import FilePath, write_csv
 from regretkit._state import Stateful
 from regretkit._typing import Vector
-from regretkit._validate import candidates
+from regretkit._validate import candidates, quote
 from regretkit.circuits import CFR
 from regretkit.games import Profile
-from regretkit.games._strategy_files import write_csv
 from regretkit.games._strategy_rows import label_of, simplices_of
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play.self_play import SelfPlay
@@ -55,17 +54,17 @@ def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
         return None
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(
-            f"information_sets must be a sequence such as ['K', (1, 'Kb')], got {value!r}"
+            f"information_sets must be a sequence such as ['K', (1, 'Kb')], got {quote(value)}"
         )
     places = tuple(value)
     wrong = [place for place in places if not _is_place(place)]
     if wrong:
         raise TypeError(
             "an information set is given by its label, as 'K', or with its player, as (0, 'K') or "
-            f"(0, 2), got {wrong[0]!r}"
+            f"(0, 2), got {quote(wrong[0])}"
         )
     if len(set(places)) < len(places):
-        raise ValueError(f"information_sets must name each once, got {places!r}")
+        raise ValueError(f"information_sets must name each once, got {quote(places)}")
     return places
 
 
@@ -155,7 +154,9 @@ class Trajectories(Stateful):
             When nothing was written down about it, or there is no such kind.
         """
         if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+            raise ValueError(
+                f"kind must be one of {', '.join(map(repr, KINDS))}, got {quote(kind)}"
+            )
         looks = {"strategy": self._strategy, "average": self._average, "regret": self._regret}[kind]
         return np.array([look[self._columns(information_set)] for look in looks])
 
@@ -192,7 +193,7 @@ class Trajectories(Stateful):
         OSError
             When the file cannot be written.
         """
-        write_csv(self._moments(), path, Moment._fields)
+        write_csv(path, Moment._fields, self._moments())
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return the table of :meth:`to_rows` for pandas, which has to be installed.
@@ -258,7 +259,7 @@ class Trajectories(Stateful):
         if len(places) != 1:
             wrong = "is ambiguous: it may be" if places else "was not looked at; there are"
             shown = candidates([str(place) for place in sorted(places or self.seen)])
-            raise ValueError(f"information set {information_set!r} {wrong} {shown}")
+            raise ValueError(f"information set {quote(information_set)} {wrong} {shown}")
         return columns
 
 

@@ -12,15 +12,19 @@ from regretkit import _validate
 from regretkit._files import FilePath
 from regretkit._state import Stateful
 from regretkit._typing import Vector
+from regretkit._validate import check_kind, quote
 from regretkit.circuits.cfr import LocalRule
 from regretkit.games.histories import Playable, history_of
 from regretkit.games.history import History
-from regretkit.play._checks import as_callbacks, check_kind
+from regretkit.play._checks import as_callbacks
 from regretkit.play._draws import Draws
-from regretkit.play._points import Maker, Point
+from regretkit.play._driving import DeferredInterrupt, RunGuard
+from regretkit.play._makers import Maker
+from regretkit.play._points import Point
 from regretkit.play._sampled_files import load_points, save_points
 from regretkit.play._samples import Follow, OneAction, Sample
 from regretkit.play._unfolding import Unfolding, check_estimator, players_of
+from regretkit.play._watching import exits_as_errors, next_look, stopped
 from regretkit.play.averaging import Averaging, Uniform
 from regretkit.play.estimators._choosing import follow_all, follow_one
 from regretkit.play.estimators._sampler import Sampler
@@ -33,21 +37,28 @@ from regretkit.play.unfolded import Unfolded
 class SampledSelfPlay:
     """Play a game against oneself by its rules, without a tree.
 
-    Information sets, each with a rule of its own, are made when samples first come to them, so that
-    memory grows with what was visited and not with the game. With the same seed, samples and
-    strategies are those of :class:`SelfPlay` with the same estimator and CFR on the game's tree,
-    up to the rounding of sums, for rules that stand still where nothing is earned. Averages are
-    exact, as there: sums along sequences, added up lazily.
+    An information set is created when a sample first visits it, so that memory grows with what was
+    visited and not with the size of the game. With the same seed, the samples, strategies and
+    averages are those of :class:`SelfPlay` with the same estimator, rule and order on the game's
+    tree, up to the rounding of sums.
+
+    An iteration costs what its samples visit if the rule has a kernel that ``rests`` or ``fades``
+    (see :class:`~regretkit.minimizers.Kernel`), as those of regret matching, regret matching+ and
+    their linear and most discounted forms do. Any other rule learns at every information set that
+    was ever visited, from zero utilities where the sample did not come, as it does on the tree.
+
+    An iteration that fails breaks the run: it then refuses to run, to be saved, and to return
+    strategies.
 
     Parameters
     ----------
     game
-        The empty history of the game, or whatever :func:`~regretkit.games.history_of` takes.
-        Nobody may forget what it did.
+        The empty history of the game, or anything that :func:`~regretkit.games.history_of` takes,
+        of perfect recall.
     rule
-        Called with simplices of a single block, returns a minimizer on them: a leaf's class, or
-        any circuit. Where an iteration without utility changes what it plays, as it does with
-        discounts, the iterations that the rule counts are its visits.
+        Called with simplices of a single block, once for each player and number of actions, returns
+        a new minimizer on them: a leaf's class, or any circuit. It may not draw random numbers, and
+        must not change its strategy before it has earned anything.
     estimator
         :class:`ExternalSampling`, :class:`OutcomeSampling` or :class:`RobustSampling`, without a
         baseline and with uniform exploration.
@@ -58,7 +69,7 @@ class SampledSelfPlay:
     horizon
         Number of iterations planned, for weights that depend on it.
     remember
-        Number of histories to keep in memory, which makes coming to them again several times
+        Number of histories to keep in memory, which makes visiting them again several times
         faster; information sets are all kept.
 
     Attributes
@@ -69,8 +80,9 @@ class SampledSelfPlay:
     Raises
     ------
     TypeError, ValueError
-        When an argument is none of these; later, with the information set that shows it, when
-        actions differ within an information set or a player forgets what it did.
+        When an argument is none of these; later, when the rule draws random numbers, or, with the
+        information set that shows it, when actions differ within an information set or the game
+        has imperfect recall.
 
     Examples
     --------
@@ -99,6 +111,7 @@ class SampledSelfPlay:
     remember: int = field(default=250_000, kw_only=True)
     iteration: int = field(default=0, init=False)
     players: int = field(init=False)
+    _guard: RunGuard = field(factory=RunGuard, init=False)
     _unfolding: Unfolding = field(init=False)
     _roots: list[float] = field(init=False)
     """How much all strategies count so far, for each player."""
@@ -114,10 +127,14 @@ class SampledSelfPlay:
         self.averaging.weight(1, self.horizon)
         self.players = players_of(self.game)
         if self.order.turns(self.players, 0) is None:
-            raise ValueError(f"{self.order!r} does more in an iteration than to let players learn")
+            raise ValueError(
+                f"{quote(self.order)} does more in an iteration than to let players learn"
+            )
         self._roots = [0.0] * self.players
         room = _validate.whole_number(self.remember, "remember", least=0)
-        self._unfolding = Unfolding(self.game, self.players, Maker(self.rule), room)
+        generator = self.estimator.generator
+        makers = [Maker(self.rule, player, generator) for player in range(self.players)]
+        self._unfolding = Unfolding(self.game, makers, room)
 
     def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -125,63 +142,76 @@ class SampledSelfPlay:
         Raises
         ------
         RuntimeError
-            When an iteration, now or earlier, broke off half-way.
+            When an iteration, now or earlier, broke off half-way, a rule raised ``SystemExit``, or
+            another call drives this run, in another thread or around this one.
+        KeyboardInterrupt
+            After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
+            second Ctrl-C ends within it.
         """
         iterations = _validate.whole_number(iterations, "iterations", least=0)
-        self._check_whole()
         watching = as_callbacks(callbacks)
-        if not watching:
-            self._iterate(iterations)
-            return self
-        for _ in range(iterations):
-            self._iterate(1)
-            if any(word is True for word in [callback(self) for callback in watching]):
-                break
+        with self._guard.driving() as interrupt:
+            self._check_whole()
+            end = self.iteration + iterations
+            while self.iteration < end and not interrupt.requested():
+                look = next_look(self, watching, end)
+                self._iterate(look - self.iteration, interrupt)
+                if self.iteration == look and self._stopped(watching, interrupt):
+                    break
         return self
 
-    def _iterate(self, iterations: int) -> None:
+    def _stopped(self, watching: Sequence[Any], interrupt: DeferredInterrupt) -> bool:
+        with self._guard.watching(interrupt):
+            return stopped(self, watching)
+
+    @exits_as_errors()
+    def _iterate(self, iterations: int, interrupt: DeferredInterrupt) -> None:
         # Whether rules may draw as well, those say that the first iteration comes to.
         for count in filter(None, (min(iterations, 1), iterations - 1)):
             with self._draws(count) as draws:
                 sample = Sample(self._unfolding, self._follower(draws), self._roots, draws.random)
                 for _ in range(count):
+                    if interrupt.requested():
+                        break
                     self._play_once(sample)
 
     def _draws(self, count: int) -> AbstractContextManager[Draws | np.random.Generator]:
         """Return what draws: many numbers at once, unless others may draw from the generator."""
-        generator, maker = self.estimator.generator, self._unfolding.maker
-        if count == 1 or isinstance(self.order, Stateful) or not maker.draws_nothing:
-            return nullcontext(generator)
-        return Draws(generator)
+        generator = self.estimator.generator
+        kernels = [kernel for maker in self._unfolding.makers for kernel in maker.kernels]
+        # Kernels never draw; what the first iteration did not come to is not known yet.
+        others_may_draw = isinstance(self.order, Stateful) or not kernels or not all(kernels)
+        return nullcontext(generator) if count == 1 or others_may_draw else Draws(generator)
 
     def _play_once(self, sample: Sample) -> None:
         weight = self.averaging.weight(self.iteration + 1, self.horizon)
         if not 0.0 <= weight < math.inf:
             raise ValueError(
-                f"{self.averaging!r} gives iteration {self.iteration + 1} the weight {weight!r}; "
-                "without a tree weights must be finite, use current for the last strategies"
+                f"{quote(self.averaging)} gives iteration {self.iteration + 1} the weight "
+                f"{quote(weight)}; without a tree weights must be finite, use current for the last "
+                "strategies"
             )
         if self._turn is None or isinstance(self.order, Stateful):
             self._turn = self._next_turn()
         try:
             self._roots[:] = [total + weight for total in self._roots]
             self._learn_once(sample, *self._turn)
+            self.estimator.visited += sample.visited
+            self.iteration += 1
         except BaseException as error:
             self._broken = (
-                f"the run broke off half-way, in iteration {self.iteration + 1}: {error!r}"
+                f"the run broke off half-way, in iteration {self.iteration + 1}: {quote(error)}"
             )
             raise
-        self.estimator.visited += sample.visited
-        self.iteration += 1
 
     def _learn_once(self, sample: Sample, together: bool, movers: Sequence[int]) -> None:
-        self._unfolding.maker.go_to(self.iteration + 1)
         sample.visited = 0
         for player in movers:
             sample.play(player)
             if not together:
-                sample.teach()
-        sample.teach()
+                sample.teach([player])
+        if together:
+            sample.teach(movers)
 
     def _check_whole(self) -> None:
         if self._broken is not None:
@@ -191,7 +221,7 @@ class SampledSelfPlay:
         """Return whether all learn at once, and who learns in this iteration."""
         turns = self.order.turns(self.players, 1)
         if turns is None:
-            raise TypeError(f"{self.order!r} was refused, and cannot be followed")
+            raise TypeError(f"{quote(self.order)} was refused, and cannot be followed")
         return turns.together, [int(player) for player in turns.players[0] if player >= 0]
 
     def _follower(self, draws: Draws | np.random.Generator) -> Follow | OneAction | None:
@@ -219,7 +249,14 @@ class SampledSelfPlay:
 
     @property
     def current(self) -> tuple[Unfolded, ...]:
-        """What each player would play next."""
+        """What each player would play next.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration broke off half-way.
+        """
+        self._check_whole()
         return tuple(
             Unfolded({key: np.array(point.strategy) for key, point in own.items()})
             for own in self._unfolding.met
@@ -227,7 +264,14 @@ class SampledSelfPlay:
 
     @property
     def average(self) -> tuple[Unfolded, ...]:
-        """What each player plays on average over the iterations, weighted."""
+        """What each player plays on average over the iterations, weighted.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration broke off half-way.
+        """
+        self._check_whole()
         averages = []
         for own, root in zip(self._unfolding.met, self._roots, strict=True):
             sums: dict[Point, Vector] = {}
@@ -246,10 +290,11 @@ class SampledSelfPlay:
             When information sets are neither texts nor made of texts, numbers, truth values and
             tuples.
         RuntimeError
-            When an iteration broke off half-way.
+            When an iteration broke off half-way, or another call drives this run.
         """
-        self._check_whole()
-        save_points(self, path)
+        with self._guard.reading():
+            self._check_whole()
+            save_points(self, path)
 
     @classmethod
     def load(

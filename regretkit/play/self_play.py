@@ -1,44 +1,47 @@
 """Self-play: minimizers play a game against each other, and against themselves."""
 
-from collections.abc import Iterable, Sequence
-from typing import Self, Unpack, final
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Self, Unpack, cast, final
 
 import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
 from regretkit._files import FilePath
-from regretkit._state import NOT_STATE, Stateful
+from regretkit._state import NOT_STATE, Stateful, generators, parts
 from regretkit._typing import Vector
-from regretkit._validate import whole_number
+from regretkit._validate import check_kind, quote, whole_number
 from regretkit.games import Game, Profile
+from regretkit.games.game import as_profile, as_strategies, check_strategy
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play._checks import as_callbacks, as_seats, check_kind
-from regretkit.play._display import Displayed
+from regretkit.minimizers import SimplexRule
+from regretkit.play._checks import as_callbacks, as_seats
+from regretkit.play._driving import DeferredInterrupt, RunGuard
 from regretkit.play._fading import Faded
 from regretkit.play._saving import Ways, load_run, save_run
-from regretkit.play._watching import Callback, next_look, stopped
-from regretkit.play.average import Average
+from regretkit.play._watching import Callback, exits_as_errors, next_look, stopped
+from regretkit.play.average import Average, average_profile
 from regretkit.play.averaging import Averaging, Uniform
-from regretkit.play.engines import AUTO, Drive, check_engine, check_threads, choose, driven
+from regretkit.play.engines import AUTO, Drive, check_engine, choose, driven
 from regretkit.play.estimators import Estimator, FullSweep
 from regretkit.play.orders import Alternating, Order
 
 
 @final
 @define(eq=False)
-class SelfPlay(Displayed, Stateful):
+class SelfPlay(Stateful):
     """A game played by minimizers, and the average of what they play.
 
-    In iteration t everybody has a strategy, x_t; the averages take it in with weight w_t; then
-    the order of play lets the players learn, from utilities as the estimator sees them. The
-    order, the average and the estimator may be anything of their kinds.
+    In iteration t every player has a strategy x_t; the averages add it with weight w_t; then the
+    order of play updates the players, with utilities from the estimator. The order, the averaging
+    and the estimator may be of any class of their kinds.
 
-    An iteration that fails before anybody has learned, or was told what to expect, has not
-    happened: the error comes through and the run can go on. One that fails later cannot be taken
-    back, since that would need a copy of everything in every iteration. It breaks the run, which
-    refuses to go on, or to say what it came to, until :meth:`load_state_dict` puts it back to a
-    state from before.
+    An iteration that fails before any minimizer has been updated, or given a prediction, leaves
+    the run unchanged: the error is raised and the run can continue. A later failure cannot be
+    undone, since that would need a copy of the state in every iteration. The run then refuses to
+    continue, and to return strategies, until :meth:`load_state_dict` restores an earlier state.
 
     Parameters
     ----------
@@ -57,12 +60,8 @@ class SelfPlay(Displayed, Stateful):
     engine
         How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
         but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the fastest of these
-        that applies and pays for so many iterations. They agree up to rounding.
-    threads
-        How many threads share the work of one iteration, at least 1; never more than there are
-        processors. Only whole iterations in machine code can be shared out. Those of small games
-        go on in a single thread, and so do others while it is quicker because the processors are
-        busy. The result is the same, to the bit.
+        that applies and pays for so many iterations. They agree up to rounding. In games with many
+        exact ties, ``"compiled-exact"`` runs as ``"compiled"`` and never plays what is rounding.
 
     Attributes
     ----------
@@ -80,8 +79,8 @@ class SelfPlay(Displayed, Stateful):
         kind.
     ValueError
         When there is not one minimizer for each player, one plays what its player cannot, one
-        object stands in two places, the order begins with nobody, there is no such engine, or
-        several threads are asked for what cannot be shared out.
+        object stands in two places, the order's first player does not exist, or there is no such
+        engine.
 
     Examples
     --------
@@ -104,13 +103,13 @@ class SelfPlay(Displayed, Stateful):
     estimator: Estimator = field(factory=FullSweep, kw_only=True)
     horizon: int | None = field(default=None, kw_only=True)
     _asked: str = field(default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE)
-    _threads: int = field(default=1, kw_only=True, alias="threads", repr=False)
     iteration: int = field(default=0, init=False)
     played: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
     _faded: list[Faded] = field(init=False, repr=False)
     _way: str | None = field(default=None, init=False, repr=False)
     """Name of the engine that ran the last iterations. It is state, so that bits stay the same."""
+    _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
     _drive: Drive | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _broken: str | None = field(default=None, init=False, repr=False)
     """Why the run cannot go on. It is state: what a broken run saves is broken as well."""
@@ -127,12 +126,10 @@ class SelfPlay(Displayed, Stateful):
         check_kind(self.estimator, Estimator, "estimator", "FullSweep()")
         self.order.check_players(len(self.minimizers))
         check_engine(self._asked)
-        self._threads = whole_number(self._threads, "threads", least=1)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
         self._faded = [Faded() for _ in self.minimizers]
         if self._asked != AUTO:
             choose(self, self._asked, 0)  # refuses now what it could not run later
-        check_threads(self, self._asked, self._threads)
 
     def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -150,18 +147,34 @@ class SelfPlay(Displayed, Stateful):
             When ``iterations`` is not a whole number, at least 0, a callback is none, or the engine
             asked for cannot drive this run.
         RuntimeError
-            When an iteration, now or earlier, failed after somebody had learned.
+            When an iteration, now or earlier, failed after a player had learned, a rule raised
+            ``SystemExit``, or another call drives this run, in another thread or around this one.
+        KeyboardInterrupt
+            After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
+            second Ctrl-C ends within it.
         """
         iterations = whole_number(iterations, "iterations", least=0)
         watching = as_callbacks(callbacks)
-        self._check_whole()
-        drive = self._driven(iterations)
-        end = self.iteration + iterations
-        while self.iteration < end:
-            drive.play(next_look(self, watching, end) - self.iteration)
-            if stopped(self, watching):
-                break
+        with self._guard.driving() as interrupt:
+            self._check_whole()
+            drive = self._driven(iterations)
+            end = self.iteration + iterations
+            while self.iteration < end and not interrupt.requested():
+                look = next_look(self, watching, end)
+                with exits_as_errors():
+                    drive.play(look - self.iteration, interrupt.requested)
+                if self.iteration == look and self._stopped(watching, interrupt):
+                    break
         return self
+
+    def _stopped(self, watching: Sequence[Callback], interrupt: DeferredInterrupt) -> bool:
+        with self._guard.watching(interrupt):
+            return stopped(self, watching)
+
+    def _prepare(self, iterations: int) -> None:
+        """Choose an engine for so many iterations, and have its machine code made."""
+        with self._guard.driving() as interrupt:
+            self._driven(iterations).play(0, interrupt.requested)
 
     @property
     def engine(self) -> str:
@@ -185,23 +198,64 @@ class SelfPlay(Displayed, Stateful):
             raise
 
     def _break_off(self, error: BaseException, turn: int | None) -> None:
-        """Refuse to go on after an iteration that failed when somebody had learned."""
+        """Break the run after an iteration that failed when a minimizer had been updated."""
         where = f"after iteration {self.iteration}"
         if turn is not None:
             where = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
         self._broken = (
-            f"the run broke off {where}: {error!r}; load a state from before it, or start anew"
+            f"the run broke off {where}: {quote(error)}; load a state from before it, or start anew"
         )
-        if isinstance(error, Exception):  # and not somebody who wants out
+        if isinstance(error, Exception):  # and no interrupt
             raise RuntimeError(self._broken) from error
 
     def _take_in(self, asked: Sequence[Vector]) -> None:
-        # What somebody was told to expect before it learned has changed what it played.
+        # A prediction before the update has changed what the player played.
         played = [self._learned_from.get(player, x) for player, x in enumerate(asked)]
         for average, strategy in zip(self._averages, played, strict=True):
             average.add(strategy)
         self.played = played
         self.iteration += 1
+
+    @override
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        return self._guard.driving() if writes else self._guard.reading()
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        if state["_way"] is not None:
+            check_engine(state["_way"])
+        averages = cast("Mapping[str, Mapping[str, object]]", state["_averages"])
+        if any(average["iteration"] != state["iteration"] for average in averages.values()):
+            raise ValueError("the averages must have as many iterations as the run")
+
+    def _check_restored(self) -> None:
+        """Refuse a state that no run of this game and these minimizers comes to.
+
+        What was put back is held to what holds for what is computed: strategies, current ones and
+        those played last, and averages are points of the players' sets, up to rounding.
+
+        Raises
+        ------
+        ValueError
+            When one is none.
+        """
+        if self._broken is not None:
+            raise ValueError("the run broke off")
+        if len(self.played) not in (0, self.players):
+            raise ValueError(f"played must have {self.players} strategies, got {len(self.played)}")
+        # Asking one that draws at random moves its generator; a copy is asked instead.
+        asked = [copy.deepcopy(m) if any(generators(m)) else m for m in self.minimizers]
+        try:
+            with np.errstate(all="ignore"):
+                as_strategies(self.game, [minimizer.next_strategy() for minimizer in asked])
+                if self.played:
+                    as_strategies(self.game, self.played)
+                for average, domain in zip(self._averages, self.game.domains, strict=True):
+                    average._check_on(domain)
+                for rule in _rules(asked):
+                    check_strategy(rule.next_strategy(), rule.domain, 0, repr(rule))
+        except (ArithmeticError, RuntimeError, TypeError) as error:
+            raise ValueError(f"a strategy cannot be computed: {error}") from error
 
     @override
     def _restored(self) -> None:
@@ -221,6 +275,11 @@ class SelfPlay(Displayed, Stateful):
     def strategy(self, player: int) -> Vector:
         """Return what a player would play now, read-only."""
         return self.minimizers[player].next_strategy()
+
+    def profile(self) -> list[Vector]:
+        """Return what all players would play now, in a list of which entries may be replaced."""
+        strategies = [minimizer.next_strategy() for minimizer in self.minimizers]
+        return as_profile(strategies, self.game.domains)
 
     def learn(self, player: int, profile: Sequence[Vector]) -> None:
         """Let a player observe its utility while the others play ``profile``."""
@@ -253,7 +312,7 @@ class SelfPlay(Displayed, Stateful):
         Raises
         ------
         RuntimeError
-            When an iteration failed after somebody had learned.
+            When an iteration failed after a minimizer had been updated.
         """
         self._check_whole()
         return Profile([m.next_strategy() for m in self.minimizers], self.game.domains, self.game)
@@ -267,10 +326,15 @@ class SelfPlay(Displayed, Stateful):
         ValueError
             When nothing was played yet.
         RuntimeError
-            When an iteration failed after somebody had learned.
+            When an iteration failed after a minimizer had been updated.
         """
         self._check_whole()
-        return Profile([a.strategy for a in self._averages], self.game.domains, self.game)
+        return average_profile(self._averages, self.game)
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import run_html
+
+        return run_html(self)
 
     def save(self, path: FilePath, *, callbacks: Iterable[Callback] = ()) -> None:
         """Write a checkpoint: this run in one file, and what ``callbacks`` have written down.
@@ -289,8 +353,8 @@ class SelfPlay(Displayed, Stateful):
         """Return the run in a checkpoint, which goes on to the same bits as if never stopped.
 
         Game and minimizers, trained or not, must be built as those were. Among ``ways`` come
-        ``order``, ``averaging`` and ``estimator`` where they are of one's own, ``engine`` and
-        ``threads`` to go on otherwise, and ``callbacks`` to put back what was saved of them.
+        ``order``, ``averaging`` and ``estimator`` where they are of one's own, ``engine`` to go
+        on otherwise, and ``callbacks`` to put back what was saved of them.
 
         Raises
         ------
@@ -298,3 +362,11 @@ class SelfPlay(Displayed, Stateful):
             When the file cannot be read, is no whole checkpoint, or is of another run.
         """
         return load_run(cls, path, game, minimizers, ways)
+
+
+def _rules(things: Iterable[object]) -> Iterator[SimplexRule]:
+    """Yield the rules over simplices that minimizers are made of."""
+    for thing in things:
+        if isinstance(thing, SimplexRule):
+            yield thing
+        yield from _rules(part for _, part in parts(thing))

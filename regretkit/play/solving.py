@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._validate import whole_number
+from regretkit._validate import quote, whole_number
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
 from regretkit.games.game import check_game
 from regretkit.play._checks import as_callbacks
@@ -30,7 +30,6 @@ def solve(
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
     engine: str = "auto",
-    threads: int = 1,
     imperfect_recall: bool = False,
 ) -> SelfPlay:
     """Play a game with an algorithm and return the run.
@@ -52,22 +51,19 @@ def solve(
         Called with the run after every iteration; a result that is ``True`` stops it.
     engine
         How to run it, as :class:`SelfPlay` takes it.
-    threads
-        How many threads share the work of one iteration on large games, as :class:`SelfPlay` takes
-        it.
     imperfect_recall
-        Play a game in which somebody forgets all the same. The run plays the game in which
-        everybody remembers, in which every player plays alike where it cannot tell the difference;
-        nothing is promised about where that leads. See :class:`ImperfectRecallGame`.
+        Whether to accept a game of imperfect recall. The run plays its perfect-recall refinement,
+        with one strategy for each original information set; there is no convergence guarantee.
+        See :class:`ImperfectRecallGame`.
 
     Raises
     ------
     TypeError, ValueError
-        When the game or the algorithm is none, somebody forgets and ``imperfect_recall`` does not
-        say to play all the same, a number is out of range, there is neither
-        ``iterations`` nor ``target_gap``, or ``target_gap`` alone where nothing promises that it
-        is reached. In two-player constant-sum games, the algorithms of ``ALGORITHMS`` with exact
-        utilities reach whatever is not below rounding.
+        When the game or the algorithm is none, the game is of imperfect recall and
+        ``imperfect_recall`` is not set, a number is out of range, there is neither ``iterations``
+        nor ``target_gap``, or ``target_gap`` alone without a guarantee that it is reached. In
+        two-player constant-sum games, the algorithms of ``ALGORITHMS`` with exact utilities reach
+        any gap above rounding.
 
     Examples
     --------
@@ -90,8 +86,8 @@ def solve(
     if target_gap is not None:
         if forgetful is not None:
             raise ValueError(
-                "target_gap has no meaning where somebody forgets: no gap is known to vanish, nor "
-                "how to find a best response in good time; pass iterations"
+                "target_gap has no meaning in games of imperfect recall: no gap is known to "
+                "vanish, and finding a best response is NP-hard; pass iterations"
             )
         watching.append(Geometrically(StopAtGap(target_gap), ratio=1.05))
         if iterations is None:
@@ -102,7 +98,6 @@ def solve(
         estimator=estimator,
         horizon=horizon,
         engine=engine,
-        threads=threads,
         kinds=None if forgetful is None else forgetful.kinds,
     )
     return run.run(_EVER if iterations is None else iterations, callbacks=watching)
@@ -120,18 +115,18 @@ def _check_reached(
         )
     if not (estimator is None or isinstance(estimator, FullSweep)):
         raise ValueError(
-            f"{forever}with {estimator!r}, utilities are not exact; pass iterations as well"
+            f"{forever}with {quote(estimator)}, utilities are not exact; pass iterations as well"
         )
     sizes = _payoffs_of(game)
     if sizes is None:
         raise ValueError(
             f"{forever}only in two-player constant-sum games is the gap sure to vanish, and this "
-            f"is {game!r}; pass iterations as well"
+            f"is {quote(game)}; pass iterations as well"
         )
     least = _ROUNDING * float(np.abs(sizes).max())
     if target_gap < least:
         raise ValueError(
-            f"{forever}{target_gap!r} is below what rounding leaves of payoffs of this size; "
+            f"{forever}{quote(target_gap)} is below what rounding leaves of payoffs of this size; "
             f"pass at least {least:g}, or iterations as well"
         )
 

@@ -38,9 +38,9 @@ def each_history(tree: GameTree) -> Split:
 
 
 def each_public_state(tree: GameTree) -> Split:
-    """Let all chance histories that somebody cannot tell apart draw what everybody sees, together.
+    """Let the chance histories of each public state share one draw, of the public outcome.
 
-    What is drawn leads to histories that nobody takes for those that it does not lead to.
+    Every player can tell the histories after one outcome from those after another.
     """
     moves = chance_moves(tree)
     public = _public_states(tree)
@@ -56,9 +56,10 @@ def each_public_state(tree: GameTree) -> Split:
 
 
 def _public_states(tree: GameTree) -> Indices:
-    """Return for each history a number that all have whom some player cannot tell from it.
+    """Return the number of each history's public state.
 
-    And whom some player will not have been able to tell from it, whatever comes then.
+    Histories that some player cannot tell apart, or some of whose successors some player cannot
+    tell apart, are in one public state.
     """
     found = np.zeros(tree.histories, dtype=np.int64)
     used = 0
@@ -126,7 +127,7 @@ class ChanceDraws:
         first = np.unique(split.kind, return_index=True)[1]
         self.deals = Simplices(np.bincount(split.state[first]))
         self._high = self.deals.cumulate(split.probability)
-        # The last outcome that can happen takes whatever rounding left over.
+        # The last outcome of positive probability gets the rounding error.
         possible = np.where(split.probability > 0.0, np.arange(self._high.size), -1)
         self._high[np.maximum.reduceat(possible, self.deals.first)] = np.inf
 

@@ -27,7 +27,7 @@ FEW = 6
 def pick(generator: np.random.Generator, weights: Vector, first: int, count: int) -> int:
     """Draw one of some actions, by weights that add up to one; return its index.
 
-    The last one that can be drawn takes whatever rounding left over, and a single one needs no
+    The last one that can be drawn gets the rounding error, and a single one needs no
     drawing.
     """
     if count == 1:

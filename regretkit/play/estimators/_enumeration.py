@@ -1,8 +1,7 @@
 """Every sample that an estimator may draw, one after the other, with its probability.
 
-A number that has been drawn tells nothing but on which side of some bounds it lies. So a number
-that is not drawn yet can stand in for it: each comparison with a bound is a fork, and whoever goes
-down every way of every fork has seen all samples.
+Estimators only compare a drawn number with bounds. So a number that is not drawn yet can stand in
+for it: each comparison is a fork, and taking every branch of every fork enumerates all samples.
 """
 
 import copy
@@ -18,22 +17,22 @@ from regretkit.games import Game
 from regretkit.play.estimators.estimator import Estimator
 
 MOST = 1_000_000
-"""Samples that somebody may have the patience for."""
+"""The largest number of samples that are enumerated."""
 
 Result = TypeVar("Result")
 
 
 class _Forks:
-    """Which way to go at each fork, and how probable that is."""
+    """The branch taken at each fork, and the probability of all of them."""
 
     def __init__(self, way: Sequence[tuple[int, int]]) -> None:
         self.way = list(way)
-        """For each fork, which way to go, and how many there are."""
+        """For each fork, which branch to take, and their number."""
         self.probability = 1.0
         self._passed = 0
 
     def take(self, probabilities: Sequence[float]) -> int:
-        """Return which of several ways to go; the first one where nobody has been."""
+        """Return which of several branches to take; at a new fork, the first one."""
         if self._passed == len(self.way):
             self.way.append((0, len(probabilities)))
         choice = self.way[self._passed][0]
@@ -42,7 +41,7 @@ class _Forks:
         return choice
 
     def next(self) -> list[tuple[int, int]]:
-        """Return the way that comes next, an empty one where all have been gone."""
+        """Return the next path in lexicographic order, an empty one after the last."""
         way = list(self.way)
         while way:
             choice, count = way.pop()

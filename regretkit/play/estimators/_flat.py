@@ -11,12 +11,11 @@ from regretkit.play.estimators._opening import Opening, opening_of
 
 
 class Flat(NamedTuple):
-    """A game tree in little room, since walking through a large one is mostly waiting for memory.
+    """A compact game tree, since traversals of large trees are limited by memory access.
 
-    Whoever acts, acts at a place. The decision points of all players come first, end to end, and
-    then the histories where chance moves. What is done there is drawn by weights, which lie in the
-    same order: one number for each sequence of each player, each player's empty one first, as
-    machine code has them as well, and then those of chance.
+    Places are the decision points of all players, end to end, and then the histories where chance
+    moves. Actions are drawn by weights in the same order: one for each sequence of each player,
+    each player's empty one first, as in compiled engines, and then those of chance.
     """
 
     node: Narrow
@@ -34,7 +33,7 @@ class Flat(NamedTuple):
     points: Narrow
     """Where each player's decision points begin, and where the last one's end."""
     opening: Opening
-    """What chance does before anybody acts."""
+    """The initial chance moves."""
     over: np.uint32
     """Number of places."""
     evens: Vector
@@ -42,7 +41,7 @@ class Flat(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Room to write on while walking."""
+    """Scratch buffers of a traversal."""
 
     history: Narrow
     """Histories yet to be visited, the next one last,"""
@@ -69,7 +68,7 @@ class Desk(NamedTuple):
     only: Narrow
     """and at each the only action that may have earned anything, 0 where several may."""
     trail: Narrow
-    """The histories that were visited, in order, where somebody wants to know,"""
+    """The histories that were visited, in order, where a baseline learns from them,"""
     before: Indices
     """which of them comes before each, -1 before the first,"""
     counts: Vector

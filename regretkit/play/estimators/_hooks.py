@@ -1,7 +1,7 @@
 """What is done on the way through a game, without guesses of what its histories are worth and with.
 
-With guesses, what was left to chance is replaced by what it comes to on average, if the guesses are
-right. What is added has mean zero whatever they are.
+With guesses, sampled values are replaced by their expectations, if the guesses are right. The
+correction has mean zero for any guesses.
 """
 
 from typing import TypeAlias

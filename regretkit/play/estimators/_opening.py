@@ -1,4 +1,4 @@
-"""What chance does before anybody acts, which one number decides: many games begin with a deal."""
+"""Initial chance moves, drawn with one number: many games begin with a deal."""
 
 from typing import NamedTuple
 
@@ -24,15 +24,15 @@ class Opening(NamedTuple):
 
 
 def opening_of(tree: GameTree) -> Opening:
-    """Return as many first moves as are chance's whatever it does, as long as deals are few.
+    """Return the leading levels at which only chance moves, as long as deals are few.
 
-    What chance never does does not count.
+    Histories of probability zero do not count.
     """
     first, moves, chances = 0, 0, np.ones(1)
     for level in levels(tree):
-        somebody_acts = (tree.player[first + np.flatnonzero(chances)] != CHANCE).any()
+        a_player_acts = (tree.player[first + np.flatnonzero(chances)] != CHANCE).any()
         following = chances[tree.parent[level] - first] * tree.probability[level]
-        if somebody_acts or np.count_nonzero(following) > MOST:
+        if a_player_acts or np.count_nonzero(following) > MOST:
             break
         first, moves, chances = level.start, moves + 1, following
     possible = np.flatnonzero(chances)

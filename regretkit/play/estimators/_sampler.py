@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from regretkit._state import NOT_STATE, Stateful
 from regretkit._typing import Indices, Vector
-from regretkit._validate import of_kind
+from regretkit._validate import of_kind, quote
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.play._checks import check_generator
 from regretkit.play.estimators._choosing import Choose, Notes, follow_average, pick
@@ -37,9 +37,9 @@ class Laid(NamedTuple):
 
 @define(eq=False)
 class Sampler(Estimator, Stateful):
-    """Follows some of a player's own actions, and one of everybody else's.
+    """Follows some of a player's own actions, and one of every other player's.
 
-    A subclass says which of the own ones: how to choose, and what that makes use of.
+    A subclass chooses among the own ones, and provides the data that this needs.
     """
 
     generator: np.random.Generator = field(repr=False, validator=check_generator)
@@ -51,7 +51,7 @@ class Sampler(Estimator, Stateful):
     visited: int = field(default=0, init=False, repr=False)
     _laid: Laid | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _walk: Walk | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
-    """The same as machine code, where somebody has made it."""
+    """The traversal as machine code, where an engine has compiled it."""
 
     @abc.abstractmethod
     def _choose(self) -> Choose:
@@ -92,7 +92,7 @@ class Sampler(Estimator, Stateful):
         if self._laid is None or self._laid.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
-                    f"game must be in extensive or in normal form to be sampled, got {game!r}"
+                    f"game must be in extensive or in normal form to be sampled, got {quote(game)}"
                 )
             flat = flat_of(game)
             size = int(flat.sequences[-1])
@@ -107,8 +107,8 @@ class Sampler(Estimator, Stateful):
     ) -> Vector:
         if self.baseline is not None:
             raise TypeError(
-                f"{self.baseline!r} guesses what histories are worth, and {game!r} has none; leave "
-                "the baseline out, or pass BanditFeedback(generator, baseline=...)"
+                f"{quote(self.baseline)} guesses what histories are worth, and {quote(game)} has "
+                "none; leave the baseline out, or pass BanditFeedback(generator, baseline=...)"
             )
         begin = starts(game.domains)
         behavior, own = np.zeros(int(begin[-1])), int(begin[player])
@@ -162,7 +162,7 @@ def starts(domains: Sequence[StrategySet]) -> Indices:
 
 
 def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavior: Vector) -> None:
-    """Write down everybody's distributions, uniform ones where a strategy never comes."""
+    """Write all players' distributions, uniform at decision points that are never reached."""
     begin = starts(domains)
     for player, (domain, strategy) in enumerate(zip(domains, profile, strict=True)):
         own = behavior[begin[player] + 1 : begin[player + 1]]

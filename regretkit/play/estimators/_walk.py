@@ -2,7 +2,7 @@
 
 The order of draws is the same everywhere: depth first, actions in their order. Where the player
 who is to learn acts, first its draws about which actions to follow, then what comes after the first
-of these, and so on; where chance or somebody else acts, one number decides. First moves of chance
+of these, and so on; where chance or another player acts, one number decides. First moves of chance
 share one, as :mod:`~regretkit.play.estimators._opening` says, unless a baseline looks at each of
 them. No number is drawn where there is a single action.
 """
@@ -41,7 +41,7 @@ def walker(choose: Choose, guessing: bool) -> Walk:
     """Return the function that draws one sample and says what a player's sequences are worth.
 
     It is called as ``walk(player, flat, behavior, utility, desk, notes, numbers, guesses,
-    generator)``, with everybody's weights in ``behavior``. It writes to ``utility``, which is zero
+    generator)``, with all players' weights in ``behavior``. It writes to ``utility``, which is zero
     at all decision points before, at those that it comes to, and for the empty sequence. It returns
     how many these are, and how many histories it visited. With ``guessing`` it corrects by what
     ``guesses`` say that histories are worth, and takes notes for

@@ -1,14 +1,15 @@
 """Average-strategy sampling: what is played on average is followed, and all else drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
+from regretkit._state import is_finite_array
 from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._validate import positive, quote
 from regretkit.games import Game
 from regretkit.play.estimators._choosing import Choose, Notes, follow_average
 from regretkit.play.estimators._sampler import Sampler, starts
@@ -18,7 +19,7 @@ from regretkit.sets import Simplices, StrategySet
 def _above_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
     positive(_, attribute, value)
     if value > 1.0:
-        raise ValueError(f"{attribute.name} must be above 0 and at most 1, got {value!r}")
+        raise ValueError(f"{attribute.name} must be above 0 and at most 1, got {quote(value)}")
 
 
 @final
@@ -26,7 +27,7 @@ def _above_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
 class AverageStrategySampling(Sampler):
     """Follow those actions of one's own that were often played on average, and draw all else.
 
-    Action a is followed, whatever happens to the others, with probability
+    Action a is followed, independently of the others, with probability
 
         q[a]  =  max(epsilon, (beta + tau s[a]) / (beta + sum of s)),    at most 1
 
@@ -94,6 +95,12 @@ class AverageStrategySampling(Sampler):
     """By decision point, how much had come to the sequence before it then."""
 
     @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        for name in ("_played", "_seen"):
+            if not (state[name] is None or is_finite_array(state[name])):
+                raise ValueError(f"{name} must be a vector of finite numbers, or nothing")
+
+    @override
     def _choose(self) -> Choose:
         return follow_average
 
@@ -103,10 +110,11 @@ class AverageStrategySampling(Sampler):
 
     @override
     def _notes(self, game: Game) -> Notes:
-        size = int(starts(game.domains)[-1])
-        if self._played is None or self._seen is None or self._played.size != size:
-            self._played, self._seen = np.zeros(size), np.zeros(_points(game.domains))
-        return self._played, self._seen
+        size, points = int(starts(game.domains)[-1]), _points(game.domains)
+        played, seen = self._played, self._seen
+        if played is None or seen is None or (played.size, seen.size) != (size, points):
+            self._played, self._seen = played, seen = np.zeros(size), np.zeros(points)
+        return played, seen
 
 
 def _points(domains: Sequence[StrategySet]) -> int:

@@ -1,15 +1,16 @@
 """Baselines: guesses of what histories are worth, which take variance out of samples."""
 
 import abc
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE, Stateful
+from regretkit._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._typing import Indices, Vector
-from regretkit._validate import positive
+from regretkit._validate import positive, quote
 from regretkit.games import ExtensiveFormGame
 from regretkit.play.estimators._flat import Desk, Flat, moves_of, values_at
 from regretkit.play.estimators._hooks import learn_guesses
@@ -18,12 +19,12 @@ from regretkit.play.estimators._hooks import learn_guesses
 class Baseline(abc.ABC):
     """Guesses what every history is worth to a player.
 
-    What a sample left out counts as it is guessed, and what it followed is corrected by as much:
+    An action that was not sampled counts as guessed, and a sampled one is corrected accordingly:
     with b(ha) the guess after action a at history h, and an action followed with probability q,
 
         u(ha)  =  b(ha) + 1[a was followed] (u(ha) - b(ha)) / q
 
-    The correction has mean zero, so that estimates stay unbiased whatever is guessed. Good guesses
+    The correction has mean zero, so that estimates stay unbiased for any guesses. Good guesses
     make their variance small.
 
     Examples
@@ -44,7 +45,9 @@ class Baseline(abc.ABC):
 def _at_most_one(_: object, attribute: "Attribute[float]", value: float) -> None:
     positive(_, attribute, value)
     if value > 1.0:
-        raise ValueError(f"{attribute.name} must be at most 1, got {value!r}; 0.5 is a good start")
+        raise ValueError(
+            f"{attribute.name} must be at most 1, got {quote(value)}; 0.5 is a good start"
+        )
 
 
 @final
@@ -83,6 +86,11 @@ class LearnedBaseline(Baseline, Stateful):
     rate: float = field(default=0.5, kw_only=True, validator=_at_most_one)
     values: Vector | None = field(default=None, init=False, repr=False)
     """What is guessed, shape ``(players, histories)``, None before the first sample."""
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        if not (state["values"] is None or is_finite_array(state["values"], 2)):
+            raise ValueError("values must be a matrix of finite numbers, or nothing")
 
     @override
     def guesses(self, game: ExtensiveFormGame, flat: Flat, behavior: Vector) -> Vector:

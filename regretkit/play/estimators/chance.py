@@ -1,4 +1,4 @@
-"""Chance sampling: draw what chance does, or what of it everybody sees, and sweep the rest."""
+"""Chance sampling: draw chance's moves, or the public ones, and sweep the rest."""
 
 from collections.abc import Sequence
 from typing import final
@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from regretkit._state import NOT_STATE, Stateful
 from regretkit._typing import Vector
+from regretkit._validate import quote
 from regretkit.games import ExtensiveFormGame, Game
 from regretkit.play._checks import check_generator
 from regretkit.play.estimators._chance_draws import ChanceDraws, each_history, each_public_state
@@ -77,7 +78,7 @@ class ChanceSampling(Estimator, Stateful):
 @final
 @define(eq=False)
 class PublicChanceSampling(Estimator, Stateful):
-    """Draw what chance does before everybody's eyes, and sweep what it hides from somebody.
+    """Sample public chance outcomes, and enumerate private ones.
 
     In poker, the cards on the table are drawn, and all hands are played at once. What is public is
     found in the game's information sets: histories that some player cannot tell apart, now or
@@ -105,7 +106,7 @@ class PublicChanceSampling(Estimator, Stateful):
         When ``generator`` is not a numpy ``Generator``, or a game that is not in extensive form
         is to be sampled.
     ValueError
-        When a game is to be sampled in which chance does nothing that everybody sees.
+        When a game is to be sampled in which no chance outcome is public.
 
     Examples
     --------
@@ -135,7 +136,7 @@ class PublicChanceSampling(Estimator, Stateful):
             draws = ChanceDraws(checked, each_public_state(checked.tree))
             if (draws.deals.sizes == 1).all():
                 raise ValueError(
-                    f"chance does nothing in {game!r} that every player sees; pass "
+                    f"chance does nothing in {quote(game)} that every player sees; pass "
                     "ChanceSampling(generator), which draws what is hidden as well"
                 )
             self._draws = draws
@@ -146,5 +147,5 @@ class PublicChanceSampling(Estimator, Stateful):
 
 def _with_chance(game: Game) -> ExtensiveFormGame:
     if not isinstance(game, ExtensiveFormGame):
-        raise TypeError(f"game must be in extensive form to sample its chance, got {game!r}")
+        raise TypeError(f"game must be in extensive form to sample its chance, got {quote(game)}")
     return game

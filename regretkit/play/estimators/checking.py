@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from regretkit._typing import Vector
-from regretkit._validate import whole_number
+from regretkit._validate import check_kind, whole_number
 from regretkit.games import Game
 from regretkit.games.game import as_profile, check_game
-from regretkit.play._checks import check_kind
 from regretkit.play.estimators._enumeration import MOST, mean_and_variance
 from regretkit.play.estimators.estimator import Estimator
 from regretkit.sets import DecisionTree, StrategySet
@@ -70,7 +69,7 @@ def assert_unbiased(
 
 
 def _interior(game: Game) -> list[list[Vector]]:
-    """Return profiles in which everybody does everything now and then."""
+    """Return profiles in which every action has positive probability."""
     generator, profiles = np.random.default_rng(1), []
     for _ in range(2):
         profile = []

@@ -1,4 +1,4 @@
-"""External sampling: all of one's own actions, and one of everybody else's."""
+"""External sampling: all of one's own actions, and one of every other player's."""
 
 from typing import final
 
@@ -13,7 +13,7 @@ from regretkit.play.estimators._sampler import NONE, Sampler
 @final
 @define(eq=False)
 class ExternalSampling(Sampler):
-    """Follow every action of one's own, and draw what chance and everybody else do.
+    """Follow every action of one's own, and draw those of chance and of the other players.
 
     At the end of the game, a payoff counts at the player's last sequence. Chance and the others
     play to that end with the same probability with which it is drawn, and so the two cancel:
@@ -27,7 +27,7 @@ class ExternalSampling(Sampler):
     ----------
     generator
         Draws. Depth first, own actions in their order, one number for each history at which chance
-        or somebody else has more than one action; the first moves of chance may
+        or another player has more than one action; the first moves of chance may
         share one, as in :class:`OutcomeSampling`.
     baseline
         Guesses what histories are worth, none by default.

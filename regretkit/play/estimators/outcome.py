@@ -8,7 +8,7 @@ from attrs import Attribute, define, field
 from typing_extensions import override
 
 from regretkit._typing import Vector
-from regretkit._validate import at_least_zero
+from regretkit._validate import at_least_zero, quote
 from regretkit.games import Game
 from regretkit.games.game import as_profile
 from regretkit.play.estimators._choosing import Choose, Notes, follow_one
@@ -18,14 +18,14 @@ from regretkit.play.estimators._sampler import NONE, Sampler, behaviors, starts
 def _share(_: object, attribute: "Attribute[float]", value: float) -> None:
     at_least_zero(_, attribute, value)
     if value > 1.0:
-        raise ValueError(f"{attribute.name} must be from 0 to 1, got {value!r}")
+        raise ValueError(f"{attribute.name} must be from 0 to 1, got {quote(value)}")
 
 
 def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(f"toward must be a strategy for each player, got {value!r}")
+        raise TypeError(f"toward must be a strategy for each player, got {quote(value)}")
     return tuple(np.array(strategy, dtype=np.float64) for strategy in value)
 
 
@@ -34,8 +34,8 @@ def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
 class OutcomeSampling(Sampler):
     """Play the game once, and learn from how it ended.
 
-    Everybody else draws by its strategy, and the player by a mixture of its own and of what it
-    explores with:
+    The other players draw by their strategies, and the player by a mixture of its own and an
+    exploration strategy:
 
         q  =  exploration toward  +  (1 - exploration) b
 
@@ -49,7 +49,7 @@ class OutcomeSampling(Sampler):
     ----------
     generator
         Draws, one number for each history with more than one action, first to last. The first moves
-        of chance, before anybody acts, share one as far as they have at most 64 outcomes, unless
+        of chance, before any player acts, share one as far as they have at most 64 outcomes, unless
         there is a baseline.
     exploration
         From 0, on policy, to 1, by ``toward`` alone.

@@ -1,4 +1,4 @@
-"""Robust sampling: some of one's own actions, drawn evenly, and one of everybody else's."""
+"""Robust sampling: a uniformly drawn subset of own actions, one of every other player's."""
 
 from collections.abc import Sequence
 from typing import final

@@ -1,0 +1,121 @@
+"""One call at a time drives a run, and Ctrl-C ends it between two iterations."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType, TracebackType
+from typing import Any, final
+
+
+@final
+class DeferredInterrupt:
+    """Within it, Ctrl-C is only noted, and raises ``KeyboardInterrupt`` at the end.
+
+    A second one is raised at once. Python would raise the first one between any two instructions,
+    and so between an update of a minimizer and the line that counts it.
+
+    Only the main thread gets signals, and only Python's own handler is replaced; elsewhere, and
+    where a program has a handler of its own, nothing is deferred.
+    """
+
+    def __init__(self) -> None:
+        self._requested = False
+        self.suspended = False
+        """Whether Ctrl-C is raised at once for now."""
+        self._before: Any = None
+
+    def requested(self) -> bool:
+        """Return whether an interrupt was requested."""
+        return self._requested
+
+    def __enter__(self) -> "DeferredInterrupt":
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.default_int_handler or _is_suspended(before):
+            with suppress(ValueError):  # raised outside the main thread
+                signal.signal(signal.SIGINT, self._note)
+                self._before = before
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._requested or self.suspended:
+            raise KeyboardInterrupt
+        self._requested = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        if self._requested and kind is None:
+            raise KeyboardInterrupt
+
+
+def _is_suspended(handler: object) -> bool:
+    """Return whether a handler is that of a run whose callbacks are being called."""
+    outer = getattr(handler, "__self__", None)
+    return isinstance(outer, DeferredInterrupt) and outer.suspended
+
+
+@final
+class RunGuard:
+    """Refuses a second call that would drive a run, from another thread or from a callback."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._caller: int | None = None
+        """The thread that is calling the run's callbacks."""
+
+    @contextmanager
+    def driving(self) -> Iterator[DeferredInterrupt]:
+        """Have the run to oneself, with interrupts deferred.
+
+        Raises
+        ------
+        RuntimeError
+            When another call has it.
+        """
+        # Deferred first: raised between two of these lines, Ctrl-C would leave the run locked.
+        with DeferredInterrupt() as interrupt:
+            if not self._lock.acquire(blocking=False):
+                raise RuntimeError(
+                    "this run is being driven by another call, in another thread or around this "
+                    "callback; wait for that to return, or give each thread a run of its own"
+                )
+            try:
+                yield interrupt
+            finally:
+                self._lock.release()
+
+    @contextmanager
+    def watching(self, interrupt: DeferredInterrupt) -> Iterator[None]:
+        """Let callbacks read the state, and let Ctrl-C end them at once."""
+        self._caller, interrupt.suspended = threading.get_ident(), True
+        try:
+            yield
+        finally:
+            self._caller, interrupt.suspended = None, False
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read the state while no call changes it.
+
+        Raises
+        ------
+        RuntimeError
+            When another call drives the run, unless this one is from its callbacks.
+        """
+        if self._caller == threading.get_ident():
+            yield
+        else:
+            with self.driving():
+                yield
+
+    def __deepcopy__(self, memo: object) -> "RunGuard":
+        return RunGuard()
+
+    def __reduce__(self) -> tuple[type["RunGuard"], tuple[()]]:
+        return RunGuard, ()
