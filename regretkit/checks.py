@@ -12,6 +12,7 @@ from regretkit._laws import LAWS as LAWS
 from regretkit._laws import Law as Law
 from regretkit._laws import Make as Make
 from regretkit._state import Stateful, generators, parts
+from regretkit._validate import quote
 from regretkit.minimizer import RegretMinimizer
 
 if TYPE_CHECKING:
@@ -72,13 +73,13 @@ def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecora
 
     if not isinstance(factories, Mapping):
         raise TypeError(
-            f"factories must be a dict from names to functions, got {factories!r}; "
+            f"factories must be a dict from names to functions, got {quote(factories)}; "
             'pass {"mine": lambda: RegretMatching(3)}'
         )
     rows = [
         pytest.param(law, make, id=f"{name}:{law.__name__}")
         for name, make in factories.items()
-        for law in laws_of(_built(make, f"factories[{name!r}]"))
+        for law in laws_of(_built(make, f"factories[{quote(name)}]"))
     ]
     return pytest.mark.parametrize(("law", "make"), rows)
 
@@ -123,9 +124,9 @@ def keep(law: Law, make: Make) -> None:
     try:
         law(make)
     except AssertionError as error:
-        raise AssertionError(f"{law.__name__} is broken by {subject!r}: {error}") from error
+        raise AssertionError(f"{law.__name__} is broken by {quote(subject)}: {error}") from error
     except Exception as error:
-        error.add_note(f"while {law.__name__} was checked of {subject!r}")
+        error.add_note(f"while {law.__name__} was checked of {quote(subject)}")
         raise
 
 
@@ -134,14 +135,15 @@ def _exemptions(minimizer: RegretMinimizer) -> Mapping[str, str]:
     declared = minimizer.exemptions()
     if not isinstance(declared, Mapping):
         raise TypeError(
-            f"exemptions of {minimizer!r} must be a dict from names of laws to reasons, "
-            f"got {declared!r}"
+            f"exemptions of {quote(minimizer)} must be a dict from names of laws to reasons, "
+            f"got {quote(declared)}"
         )
     names = [law.__name__ for law in LAWS]
     unknown = [name for name in declared if name not in names]
     if unknown:
         raise ValueError(
-            f"exemptions of {minimizer!r} name {unknown}, which are no laws; the laws are {names}"
+            f"exemptions of {quote(minimizer)} name {quote(unknown)}, which are no laws; the laws "
+            f"are {names}"
         )
     blank = [
         name
@@ -150,8 +152,8 @@ def _exemptions(minimizer: RegretMinimizer) -> Mapping[str, str]:
     ]
     if blank:
         raise ValueError(
-            f"exemptions of {minimizer!r} give no reason for {blank}, but {declared[blank[0]]!r}; "
-            "say in a sentence why it need not keep the law"
+            f"exemptions of {quote(minimizer)} give no reason for {quote(blank)}, but "
+            f"{quote(declared[blank[0]])}; say in a sentence why it need not keep the law"
         )
     return declared
 
@@ -162,20 +164,20 @@ _FACTORY = "pass a function that builds a new minimizer, as in lambda: RegretMat
 def _built(make: Make, name: str) -> RegretMinimizer:
     """Return what a factory builds, once it is sure to build new minimizers."""
     if isinstance(make, RegretMinimizer) or not callable(make):
-        raise TypeError(f"{name} must be a function, got {make!r}; {_FACTORY}")
+        raise TypeError(f"{name} must be a function, got {quote(make)}; {_FACTORY}")
     first, second = (_as_minimizer(_called(make, name), f"{name} must return") for _ in range(2))
     if first is second:
-        raise ValueError(f"{name} returned the same object twice, {first!r}; {_FACTORY}")
+        raise ValueError(f"{name} returned the same object twice, {quote(first)}; {_FACTORY}")
     held = {id(thing) for thing in _holdings(first)}
     shared = [thing for thing in _holdings(second) if id(thing) in held]
     if shared:
         raise ValueError(
-            f"what {name} returned twice, {first!r}, shares {shared[0]!r}; "
+            f"what {name} returned twice, {quote(first)}, shares {quote(shared[0])}; "
             "build that anew each time, too"
         )
     if first.iteration:
         raise ValueError(
-            f"{name} returned {first!r}, which has learned already, for {first.iteration} "
+            f"{name} returned {quote(first)}, which has learned already, for {first.iteration} "
             f"iterations; {_FACTORY}"
         )
     return first
@@ -189,18 +191,18 @@ def _called(make: Make, name: str) -> object:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise
         raise TypeError(
-            f"{name} must need no arguments, but calling {make!r} says: {error}; {_FACTORY}"
+            f"{name} must need no arguments, but calling {quote(make)} says: {error}; {_FACTORY}"
         ) from error
 
 
 def _as_minimizer(value: object, wanted: str) -> RegretMinimizer:
     if not isinstance(value, RegretMinimizer):
-        raise TypeError(f"{wanted} a RegretMinimizer, got {value!r}")
+        raise TypeError(f"{wanted} a RegretMinimizer, got {quote(value)}")
     return value
 
 
 def _holdings(minimizer: Stateful) -> Iterator[object]:
-    """Yield whatever a minimizer learns in: its parts, at any depth, and their generators."""
+    """Yield all mutable parts of a minimizer, at any depth, and their generators."""
     yield from generators(minimizer)
     for _, part in parts(minimizer):
         yield part

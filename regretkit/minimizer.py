@@ -209,7 +209,7 @@ class RegretMinimizer(Stateful, abc.ABC):
         learned.pop("iteration")
         return cut(learned, self.domain, blocks)
 
-    # Copies stand in no ledger, and hold whatever an author's class holds, declared or not.
+    # Copies are in no ledger, and hold all attributes of a subclass, declared as fields or not.
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         duplicate = cast(Self, type(self).__new__(type(self)))

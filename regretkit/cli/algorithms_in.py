@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from attrs import frozen
 
+from regretkit._validate import quote
 from regretkit.cli.exits import Failure, Refusal, reason
 from regretkit.cli.recall import Found
 from regretkit.minimizer import RegretMinimizer
@@ -58,8 +59,8 @@ def chosen(name: str | None, rule: str | None, argument: str = "--rule") -> Choi
     if isinstance(found, Algorithm):
         if name is not None:
             raise Refusal(
-                f"--rule: {rule!r} is an Algorithm, which has an order and an averaging of its "
-                f"own, got --algorithm {name} as well; leave one of them out"
+                f"--rule: {quote(rule)} is an Algorithm, which has an order and an averaging of "
+                f"its own, got --algorithm {name} as well; leave one of them out"
             )
         return Choice(None, rule, found)
     base = cfr if name is None else _named(name)
@@ -106,7 +107,6 @@ def started(
     *,
     horizon: int | None,
     engine: str = "auto",
-    threads: int = 1,
     estimator: Estimator | None = None,
     argument: str | None = None,
 ) -> SelfPlay:
@@ -118,18 +118,16 @@ def started(
             estimator=estimator,
             horizon=horizon,
             engine=engine,
-            threads=threads,
             kinds=found.kinds,
         )
     except (TypeError, ValueError) as error:
-        for option in ("engine", "threads"):
-            if str(error).startswith(option):
-                raise Refusal(f"--{option}: {error}") from error
+        if str(error).startswith("engine"):
+            raise Refusal(f"--engine: {error}") from error
         hint = f"; pass it as in '{choice.rule}(name=value)'" if "required" in str(error) else ""
         raise Refusal(
-            f"{argument}: {choice.label} cannot play {found.game!r}: {error}{hint}"
+            f"{argument}: {choice.label} cannot play {quote(found.game)}: {error}{hint}"
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if choice.rule is None:
             raise
         raise Failure(f"{argument}: {blamed(error, choice.rule)}") from error
@@ -144,31 +142,35 @@ def rule_of(text: str, argument: str = "--rule") -> Algorithm | Callable[..., Re
     module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name.strip():
         raise Refusal(
-            f"{argument}: must be module:Class, got {text!r}; write the name of the module, as in "
-            f"my_rules:{name or text}"
+            f"{argument}: must be module:Class, got {quote(text)}; write the name of the module, "
+            f"as in my_rules:{name or text}"
         )
     if module_name.endswith(".py") or "/" in module_name:
         stem = Path(module_name).stem
         raise Refusal(
-            f"{argument}: must name a module and not a file, got {text!r}; go to its folder and "
-            f"write {stem}:{name}"
+            f"{argument}: must name a module and not a file, got {quote(text)}; go to its folder "
+            f"and write {stem}:{name}"
         )
     module = _imported(module_name, text, argument)
     found: Any = _found(module, name.strip(), text, argument)
     if isinstance(found, type) and inspect.isabstract(found):
         missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
-        raise Refusal(f"{argument}: {text!r} is abstract, it lacks {missing}; write these first")
+        raise Refusal(
+            f"{argument}: {quote(text)} is abstract, it lacks {missing}; write these first"
+        )
     if not parenthesis:
         made: Algorithm | Callable[..., RegretMinimizer] = found
         return made
     if isinstance(found, Algorithm):
-        raise Refusal(f"{argument}: {module_name}:{name} is an Algorithm already, got {text!r}")
+        raise Refusal(
+            f"{argument}: {module_name}:{name} is an Algorithm already, got {quote(text)}"
+        )
     return _with_arguments(found, text, argument)
 
 
 def _imported(name: str, text: str, argument: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
+    here = _working_folder()
+    if here is not None and here not in sys.path:
         sys.path.insert(0, here)  # and leave it, because rules may import more when they play
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
@@ -176,12 +178,20 @@ def _imported(name: str, text: str, argument: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             raise Refusal(
-                f"{argument}: there is no module {error.name!r} for {text!r}, neither in {here} "
-                "nor installed; go to the folder that holds it"
+                f"{argument}: there is no module {quote(error.name)} for {quote(text)}, neither in "
+                f"{here or 'the working folder, which was deleted,'} nor installed; go to the "
+                "folder that holds it"
             ) from error
         raise Refusal(f"{argument}: {blamed(error, name)}") from error
     except (Exception, SystemExit) as error:
         raise Refusal(f"{argument}: {blamed(error, name)}") from error
+
+
+def _working_folder() -> str | None:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return None  # it was deleted
 
 
 def _found(module: ModuleType, name: str, text: str, argument: str) -> Any:
@@ -191,25 +201,26 @@ def _found(module: ModuleType, name: str, text: str, argument: str) -> Any:
             own = [word for word in vars(module) if not word.startswith("_")]
             raise Refusal(
                 f"{argument}: module {module.__name__} ({getattr(module, '__file__', 'built in')}) "
-                f"has no {name!r}; it has {', '.join(own[:12]) or 'nothing'}"
+                f"has no {quote(name)}; it has {', '.join(own[:12]) or 'nothing'}"
             )
         found = getattr(found, part)
     if isinstance(found, RegretMinimizer):
         raise Refusal(
-            f"{argument}: {text!r} is a minimizer already, and each player needs one of its own; "
-            "name its class, or a function that makes one"
+            f"{argument}: {quote(text)} is a minimizer already, and each player needs one of its "
+            "own; name its class, or a function that makes one"
         )
     if not callable(found) and not isinstance(found, Algorithm):
         raise Refusal(
-            f"{argument}: {text!r} is {found!r}, and neither a class nor a function nor an "
-            "Algorithm; name what makes a minimizer"
+            f"{argument}: {quote(text)} is {quote(found)}, and neither a class nor a function nor "
+            "an Algorithm; name what makes a minimizer"
         )
     return found
 
 
 def _with_arguments(found: Any, text: str, argument: str) -> Callable[..., RegretMinimizer]:
     wanted = (
-        f"{argument}: arguments must be literals with their names, as in (power=2), got {text!r}"
+        f"{argument}: arguments must be literals with their names, as in (power=2), got "
+        f"{quote(text)}"
     )
     try:
         call = ast.parse(f"f({text.partition('(')[2]}", mode="eval").body
@@ -228,7 +239,7 @@ def _with_arguments(found: Any, text: str, argument: str) -> Callable[..., Regre
     unknown = [word for word in arguments if word not in known]
     if unknown and not open_to_all:
         raise Refusal(
-            f"{argument}: {text!r} has no argument {unknown[0]!r}; it has "
+            f"{argument}: {quote(text)} has no argument {quote(unknown[0])}; it has "
             f"{', '.join(known) or 'none'}"
         )
     return partial(found, **arguments)

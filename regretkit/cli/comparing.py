@@ -1,7 +1,6 @@
 """``regretkit compare``: many algorithms on many games, in one table and one figure."""
 
-import csv
-import io
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 import click
 from attrs import field, frozen
 
-from regretkit._files import replace_file
+from regretkit._files import write_csv
+from regretkit._validate import quote
 from regretkit.cli import figures
 from regretkit.cli.algorithms_in import Choice, listed, split, started
 from regretkit.cli.exits import DONE, FAILED, Refusal, failing
@@ -25,7 +25,6 @@ from regretkit.cli.options import (
     limits,
     quiet_option,
     sampling,
-    threads_option,
 )
 from regretkit.cli.recall import Found, found_game, recall_option, responses
 from regretkit.cli.running import Ended, play
@@ -63,7 +62,6 @@ class Comparison:
     cells: Sequence[Cell]
     limits: Limits
     engine: str
-    threads: int
     sample: str | None = None
     seed: int | None = None
     results: dict[tuple[str, str], Result] = field(factory=dict)
@@ -81,7 +79,6 @@ class Comparison:
             cell.found,
             horizon=self.limits.iterations,
             engine=self.engine,
-            threads=self.threads,
             estimator=estimator_of(self.sample, self.seed),
             argument="--algorithms",
         )
@@ -174,7 +171,6 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 @sampling
 @recall_option
 @engine_option
-@threads_option
 def compare(
     games: tuple[str, ...],
     algorithms: tuple[str, ...],
@@ -190,7 +186,6 @@ def compare(
     seed: int | None,
     forgetful: bool,
     engine: str,
-    threads: int,
 ) -> int:
     """Run every algorithm on every game, and compare how their gaps fall.
 
@@ -204,7 +199,7 @@ def compare(
     found = {text: _game(text, forgetful=forgetful) for text in games}
     cells = [Cell(text, game, choice) for text, game in found.items() for choice in choices]
     wanted = Limits(iterations, gap, seconds).or_default()
-    comparison = Comparison(cells, wanted, engine, threads, sample, seed)
+    comparison = Comparison(cells, wanted, engine, sample, seed)
     comparison.check()
     code = comparison.run(quiet=quiet)
     if table is not None:
@@ -222,9 +217,10 @@ def compare(
 def _game(text: str, *, forgetful: bool) -> Found:
     pieces = split(text)
     parts = [piece.strip() for piece in pieces if piece.strip()]
-    if parts and len(pieces) > 1 and not Path(text).exists():
+    if parts and len(pieces) > 1 and not os.path.exists(text):  # noqa: PTH110 # and no name is too long
         raise Refusal(
-            f"GAMES: got {text!r}, but games are separated by spaces; write {shlex.join(parts)}"
+            f"GAMES: got {quote(text)}, but games are separated by spaces; write "
+            f"{shlex.join(parts)}"
         )
     if text in ALGORITHMS:
         raise Refusal(
@@ -235,11 +231,8 @@ def _game(text: str, *, forgetful: bool) -> Found:
 
 
 def _write_table(comparison: Comparison, path: Path) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([COLUMNS, *comparison.rows()])
-    with failing(f"--out: cannot write {str(path)!r}"):
-        replace_file(path, [text.getvalue().encode(errors="backslashreplace")])
+    with failing(f"--out: cannot write {quote(str(path))}"):
+        write_csv(path, COLUMNS, comparison.rows())
 
 
 def _show(comparison: Comparison, files: Sequence[str | None]) -> None:

@@ -3,6 +3,7 @@
 import click
 
 from regretkit import games
+from regretkit._validate import quote
 from regretkit.cli.exits import DONE, Refusal, failing
 from regretkit.cli.files_out import GAMES, checked
 from regretkit.cli.games_in import HELP, game_of, name_of
@@ -29,9 +30,10 @@ def convert(source: str, target: str, for_gambit: bool, as_json: bool) -> int:
     if path is None or path.suffix != wanted:
         form = "normal" if wanted == ".nfg" else "extensive"
         raise Refusal(
-            f"OUT: {name_of(game)} is in {form} form, got {target!r}; let the name end in {wanted}"
+            f"OUT: {name_of(game)} is in {form} form, got {quote(target)}; let the name end in "
+            f"{wanted}"
         )
-    with failing(f"OUT: cannot write {target!r}"):
+    with failing(f"OUT: cannot write {quote(target)}"):
         games.save(game, path, for_gambit=for_gambit)  # type: ignore[arg-type]
     if as_json:
         show_json({"game": name_of(game), "out": str(path)})

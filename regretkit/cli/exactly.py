@@ -5,14 +5,13 @@ from typing import Any
 import click
 import numpy as np
 
-from regretkit.cli.drawings import names_of
 from regretkit.cli.exits import DONE, Refusal, failing
 from regretkit.cli.files_out import STRATEGIES, checked, write_strategy
 from regretkit.cli.games_in import HELP, facts_of, game_of, name_of
 from regretkit.cli.options import game_argument, json_option
 from regretkit.cli.recall import why
 from regretkit.cli.reports import show_strategy
-from regretkit.cli.screen import number, numbers, show, show_json
+from regretkit.cli.screen import clean, number, numbers, show, show_json
 from regretkit.evaluation import (
     best_correlated_equilibrium,
     dominated_actions,
@@ -98,7 +97,7 @@ def _guarantees(game: Any) -> dict[str, Any]:
 
 
 def _of_table(game: NormalFormGame) -> dict[str, Any]:
-    names = [names_of(game, player) for player in range(game.players)]
+    names = [list(map(clean, domain.labels.actions(0))) for domain in game.domains]
 
     def named(outcome: Any) -> list[str]:
         return [names[player][action] for player, action in enumerate(outcome)]

@@ -1,11 +1,13 @@
 """How a command ends: exit codes, and errors that fit on one line."""
 
 import re
-import signal
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
+
+from regretkit._validate import quote, shorten
 
 DONE = 0
 FAILED = 1
@@ -14,8 +16,9 @@ REFUSED = 2
 """What was asked for makes no sense, as the message says."""
 SHORT_OF_GAP = 3
 """Iterations or time were used up before the gap was reached."""
-INTERRUPTED = 128 + signal.SIGINT
-"""Somebody wanted out, by Ctrl-C; other signals have their own numbers in place of this one's."""
+
+_MOST_SHOWN = 150
+"""Characters of a text from a file that a message shows."""
 
 
 class Refusal(click.ClickException):
@@ -33,12 +36,18 @@ class Failure(click.ClickException):
 def reason(error: BaseException) -> str:
     """Return what an error says, and what it is where it says nothing."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{str(error.filename)!r}: " if error.filename is not None else ""
+        where = f"{quote(str(error.filename))}: " if error.filename is not None else ""
         return f"{where}{error.strerror}"
     # What a function could be passed cannot be passed here.
     return (
         re.split(", or pass (?:memory_limit|max_histories)", str(error))[0] or type(error).__name__
     )
+
+
+def shell_word(text: str) -> str:
+    """Return a text from a file as a shell would take it, printable and not too long."""
+    shown = shlex.quote(text) if text.isprintable() else ascii(text)
+    return shorten(shown, _MOST_SHOWN)
 
 
 @contextmanager

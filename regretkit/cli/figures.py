@@ -1,10 +1,13 @@
-"""Figures of how gaps fell, drawn by ``regretkit.plots``."""
+"""Figures of how gaps fell, drawn by ``regretkit.display``."""
 
+import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from regretkit._files import replace_file
+from regretkit._validate import quote
 from regretkit.cli.exits import Failure, failing
 from regretkit.cli.games_in import name_of
 from regretkit.cli.running import Ended
@@ -14,13 +17,13 @@ Columns: TypeAlias = Mapping[str, Sequence[float]]
 
 
 def check(argument: str) -> None:
-    """Refuse to promise a figure where nothing can draw one."""
+    """Refuse to promise a figure if matplotlib is missing."""
+    from regretkit.display._style import require_matplotlib
+
     try:
-        import matplotlib  # noqa: F401
+        require_matplotlib("a figure")
     except ImportError as error:
-        raise Failure(
-            f"{argument}: figures need matplotlib; install it with pip install 'regretkit[plot]'"
-        ) from error
+        raise Failure(f"{argument}: {error}") from error
 
 
 def draw_run(ended: Ended, path: Path | None) -> None:
@@ -34,7 +37,8 @@ def draw(panels: Mapping[str, Mapping[str, Columns]], path: Path, *, x: str = "i
     """Draw a panel for each game with a curve for each algorithm, and write them into a file."""
     from matplotlib.figure import Figure
 
-    from regretkit import plots
+    from regretkit.display import convergence
+    from regretkit.display._style import title_of
 
     across = min(len(panels), math.ceil(math.sqrt(len(panels))), 4)
     down = math.ceil(len(panels) / across)
@@ -42,8 +46,11 @@ def draw(panels: Mapping[str, Mapping[str, Columns]], path: Path, *, x: str = "i
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for ax, (game, curves) in zip(axes, panels.items(), strict=False):
-        plots.convergence(curves, x=x, y="gap", title=game, ax=ax)
+        ylabel = "NashConv (units of payoff)"  # which is what the journal calls gap
+        convergence(curves, x=x, y="gap", ylabel=ylabel, title=title_of(game), ax=ax)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
-    with failing(f"cannot write the figure to {str(path)!r}"):
-        figure.savefig(path, dpi=150)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
+    with failing(f"cannot write the figure to {quote(str(path))}"):
+        replace_file(path, [drawn.getbuffer()])

@@ -5,9 +5,12 @@ from pathlib import Path
 
 from attrs import frozen
 
+from regretkit._validate import quote
 from regretkit.cli import figures
 from regretkit.cli.exits import Refusal
 from regretkit.cli.files_out import FIGURES, STRATEGIES, checked, write_strategy
+from regretkit.cli.games_in import is_known
+from regretkit.cli.journal import Journal
 from regretkit.cli.reports import of_run, show_run
 from regretkit.cli.running import Ended, Saving
 from regretkit.cli.screen import say, show_json
@@ -44,14 +47,18 @@ class Outputs:
         else:
             show_run(ended, files)
         if ended.interrupted:
-            say(f"interrupted; {_how_to_go_on(saved, ended.journal.rule)}")
+            say(f"interrupted; {_how_to_go_on(saved, ended.journal)}")
         return ended.code
 
 
-def _how_to_go_on(saved: str | None, rule: str | None) -> str:
+def _how_to_go_on(saved: str | None, journal: Journal) -> str:
     if saved is None:
         return "with --checkpoint FILE a run can be resumed"
-    words = ["regretkit", "resume", saved, *([] if rule is None else ["--rule", rule])]
+    words = ["regretkit", "resume", saved]
+    if not is_known(journal.game):
+        words += ["--game", journal.game]
+    if journal.rule is not None:
+        words += ["--rule", journal.rule]
     return f"{shlex.join(words)} goes on from here"
 
 
@@ -63,7 +70,7 @@ def saving_to(path: str | None, seconds: float, *, new: bool) -> Saving | None:
     if new and file.exists():
         goes_on = shlex.join(["regretkit", "resume", str(file)])
         raise Refusal(
-            f"--checkpoint: {path!r} is there already; {goes_on} goes on with it, or name another "
-            "file, or delete it"
+            f"--checkpoint: {quote(path)} is there already; {goes_on} goes on with it, or name "
+            "another file, or delete it"
         )
     return Saving(file, seconds)

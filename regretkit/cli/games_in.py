@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regretkit import games
+from regretkit._validate import quote
 from regretkit.cli.exits import Refusal, refusing
 from regretkit.cli.screen import patience, silent_descriptor
 from regretkit.games import (
@@ -38,7 +39,7 @@ def _loaded(text: str, argument: str) -> Game:
         raise Refusal(f"{argument}: got nothing; name a game of the catalogue, {others}")
     if Path(text).suffix.lower() == ".json":
         raise Refusal(
-            f"{argument}: got {text!r}, but games are in files of Gambit's, and strategies in "
+            f"{argument}: got {quote(text)}, but games are in files of Gambit's, and strategies in "
             ".json; the game comes first"
         )
     with refusing(argument, "name a file that is there, or a game that regretkit games lists"):
@@ -49,9 +50,13 @@ def _loaded(text: str, argument: str) -> Game:
             return games.load(Path(text))
         name, colon, rest = text.partition(":")
         if colon and name in games.names():
-            raise ValueError(f"cannot read {text!r}; write '{name}({rest})' in quotation marks")
+            raise ValueError(
+                f"cannot read {quote(text)}; write '{name}({rest})' in quotation marks"
+            )
         if is_known(text.replace("-", "_")) and not is_known(text):
-            raise ValueError(f"cannot read {text!r}; did you mean {text.replace('-', '_')!r}?")
+            raise ValueError(
+                f"cannot read {quote(text)}; did you mean {quote(text.replace('-', '_'))}?"
+            )
         try:
             return games.load(text)
         except ValueError as error:
@@ -105,7 +110,7 @@ def facts_of(game: Game) -> dict[str, Any]:
             "fingerprint": fingerprint(game),
         }
     if not isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
-        raise Refusal(f"GAME: {game!r} is neither in normal nor in extensive form")
+        raise Refusal(f"GAME: {quote(game)} is neither in normal nor in extensive form")
     tree, recall = game.tree, isinstance(game, ExtensiveFormGame)
     return facts | {
         "form": "extensive",

@@ -1,10 +1,12 @@
 """What the command line writes down about a run: what was asked for, and how its gap fell."""
 
+import math
 import time
-from collections.abc import Callable
-from typing import final
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast, final
 
 from attrs import define, field
+from typing_extensions import override
 
 from regretkit._state import NOT_STATE, Stateful
 from regretkit.cli.recall import Found
@@ -17,6 +19,8 @@ _LOOKS = 0.05
 
 _RATIO, _RATIO_TO_GAP = 1.25, 1.05
 """By how much iterations grow from one measurement to the next; the second is that of `solve`."""
+
+_Row: TypeAlias = dict[str, object]
 
 GAP, TIME, STOPPED = "gap", "time", "interrupt"
 
@@ -58,6 +62,23 @@ class Journal(Stateful):
     _since: float = field(default=0.0, init=False, metadata=NOT_STATE)
     _looked: int = field(default=0, init=False, metadata=NOT_STATE)
     _pace: int = field(default=1, init=False, metadata=NOT_STATE)
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        rows = [state[name] for name in ("iterations", "times", "gaps")]
+        texts = [state[name] for name in ("algorithm", "rule", "sample")]
+        limits = [state[name] for name in ("target", "seconds")]
+        right = (
+            len({len(cast("dict[str, object]", row)) for row in rows}) == 1
+            and all(map(_is_number, [x for row in rows for x in cast(_Row, row).values()]))
+            and all(text is None or isinstance(text, str) for text in texts)
+            and all(limit is None or _is_number(limit, above=0.0) for limit in limits)
+            and (state["most"] is None or _is_iteration(state["most"]))
+            and _is_number(state["played"])
+            and state["why"] in ("", GAP, TIME, STOPPED)
+        )
+        if not right:
+            raise ValueError("what the command line has written down is not what it writes")
 
     def begin(self, run: SelfPlay) -> None:
         """Let the clock run, and forget what stopped the run before."""
@@ -116,3 +137,11 @@ class Journal(Stateful):
     def gap(self) -> float | None:
         """The gap when it was measured last."""
         return self.gaps[-1] if self.gaps else None
+
+
+def _is_number(value: object, *, above: float = -math.inf) -> bool:
+    return type(value) in (int, float) and above < cast(float, value) < math.inf
+
+
+def _is_iteration(value: object) -> bool:
+    return type(value) is int and 1 <= value < 2**62

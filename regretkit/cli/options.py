@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from regretkit import games
+from regretkit._validate import quote
 from regretkit.cli.algorithms_in import NAMES, RULE_HELP
 from regretkit.cli.sampling_in import SAMPLERS
 from regretkit.play.engines import engine_names
@@ -19,7 +20,7 @@ def count(text: object) -> int:
     """Return a whole number, at least 1."""
     number = _float(str(text).replace(",", ""))
     if not (1.0 <= number < 2.0**53 and number.is_integer()):
-        raise click.BadParameter(f"must be a whole number, at least 1, got {str(text)!r}")
+        raise click.BadParameter(f"must be a whole number, at least 1, got {quote(str(text))}")
     return int(number)
 
 
@@ -27,7 +28,7 @@ def positive(text: object) -> float:
     """Return a finite number above 0."""
     number = _float(text)
     if not 0.0 < number < math.inf:
-        raise click.BadParameter(f"must be a finite number above 0, got {str(text)!r}")
+        raise click.BadParameter(f"must be a finite number above 0, got {quote(str(text))}")
     return number
 
 
@@ -35,7 +36,7 @@ def probability(text: object) -> float:
     """Return a number from 0 to 1."""
     number = _float(text)
     if not 0.0 <= number <= 1.0:
-        raise click.BadParameter(f"must be a number from 0 to 1, got {str(text)!r}")
+        raise click.BadParameter(f"must be a number from 0 to 1, got {quote(str(text))}")
     return number
 
 
@@ -50,7 +51,7 @@ def from_zero(text: object) -> int:
     """Return a whole number, at least 0."""
     number = _float(text)
     if not (0.0 <= number < 2.0**53 and number.is_integer()):
-        raise click.BadParameter(f"must be a whole number, at least 0, got {str(text)!r}")
+        raise click.BadParameter(f"must be a whole number, at least 0, got {quote(str(text))}")
     return int(number)
 
 
@@ -156,12 +157,4 @@ engine_option = click.option(
     default="auto",
     show_default=True,
     help="How to run the iterations; they all mean the same.",
-)
-threads_option = click.option(
-    "--threads",
-    type=count,
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Threads for a large game.",
 )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from regretkit._validate import quote
 from regretkit.cli.exits import Refusal
 from regretkit.cli.games_in import HELP, name_of
 from regretkit.cli.matching import play_by_themselves
@@ -86,7 +87,7 @@ def play(
             "for each player"
         )
     if not isinstance(found.game, ExtensiveFormGame | NormalFormGame):
-        raise Refusal(f"GAME: {found.game!r} is neither in normal nor in extensive form")
+        raise Refusal(f"GAME: {quote(found.game)} is neither in normal nor in extensive form")
     known = {name: found.forgotten(profile_of(found.game, name)) for name in dict.fromkeys(names)}
     table = Table(found.game, tuple((name, known[name]) for name in names), seat)
     if matches is not None:

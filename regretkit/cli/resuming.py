@@ -1,13 +1,11 @@
 """``regretkit resume``: what was stopped goes on, to the same bits as if it never was."""
 
-import shlex
-
 import click
 
 from regretkit.cli.algorithms_in import Choice, blamed, chosen
-from regretkit.cli.exits import Failure, Refusal, refusing
+from regretkit.cli.exits import Failure, Refusal, refusing, shell_word
 from regretkit.cli.finishing import Outputs, saving_to
-from regretkit.cli.games_in import settled
+from regretkit.cli.games_in import is_known, settled
 from regretkit.cli.journal import Journal
 from regretkit.cli.limits import Limits
 from regretkit.cli.options import every_option, limits, outputs
@@ -15,7 +13,7 @@ from regretkit.cli.recall import Found, found_game
 from regretkit.cli.running import play
 from regretkit.cli.sampling_in import estimator_of
 from regretkit.cli.stopping import Stopping
-from regretkit.play import ALGORITHMS, SelfPlay
+from regretkit.play import SelfPlay
 from regretkit.play._saving import Saved, Ways
 from regretkit.play.checkpoints import _recognized
 
@@ -27,9 +25,7 @@ from regretkit.play.checkpoints import _recognized
     "--checkpoint", metavar="FILE", help="Save here from now on; by default in the file itself."
 )
 @every_option
-@click.option(
-    "--game", metavar="GAME", help="The game, if it is no longer where it was when the run began."
-)
+@click.option("--game", metavar="GAME", help="The game, needed if it is not one of the catalogue.")
 @click.option("--rule", metavar="MODULE:CLASS", help="The rule, if the run was begun with one.")
 @outputs
 def resume(
@@ -49,8 +45,9 @@ def resume(
     """Go on with a run that was saved, to the same bits as if it had never stopped.
 
     Without a limit it goes on to those it was begun with; new ones take the place of all of them,
-    and count from the first iteration as those did. A rule of one's own has to be named again:
-    a file never decides which code is run.
+    and count from the first iteration as those did. A rule of one's own has to be named again, and
+    so has a game that is not of the catalogue: a file never decides which code is run, nor which
+    other file is read.
     """
     with refusing("FILE", "name one that solve --checkpoint wrote"):
         saved = Saved.read(file)
@@ -87,10 +84,9 @@ def _begun_here(saved: Saved, journal: Journal, game: str | None, rule: str | No
     if noted.rule is not None and rule is None:
         # A file from somebody else must not decide which code runs here.
         raise Refusal(
-            f"--rule: {saved.path} was written with --rule {shlex.quote(noted.rule)}; pass it again"
+            f"--rule: {saved.path} was written with --rule {shell_word(noted.rule)}; pass it again"
         )
-    # Only who asked for it has begun a run where somebody forgets.
-    found = found_game(game or noted.game, "--game" if game else "FILE: its game", forgetful=True)
+    found = _game_of(saved, noted.game, game)
     choice = chosen(noted.algorithm, rule)
     ways: Ways = {
         "order": choice.algorithm.order,
@@ -113,11 +109,6 @@ def _noted(saved: Saved, journal: Journal) -> Journal:
     own = states.get("0") if isinstance(states, dict) else None
     with refusing(f"FILE: {saved.path} does not fit"):
         noted.load_state_dict(own if isinstance(own, dict) else {})
-    words = (noted.algorithm, noted.rule, noted.sample)
-    numbers = (noted.most, noted.target, noted.seconds)
-    texts = all(isinstance(word, str | None) for word in words)
-    if not texts or not all(isinstance(number, int | float | None) for number in numbers):
-        raise Refusal(f"FILE: {saved.path} is not what regretkit writes: something else is in it")
     return noted
 
 
@@ -125,28 +116,36 @@ def _begun_elsewhere(
     saved: Saved, journal: Journal, game: str | None, rule: str | None
 ) -> SelfPlay:
     """Return a run of the library's, with a journal that begins now."""
+    found = _game_of(saved, saved.game["name"] or "", game)
     with refusing("FILE"):
-        found = _by_name(saved) if game is None else found_game(game, "--game", forgetful=True)
         saved.check_game(found.game)
-    if rule is not None:
-        choice = chosen(None, rule)
-    else:
-        with refusing("FILE"):
-            algorithm = _recognized(saved, found.game, found.kinds)
-        name = next(name for name, known in ALGORITHMS.items() if known is algorithm)
-        choice = chosen(name, None)
+        name = None if rule is not None else _recognized(saved, found.game, found.kinds)
+    choice = chosen(name, rule)
     run = _started(saved, found, choice, {})
     journal.game, journal.forgetful = settled(game or saved.game["name"] or ""), found.forgetful
     journal.algorithm, journal.rule, journal.most = choice.name, choice.rule, run.horizon
     return run
 
 
-def _by_name(saved: Saved) -> Found:
-    """Return the game of the catalogue that a file names."""
+def _game_of(saved: Saved, name: str, game: str | None) -> Found:
+    """Return the game of a run: the one that is named now, or the catalogue's of the saved name.
+
+    A name in a checkpoint opens no other file and loads no other library.
+    """
+    if game is not None:
+        # Only a run that was begun with --imperfect-recall has such a game.
+        return found_game(game, "--game", forgetful=True)
+    if name and not is_known(name):
+        raise Refusal(
+            f"--game: {saved.path} was written for the game {shell_word(name)}, which is not of "
+            "the catalogue; pass it with --game"
+        )
     try:
         return Found(saved.find_game())
     except ValueError as error:
-        raise ValueError(str(error).replace("pass it as game", "pass it with --game")) from error
+        raise Refusal(
+            f"FILE: {str(error).replace('pass it as game', 'pass it with --game')}"
+        ) from error
 
 
 def _started(saved: Saved, found: Found, choice: Choice, ways: Ways) -> SelfPlay:
@@ -156,5 +155,5 @@ def _started(saved: Saved, found: Found, choice: Choice, ways: Ways) -> SelfPlay
         return saved.start(SelfPlay, found.game, minimizers, ways)
     except (TypeError, ValueError) as error:
         raise Refusal(f"FILE: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Failure(f"--rule: {blamed(error, choice.label)}") from error

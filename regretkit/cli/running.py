@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import frozen
 from click import ClickException
 
+from regretkit._validate import quote
 from regretkit.cli.algorithms_in import blamed
 from regretkit.cli.exits import DONE, SHORT_OF_GAP, Failure, Refusal, failing, reason, refusing
 from regretkit.cli.journal import GAP, STOPPED, Journal
@@ -133,7 +134,7 @@ class _Saver:
 
     def __call__(self, run: SelfPlay) -> bool:
         """Save the run when it is time."""
-        with failing(f"--checkpoint: cannot write {str(self.checkpoint.path)!r}"):
+        with failing(f"--checkpoint: cannot write {quote(str(self.checkpoint.path))}"):
             return self.checkpoint(run)
 
 
@@ -141,7 +142,7 @@ def _run(run: SelfPlay, watch: Journal | _Saver, journal: Journal, line: Line) -
     left = _EVER if journal.most is None else journal.most - run.iteration
     try:
         with redirect_stdout(sys.stderr):  # where rules may print; the other is for results
-            run._driven(left).play(0)  # makes machine code, so that no iteration takes as long
+            run._prepare(left)  # makes machine code, so that no iteration takes as long
             journal.begin(run)
             line.begin(run)
             run.run(left, callbacks=[watch, line])
@@ -150,7 +151,7 @@ def _run(run: SelfPlay, watch: Journal | _Saver, journal: Journal, line: Line) -
     except KeyboardInterrupt:
         say(f"ended within iteration {run.iteration + 1}{_left_behind(watch)}")
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error
         if journal.rule is None and isinstance(cause, TypeError | ValueError):
             option = "--algorithm" if journal.sample is None else "--sample"
@@ -172,7 +173,7 @@ def _left_behind(watch: Journal | _Saver) -> str:
 
 def save(run: SelfPlay, journal: Journal, path: Path) -> None:
     """Write a checkpoint now."""
-    with refusing("--checkpoint"), failing(f"--checkpoint: cannot write {str(path)!r}"):
+    with refusing("--checkpoint"), failing(f"--checkpoint: cannot write {quote(str(path))}"):
         run.save(path, callbacks=[journal])
 
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from regretkit._validate import quote
 from regretkit.cli.exits import Refusal
 from regretkit.play import ChanceSampling, Estimator, ExternalSampling, OutcomeSampling
 
@@ -24,5 +25,5 @@ def estimator_of(name: str | None, seed: int | None) -> Estimator | None:
             )
         return None
     if name not in SAMPLERS:
-        raise Refusal(f"--sample: must be one of {', '.join(SAMPLERS)}, got {name!r}")
+        raise Refusal(f"--sample: must be one of {', '.join(SAMPLERS)}, got {quote(name)}")
     return SAMPLERS[name](np.random.default_rng(0 if seed is None else seed))

@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 from regretkit import games
-from regretkit.cli.drawings import table_lines, tree_lines
+from regretkit._files import replace_file
+from regretkit._validate import quote
+from regretkit.cli import figures
 from regretkit.cli.exits import DONE, Refusal, failing
 from regretkit.cli.files_out import DRAWINGS, checked
 from regretkit.cli.games_in import HELP, facts_of, game_of
@@ -103,7 +105,7 @@ def _explain(text: str, as_json: bool) -> int:
         ]
         hint = f"did you mean {' or '.join(close)}? It" if close else "it"
         raise Refusal(
-            f"NAME: there is no game {text!r} in the catalogue; {hint} has "
+            f"NAME: there is no game {quote(text)} in the catalogue; {hint} has "
             f"{', '.join(games.names())}"
         )
     text = (inspect.getdoc(_FACTORIES[name]) or "").partition("\nRaises\n")[0]
@@ -131,12 +133,14 @@ def _explain(text: str, as_json: bool) -> int:
 def show_game(game: str, limit: int, svg: str | None, as_json: bool) -> int:
     """Show a game: its sizes, and its tree or its table of payoffs."""
     path = checked(svg, "--svg", DRAWINGS)
+    if path is not None:
+        figures.check("--svg")
     found = game_of(game)
     facts = facts_of(found)
     if path is not None:
         picture = _picture(found, limit)
-        with failing(f"--svg: cannot write {str(path)!r}"):
-            path.write_text(picture, encoding="utf-8")
+        with failing(f"--svg: cannot write {quote(str(path))}"):
+            replace_file(path, [picture.encode()])
     if as_json:
         show_json({**facts, "svg": None if path is None else str(path)})
         return DONE
@@ -149,10 +153,11 @@ def show_game(game: str, limit: int, svg: str | None, as_json: bool) -> int:
 
 
 def _picture(game: Game, limit: int) -> str:
-    from regretkit import plots
+    from regretkit.display._game_figure import game_figure
+    from regretkit.display._style import svg_of
 
     try:
-        return plots.draw_game(game, limit=limit)
+        return svg_of(game_figure(game, limit))
     except (TypeError, ValueError) as error:
         raise Refusal(f"--svg: {str(error).replace('limit=', '--limit ')}") from error
 
@@ -178,6 +183,8 @@ def _facts(facts: dict[str, Any]) -> list[str]:
 
 
 def _text(game: Game, limit: int) -> list[str]:
+    from regretkit.display._text import table_lines, tree_lines
+
     if isinstance(game, NormalFormGame):
         outcomes = game.payoffs[0].size
         if outcomes > limit:
@@ -186,7 +193,7 @@ def _text(game: Game, limit: int) -> list[str]:
         return lines if lines[0] else lines[1:]
     if not isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
         return []
-    lines = list(tree_lines(game.tree, limit, plain=not _is_fine()))
+    lines = list(tree_lines(game.tree, limit, ascii_only=not _is_fine()))
     hidden = game.tree.histories - limit
     if hidden > 0:
         all_of_them = f"--limit {game.tree.histories} shows them too"

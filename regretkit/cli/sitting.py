@@ -6,11 +6,11 @@ from typing import TextIO, final
 
 import numpy as np
 
-from regretkit.cli.exits import DONE, INTERRUPTED
+from regretkit.cli.exits import DONE
 from regretkit.cli.games_in import name_of
 from regretkit.cli.screen import clean, drop, say, show_json
 from regretkit.cli.seats import Table
-from regretkit.cli.stopping import Stopping
+from regretkit.cli.stopping import INTERRUPTED, Stopping
 from regretkit.games import fingerprint, names
 from regretkit.play import Agent, Person, StrategyAgent, play_match
 

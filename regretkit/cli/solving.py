@@ -16,7 +16,6 @@ from regretkit.cli.options import (
     outputs,
     rule_option,
     sampling,
-    threads_option,
 )
 from regretkit.cli.recall import found_game, recall_option
 from regretkit.cli.running import play
@@ -35,7 +34,6 @@ from regretkit.cli.stopping import Stopping
 @sampling
 @recall_option
 @engine_option
-@threads_option
 def solve(
     game: str,
     algorithm: str | None,
@@ -53,7 +51,6 @@ def solve(
     seed: int | None,
     forgetful: bool,
     engine: str,
-    threads: int,
 ) -> int:
     """Solve a game by self-play, and say how good the average strategy is.
 
@@ -72,7 +69,6 @@ def solve(
         found,
         horizon=stops.iterations,
         engine=engine,
-        threads=threads,
         estimator=estimator,
     )
     with Stopping() as stopping:

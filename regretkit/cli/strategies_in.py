@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from regretkit._validate import quote
 from regretkit.cli.exits import Refusal, refusing
 from regretkit.games import Game, Profile
 
@@ -16,7 +17,7 @@ def profile_of(game: Game, text: str) -> Profile:
     if not text.strip():
         raise Refusal(f"STRATEGY: got nothing; {hint}")
     if Path(text).suffix.lower() == ".csv":
-        raise Refusal(f"STRATEGY: got {text!r}, but tables in .csv are not read; {hint}")
+        raise Refusal(f"STRATEGY: got {quote(text)}, but tables in .csv are not read; {hint}")
     with refusing("STRATEGY", hint):
         try:
             return Profile.from_json(text, game)

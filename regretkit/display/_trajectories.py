@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regretkit._validate import quote
+from regretkit.display._style import (
+    check_axes,
+    label_log,
+    plain,
+    require_matplotlib,
+    style,
+    thinned,
+)
 from regretkit.play import Trajectories
 from regretkit.play.recording import KINDS, Place
-from regretkit.plots._matplotlib import check_axes, check_matplotlib, plain, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +36,7 @@ def trajectories(
     information_sets: Iterable[Place] | None = None,
     kinds: Sequence[str] | None = None,
     log: bool = False,
+    figsize: tuple[float, float] | None = None,
     axes: "NDArray[np.object_] | None" = None,
 ) -> "NDArray[np.object_]":
     """Draw how strategies, averages and regrets move over time: one line an action.
@@ -46,8 +55,10 @@ def trajectories(
         where a rule holds some.
     log
         Whether the scale of the iterations is logarithmic.
+    figsize
+        Width and height of a new figure in inches; by default as large as the panels need.
     axes
-        Where to draw, shape ``(information sets, kinds)``; by default in a new figure.
+        Axes to draw on, shape ``(information sets, kinds)``; by default those of a new figure.
 
     Returns
     -------
@@ -74,9 +85,9 @@ def trajectories(
     >>> axes.shape, axes[1, 0].get_ylabel(), axes[1, 0].get_xlabel()
     ((2, 3), 'Qb (player 1)', 'iterations')
     """
-    check_matplotlib("trajectories")
+    require_matplotlib("display.trajectories")
     if not isinstance(record, Trajectories):
-        raise TypeError(f"record must be a Trajectories that watched a run, got {record!r}")
+        raise TypeError(f"record must be a Trajectories that watched a run, got {quote(record)}")
     if not record.iterations:
         raise ValueError("record is empty: pass it to a run, as in run(100, callbacks=[record])")
     places = list(record.seen if information_sets is None else information_sets)
@@ -86,21 +97,13 @@ def trajectories(
             f"there are {len(places)} information sets to draw, and room for 1 to {_MOST}; choose "
             "some, as in information_sets=['K', (1, 'Kb')]"
         )
-    grid = _grid(len(places), len(kinds)) if axes is None else _given(axes, len(places), len(kinds))
+    grid = _panels(axes, len(places), len(kinds), figsize)
     for place, row in zip(places, grid, strict=True):
         for kind, ax in zip(kinds, row, strict=True):
             _draw(ax, record, place, kind, log)
         row[0].set_ylabel(plain(record.title(place)))
         lines = row[-1].get_lines()[-len(record.actions(place)) :]
-        names = list(map(plain, record.actions(place)))
-        row[-1].legend(
-            lines,
-            names,
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.02),
-            fontsize="small",
-            frameon=False,
-        )
+        row[-1].legend(handles=lines, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False)
     for kind, top, bottom in zip(kinds, grid[0], grid[-1], strict=True):
         top.set_title(_TITLES[kind], fontsize="medium")
         bottom.set_xlabel("iterations")
@@ -108,14 +111,16 @@ def trajectories(
 
 
 def _draw(ax: "Axes", record: Trajectories, place: Place, kind: str, log: bool) -> None:
-    path = record.path(place, kind)
-    for number, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
-        ax.plot(record.iterations, values, label=plain(action), linewidth=1.4, **style(number))
+    path, iterations = record.path(place, kind), np.asarray(record.iterations, dtype=np.float64)
+    for index, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
+        kept = thinned(iterations, values, log=log)
+        ax.plot(iterations[kept], values[kept], label=plain(action), **style(index))
     if kind != "regret":
         ax.set_ylim(-0.03, 1.03)
     if log:
         ax.set_xscale("log")
-    ax.grid(True, color="0.9", linewidth=0.8)
+        label_log(ax.xaxis)
+    ax.grid(True)
     ax.set_axisbelow(True)
 
 
@@ -125,27 +130,24 @@ def _kinds(record: Trajectories, places: list[Place], asked: Sequence[str] | Non
         wrong = [kind for kind in asked if kind not in KINDS]
         if isinstance(asked, str) or wrong or not asked:
             known = ", ".join(map(repr, KINDS))
-            raise ValueError(f"kinds must be a sequence of some of {known}, got {asked!r}")
+            raise ValueError(f"kinds must be a sequence of some of {known}, got {quote(asked)}")
         return list(asked)
     held = any(np.isfinite(record.path(place, "regret")).any() for place in places)
     return list(KINDS) if held else list(KINDS[:2])
 
 
-def _grid(rows: int, columns: int) -> "NDArray[np.object_]":
+def _panels(
+    axes: Any, rows: int, columns: int, figsize: tuple[float, float] | None
+) -> "NDArray[np.object_]":
+    """Return the axes that are given, or those of a new figure."""
     import matplotlib.pyplot as plt
 
-    _, grid = plt.subplots(
-        rows,
-        columns,
-        figsize=(3.1 * columns + 0.9, 1.9 * rows + 0.5),
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    return grid
-
-
-def _given(axes: Any, rows: int, columns: int) -> "NDArray[np.object_]":
+    if axes is None:
+        size = figsize or (2.6 * columns + 0.9, 1.9 * rows + 0.5)
+        look: dict[str, Any] = {"figsize": size, "sharex": True, "layout": "constrained"}
+        return np.asarray(plt.subplots(rows, columns, squeeze=False, **look)[1])
+    if figsize is not None:
+        raise ValueError(f"figsize is for a new figure, got {figsize} together with axes")
     grid = np.asarray(axes, dtype=object)
     if grid.shape != (rows, columns):
         raise ValueError(

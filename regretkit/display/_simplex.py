@@ -1,14 +1,23 @@
 """The simplex: strategies of three actions as points of a triangle."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._typing import Vector
-from regretkit._validate import strings
-from regretkit.plots._matplotlib import check_axes, check_matplotlib, new_axes, plain, style
+from regretkit._validate import floats, quote, strings
+from regretkit.display._style import (
+    axes_for,
+    label_axes,
+    plain,
+    require_matplotlib,
+    shortened,
+    style,
+    thinned,
+    title_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +33,7 @@ def simplex(
     *,
     actions: Sequence[str] | None = None,
     title: str | None = None,
+    figsize: tuple[float, float] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the path of a strategy of three actions through the simplex.
@@ -40,14 +50,16 @@ def simplex(
     actions
         What the corners are called, bottom left, bottom right, and top; by default 0, 1 and 2.
     title
-        What stands above.
+        Text above.
+    figsize
+        Width and height of a new figure in inches; by default 4.6 by 4.4.
     ax
-        Where to draw; by default in a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
     Axes
-        Of matplotlib, to go on with.
+        Of matplotlib; ``.figure.savefig(path)`` writes SVG, PDF and PNG.
 
     Raises
     ------
@@ -69,35 +81,34 @@ def simplex(
            [0.5 , 0.  ],
            [0.45, 0.26]])
     """
-    check_matplotlib("simplex")
+    require_matplotlib("display.simplex")
     several = isinstance(paths, Mapping)
     named = dict(paths) if isinstance(paths, Mapping) else {"path": paths}
     if not named:
         raise ValueError("paths must hold at least one path, got none")
     points = {
-        name: _points(path, f"paths[{name!r}]" if several else "paths")
+        name: _points(path, f"paths[{quote(name)}]" if several else "paths")
         for name, path in named.items()
     }
     corners = strings(actions if actions is None else list(actions), 3, "actions")
-    if ax is None:
-        ax = new_axes(4.6, 4.4)
-    check_axes(ax)
+    ax = axes_for(ax, figsize, (4.6, 4.4))
     _frame(ax, corners or ("0", "1", "2"))
-    for number, (name, path) in enumerate(points.items()):
-        _draw(ax, number, name, path)
-    if title is not None:
-        ax.set_title(title)
+    for index, (name, path) in enumerate(points.items()):
+        _draw(ax, index, plain(title_of(str(name))), path)
+    label_axes(ax, title=title)
     if several:
-        ax.legend(loc="upper right", fontsize="small", frameon=False)
+        ax.legend(loc="upper right", frameon=False)
     return ax
 
 
 def _points(path: ArrayLike, name: str) -> Vector:
     """Return where the strategies of a path lie in the plane, shape ``(points, 2)``."""
     try:
-        strategies = np.asarray(path, dtype=np.float64)
+        strategies = floats(path, name)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of numbers, got {path!r}") from error
+        raise TypeError(
+            f"{name} must be an array of numbers, got {shortened(repr(path), 200)}"
+        ) from error
     if strategies.ndim != 2 or strategies.shape[1] != 3 or not len(strategies):
         raise ValueError(
             f"{name} has shape {strategies.shape}, but (points, 3) is wanted: strategies of three "
@@ -115,42 +126,26 @@ def _points(path: ArrayLike, name: str) -> Vector:
 
 
 def _frame(ax: "Axes", actions: Sequence[str]) -> None:
+    import matplotlib as mpl
+
+    grid, edge = mpl.rcParams["grid.color"], mpl.rcParams["axes.edgecolor"]
     for level in (0.25, 0.5, 0.75):
         for corner in range(3):
             one, other = (corner + 1) % 3, (corner + 2) % 3
             ends = level * CORNERS[corner] + (1.0 - level) * CORNERS[[one, other]]
-            ax.plot(*ends.T, color="0.88", linewidth=0.8, zorder=1)
-    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color="0.35", linewidth=1.2, zorder=2)
-    where: tuple[tuple[int, int, str, str], ...] = (
-        (-4, -4, "right", "top"),
-        (4, -4, "left", "top"),
-        (0, 5, "center", "bottom"),
-    )
-    for corner, action, (right, up, across, along) in zip(CORNERS, actions, where, strict=True):
-        ax.annotate(
-            plain(action),
-            (float(corner[0]), float(corner[1])),
-            xytext=(right, up),
-            textcoords="offset points",
-            horizontalalignment=across,
-            verticalalignment=along,
-        )
-    ax.set_aspect("equal")
-    ax.set_xlim(-0.12, 1.12)
-    ax.set_ylim(-0.08, 0.94)
+            ax.plot(*ends.T, color=grid, linewidth=0.6, zorder=1)
+    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=edge, linewidth=1.2, zorder=2)
+    sides = ((-4, -4, "right", "top"), (4, -4, "left", "top"), (0, 5, "center", "bottom"))
+    for corner, action, (right, up, across, along) in zip(CORNERS, actions, sides, strict=True):
+        look: dict[str, Any] = {"ha": across, "va": along, "textcoords": "offset points"}
+        ax.annotate(plain(action), tuple(corner.tolist()), xytext=(right, up), **look)
+    ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.08, 0.94))
     ax.set_axis_off()
 
 
-def _draw(ax: "Axes", number: int, name: str, path: Vector) -> None:
-    look = style(number)
-    ax.plot(*path.T, linewidth=1.1, label=name, zorder=3, **look)
-    for end, filled in ((path[0], False), (path[-1], True)):
-        ax.plot(
-            *end,
-            linestyle="none",
-            marker="o",
-            markersize=7,
-            markeredgecolor=look["color"],
-            markerfacecolor=look["color"] if filled else "white",
-            zorder=4,
-        )
+def _draw(ax: "Axes", index: int, name: str, path: Vector) -> None:
+    line = ax.plot(*path[thinned(*path.T)].T, label=name, zorder=3, **style(index))[0]
+    color = line.get_color()
+    for end, fill in ((path[0], ax.get_facecolor()), (path[-1], color)):
+        look: dict[str, Any] = {"markerfacecolor": fill, "markeredgecolor": color, "markersize": 7}
+        ax.plot(*end, linestyle="none", marker="o", zorder=4, **look)

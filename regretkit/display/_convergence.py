@@ -1,0 +1,240 @@
+"""Convergence: how a gap falls as runs go on."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regretkit._typing import Vector
+from regretkit._validate import candidates, quote
+from regretkit.display._style import (
+    MARKERS,
+    axes_for,
+    label_axes,
+    label_log,
+    plain,
+    require_matplotlib,
+    shortened,
+    style,
+    thinned,
+    title_of,
+)
+from regretkit.play import Record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class _Columns(Protocol):
+    """A table by columns: a mapping of their names to numbers, or a data frame of pandas."""
+
+    def keys(self) -> object: ...
+    def __getitem__(self, name: str, /) -> ArrayLike: ...
+
+
+Curve: TypeAlias = Record | _Columns | Sequence[Mapping[str, object]]
+"""What was measured of one run: a ``Record``, a table by columns, or a list of rows."""
+
+_LABELS = {
+    "iteration": "iterations",
+    "iterations": "iterations",
+    "seconds": "time (seconds)",
+    "nash_conv": "NashConv (units of payoff)",
+    "NashConv": "NashConv (units of payoff)",
+    "exploitability": "exploitability (units of payoff)",
+    "gap": "gap (units of payoff)",
+    "regret": "regret (units of payoff)",
+}
+"""Labels of the axes for the columns whose unit is known."""
+
+_GAPS = ("nash_conv", "NashConv", "exploitability", "gap")
+"""The columns drawn by default, the first of these that there is."""
+
+_MARKED = 40
+"""The most points of a curve that have markers."""
+
+
+def convergence(
+    curves: Mapping[str, Curve],
+    *,
+    x: str = "iteration",
+    y: str | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    title: str | None = None,
+    log: bool = True,
+    figsize: tuple[float, float] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw how a gap falls, one line a run, on logarithmic scales.
+
+    A value of zero or less has no place on a logarithmic scale: a triangle at the lower edge
+    marks such values of ``y``, and one at the left edge those of ``x``. Points that are not finite
+    are left out, and of dense curves those that could not be told apart.
+
+    Parameters
+    ----------
+    curves
+        By the name of a run, what was measured of it: a :class:`~regretkit.play.Record`, a
+        mapping of columns to numbers, a list of rows, or a data frame. The legend spells names of
+        algorithms as papers do: ``"cfr+"`` is CFR+.
+    x
+        The column to draw against: ``"iteration"``, or ``"seconds"``, or any other.
+    y
+        The column to draw; by default ``"nash_conv"``, ``"exploitability"`` or ``"gap"``, or the
+        only one that there is beside ``"iteration"`` and ``x``.
+    xlabel, ylabel
+        Labels of the axes; by default the column, with its unit where that is known.
+    title
+        Text above.
+    log
+        Whether both scales are logarithmic.
+    figsize
+        Width and height of a new figure in inches; by default matplotlib's
+        ``figure.figsize``.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    Axes
+        Of matplotlib; ``.figure.savefig(path)`` writes SVG, PDF and PNG.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    TypeError
+        When ``curves`` is no mapping of names to what was measured, or ``ax`` cannot be drawn on.
+    ValueError
+        When there is no curve, a curve lacks a column, or its columns differ in length.
+
+    Examples
+    --------
+    >>> from regretkit.evaluation import nash_conv
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import Geometrically, Record, solve
+    >>> game, records = kuhn_poker(), {}
+    >>> for name in ("cfr", "cfr+"):
+    ...     records[name] = Record({"nash_conv": lambda run: nash_conv(run.game, run.average)})
+    ...     watch = Geometrically(records[name])
+    ...     run = solve(game, name, iterations=100, callbacks=[watch])
+    >>> axes = convergence(records, title="Kuhn poker")
+    >>> axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()
+    ('iterations', 'NashConv (units of payoff)', 'log')
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['CFR', 'CFR+']
+    """
+    require_matplotlib("display.convergence")
+    columns = _checked(curves)
+    y = _default_column(columns, x) if y is None else y
+    points = [_points(table, x, y, f"curves[{quote(name)}]") for name, table in columns.items()]
+    ax = axes_for(ax, figsize, None)
+    for index, (name, (across, up)) in enumerate(zip(curves, points, strict=True)):
+        _draw(ax, index, plain(title_of(str(name))), across, up, log=log)
+    if log:
+        for values, name in zip(zip(*points, strict=True), "xy", strict=True):
+            _scale(ax, name, positive=any((each > 0.0).any() for each in values))
+    label_axes(
+        ax,
+        xlabel=_LABELS.get(x, x) if xlabel is None else xlabel,
+        ylabel=_LABELS.get(y, y) if ylabel is None else ylabel,
+        title=title,
+    )
+    ax.grid(True, which="major")
+    ax.set_axisbelow(True)
+    if len(points) > 1 or len(ax.get_lines()) > 1:
+        ax.legend()
+    return ax
+
+
+def _draw(ax: "Axes", index: int, name: str, across: Vector, up: Vector, *, log: bool) -> None:
+    """Draw one curve, and triangles at the edges for what has no place on the scales."""
+    low, left = ((values <= 0.0) & log for values in (up, across))
+    shown = np.flatnonzero(~(low | left))
+    kept = shown[thinned(across[shown], up[shown], log=log)]
+    look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
+    look["markevery"] = max(1, math.ceil(kept.size / _MARKED))
+    label = name if kept.size else "_nothing"
+    line = ax.plot(across[kept], up[kept], label=label, **style(index), **look)[0]
+    # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.
+    edges = (
+        (low & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
+        (low & left, ax.transAxes, 7, f"{'_' if (low & ~left).any() else ''}{name}: zero or less"),
+        (left & ~low, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
+    )
+    for beyond, transform, triangle, label in edges:
+        if beyond.any():
+            look = {"marker": triangle, "linestyle": "none", "color": line.get_color()}
+            look["markevery"] = max(1, math.ceil(beyond.sum() / _MARKED))
+            places = np.maximum(across[beyond], 0.0), np.maximum(up[beyond], 0.0)
+            ax.plot(*places, transform=transform, clip_on=False, label=label, **look)
+
+
+def _scale(ax: "Axes", name: str, *, positive: bool) -> None:
+    """Make the scale of an axis logarithmic, unless it has nothing positive to show."""
+    ax.set(**{f"{name}scale": "log"} if positive else {f"{name}lim": (0.0, 1.0)})
+    if positive:
+        label_log(getattr(ax, f"{name}axis"))
+
+
+def _checked(curves: Mapping[str, Curve]) -> dict[str, Mapping[str, ArrayLike]]:
+    """Return the columns of each curve."""
+    if not isinstance(curves, Mapping):
+        raise TypeError(
+            "curves must map the names of runs to what was measured of them, as in "
+            f"{{'cfr+': record}}, got {shortened(repr(curves), 200)}"
+        )
+    if not curves:
+        raise ValueError("curves must hold at least one curve, got none; pass {'cfr+': record}")
+    return {name: _columns(curve, f"curves[{quote(name)}]") for name, curve in curves.items()}
+
+
+def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
+    """Return what was measured of a run, as a mapping of columns."""
+    shown = shortened(repr(curve), 200)
+    if isinstance(curve, Record):
+        return dict(curve.values, iteration=curve.iterations)  # type: ignore[arg-type]
+    if isinstance(curve, Sequence) and not isinstance(curve, str):
+        if not all(isinstance(row, Mapping) for row in curve):
+            raise TypeError(f"{argument} must be a list of rows, each a dict, got {shown}")
+        names = dict.fromkeys(key for row in curve for key in row)
+        columns: dict[str, Any] = {key: [row.get(key) for row in curve] for key in names}
+        return columns
+    if hasattr(curve, "keys") and hasattr(curve, "__getitem__"):
+        return {str(key): curve[key] for key in curve.keys()}  # type: ignore[attr-defined]  # noqa: SIM118
+    raise TypeError(
+        f"{argument} must be a Record, a mapping of columns such as {{'iteration': [1, 2], 'gap': "
+        f"[0.5, 0.2]}}, or a list of rows, got {shown}"
+    )
+
+
+def _default_column(columns: Mapping[str, Mapping[str, ArrayLike]], x: str) -> str:
+    names = dict.fromkeys(name for table in columns.values() for name in table)
+    others = [name for name in names if name not in (x, "iteration", "seconds")]
+    known = [name for name in _GAPS if name in others]
+    if known or len(others) == 1:
+        return (known or others)[0]
+    raise ValueError(f"y must be one of {candidates(others)}, for there is no column 'nash_conv'")
+
+
+def _points(table: Mapping[str, ArrayLike], x: str, y: str, argument: str) -> tuple[Vector, Vector]:
+    for column in (x, y):
+        if column not in table:
+            known = candidates(list(table))
+            raise ValueError(f"{argument} has no column {quote(column)}; its columns are {known}")
+    try:  # what was not measured, None, becomes NaN
+        across, up = (np.asarray(table[column], dtype=np.float64) for column in (x, y))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{argument} must hold numbers under {quote(x)} and {quote(y)}: {error}"
+        ) from error
+    if across.ndim != 1 or across.shape != up.shape:
+        raise ValueError(
+            f"{argument} must have as many numbers under {quote(x)} as under {quote(y)}, got "
+            f"shapes {across.shape} and {up.shape}"
+        )
+    finite = np.isfinite(across) & np.isfinite(up)
+    return across[finite], up[finite]

@@ -1,0 +1,216 @@
+"""Heat maps: what a profile does at each information set."""
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from regretkit._typing import Vector
+from regretkit._validate import quote, whole_number
+from regretkit.display._style import LONGEST, axes_for, label_axes, plain, require_matplotlib
+from regretkit.games import Profile
+from regretkit.games._strategy_rows import label_of, simplices_of
+from regretkit.play.recording import Place
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FEW = 40
+"""With at most this many rows there are numbers in the cells."""
+
+_WIDE = 12
+"""More columns than this are named upwards, and have no numbers in their cells."""
+
+_HIGHEST = 14.0
+"""The most inches that the cells are high; of more rows, only some are named."""
+
+_LIGHT = 0.06
+"""Where probability zero is on matplotlib's scale of blues, unlike a cell without an action."""
+
+
+class _Row(NamedTuple):
+    player: int
+    label: str
+    actions: tuple[str, ...]
+    probabilities: Vector
+    reached: bool
+
+    @property
+    def mixed(self) -> float:
+        """The entropy of the strategy here; less than any where play never comes."""
+        played = self.probabilities[self.probabilities > 0.0]
+        return float(-played @ np.log(played)) if self.reached else -1.0
+
+
+def heat_map(
+    profile: Profile,
+    *,
+    information_sets: Iterable[Place] | None = None,
+    limit: int = 60,
+    annotate: bool | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a profile as a table of colors: information sets downwards, actions across.
+
+    A cell is grey where the player has no such action, and hatched where the player's own play
+    never reaches the information set. A black line parts the players.
+
+    Parameters
+    ----------
+    profile
+        Such as ``run.average``.
+    information_sets
+        Which ones: labels, as ``"K"``, or with their player, as ``(0, "K")`` or ``(0, 2)``; by
+        default all of all players, or the most mixed of them.
+    limit
+        The most information sets to draw if none are named, at least 1: those that are reached
+        and have the strategies of largest entropy.
+    annotate
+        Whether to write probabilities into the cells; by default where there are few.
+    title
+        Text above.
+    figsize
+        Width and height of a new figure in inches; by default as large as the rows need.
+    ax
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    Axes
+        Of matplotlib; ``.figure.savefig(path)`` writes SVG, PDF and PNG.
+
+    Raises
+    ------
+    ImportError
+        When matplotlib is not installed.
+    TypeError
+        When ``profile`` is none, or ``ax`` cannot be drawn on.
+    ValueError
+        When an information set is not in the game, there is none at all, or a player's set is not
+        made of decisions.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> profile = solve(kuhn_poker(), "cfr+", iterations=100).average
+    >>> axes = heat_map(profile, title="Kuhn poker")
+    >>> [text.get_text() for text in axes.get_yticklabels()][:3]
+    ['0: J', '0: Q', '0: K']
+    >>> [text.get_text() for text in axes.get_xticklabels()]
+    ['p', 'b']
+    """
+    require_matplotlib("display.heat_map")
+    limit = whole_number(limit, "limit", least=1)
+    if not isinstance(profile, Profile):
+        raise TypeError(f"profile must be a Profile, such as run.average, got {quote(profile)}")
+    every = rows = _rows(profile, information_sets)
+    if not rows:
+        raise ValueError("there is no information set to draw; pass information_sets=['K']")
+    if information_sets is None and len(every) > limit:
+        by_entropy = sorted(range(len(every)), key=lambda i: -every[i].mixed)
+        rows = [every[i] for i in sorted(by_entropy[:limit])]
+    columns = list(dict.fromkeys(action for row in rows for action in row.actions))
+    ax = axes_for(ax, figsize, _size(columns, rows))
+    few = len(rows) <= _FEW and len(columns) <= _WIDE
+    _paint(ax, rows, columns, annotate=few if annotate is None else annotate)
+    chosen = f", the {len(rows)} most mixed of {len(every):,}" if len(rows) < len(every) else ""
+    _name(ax, rows, columns)
+    label_axes(ax, title=title, xlabel="action", ylabel=f"player: information set{chosen}")
+    return ax
+
+
+def _rows(profile: Profile, places: Iterable[Place] | None) -> list[_Row]:
+    if places is None:
+        counts = [simplices_of(domain, i).blocks for i, domain in enumerate(profile.domains)]
+        chosen = [(player, index) for player, count in enumerate(counts) for index in range(count)]
+    else:
+        chosen = [profile._place(place) for place in places]
+    unreached = [set(profile.unreached(player).tolist()) for player in range(len(profile))]
+    rows = []
+    for player, index in chosen:
+        simplices = simplices_of(profile.domains[player], player)
+        name = label_of(simplices, index)
+        alone = name is None and simplices.blocks == 1
+        label = f"player {player}" if alone else f"{player}: {index if name is None else name}"
+        actions, reached = simplices.labels.actions(index), index not in unreached[player]
+        rows.append(_Row(player, plain(label), actions, profile[player, index], reached))
+    return rows
+
+
+def _em() -> float:
+    """Return the size of the text in inches."""
+    import matplotlib as mpl
+
+    return float(mpl.rcParams["font.size"]) / 72.0
+
+
+def _size(columns: Sequence[str], rows: Sequence[_Row]) -> tuple[float, float]:
+    """Return the width and the height of a figure in inches."""
+    longest, cell = max(len(row.label) for row in rows), 4.5 if len(columns) <= _WIDE else 1.7
+    width = 13.5 + 0.54 * longest + cell * len(columns)
+    above = 8.0 + (0.6 * min(max(map(len, columns)), LONGEST) if _upright(columns) else 0.0)
+    lines = max((1.95 if len(rows) <= _FEW else 1.25) * len(rows), 13.0)
+    return _em() * width, _em() * above + min(_em() * lines, _HIGHEST)
+
+
+def _upright(columns: Sequence[str]) -> bool:
+    """Return whether the names of actions are written upwards."""
+    return len(columns) > _WIDE or max(map(len, columns)) > 7
+
+
+def _height(ax: "Axes") -> float:
+    """Return the height of axes in inches, before constrained layout has fitted them."""
+    return max(ax.get_window_extent().height / ax.figure.dpi, 0.1)
+
+
+def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate: bool) -> None:
+    """Color the cells, hatch those never reached, and write probabilities into them."""
+    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Rectangle
+
+    cells = np.full((len(rows), len(columns)), np.nan)  # NaN where there is no such action
+    column_of = {action: column for column, action in enumerate(columns)}
+    for index, row in enumerate(rows):
+        cells[index, [column_of[action] for action in row.actions]] = row.probabilities
+    blues = ListedColormap(mpl.colormaps["Blues"](np.linspace(_LIGHT, 1.0, 256)))
+    lines = "white" if len(rows) <= 2 * _FEW else "none"
+    mesh = ax.pcolormesh(cells, cmap=blues, vmin=0.0, vmax=1.0, edgecolor=lines, linewidth=1.0)
+    ax.set_facecolor("0.8")
+    shrink = min(1.0, 3.0 / _height(ax))
+    ax.figure.colorbar(mesh, ax=ax, label="probability", shrink=shrink, anchor=(0.0, 1.0))
+    for index, column in np.argwhere(np.isfinite(cells)).tolist():
+        probability = float(cells[index, column])
+        if not rows[index].reached:
+            look: dict[str, Any] = {
+                "facecolor": "0.93",
+                "edgecolor": "0.55",
+                "hatch": "////",
+                "linewidth": 0.0,
+            }
+            ax.add_patch(Rectangle((column, index), 1, 1, **look))
+        if annotate:
+            look = {"ha": "center", "va": "center", "fontsize": "small"}
+            color = "white" if probability > 0.6 and rows[index].reached else "black"
+            ax.text(column + 0.5, index + 0.5, f"{probability:.2f}", color=color, **look)
+
+
+def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
+    """Name rows and columns, and draw a line between players."""
+    for index, (above, below) in enumerate(itertools.pairwise(rows), start=1):
+        if above.player != below.player:
+            ax.axhline(index, color="black", linewidth=1.0)
+    ax.set(ylim=(len(rows), 0), xlim=(0, len(columns)))
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    names, centers = list(map(plain, columns)), np.arange(len(columns)) + 0.5
+    ax.set_xticks(centers, names, rotation=90 if _upright(columns) else 0)
+    shown = range(0, len(rows), max(1, math.ceil(len(rows) * _em() / _height(ax))))
+    ax.set_yticks([i + 0.5 for i in shown], [rows[i].label for i in shown], fontsize="small")

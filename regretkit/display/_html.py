@@ -1,0 +1,158 @@
+"""HTML for notebooks: games, profiles, runs and results as small tables, small games drawn."""
+
+import base64
+import html
+from collections.abc import Iterable, Iterator, Sequence
+
+from regretkit.display._game_figure import game_figure, size_of, tree_of
+from regretkit.display._style import number, shortened, svg_of, title_of
+from regretkit.display._text import table_lines, tree_lines
+from regretkit.evaluation import nash_conv
+from regretkit.games import (
+    ExtensiveFormGame,
+    GameTree,
+    ImperfectRecallGame,
+    NormalFormGame,
+    Profile,
+)
+from regretkit.games._strategy_rows import (
+    MOST,
+    blocks_of,
+    label_of,
+    printable,
+)
+from regretkit.play import SelfPlay
+
+_DRAWN = 120
+"""Games with at most this many histories, or outcomes, are drawn."""
+
+_QUICK = 100_000
+"""The NashConv of games with at most this many ends, or outcomes, is computed at once."""
+
+_BAR = "rgba(0, 114, 178, 0.28)"
+
+
+def escaped(text: str) -> str:
+    """Return text for HTML and XML, in attributes too."""
+    return html.escape(printable(text))
+
+
+def table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:
+    """Return a table of texts, the first of each row in bold; cells may be HTML, as ``<td ...``."""
+    head = "".join(f"<th>{escaped(name)}</th>" for name in header)
+    style = 'style="text-align: left; white-space: pre"'
+    body = "".join(
+        f"<tr><th {style}>{escaped(first)}</th>{''.join(map(_cell, rest))}</tr>"
+        for first, *rest in rows
+    )
+    return (
+        f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    )
+
+
+class _Cell(str):
+    """A cell that is HTML already."""
+
+    __slots__ = ()
+
+
+def _cell(content: str) -> str:
+    if isinstance(content, _Cell):
+        return content
+    return f'<td style="text-align: left">{escaped(content)}</td>'
+
+
+def facts(*pairs: tuple[str, str | float], profile: Profile | None = None) -> str:
+    """Return named facts, one a row, and a profile below."""
+    rows = [(name, fact if isinstance(fact, str) else number(fact)) for name, fact in pairs]
+    return f"{table(rows)}{'' if profile is None else profile_html(profile)}"
+
+
+def game_html(game: ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | GameTree) -> str:
+    """Return a small game as its figure, as text without matplotlib; a large one by its sizes."""
+    name = str(getattr(game, "name", None) or type(game).__name__)
+    reason = shortened(game.reason, 400) if isinstance(game, ImperfectRecallGame) else ""
+    about = f"<p>{escaped(reason)}</p>" if reason else ""
+    if size_of(game)[0] > _DRAWN:
+        return f"<p><b>{escaped(name)}</b></p>{table(_sizes(game))}{about}"
+    try:
+        svg = base64.b64encode(svg_of(game_figure(game, _DRAWN)).encode()).decode()
+    except ImportError:
+        if isinstance(game, NormalFormGame):
+            text = "\n".join(table_lines(game))
+        else:
+            text = "\n".join(tree_lines(tree_of(game), _DRAWN))
+        return f"<p><b>{escaped(name)}</b></p><pre>{html.escape(text)}</pre>{about}"
+    image = f'<img alt="{escaped(title_of(name))}" src="data:image/svg+xml;base64,{svg}"'
+    return f'<div style="overflow-x: auto">{image} style="max-width: none"/></div>{about}'
+
+
+def _sizes(
+    game: ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | GameTree,
+) -> Iterator[tuple[str, str]]:
+    if isinstance(game, NormalFormGame):
+        yield "actions", " x ".join(f"{count:,}" for count in game.payoffs.shape[1:])
+        yield "outcomes", f"{game.payoffs[0].size:,}"
+    else:
+        tree = tree_of(game)
+        yield "players", str(tree.players)
+        yield "histories", f"{tree.histories:,}"
+        yield "terminal histories", f"{tree.terminals.size:,}"
+        yield "longest history", f"{tree.depth:,} actions"
+        yield "information sets", " + ".join(f"{count:,}" for count in tree.information_sets)
+    if isinstance(game, ExtensiveFormGame):
+        yield "sequences", " + ".join(f"{domain.dimension:,}" for domain in game.domains)
+    if isinstance(game, ExtensiveFormGame | NormalFormGame):
+        total = game.constant_sum
+        yield "payoffs add up to", "no constant" if total is None else number(total)
+
+
+def profile_html(profile: Profile) -> str:
+    """Return a profile as a table for each player: an information set a row."""
+    return "".join(_player(profile, player) for player in range(len(profile)))
+
+
+def _player(profile: Profile, player: int) -> str:
+    heading, domain = f"<p><b>player {player}</b></p>", profile.domains[player]
+    simplices = blocks_of(domain)
+    if simplices is None:
+        return f"{heading}<pre>{escaped(str(profile[player]))}</pre>"
+    unreached, rows = set(profile.unreached(player).tolist()), []
+    for index in range(min(simplices.blocks, MOST)):
+        played = zip(simplices.labels.actions(index), profile[player, index], strict=True)
+        flag = [_Cell("<td><i>never reached</i></td>")] if index in unreached else []
+        name = shortened(label_of(simplices, index) or "", 60)
+        rows.append([name, *(_probability(*pair) for pair in played), *flag])
+    more = simplices.blocks - MOST
+    rest = f"<p>… {more:,} more information sets</p>" if more > 0 else ""
+    return f"{heading}{table(rows)}{rest}"
+
+
+def _probability(action: str, probability: float) -> _Cell:
+    """Return a cell with the probability of an action, and a bar of that length behind it."""
+    share = f"{100 * probability:.1f}%"
+    bar = f"linear-gradient(90deg, {_BAR} {share}, transparent {share})"
+    text = f"{escaped(shortened(action))} {probability:.4f}"
+    return _Cell(f'<td style="text-align: left; background: {bar}">{text}</td>')
+
+
+def run_html(run: SelfPlay) -> str:
+    """Return a run as a table: what it is made of, and how far it has come."""
+    return facts(*_run_facts(run))
+
+
+def _run_facts(run: SelfPlay) -> Iterator[tuple[str, str | float]]:
+    yield "game", repr(run.game)
+    for player, minimizer in enumerate(run.minimizers):
+        yield f"player {player}", shortened(repr(minimizer), 200)
+    for part in ("order", "averaging", "estimator"):
+        yield part, repr(getattr(run, part))
+    yield "engine", run.engine
+    yield "iterations", f"{run.iteration:,}"
+    game, small = run.game, False
+    if isinstance(game, ExtensiveFormGame | NormalFormGame):
+        small = game.payoffs[0].size <= _QUICK
+    if run._broken is not None:
+        yield "broken", shortened(run._broken, 400)
+    elif run.iteration and small and run._averages[0]._weight:
+        yield "NashConv of the average", nash_conv(game, run.average)

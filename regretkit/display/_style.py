@@ -1,0 +1,232 @@
+"""What all figures share: text that is safe to draw, colors, axes, and thinning of curves."""
+
+import io
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from regretkit import games
+from regretkit._typing import Indices, Vector
+from regretkit._validate import quote
+from regretkit.games._strategy_rows import printable
+from regretkit.play.algorithms import ALGORITHMS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+# The palette of Okabe and Ito, which color-blind readers tell apart, without its yellow, which is
+# too pale for a line on white.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+PLAYERS = ("#0072B2", "#D55E00", "#009E73", "#4B0092", "#661100", "#A0522D")
+"""Colors of the players, dark enough for white text."""
+CHANCE_COLOR = "#555555"
+
+LONGEST, NAME = 40, 28
+"""Characters of a name that are shown, and in drawings of games."""
+
+_STRIPS = 400
+"""Strips of the axis that a dense curve is thinned to; each keeps at most four points."""
+
+_SVG: Any = {"svg.hashsalt": "regretkit", "svg.fonttype": "none"}
+"""For SVG that is the same whenever it is drawn, with text as text."""
+
+_SPELLINGS = {
+    "liars_dice": "Liar's dice",
+    "oshi_zumo": "Oshi-Zumo",
+    "prisoners_dilemma": "Prisoner's dilemma",
+    "shapley_game": "Shapley's game",
+}
+"""Games whose names are spelled otherwise than their functions, without the underscores."""
+
+
+def shortened(text: str, length: int = 28) -> str:
+    """Return printable text on one line, cut to a length."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= length else f"{line[: length - 1]}…"
+
+
+def plain(text: str, length: int = LONGEST) -> str:
+    """Return text for matplotlib: shortened, and never a formula."""
+    return shortened(text, length).replace("$", r"\$")
+
+
+def title_of(name: str) -> str:
+    """Return the name of an algorithm or a game as readers know it: CFR+, Leduc poker.
+
+    The parts between commas are spelled one by one; other names stay as they are.
+    """
+    return ", ".join(map(_spelled, name.split(", ")))
+
+
+def _spelled(name: str) -> str:
+    if name in ALGORITHMS:
+        return name.upper()
+    game, bracket, arguments = name.partition("(")
+    if game not in games.names():
+        return name
+    title = _SPELLINGS.get(game, game.replace("_", " ").capitalize())
+    return f"{title} ({arguments}" if bracket else title
+
+
+def number(value: float) -> str:
+    """Return a number to six digits, without a minus before zero."""
+    return f"{value + 0.0:.6g}"
+
+
+class Style(TypedDict):
+    """How a line looks; no two of the first 28 look the same, not even without color."""
+
+    color: str
+    linestyle: str
+
+
+def style(index: int) -> Style:
+    """Return the look of a line: in the user's ``axes.prop_cycle``, if there is one, or ours."""
+    import matplotlib as mpl
+
+    cycle = mpl.rcParams["axes.prop_cycle"]
+    own = cycle != mpl.rcParamsDefault["axes.prop_cycle"] and "color" in cycle.keys
+    colors = cycle.by_key()["color"] if own else COLORS
+    return Style(
+        color=colors[index % len(colors)],
+        linestyle=DASHES[(index % len(colors) + index // len(colors)) % len(DASHES)],
+    )
+
+
+def color_of(player: int) -> str:
+    """Return the color of a player, or of chance."""
+    return CHANCE_COLOR if player < 0 else PLAYERS[player % len(PLAYERS)]
+
+
+def require_matplotlib(name: str) -> None:
+    """Raise an ImportError that names the extra to install, if matplotlib is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{name} needs matplotlib; install it with pip install 'regretkit[plot]'"
+        ) from error
+
+
+def axes_for(
+    ax: "Axes | None", figsize: tuple[float, float] | None, natural: tuple[float, float] | None
+) -> "Axes":
+    """Return the axes to draw on: those given, or those of a new figure of a size in inches.
+
+    The size is ``figsize``, else ``natural``, else matplotlib's ``figure.figsize``.
+    """
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        return plt.subplots(figsize=figsize or natural, layout="constrained")[1]
+    if figsize is not None:
+        raise ValueError(f"figsize is for a new figure, got {figsize} together with ax")
+    return check_axes(ax)
+
+
+def check_axes(ax: object, name: str = "ax") -> "Axes":
+    """Return matplotlib's axes, or refuse what cannot be drawn on."""
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"{name} must be matplotlib's Axes, as plt.subplots() makes, got {quote(ax)}"
+        )
+    return ax
+
+
+def thinned(across: Vector, up: Vector, *, log: bool = False) -> Indices:
+    """Return the indices of the points of a curve that can be told apart.
+
+    Across is divided into 400 strips; of each run of points in one strip the first, the last, the
+    lowest and the highest stay.
+    """
+    if across.size <= 4 * _STRIPS:
+        return np.arange(across.size)
+    place = np.log(across) if log else across
+    strip = np.floor((place - place.min()) * (_STRIPS / (np.ptp(place) or 1.0)))
+    run = np.cumsum(np.diff(strip, prepend=strip[0]) != 0)
+    by_height = np.lexsort((up, run))
+    first = np.flatnonzero(np.diff(run, prepend=-1))
+    last = np.append(first[1:], run.size) - 1
+    return np.unique(np.concatenate([first, last, by_height[first], by_height[last]]))
+
+
+def label_axes(ax: "Axes", **texts: str | None) -> None:
+    """Set the title and the labels of axes that are given, as text that is no formula."""
+    ax.set(**{name: plain(text, 80) for name, text in texts.items() if text is not None})
+
+
+def label_log(axis: "Axis") -> None:
+    """Label a logarithmic axis densely where it spans few powers of ten."""
+    from matplotlib import ticker
+
+    low, high = sorted(axis.get_view_interval())
+    decades, box = math.log10(high / low), axis.axes.get_window_extent()
+    inches = (box.width if axis is axis.axes.xaxis else box.height) / axis.axes.figure.dpi
+    if decades < 1.0:
+        axis.set_major_locator(ticker.MaxNLocator(5))
+        axis.set_major_formatter(ticker.ScalarFormatter())
+        axis.set_minor_locator(ticker.NullLocator())
+    elif decades < 2.0 or decades < min(3.0, inches):
+        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def text_size() -> float:
+    """Return the size of the text in drawings of games, in points."""
+    import matplotlib as mpl
+
+    return float(0.9 * mpl.rcParams["font.size"])
+
+
+def width_of(text: str, size: float) -> float:
+    """Return the width of one line of text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font, shown = FontProperties(size=size), text.replace(r"\$", "$")
+    with warnings.catch_warnings(action="ignore"):  # drawing warns of glyphs that the font lacks
+        return float(text_to_path.get_text_width_height_descent(shown, font, False)[0])
+
+
+class PayoffColumns:
+    """Payoffs of all players side by side, each in its player's color, right-aligned.
+
+    ``payoffs`` are all that are to be written, shape ``(places, players)``.
+    """
+
+    def __init__(self, payoffs: Iterable[Sequence[float]]) -> None:
+        self._size = text_size()
+        columns, gap = zip(*payoffs, strict=True), 0.9 * self._size
+        widths = [max(width_of(number(p), self._size) for p in {*own}) + gap for own in columns]
+        self._ends = [end - gap for end in itertools.accumulate(widths)]
+        self.width = self._ends[-1]
+
+    def write(self, ax: "Axes", place: tuple[float, float], payoffs: Sequence[float]) -> None:
+        """Write the payoffs of one place to the right of it."""
+        look: dict[str, Any] = {"ha": "right", "va": "center_baseline", "fontsize": self._size}
+        for player, (end, payoff) in enumerate(zip(self._ends, payoffs, strict=True)):
+            offset: dict[str, Any] = {"xytext": (end, 0.0), "textcoords": "offset points"}
+            ax.annotate(number(payoff), place, color=color_of(player), **offset, **look)
+
+
+def svg_of(figure: "Figure") -> str:
+    """Return a figure as the text of an SVG file, the same whenever it is drawn."""
+    import matplotlib as mpl
+
+    file, look = io.StringIO(), _SVG
+    # The reader's fonts may have glyphs that are missing here.
+    with mpl.rc_context(look), warnings.catch_warnings(action="ignore"):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
