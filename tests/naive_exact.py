@@ -131,7 +131,7 @@ def pure_reduced(tree):
 
 
 def reduced_normal_form(game):
-    """Return the table of an extensive game in which everybody chooses a plan beforehand."""
+    """Return the reduced normal form of an extensive-form game."""
     plans = [pure_reduced(tree) for tree in game.domains]
     letters = "abcdefgh"[: game.players]
     reached = [own[:, last] for own, last in zip(plans, game.sequences, strict=True)]

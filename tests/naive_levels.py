@@ -77,12 +77,12 @@ class Goofspiel:
         """Return the turns that are over, one that plays itself among them."""
         turns = [bids for bids in self.bids if len(bids) == self.players]
         if self.turns == self.cards and len(turns) == self.turns - 1:
-            left = [set(range(1, self.cards + 1)) - {t[p] for t in turns} for p in self._everybody]
+            left = [set(range(1, self.cards + 1)) - {t[p] for t in turns} for p in self._players]
             turns.append(tuple(own.pop() for own in left))
         return turns
 
     @property
-    def _everybody(self):
+    def _players(self):
         return range(self.players)
 
     def _prize(self, turn):

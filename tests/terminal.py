@@ -70,7 +70,7 @@ def watched(process, terminal, presses):
         ready, _, _ = select.select([terminal], [], [], 0.05)
         if ready:
             part = b""
-            with contextlib.suppress(OSError):  # which says that nobody is at the other end
+            with contextlib.suppress(OSError):  # the other end is closed
                 part = os.read(terminal, 2**16)
             if not part:
                 return process.wait(), shown.decode()

@@ -99,7 +99,7 @@ def test_a_rule_plays_its_recurrence(make, adversary, actions):
 
 
 @each_rule
-def test_a_rule_over_several_blocks_is_a_product_of_rules_to_the_bit(make):
+def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(make):
     sizes = [3, 1, 30, 3, 2]
     together, apart = make(sizes), rk.Product([make(n) for n in sizes])
 

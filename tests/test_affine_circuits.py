@@ -129,8 +129,10 @@ def test_play_stays_in_a_domain_that_is_derived_from_the_parts(seed):
     total = MinkowskiSum([image, Scaled(rk.Hedge(3, rate=1.0), -2.0)])
     simplices = rk.Simplices([2, 3])
 
-    assert image.domain == sets.AffineImage(simplices, M, b)
-    assert total.domain == sets.MinkowskiSum([image.domain, sets.Scaled(rk.Simplices(3), -2.0)])
+    assert image.domain == sets.AffineImageSet(simplices, M, b)
+    assert total.domain == sets.MinkowskiSumSet(
+        [image.domain, sets.ScaledSet(rk.Simplices(3), -2.0)]
+    )
     for x, _ in meets(total, seed, iterations=20):
         assert total.domain.contains(x)
         assert image.domain.contains(image.next_strategy())
@@ -217,7 +219,7 @@ def test_images_and_sums_of_scale_free_parts_are_scale_free(exponent):
 # State and refusal
 
 
-def test_a_restored_circuit_goes_on_to_the_bit():
+def test_a_restored_circuit_continues_bitwise_identically():
     def make():
         image = AffineImage(rk.PredictiveRegretMatching(5), matrix(7))
         return MinkowskiSum([image, Scaled(hull(7), 2.0)])

@@ -48,7 +48,7 @@ def test_an_agent_plays_an_action_as_often_as_its_strategy_says(known):
     assert abs(np.mean(played) - bets) <= 5 * deviation
 
 
-def test_an_agent_plays_a_dict_and_a_function_for_everybody_and_a_list_for_each():
+def test_an_agent_plays_a_dict_and_a_function_for_all_players_and_a_list_for_each():
     always = {"here": [0.0, 1.0]}
     for strategy, expected in (
         (always, (1, 1)),

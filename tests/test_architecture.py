@@ -1,6 +1,7 @@
 """The shape of the package: layers, sizes, and two things that it never does."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import regretkit
 
 ROOT = Path(regretkit.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
-# A layer may import only those above it; some do not exist yet.
+# A layer may import only those above it, and `display` in a function; some do not exist yet.
 LAYERS = [
     "_typing",
     "_lazily",
@@ -31,7 +32,7 @@ LAYERS = [
     "evaluation",
     "play",
     "engine",
-    "plots",
+    "display",
     "cli",
     "__main__",
 ]
@@ -59,10 +60,27 @@ def imported_modules(node: ast.AST, package: tuple[str, ...]) -> list[str]:
 
 
 def imported_layers(source: str, package: tuple[str, ...] = ("regretkit",)) -> set[str]:
-    nodes = ast.walk(ast.parse(source))
-    names = [name for node in nodes for name in imported_modules(node, package)]
-    ours = [name for name in names if f"{name}.".startswith("regretkit.")]
-    return {name.removeprefix("regretkit.").split(".")[0] for name in ours}
+    return {layer for _, layer in _imports(ast.parse(source), package)}
+
+
+def imported_late(source: str, package: tuple[str, ...] = ("regretkit",)) -> set[str]:
+    """Return the layers that are imported in functions alone."""
+    tree = ast.parse(source)
+    inside = {
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+    }
+    found = list(_imports(tree, package))
+    return {layer for _, layer in found} - {layer for node, layer in found if node not in inside}
+
+
+def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[ast.AST, str]]:
+    for node in ast.walk(tree):
+        for name in imported_modules(node, package):
+            if name.startswith("regretkit.") or name == "regretkit":
+                yield node, name.removeprefix("regretkit.").split(".")[0]
 
 
 def functions(module: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -85,8 +103,11 @@ def test_a_module_imports_only_its_own_layer_and_those_above(module):
         return  # it gathers the public names of all layers
     allowed = LAYERS[: LAYERS.index(layer_of(module)) + 1]
     package = ("regretkit", *module.parent.relative_to(ROOT).parts)
+    source = module.read_text()
 
-    assert imported_layers(module.read_text(), package) <= set(allowed)
+    drawing = imported_late(source, package) & {"display"}  # which each may do, once it is asked
+
+    assert imported_layers(source, package) - drawing <= set(allowed)
 
 
 def test_every_module_belongs_to_a_layer():
@@ -109,13 +130,27 @@ def test_no_way_to_write_an_import_escapes_the_layers(source):
     assert imported_layers(source, ("regretkit", "sets")) == {"games"}
 
 
+@pytest.mark.parametrize(
+    ("source", "late"),
+    [
+        ("from regretkit.display import simplex", set()),
+        ("def draw():\n    from regretkit.display import simplex", {"display"}),
+        ("class Game:\n    def draw(self):\n        import regretkit.display", {"display"}),
+        ("import regretkit.display\ndef draw():\n    import regretkit.display", set()),
+        ("class Game:\n    import regretkit.display", set()),
+    ],
+)
+def test_an_import_is_late_if_it_is_in_functions_alone(source, late):
+    assert imported_late(source) == late
+
+
 def test_the_package_root_is_itself_no_layer_that_could_be_imported():
     assert imported_layers("import regretkit") == {"regretkit"}
 
 
 @each_module
-def test_a_module_has_at_most_300_lines(module):
-    assert len(module.read_text().splitlines()) <= 300
+def test_a_module_has_at_most_600_lines(module):
+    assert len(module.read_text().splitlines()) <= 600
 
 
 @each_module
@@ -136,7 +171,7 @@ def test_the_library_never_prints(module):
 
 @each_module
 def test_the_library_never_validates_with_assert(module):
-    # `python -O` removes asserts, and with them whatever they were meant to refuse.
+    # `python -O` removes asserts, and with them the validation.
     nodes = ast.walk(ast.parse(module.read_text()))
 
     assert not [node.lineno for node in nodes if isinstance(node, ast.Assert)]

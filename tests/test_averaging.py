@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from regretkit import Average
+import regretkit as rk
+from regretkit import Average, games
 from regretkit.play import Averaging, Last, Linear, Power, Quadratic, Uniform
 
+EPSILON = np.finfo(np.float64).eps
 POWERS = [(Uniform(), 0.0), (Linear(), 1.0), (Quadratic(), 2.0)]
 POWERS += [(Power(p), p) for p in (0.0, 0.5, 1.0, 2.0, 5.0, -1.0)]
 
@@ -78,7 +80,7 @@ def test_a_scheme_may_look_at_the_horizon():
     np.testing.assert_allclose(found, [0, 0, 0, 1 / 3, 1 / 3, 1 / 3])
 
 
-def test_an_average_saved_half_way_goes_on_to_the_bit():
+def test_a_restored_average_continues_bitwise_identically():
     strategies = np.random.default_rng(3).dirichlet(np.ones(4), size=21)
     whole, first = averaged(strategies, Power(1.5)), averaged(strategies[:8], Power(1.5))
 
@@ -123,7 +125,13 @@ def test_a_power_that_is_not_finite_is_refused(power):
         Power(power)
 
 
-@pytest.mark.parametrize("power", [40.0, -40.0])
+@pytest.mark.parametrize("power", [-1.01, -40.0, 40.5])
+def test_a_power_at_which_no_average_is_guaranteed_or_a_number_is_refused(power):
+    with pytest.raises(ValueError, match=f"power must be from -1 to 40, got {power}: "):
+        Power(power)
+
+
+@pytest.mark.parametrize("power", [40.0, -1.0])
 def test_a_large_power_still_averages(power):
     # 100 ** 40 is 1e80, and even ten million iterations later it is a number.
     strategies = np.random.default_rng(4).dirichlet(np.ones(3), size=100)
@@ -166,5 +174,25 @@ def test_a_weight_that_is_none_is_refused_and_changes_nothing():
 
 @pytest.mark.parametrize("arguments", [("linear",), (Linear,), (2.0,)])
 def test_what_is_no_scheme_is_refused(arguments):
-    with pytest.raises(TypeError, match="averaging must be of the kind Averaging, got"):
+    with pytest.raises(TypeError, match="averaging must be an Averaging, got"):
         Average(*arguments)
+
+
+@pytest.mark.parametrize("game", [games.leduc_poker(), games.rock_paper_scissors()])
+def test_an_average_is_a_strategy_however_much_its_sum_has_drifted(game):
+    run = rk.solve(game, iterations=20)
+    state, generator = run.state_dict(), np.random.default_rng(6)
+    for average in state["_averages"].values():
+        average["_total"] *= 1.0 + 1e-9 * generator.normal(size=average["_total"].shape)
+    run.load_state_dict(state)
+
+    for domain, strategy in zip(game.domains, run.average, strict=True):
+        if isinstance(domain, rk.DecisionTree):
+            assert strategy[0] == 1.0
+            reach, sizes = domain.reach(strategy), domain.simplices.sizes
+            sums, strategy = domain.simplices.sum(strategy[1:]), domain.behavior(strategy)
+            np.testing.assert_allclose(sums, reach, rtol=sizes.max() * EPSILON, atol=0.0)
+        simplices = getattr(domain, "simplices", domain)
+        np.testing.assert_allclose(
+            simplices.sum(strategy), 1.0, rtol=simplices.sizes.max() * EPSILON, atol=0.0
+        )

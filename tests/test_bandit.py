@@ -82,7 +82,7 @@ def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):
     assert np.mean(regrets) < uniform / 4.0
 
 
-def test_a_run_goes_on_to_the_bit_from_its_state():
+def test_a_restored_run_continues_bitwise_identically():
     def start():
         players = [Exploring(rk.Hedge(2, rate=0.1), gamma=0.1) for _ in "xy"]
         feedback = BanditFeedback(np.random.default_rng(5))

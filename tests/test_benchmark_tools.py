@@ -32,7 +32,7 @@ def test_time_is_that_of_the_processor_and_not_of_the_clock():
     assert cpu_seconds(busy, 0.05) >= 0.05
 
 
-def test_the_best_turn_counts_whatever_disturbs_the_others(monkeypatch):
+def test_the_best_turn_counts_and_disturbed_ones_do_not(monkeypatch):
     costs = {"cheap": 1e-3, "dear": 5e-3}
     disturbance = itertools.cycle([0.5, 0.0, 0.3])
     monkeypatch.setattr(

@@ -66,7 +66,7 @@ def test_rows_do_not_double_and_searches_are_those_of_rows():
     assert not RULES.keys() & ON_SETS.keys()
     assert SEARCHES.keys() <= ROWS.keys()
     kinds = {type(ROWS[name](SIMPLICES)) for name in SEARCHES}
-    # A search is in the formula, whatever the hyperparameters.
+    # A search is in the formula, for all hyperparameters.
     assert {name for name, make in ROWS.items() if type(make(SIMPLICES)) in kinds} == set(SEARCHES)
 
 

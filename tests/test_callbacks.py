@@ -110,7 +110,7 @@ def test_other_results_do_not_stop_a_run(result):
 
 
 def test_true_of_numpys_stops_a_run_as_well():
-    # As in  lambda run: run.average[0].max() > 0.9,  which nobody thinks of as something else.
+    # As in  lambda run: run.average[0].max() > 0.9
     assert start().run(5, callbacks=[noting([], np.True_)]).iteration == 1
 
 
@@ -160,7 +160,7 @@ def test_a_run_stops_once_its_average_hardly_moves():
 
 
 def test_current_strategies_are_still_where_they_reach_a_fixed_point():
-    # Whatever the other does, to defect earns more: both do so from the second iteration on.
+    # To defect is dominant: both do so from the second iteration on.
     game = games.prisoners_dilemma()
     run = SelfPlay(game, [rk.RegretMatching(2), rk.RegretMatching(2)], order=Simultaneous())
 

@@ -7,10 +7,17 @@ import pytest
 from corpus import reference
 
 from regretkit import games
-from regretkit.games import CHANCE, ExtensiveFormGame, catalogue
+from regretkit.games import (
+    CHANCE,
+    ExtensiveFormGame,
+    NormalFormGame,
+    catalogue,
+    matrix_game,
+    registry,
+)
 from regretkit.games.catalogue.kuhn import kuhn_history
 from regretkit.games.catalogue.leduc import leduc_history
-from regretkit.games.registry import load, names, register
+from regretkit.games.registry import call_text, load, names, register
 
 # OpenSpiel's name of a game, and its first history here
 TREES = {
@@ -37,7 +44,7 @@ def openspiel():
 
 
 def uniform_payoffs(history):
-    """Return what the players earn when everybody plays uniformly, by naive recursion."""
+    """Return the expected payoffs of uniform play, by naive recursion."""
     return expected_payoffs(history, lambda h: [1.0 / len(h.actions())] * len(h.actions()))
 
 
@@ -255,7 +262,7 @@ def test_three_players_who_tie_split_in_three():
     assert history.payoffs() == [0, 0, 0]
 
 
-def test_two_raises_a_round_are_all_and_nobody_folds_for_nothing():
+def test_a_round_has_at_most_two_raises_and_no_fold_without_a_raise():
     dealt = after("Js Ks")
 
     assert tuple(dealt.actions()) == ("c", "r")
@@ -306,7 +313,7 @@ def test_cars_without_a_light_go_with_probability_one_in_a_hundred_and_one():
         ("shapley_game", (np.eye(3) + np.roll(np.eye(3), 1, axis=1)) / 6, 1 / 2),
     ],
 )
-def test_nobody_gains_by_leaving_a_known_correlated_equilibrium(name, joint, payoff):
+def test_no_player_gains_by_leaving_a_known_correlated_equilibrium(name, joint, payoff):
     payoffs, joint = load(name).payoffs, np.array(joint)
 
     for own, played in ((payoffs[0], joint), (payoffs[1].T, joint.T)):
@@ -457,3 +464,15 @@ def test_two_functions_cannot_share_a_name_but_one_may_come_again():
         register(chicken)
     assert register(original) is original
     assert load("chicken").name == "chicken"
+
+
+def test_a_name_holds_long_arguments_as_a_whole(monkeypatch):
+    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+
+    @register
+    def row(payoffs: tuple[float, ...]) -> NormalFormGame:
+        return matrix_game([payoffs], name=call_text(row, payoffs=payoffs))
+
+    game = row(tuple(i / 7 for i in range(100)))
+
+    np.testing.assert_array_equal(load(game.name).payoffs, game.payoffs)

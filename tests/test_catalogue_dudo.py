@@ -153,7 +153,7 @@ def test_two_dice_with_the_claims_of_openspiel_are_its_game():
         ("6 1 1x2 1x3 2x6 dudo", 0),
     ],
 )
-def test_a_challenge_is_lost_to_whoever_told_the_truth_ones_being_wild(actions, winner):
+def test_a_challenge_wins_against_a_false_claim_only_with_ones_wild(actions, winner):
     history = play(dudo_history(), *actions.split())
 
     assert history.is_terminal()

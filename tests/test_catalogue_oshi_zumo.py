@@ -1,4 +1,4 @@
-"""Oshi-Zumo has its known size, favours nobody, and is worth what its rounds are worth."""
+"""Oshi-Zumo has its known size, is fair, and has the value of its recursive matrix games."""
 
 from functools import cache
 
@@ -56,7 +56,7 @@ def test_sizes_and_uniform_play_are_those_of_openspiel(name):
     assert nash_conv(game, uniform(game)) == pytest.approx(gap, abs=1e-12)
 
 
-# Independent recomputation: a round is a matrix game, and whoever is ahead says so
+# Independent recomputation: rounds are matrix games, the sign of the position is the result
 
 
 def rounds(coins, size, least, horizon, alesia):
@@ -225,7 +225,7 @@ def test_the_game_is_worth_nothing_to_either(root):
         ({"size": 0}, [2, 1], [1, -1]),
     ],
 )
-def test_whoever_bids_more_pushes_the_wrestler_away(rules, bids, payoffs):
+def test_the_higher_bid_pushes_the_wrestler_away(rules, bids, payoffs):
     history = oshi_zumo_history(**rules)
     for bid in bids:
         assert not history.is_terminal()

@@ -1,30 +1,130 @@
-"""Games of the catalogue that have no room in memory are refused at once, with their size."""
+"""Every game of the catalogue is counted before it is built, and refused if it is too large."""
 
-import time
-from functools import partial
+import inspect
+import json
+import subprocess
+import sys
 
 import pytest
 
-from regretkit.games import blotto, dudo, liars_dice
+from regretkit import games
+from regretkit.games import dudo, registry
+from regretkit.games.catalogue.colonel_blotto import _placements
 
-TOO_LARGE = {
-    "blotto": (partial(blotto, 60, 8), r"outcomes, which take about .* of memory"),
-    "blotto of many soldiers": (partial(blotto, 10**6, 3), "choose a smaller game"),
-    "dudo of two dice": (partial(dudo, dice=3), r"histories, which take about .* of memory"),
-    "dudo of ten dice": (partial(dudo, dice=10), "choose a smaller game"),
-    "liar's dice of many": (partial(liars_dice, dice=8), "choose a smaller game"),
-}
+SMALL_BUDGET = 2**19
+"""Bytes that leave room for some thousand histories, which are built in a moment."""
+NUMBERS = (7, 30, 100, 1_000, 10_000, 10**6, 10**9, 10**30)
+
+CHILD = f"""
+import json, resource, sys, time
+from regretkit import games
+
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+for call in ("kuhn_poker", "blotto", "liars_dice(sides=2)"):
+    games.load(call)  # triggers all lazy imports
+for call in json.load(sys.stdin):
+    before, start = most(), time.process_time()
+    try:
+        games.load(call, memory_limit={SMALL_BUDGET})
+        outcome = "built", ""
+    except (MemoryError, TypeError, ValueError) as error:
+        outcome = type(error).__name__, str(error)
+    print(json.dumps([call, *outcome, time.process_time() - start, most() - before]))
+"""
 
 
-@pytest.mark.parametrize("name", TOO_LARGE)
-def test_a_game_too_large_for_memory_is_refused_in_no_time(name):
-    make, message = TOO_LARGE[name]
-    began = time.process_time()
+def calls_of(name):
+    """Return calls of a game in which one argument, or every one, is a large number."""
+    factory = registry._FACTORIES[name]
+    own = [each for each in inspect.signature(factory).parameters if each != "memory_limit"]
+    yield from (f"{name}({parameter}={number})" for parameter in own for number in NUMBERS)
+    listed = "lengths" in own
+    for number in NUMBERS if own else ():
+        sizes = {parameter: number for parameter in own if parameter in SIZES}
+        if listed:
+            yield f"{name}(lengths=[{number}], width={number})"
+            yield f"{name}(lengths=[2, 3, 2], width={number})"
+            yield f"{name}(shots={number}, repeated_shots=True)"
+        yield f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
 
+
+SIZES = {"players", "dice", "sides", "soldiers", "fields", "coins", "cards", "suits", "width"}
+
+
+def outcomes(calls):
+    """Return what becomes of each call in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def own_games():
+    """Return the games of the library; tests may have registered others."""
+    return [
+        name
+        for name in games.names()
+        if registry._FACTORIES[name].__module__.startswith("regretkit.games.catalogue")
+        and inspect.signature(registry._FACTORIES[name]).parameters
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is measured by resource")
+@pytest.mark.parametrize("name", own_games())
+def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(name):
+    calls = list(calls_of(name))
+
+    found = outcomes(calls)
+
+    assert len(found) == len(calls)
+    for call, outcome, message, seconds, mebibytes in found:
+        assert seconds < 1.0, call
+        assert mebibytes < 100.0, call
+        if outcome == "MemoryError":
+            assert "choose a smaller game" in message
+            assert "memory while it is built" in message or "too many" in message
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("battleship(width=1000000000)", r"over 10\*\*37 histories"),
+        ("battleship(height=5, width=5, lengths=[2, 2, 2])", r"more than [\d,]+ histories"),
+        (
+            "battleship(6, 6, [4, 4, 4, 4, 4, 4, 4, 4, 4])",
+            "too many ways to place 9 ships on 6 x 6",
+        ),
+        ("battleship(1, 2, shots=1000000, repeated_shots=True)", r"[\d,]+ histories"),
+        ("blotto(60, 8)", r"[\d,]+ outcomes"),
+        ("blotto(1000000000, 1000000000)", r"over 10\*\*\d+ outcomes"),
+        ("dudo(dice=3)", r"has [\d,]+ histories"),
+        ("dudo(dice=1000000000)", r"over 10\*\*\d+ histories"),
+        ("goofspiel(cards=20)", r"over 10\*\*\d+ histories"),
+        ("kuhn_poker(players=12)", r"has 306,081,226,138,286 histories"),
+        ("leduc_poker(players=12)", r"over 10\*\*\d+ histories"),
+        ("liars_dice(dice=8)", r"over 10\*\*\d+ histories"),
+        ("oshi_zumo(coins=999999999)", r"more than 1,000,000,000 histories"),
+        ("oshi_zumo(coins=40, minimum_bid=0, horizon=9)", r"more than [\d,]+ histories"),
+        ("oshi_zumo(1, 0, 0, 1000000)", r"more than [\d,]+ histories"),
+    ],
+)
+def test_a_game_too_large_for_memory_is_refused_with_its_size(call, message):
     with pytest.raises(MemoryError, match=message):
-        make()
+        games.load(call, memory_limit=2**30)
 
-    assert time.process_time() - began < 2.0
+
+@pytest.mark.parametrize(
+    "call", ["dudo(dice=1e9)", "battleship(width=1e9)", "oshi_zumo(coins=1e9)", "blotto(1e9)"]
+)
+def test_a_float_in_place_of_a_whole_number_is_refused_with_what_would_do(call):
+    with pytest.raises(TypeError, match=r"must be a whole number, .*; pass 1000000000$"):
+        games.load(call)
 
 
 def test_the_size_of_dudo_is_known_before_it_is_built():
@@ -32,3 +132,21 @@ def test_the_size_of_dudo_is_known_before_it_is_built():
         rolls, claims = sides, 2 * sides
         histories = 1 + rolls + rolls**2 * (2 ** (claims + 1) - 1)
         assert dudo(sides=sides).tree.histories == histories
+
+
+def test_a_call_cannot_raise_the_limit_under_which_it_is_loaded():
+    call = "liars_dice(sides=5, memory_limit=1e999)"
+
+    with pytest.raises(MemoryError, match=r"there are 1 MiB; choose a smaller game$"):
+        games.load(call, memory_limit=2**20)
+    assert games.load(call)
+
+
+def test_a_battleship_whose_ships_do_not_fit_is_refused_however_large():
+    for call in ("battleship(1, 1000000, [1000001])", "battleship(2, 2, [3])"):
+        with pytest.raises(ValueError, match="do not fit"):
+            games.load(call)
+
+
+def test_blotto_lists_placements_on_more_fields_than_the_recursion_limit():
+    assert _placements(1, 1_500).shape == (1_500, 1_500)

@@ -108,7 +108,7 @@ def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
 
 
 @each_leaf
-def test_a_minimizer_for_each_point_plays_as_one_leaf_for_all_to_the_bit(name):
+def test_a_minimizer_for_each_point_plays_bitwise_as_one_leaf_for_all(name):
     generator = np.random.default_rng(1)
     tree = random_tree(generator, points=20)
     together, apart = rk.CFR(tree, MAKERS[name]), rk.CFR(tree, rk.each(MAKERS[name]))
@@ -120,7 +120,7 @@ def test_a_minimizer_for_each_point_plays_as_one_leaf_for_all_to_the_bit(name):
 
 
 @each_leaf
-def test_one_decision_is_played_by_the_leaf_itself_to_the_bit(name):
+def test_one_decision_is_played_bitwise_as_by_the_leaf(name):
     tree, leaf = rk.CFR(rk.DecisionTree([0], [5]), MAKERS[name]), MAKERS[name](5)
 
     for utility in np.random.default_rng(2).normal(size=(40, 6)):
@@ -186,7 +186,7 @@ def test_where_the_tree_is_flat_the_regret_is_the_sum_of_the_local_regrets(seed)
     assert regret == pytest.approx(sum(local), rel=1e-9)
 
 
-def test_where_everything_earns_the_same_nobody_moves():
+def test_equal_utilities_leave_the_strategy_unchanged():
     # One unit wherever play ends: every action of every point is worth the same in the end.
     tree = rk.DecisionTree([0, 1, 1, 3], [2, 2, 3, 2])
     utility = np.zeros(tree.dimension)

@@ -135,7 +135,7 @@ def test_a_newer_version_of_the_format_says_so(whole):
         unpacked(newer, "run")
 
 
-# With a right checksum: somebody made it so
+# Forged content with a correct checksum
 
 
 def entries(content, path=()):

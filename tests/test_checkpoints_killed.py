@@ -18,7 +18,7 @@ WAIT = 60.0
 
 @pytest.fixture(scope="module")
 def whole():
-    """Return a run that nobody stopped, and its curve."""
+    """Return an uninterrupted run, and its curve."""
     record = killed.record()
     return killed.solved([record]), record
 

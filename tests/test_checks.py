@@ -100,7 +100,7 @@ class Reluctant(Expectant):
 
 
 class Global(Follower):
-    """Draws from a generator that is nobody's state."""
+    """Draws from a generator that is part of no state."""
 
     generator = np.random.default_rng(0)
 
@@ -397,7 +397,7 @@ def broken_by(make):
     return found
 
 
-def test_every_law_has_somebody_who_breaks_it():
+def test_every_law_has_a_minimizer_that_breaks_it():
     assert list(BROKEN) == [law.__name__ for law in LAWS]
 
 
@@ -447,7 +447,7 @@ def test_the_mark_names_its_rows():
 
 
 class Exempt(Follower):
-    """Declares whatever it is given."""
+    """Declares its argument."""
 
     def __init__(self, declared):
         super().__init__()
@@ -500,7 +500,7 @@ ONE, GENERATOR = rk.RegretMatching(3), np.random.default_rng(0)
 
 
 class Gambler(Follower):
-    """Has a generator that somebody gave it."""
+    """Draws from a generator that is passed in."""
 
     def __init__(self, generator):
         super().__init__()

@@ -78,7 +78,7 @@ def test_the_regret_of_a_hull_is_at_most_the_mixers_and_the_largest_of_the_membe
 
     whole = watch(rk.ConvexHull(members, weigher), generator)
 
-    # Whoever plays a member's best point in the end: R = R_i + the mixer's regret against i.
+    # Against the best point of member i: R = R_i + the mixer's regret against i.
     earned = math.fsum(u @ x for x, u in weigher.history)
     against = sum(u for _, u in weigher.history) - earned
     regrets = [member.regret() for member in members]
@@ -97,7 +97,7 @@ def test_the_regret_of_a_hull_is_at_most_the_mixers_and_the_largest_of_the_membe
     ids=["external", "internal", "swap"],
 )
 @each_leaf
-def test_regret_against_maps_is_the_regret_of_whoever_picks_the_map(seed, maps, regret, make):
+def test_regret_against_maps_is_the_regret_of_the_minimizer_over_maps(seed, maps, regret, make):
     picker = Watched(make(maps.coefficients))
 
     whole = watch(rk.PhiRegret(picker, maps), np.random.default_rng(seed), iterations=60)

@@ -45,7 +45,7 @@ def test_a_cleaned_strategy_is_the_one_found_action_by_action(least):
             for number in {*range(len(labels))} - unreached:
                 mine = cleaned.profile[player, number]
                 np.testing.assert_allclose(mine, expected[player, labels[number]], atol=1e-14)
-        # What is uniform because nobody comes there is worth the same as whatever was there.
+        # Unreached information sets, which become uniform, do not affect the value.
         value = expected_value(root, expected)
         np.testing.assert_allclose(game.value(cleaned.profile), value, atol=1e-12)
 

@@ -55,6 +55,24 @@ class Breaks(Mine):
         super()._learn(utility, strategy)
 
 
+@define(eq=False)
+class Quits(Breaks):
+    def _learn(self, utility, strategy):
+        if self.iteration == 20:
+            raise SystemExit(0)
+        super()._learn(utility, strategy)
+
+
+@define(eq=False)
+class QuitsAtOnce(Mine):
+    def _propose(self):
+        raise SystemExit(0)
+
+
+def quits_when_built(simplices):
+    raise SystemExit(0)
+
+
 linear = Algorithm(Mine, averaging=Linear())
 """
 
@@ -66,7 +84,7 @@ def table(path):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a folder to be in, with rules of somebody's own."""
+    """Return the working directory, with user-defined rules."""
     (tmp_path / "rules_of_my_own.py").write_text(RULES)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -94,7 +112,7 @@ def test_the_commands_of_the_page_do_what_they_are_there_for(run, folder, monkey
 
     assert len(commands) > 15
     for command in commands:
-        monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody is there to play
+        monkeypatch.setattr("sys.stdin", io.StringIO())  # no input
         code, out, err = run(*shlex.split(command))
         assert (code, err) == (0, ""), command
         assert out, command
@@ -172,7 +190,7 @@ def test_a_tree_is_shown_with_every_history_chance_and_payoff(run):
     assert tree.count("  pays ") == 30
     assert tree.count(" (0.333333)  chance") == 3
     assert tree.count("player 1 at 'Kb'") == 2  # against a jack and a queen
-    # Both passed with jack and queen: whoever holds the queen wins one.
+    # Both passed with jack and queen: the player with the queen wins one.
     assert (
         "├─ Q (0.5)  player 0 at 'J'\n│  │  ├─ p  player 1 at 'Qp'\n│  │  │  ├─ p  pays -1, 1"
         in out
@@ -203,7 +221,7 @@ def test_three_players_have_a_table_for_each_action_of_the_third(run):
     assert out.index("player 2: 0") < out.index("player 2: 1")
 
 
-def test_a_game_in_which_somebody_forgets_is_shown(report, run):
+def test_a_game_of_imperfect_recall_is_shown(report, run):
     path = EXAMPLES / "absent_minded_driver.efg"
 
     assert report("show", path)["perfect_recall"] is False
@@ -221,6 +239,8 @@ def test_what_json_says_of_a_game_is_so(report):
 
 
 def test_a_game_is_drawn_into_a_file(run, folder):
+    pytest.importorskip("matplotlib")
+
     assert run("show", "kuhn_poker", "--svg", "kuhn.svg")[0] == 0
 
     assert ElementTree.parse(folder / "kuhn.svg").getroot().tag.endswith("svg")
@@ -345,7 +365,7 @@ def test_the_figure_of_a_run_is_written(run, folder):
 
     text = (folder / "gap.svg").read_text()
     assert ElementTree.fromstring(text).tag.endswith("svg")
-    for said in ("kuhn_poker", "iterations", "gap (units of payoff)"):
+    for said in ("Kuhn poker, CFR", "iterations", "NashConv (units of payoff)"):
         assert f"<!-- {said}" in text
 
 
@@ -367,7 +387,7 @@ def test_who_waits_at_a_terminal_is_told_why(capfd, monkeypatch):
             time.sleep(seconds)
         return capfd.readouterr().err
 
-    assert waited(0.3) == ""  # nobody looks
+    assert waited(0.3) == ""  # no terminal
     monkeypatch.setattr(screen, "is_terminal", lambda _: True)
     assert waited(0.3) == "regretkit: wait\n"
     assert waited(0.0) == ""
@@ -416,6 +436,24 @@ def test_a_rule_that_fails_is_blamed_with_its_line(run):
     assert err.count("\n") == 1
     assert "iteration 21: rules_of_my_own:Breaks failed with ZeroDivisionError: no luck" in err
     assert f"(rules_of_my_own.py, line {line}, in _learn)" in err
+
+
+@pytest.mark.parametrize("engine", ["numpy", "vectorized"])
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("Quits", "iteration 21: rules_of_my_own:Quits failed with SystemExit: 0 (rules_of_my_own"),
+        ("QuitsAtOnce", "rules_of_my_own:QuitsAtOnce failed with SystemExit: 0 (rules_of_my_own"),
+        ("quits_when_built", "rules_of_my_own:quits_when_built failed with SystemExit: 0 (rules"),
+    ],
+)
+def test_a_rule_that_ends_the_program_is_a_rule_that_fails(run, engine, rule, told):
+    words = ("solve", "kuhn_poker", "--engine", engine, "--rule", f"rules_of_my_own:{rule}")
+    code, out, err = run(*words)
+
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+    assert told in err
 
 
 def test_a_traceback_is_shown_to_those_who_ask(folder):
@@ -495,9 +533,17 @@ def test_a_game_that_has_moved_is_named_again(report, run, folder):
     report("solve", "here.efg", "--iterations", 20, "--checkpoint", "run")
     (folder / "here.efg").rename(folder / "there.efg")
 
-    assert run("resume", "run", "--iterations", 30)[0] == 2
     assert report("resume", "run", "--iterations", 30, "--game", "there.efg")["iterations"] == 30
-    assert report("resume", "run", "--iterations", 40)["iterations"] == 40  # it was written down
+
+
+def test_a_checkpoint_opens_no_game_file_unless_it_is_named_again(report, run, folder):
+    (folder / "here.efg").write_bytes((EXAMPLES / "three_card_poker.efg").read_bytes())
+    report("solve", "here.efg", "--iterations", 20, "--checkpoint", "run")
+
+    code, _, err = run("resume", "run", "--iterations", 30)
+    assert code == 2
+    assert "here.efg, which is not of the catalogue; pass it with --game" in err
+    assert report("resume", "run", "--iterations", 30, "--game", "here.efg")["iterations"] == 30
 
 
 def test_nothing_is_played_where_nothing_is_left(run, folder):
@@ -604,7 +650,7 @@ def test_one_figure_has_a_panel_for_each_game(run, folder):
 
     assert run(*words, "--iterations", 10, "--plot", "all.svg")[0] == 0
     text = (folder / "all.svg").read_text()
-    for title in ("kuhn_poker", "chicken", "blotto"):
+    for title in ("Kuhn poker", "Chicken", "Blotto"):
         assert text.count(f"<!-- {title} -->") == 1
 
 
@@ -616,8 +662,9 @@ def test_a_figure_may_be_drawn_against_seconds(run, folder):
     assert "<!-- time (seconds) -->" in (folder / "all.svg").read_text()
 
 
-def test_a_rule_that_fails_does_not_stop_the_others(run, folder):
-    words = ("compare", "kuhn_poker", "chicken", "--algorithms", "rules_of_my_own:Breaks,cfr")
+@pytest.mark.parametrize("rule", ["Breaks", "Quits"])
+def test_a_rule_that_fails_does_not_stop_the_others(run, folder, rule):
+    words = ("compare", "kuhn_poker", "chicken", "--algorithms", f"rules_of_my_own:{rule},cfr")
     code, out, err = run(*words, "--iterations", 50, "--out", "all.csv")
 
     rows = table(folder / "all.csv")

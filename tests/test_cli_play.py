@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def pure(game, action):
-    """Return the profile in which everybody does the same everywhere."""
+    """Return the profile in which all players always take the same action."""
     vectors = []
     for domain in game.domains:
         simplices = domain.simplices
@@ -64,7 +64,7 @@ def report(run):
 
 
 def worth(game, seated):
-    """Return what everybody earns where each player is played by its own part of a profile."""
+    """Return the expected payoffs where each player plays its part of its own profile."""
     return game.value([profile[player] for player, profile in enumerate(seated)])
 
 
@@ -99,7 +99,7 @@ def test_about_19_of_20_intervals_hold_what_is_expected(report):
 def test_a_seat_is_kept(report):
     words = ("play", "kuhn_poker", "two_bets.json", "two_passes.json", "--matches", 50)
 
-    # Who bets wins the ante of whoever passes, whoever begins: nobody calls.
+    # The player that bets wins the ante of the one that passes, in either seat: no bet is called.
     for seat in (0, 1):
         came = report(*words, "--seat", seat)
         assert [row["players"] for row in came["results"]] == [[seat], [1 - seat]]
@@ -115,7 +115,7 @@ def test_three_strategies_take_turns_at_every_seat(report, matches):
     uniform = [domain.interior_point() for domain in THREE.domains]
     own = [Profile.from_json("three.json", THREE), pure(THREE, "b"), uniform]
     expected = np.zeros(3)
-    for number in range(matches):  # in the next match everybody is the next player
+    for number in range(matches):  # seats rotate by one from match to match
         guests = [(player - number) % 3 for player in range(3)]
         expected[guests] += worth(THREE, [own[guest] for guest in guests])
     for row, known in zip(came["results"], expected / matches, strict=True):
@@ -126,7 +126,7 @@ def test_three_strategies_take_turns_at_every_seat(report, matches):
     assert sum(row["mean"] for row in came["results"]) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_one_strategy_plays_for_everybody(report):
+def test_one_strategy_plays_for_all_players(report):
     came = report("play", "kuhn_poker", "solved.json", "--matches", 1_000)
 
     value = KUHN.value(Profile.from_json("solved.json", KUHN))

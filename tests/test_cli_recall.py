@@ -1,4 +1,4 @@
-"""Games in which somebody forgets, from a shell: where that is meant, and without a promise."""
+"""Games of imperfect recall on the command line, with and without `--imperfect-recall`."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ SWITCH = "--imperfect-recall"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return a folder to be in, with games in which somebody forgets."""
+    """Return the working directory, with games of imperfect recall."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(EXAMPLES / "absent_minded_driver.efg", "driver.efg")
     tree = GameTree.from_history(dudo_history(sides=2, memory=1))
@@ -61,7 +61,7 @@ def test_without_the_switch_one_line_says_what_it_is(run, words):
     assert "in Python" not in err
 
 
-def test_nothing_is_solved_exactly_where_somebody_forgets(run):
+def test_imperfect_recall_games_are_not_solved_exactly(run):
     code, _, err = run("exact", "driver.efg")
 
     assert code == 2
@@ -109,7 +109,8 @@ def test_who_forgets_nothing_notices_nothing(report):
 def test_such_a_run_is_resumed_to_the_same_bits(report, folder, sample):
     words = ["solve", "dudo.efg", SWITCH, *(["--sample", sample] if sample else [])]
     report(*words, "--iterations", 20, "--checkpoint", "run")
-    came = report("resume", "run", "--iterations", 50, "--out", "a.json")
+    game = ("--game", "dudo.efg")
+    came = report("resume", "run", *game, "--iterations", 50, "--out", "a.json")
     whole = report(*words, "--iterations", 50, "--out", "b.json")
 
     assert came["imperfect_recall"] is True
@@ -135,7 +136,7 @@ def test_a_run_of_the_library_is_resumed_with_its_game(report, run):
         ["solve", "driver.efg", SWITCH, "--gap", "0.1"],
         ["solve", "driver.efg", SWITCH, "--gap", "0.1", "--iterations", "9"],
         ["compare", "driver.efg", SWITCH, "--gap", "0.1", "--algorithms", "cfr"],
-        ["resume", "run", "--gap", "0.1"],
+        ["resume", "run", "--game", "driver.efg", "--gap", "0.1"],
     ],
 )
 def test_no_gap_is_a_goal_where_none_is_known_to_vanish(run, report, words):
@@ -181,7 +182,7 @@ def test_games_of_openspiel_may_forget_too(report, run):
     assert "somebody forgets" in run("show", f"openspiel:{name}", "--limit", 1)[1]
 
 
-def test_algorithms_are_compared_where_somebody_forgets(report, run):
+def test_algorithms_are_compared_on_imperfect_recall_games(report, run):
     words = ("compare", "driver.efg", "kuhn_poker", SWITCH, "--algorithms", "cfr,cfr+")
     rows = report(*words, "--iterations", 30)["rows"]
 

@@ -1,7 +1,8 @@
-"""Whatever somebody types wrongly is refused in one line that says what came and what would do."""
+"""Invalid arguments are refused in one line with the value given and the values allowed."""
 
 import builtins
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -33,6 +34,8 @@ number = 3
 def needs_rate(simplices, *, rate):
     return RegretMatching(simplices)
 """
+
+LONG = "n" * 300
 
 WRONG = [
     # The name of a command
@@ -70,12 +73,11 @@ WRONG = [
     (["solve", "kuhn_poker", "--gap", "nan"], "above 0, got 'nan'"),
     (["solve", "kuhn_poker", "--time", "inf"], "above 0, got 'inf'"),
     (["solve", "kuhn_poker", "--time", "soon"], "above 0, got 'soon'"),
-    (["solve", "kuhn_poker", "--threads", "x"], "'--threads': must be a whole number"),
     (["solve", "kuhn_poker", "--seed", "3"], "--seed: got 3, but nothing is drawn"),
     (["solve", "kuhn_poker", "--seed", "x", "--sample", "chance"], "at least 0, got 'x'"),
     (["show", "kuhn_poker", "--limit", "0"], "at least 1, got '0'"),
     (["evaluate", "kuhn_poker", "uniform", "--threshold", "2"], "from 0 to 1, got '2'"),
-    # Limits that nobody promises
+    # Limits without a guarantee
     (["solve", "chicken", "--gap", "1e-9"], "pass --iterations or --time as well"),
     (["solve", "kuhn_poker", "--gap", "1e-30"], "--gap: 1e-30 alone could go on forever"),
     (["solve", "kuhn_poker", "--gap", "1", "--rule", "rules_typed:needs_rate(rate=1)"], "--gap: 1"),
@@ -84,7 +86,6 @@ WRONG = [
     (["solve", "kuhn_poker", "--itrations", "5"], "--iterations"),
     (["solve", "kuhn_poker", "--algorithm", "crf+"], "--algorithm: there is no algorithm 'crf+'"),
     (["solve", "kuhn_poker", "--engine", "fast"], "'fast' is not one of 'auto'"),
-    (["solve", "kuhn_poker", "--engine", "numpy", "--threads", "2"], "runs in a single thread"),
     (["solve", "kuhn_poker", "--sample", "some"], "'some' is not one of 'chance'"),
     (["solve", "chicken", "--sample", "chance"], "--sample: game must be in extensive form"),
     (["compare", "kuhn_poker"], "Missing option '--algorithms'"),
@@ -121,8 +122,16 @@ WRONG = [
     # Files to write
     (["solve", "kuhn_poker", "--out", "a.txt"], "--out: the name of the file must end in .json or"),
     (["solve", "kuhn_poker", "--out", "nowhere/a.json"], "there is no folder 'nowhere'; make it"),
+    (["solve", "kuhn_poker", "--out", f"{LONG}.json"], "File name too long"),
+    (["solve", "kuhn_poker", "--checkpoint", LONG], "File name too long"),
+    (["compare", f"kuhn_poker,{LONG}", "--algorithms", "cfr"], "separated by spaces; write kuhn"),
+    (["solve", "kuhn_poker", "--out", "pipe.json"], "--out: 'pipe.json': is a device or a pipe"),
+    (["solve", "kuhn_poker", "--plot", "pipe.svg"], "--plot: 'pipe.svg': is a device or a pipe"),
+    (["solve", "kuhn_poker", "--checkpoint", "/dev/null"], "'/dev/null': is a device or a pipe"),
+    (["convert", "kuhn_poker", "pipe.efg"], "OUT: 'pipe.efg': is a device or a pipe"),
+    (["show", "kuhn_poker", "--svg", "pipe.svg"], "--svg: 'pipe.svg': is a device or a pipe"),
     (["solve", "kuhn_poker", "--plot", "a.gif"], "--plot: the name of the file must end in .svg"),
-    (["solve", "kuhn_poker", "--checkpoint", "folder"], "--checkpoint: 'folder' is a folder"),
+    (["solve", "kuhn_poker", "--checkpoint", "folder"], "--checkpoint: 'folder': is a folder"),
     (["solve", "kuhn_poker", "--checkpoint", "run"], "regretkit resume run goes on with it"),
     (["show", "kuhn_poker", "--svg", "a.png"], "--svg: the name of the file must end in .svg"),
     (["show", "blotto", "--svg", "a.svg"], "pass --limit 441"),
@@ -180,10 +189,12 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("rules_typed.py").write_text(RULES)
     Path("broken.py").write_text("x = 1\ny = = 2\n")
-    Path("needs.py").write_text("import something_that_nobody_has\n")
+    Path("needs.py").write_text("import a_module_that_does_not_exist\n")
     Path("cut.efg").write_text('EFG 2 R "cut" { "A" }\np "" 1 1 "x" { "l" "r" } 0')
     Path("odd.efg").write_text("\x1b[31mEFG")
     Path("folder").mkdir()
+    for name in ("pipe.json", "pipe.svg", "pipe.efg"):
+        os.mkfifo(name)
     run = rk.solve(games.kuhn_poker(), "cfr+", iterations=3)
     run.save("run")
     Path("cut").write_bytes(Path("run").read_bytes()[:400])
@@ -216,7 +227,7 @@ def test_what_is_wrong_is_refused_in_one_line(folder, capfd, words, said):
     ("name", "value"),
     [("algorithm", 3), ("algorithm", "crf+"), ("sample", "all"), ("target", "small"), ("rule", 1)],
 )
-def test_a_checkpoint_that_somebody_has_made_up_is_refused(folder, capsys, name, value):
+def test_a_forged_checkpoint_is_refused(folder, capsys, name, value):
     journal = Journal(lambda: False)
     journal.game, journal.algorithm, journal.most = "kuhn_poker", "cfr+", 30
     setattr(journal, name, value)
@@ -239,6 +250,22 @@ def test_a_module_that_ends_the_program_is_refused(folder, capsys):
     assert "ends failed with SystemExit" in capsys.readouterr().err
 
 
+def test_a_working_folder_that_was_deleted_is_told(tmp_path, capsys, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    for words in (["--rule", "nothere:X"], ["--out", "a.json"], ["--checkpoint", "a"]):
+        assert main(["solve", "kuhn_poker", *words]) == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"regretkit: {words[0]}: ")
+        assert "the working folder" in err
+        assert "was deleted" in err
+        assert err.count("\n") == 1
+    installed = ["--rule", "regretkit:RegretMatching", "--iterations", "3"]
+    assert main(["solve", "kuhn_poker", *installed]) == 0
+
+
 def test_what_a_module_prints_is_no_result(folder, capsys):
     Path("talks.py").write_text(
         "from regretkit import RegretMatching\n"
@@ -259,6 +286,8 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(folder, capsys
 
     assert main(["solve", "kuhn_poker", "--plot", "a.svg"]) == 1
     assert "pip install 'regretkit[plot]'" in capsys.readouterr().err
+    assert main(["show", "kuhn_poker", "--svg", "a.svg"]) == 1
+    assert "pip install 'regretkit[plot]'" in capsys.readouterr().err
     assert main(["show", "openspiel:kuhn_poker"]) == 1
     assert "pip install 'regretkit[openspiel]'" in capsys.readouterr().err
 
@@ -273,6 +302,46 @@ def test_a_disk_that_is_full_is_told(folder, capsys, monkeypatch):
     said = capsys.readouterr()
     assert said.err.count("\n") == 1
     assert "cannot write the strategy to 'a.json': No space left on device" in said.err
+
+
+WRITTEN = [
+    (["convert", "kuhn_poker"], "old.efg", "OUT: cannot write 'old.efg'"),
+    (["show", "kuhn_poker", "--svg"], "old.svg", "--svg: cannot write 'old.svg'"),
+    (["solve", "kuhn_poker", "--iterations", "3", "--out"], "old.csv", "'old.csv'"),
+    (["solve", "kuhn_poker", "--iterations", "3", "--plot"], "old.svg", "figure to 'old.svg'"),
+    (
+        ["compare", "chicken", "--algorithms", "cfr", "--iterations", "3", "--out"],
+        "old.csv",
+        "--out",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "name", "told"), WRITTEN)
+def test_a_file_that_cannot_be_replaced_is_left_as_it_was(
+    folder, capsys, monkeypatch, words, name, told
+):
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    if "--plot" in words:
+        pytest.importorskip("matplotlib")
+    Path(name).write_text("of before")
+    before = {*folder.iterdir()}
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        assert main([*words, name]) == 1
+
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert told in err
+    assert "No space left on device" in err
+    assert Path(name).read_text() == "of before"
+    Path(name).chmod(0o600)
+    assert main([*words, name]) == 0
+    assert Path(name).read_text() != "of before"
+    assert Path(name).stat().st_mode & 0o777 == 0o600
+    assert {*folder.iterdir()} == before
 
 
 def test_a_checkpoint_that_cannot_be_written_later_leaves_the_last_one(folder, capsys, monkeypatch):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ class Stuck(Slow):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with rules of somebody's own."""
+    """Return a folder with user-defined rules."""
     (tmp_path / "rules.py").write_text(RULES)
     return tmp_path
 
@@ -73,7 +74,7 @@ def number(text):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return what the run comes to that nobody stops: its strategy, and how its gap fell."""
+    """Return the result of an uninterrupted run: its strategy, and the curve of its gap."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "rules.py").write_text(RULES)
     done = piped([*LONG, "--out", "whole.json", "--json"], folder)
@@ -121,7 +122,7 @@ def test_a_gap_as_the_goal_is_shown_with_the_time_that_it_will_take(folder):
     assert re.search(r"iteration [\d,]+  [\d,.]+/s  gap \S+  \d:\d\d:\d\d left", shown)
 
 
-def test_nothing_but_the_result_is_written_where_nobody_looks(folder):
+def test_only_the_result_is_written_without_a_terminal(folder):
     done = piped(["solve", "kuhn_poker", "--iterations", "2000"], folder)
 
     assert done.returncode == 0
@@ -229,12 +230,62 @@ def test_ctrl_c_in_a_comparison_writes_what_there_is_by_then(folder):
     assert "cfr+" not in ends
 
 
+SLOW_MODULE = """
+import sys, time
+
+print("importing", file=sys.stderr, flush=True)
+try:
+    time.sleep(0.5)
+except KeyboardInterrupt:
+    raise ImportError("half of it") from None  # as packages of machine code do
+
+
+def rule(simplices):
+    time.sleep(600)
+"""
+REAL_NUMPY = """
+sys.path.remove({folder!r})
+del sys.modules["numpy"]
+import numpy
+"""
+
+
+@pytest.mark.parametrize("package", ["numpy", "slow"])
+def test_ctrl_c_waits_for_an_import_and_ends_in_one_line(folder, package):
+    numpy = package == "numpy"  # which the command line itself imports
+    text = SLOW_MODULE + (REAL_NUMPY.format(folder=str(folder)) if numpy else "")
+    (folder / f"{package}.py").write_text(text)
+    code, shown = typed(
+        ["solve", "kuhn_poker", "--rule", "slow:rule"], folder, [("importing", CTRL_C)]
+    )
+
+    assert code == 130
+    assert shown.split("^C")[-1].split() == ["regretkit:", "interrupted"]
+
+
+def test_ctrl_c_waits_for_no_import_that_never_ends(folder):
+    (folder / "slow.py").write_text(
+        "import time\nprint('importing', flush=True)\ntime.sleep(600)\n"
+    )
+    words = ["solve", "kuhn_poker", "--rule", "slow:X"]
+    code, shown = typed(words, folder, [("importing", CTRL_C)])
+
+    assert code == 130
+    assert "regretkit: interrupted" in shown
+    assert "Traceback" not in shown
+
+
 # What kills
 
 
 def started(words, folder):
     return subprocess.Popen(
-        [*COMMAND, *words], cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True
+        [*COMMAND, *words],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
     )
 
 
@@ -268,6 +319,28 @@ def test_a_run_that_is_killed_is_resumed_to_the_same_bits(folder, whole, seed):
     assert_resumed(folder, whole)
 
 
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 101))]
+)
+def test_a_run_interrupted_at_a_random_moment_saves_and_is_resumed_bitwise_identically(
+    folder, whole, seed
+):
+    process = started([*LONG, "--checkpoint", "run"], folder)
+    until = time.monotonic() + 60.0
+    while not (folder / "run").exists() and time.monotonic() < until:
+        time.sleep(0.001)
+    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.8))
+    process.send_signal(signal.SIGINT)
+    shown, _ = process.communicate()
+
+    if iteration_in(folder / "run") == LAST:  # it had come to its end before
+        assert process.returncode in (0, 130)
+        return
+    assert process.returncode == 130
+    assert "then interrupted" in shown
+    assert_resumed(folder, whole)
+
+
 @pytest.mark.parametrize("asks", ["SIGTERM", "SIGHUP"])
 def test_who_asks_a_run_to_end_is_heeded(folder, whole, asks):
     process = started([*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"], folder)
@@ -291,6 +364,24 @@ def test_a_reader_who_has_seen_enough_is_no_fault(folder):
 
     assert done.stdout == "leduc_poker\n"
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="of Linux")
+@pytest.mark.parametrize("words", [["--help"], ["games", "--json"], ["show", "leduc_poker"]])
+def test_a_full_standard_output_is_told_in_one_line(folder, words):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            cwd=folder,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    assert done.returncode == 1
+    told = "regretkit: cannot write to standard output: No space left on device\n"
+    assert done.stderr == told
 
 
 def test_a_terminal_without_such_letters_is_given_others(folder):

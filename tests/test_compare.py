@@ -121,8 +121,8 @@ def test_others_come_to_the_same_gaps(peer, algorithm):
 
 
 def test_who_cannot_take_part_says_why():
-    with Worker("nobody", "kuhn", "cfr") as worker, pytest.raises(PeerFailedError, match="nobody"):
-        worker.answer()
+    with Worker("unknown", "kuhn", "cfr") as peer, pytest.raises(PeerFailedError, match="unknown"):
+        peer.answer()
 
 
 def test_who_broke_down_does_not_keep_the_others_waiting():
@@ -137,7 +137,7 @@ def test_who_broke_down_does_not_keep_the_others_waiting():
 
 
 @given(st.integers(1, 8), st.integers(0, 100))
-def test_everybody_has_one_turn_in_a_round_and_somebody_else_begins_the_next(length, round_):
+def test_each_solver_has_one_turn_in_a_round_and_another_begins_the_next(length, round_):
     turns, after = list(rotated(length, round_)), list(rotated(length, round_ + 1))
 
     assert sorted(turns) == list(range(length))
@@ -172,7 +172,7 @@ def test_without_a_floor_a_goal_is_reached_or_not():
 
 
 @given(figures, st.floats(0.01, 100.0))
-def test_whoever_always_takes_so_many_times_as_long_has_that_ratio(fast, factor):
+def test_a_constant_ratio_of_times_is_the_measured_ratio(fast, factor):
     slow = Figures(0.0, per_iteration={i: t * factor for i, t in fast.per_iteration.items()})
     found = ratio(slow, fast)
 

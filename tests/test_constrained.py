@@ -236,7 +236,7 @@ def test_feasible_regret_on_a_ball_is_within_its_tolerance():
     assert player.feasible_regret == pytest.approx(best - earned, abs=1e-8)
 
 
-def test_whoever_breaks_the_constraints_may_have_no_regret():
+def test_violating_the_constraints_may_cause_no_regret():
     # The price is 0 for ever, and the constraint is no obstacle.
     player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], rk.Point([0.0]))
     for _ in range(100):
@@ -347,7 +347,7 @@ def test_the_domain_is_the_set_before_its_constraints():
     assert "regret_grows_slowly" in player.exemptions()
 
 
-def test_a_restored_player_goes_on_to_the_bit_and_remembers_its_violation():
+def test_a_restored_player_continues_bitwise_identically_with_its_violation():
     def make():
         return Constrained(rk.RegretMatching(3), [[1.0, 0.0, 2.0]], [0.5], prices(1, 4.0))
 
@@ -484,7 +484,7 @@ def negative_prices():
         (lambda: build(matrix=10**400), TypeError, "matrix must be numbers, got"),
         (lambda: build(multipliers=prices(2, 1.0)), ValueError, "dimension 2, but there are 1"),
         (lambda: build(multipliers=negative_prices()), ValueError, "can be as low as -0.5"),
-        (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Point"),
+        (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Singleton"),
         (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a minimizer, got the"),
         (lambda: build(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
     ],

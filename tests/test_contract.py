@@ -34,7 +34,7 @@ from regretkit.circuits import (
     internal_maps,
 )
 from regretkit.minimizers import ByRoles, Exponential, LastUtility, Plus
-from regretkit.sets import Ball, Box, Hull, Point, Simplices
+from regretkit.sets import Ball, Box, Hull, Simplices, Singleton
 
 TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
 PRM = rk.PredictiveRegretMatchingPlus
@@ -70,7 +70,7 @@ ROWS |= {
     "roles": partial(ByRoles, 4, **ROLES),
     "point": partial(rk.Point, [0.5, -1.0]),
     "best_response": partial(rk.BestResponse, TREE),
-    "best_response[hull]": partial(rk.BestResponse, Hull([Simplices(2), Point([3.0, 0.0])])),
+    "best_response[hull]": partial(rk.BestResponse, Hull([Simplices(2), Singleton([3.0, 0.0])])),
     "single_action": partial(rk.RegretMatching, 1),
     "product": lambda: rk.Product([rk.RegretMatching(2), rk.Hedge([2, 2], rate=1.0)]),
     "hull": partial(hull, rk.RegretMatching, rk.RegretMatchingPlus),
@@ -101,7 +101,7 @@ ROWS |= {
     "cfr[swap]": partial(rk.CFR, TREE, swap),
     "cfr[each internal]": partial(rk.CFR, rk.DecisionTree([0, 2], [2, 3]), rk.each(internal)),
     "cfr[mixed]": lambda: rk.CFR(TREE, rk.by_decision_point(LOCALS, otherwise=MAKERS["hedge"])),
-    "cfr[nobody]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
+    "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
     "circuit": partial(rk.circuit, TREE, rk.RegretMatching),
     "circuit[predictive]": partial(rk.circuit, TREE, PRM),
     "hull[cfr]": lambda: rk.ConvexHull([rk.CFR(TREE, swap), rk.CFR(TREE, PRM)], swap(2)),
@@ -301,7 +301,7 @@ def test_copies_go_their_own_way(make, asked):
 
     played = [goes_on(twin) for twin in twins]
 
-    expected = goes_on(player)  # last: whatever the twins shared with it has changed
+    expected = goes_on(player)  # last: any state shared with the twins has changed
     for strategies in played:
         np.testing.assert_array_equal(strategies, expected)
 

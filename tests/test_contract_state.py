@@ -1,4 +1,4 @@
-"""The laws of state: it is plain, exact, a copy, and whatever does not fit changes nothing."""
+"""The laws of state: it is plain, exact, a copy, and a refused state changes nothing."""
 
 import copy
 import json
@@ -78,7 +78,7 @@ def test_a_state_is_plain(make):
 
 
 @law
-def test_a_state_taken_out_and_put_back_goes_on_to_the_bit(make):
+def test_a_restored_minimizer_continues_bitwise_identically(make):
     player, fresh, other = trained(make), make(), trained(make, seed=9)
     state = player.state_dict()
 
@@ -94,7 +94,7 @@ def test_a_state_taken_out_and_put_back_goes_on_to_the_bit(make):
 
 
 @law
-def test_a_state_from_before_asking_fits_whoever_was_asked_since(make):
+def test_a_state_saved_before_next_strategy_loads_after_it(make):
     player = trained(make)
     state = player.state_dict()
     strategy = player.next_strategy().copy()
@@ -115,7 +115,7 @@ def test_a_state_survives_a_prediction_that_is_still_to_come_true(make):
 
 
 @law
-def test_a_state_belongs_to_whoever_took_it(make):
+def test_a_state_is_a_copy(make):
     player = trained(make)
     state = player.state_dict()
     kept = copy.deepcopy(state)
@@ -127,7 +127,7 @@ def test_a_state_belongs_to_whoever_took_it(make):
 
     for _, value in leaves(state):
         if isinstance(value, np.ndarray):
-            value[...] = 7  # and whoever has it may write into it
+            value[...] = 7  # writing into it is safe
     np.testing.assert_array_equal(goes_on(fresh), played)
 
 
@@ -148,7 +148,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
 
 
 @law
-def test_the_state_of_somebody_else_is_refused(make):
+def test_the_state_of_another_minimizer_is_refused(make):
     player = trained(make)
     state = player.state_dict()
     others = [trained(other).state_dict() for other in ROWS.values()]

@@ -115,7 +115,7 @@ def test_one_joint_strategy_gains_what_best_responses_to_it_gain():
     play = add_all(game, played, [0.7])
 
     gains = [best_response(game, i, played[0])[0] - game.value(played[0])[i] for i in (0, 1)]
-    # Independent play tells nobody anything, so that swaps gain no more than one fixed action.
+    # Independent recommendations carry no information: swaps gain no more than one fixed action.
     np.testing.assert_allclose(play.cce_gaps(), gains, atol=1e-13)
     np.testing.assert_allclose(play.ce_gaps(), gains, atol=1e-13)
 
@@ -141,7 +141,7 @@ def test_in_extensive_form_the_gap_is_that_of_the_best_fixed_strategy(players):
 
 
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating()])
-def test_a_run_is_judged_by_what_was_played_together_whatever_the_order(order):
+def test_the_joint_play_of_a_run_is_evaluated_for_every_order(order):
     game = games.shapley_game()
     players = [Hedge(3, rate=0.2), Hedge(3, rate=0.3)]
     players[0].observe_utility([0.05, 0.0, 0.0])
@@ -173,7 +173,7 @@ def test_in_simultaneous_play_the_gap_is_the_largest_average_regret():
     np.testing.assert_allclose(play.cce_gaps(), (best - earned) / 50, atol=1e-12)
 
 
-def test_a_count_that_was_saved_goes_on_to_the_bit():
+def test_restored_counts_continue_bitwise_identically():
     game, played, weights = history_of(np.random.default_rng(6), (3, 4))
     whole, first = add_all(game, played, weights), add_all(game, played[:11], weights[:11])
 
@@ -208,7 +208,7 @@ def test_gibsons_distribution_is_coarsely_correlated_but_not_correlated():
         (games.shapley_game(), [[1 / 6, 1 / 6, 0], [0, 1 / 6, 1 / 6], [1 / 6, 0, 1 / 6]], 0.5),
     ],
 )
-def test_known_correlated_equilibria_pay_what_is_known_and_nobody_gains(game, mu, payoff):
+def test_known_correlated_equilibria_have_known_payoffs_and_no_gains(game, mu, payoff):
     np.testing.assert_allclose(ce_gaps(game, mu), 0.0, atol=1e-15)
     np.testing.assert_allclose(cce_gaps(game, mu).clip(min=0.0), 0.0, atol=1e-15)
     np.testing.assert_allclose([(own * mu).sum() for own in game.payoffs], payoff, atol=1e-14)

@@ -179,7 +179,7 @@ def test_a_negative_probability_is_outside_even_when_flow_is_conserved():
     assert not DecisionTree([0], [2]).contains([1.0, 1.1, -0.1])
 
 
-def test_nobody_who_never_decides_has_one_strategy():
+def test_a_tree_without_decisions_has_one_strategy():
     tree = DecisionTree([], [])
 
     assert (tree.points, tree.dimension, tree.depth) == (0, 1, 0)

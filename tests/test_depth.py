@@ -73,9 +73,9 @@ def test_depths_are_those_of_walking_up():
     [rk.each(rk.RegretMatching), rk.by_decision_point({}, otherwise=rk.Hedge), rk.RegretMatching],
 )
 def test_who_never_decides_needs_no_rule(local):
-    nobody = rk.DecisionTree([], [])
+    tree = rk.DecisionTree([], [])
 
-    player = rk.CFR(nobody, local)
+    player = rk.CFR(tree, local)
     player.observe_utility([3.0])
 
     np.testing.assert_array_equal(player.next_strategy(), [1.0])

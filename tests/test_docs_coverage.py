@@ -73,7 +73,7 @@ DOCUMENTED = {
     for name, thing in PUBLIC.items()
     if inspect.isclass(thing) or inspect.isroutine(thing)
 }
-# An exception is seen in the example of whatever raises it.
+# An exception is shown in the example of the function that raises it.
 SHOWN = [
     name
     for name, thing in DOCUMENTED.items()
@@ -104,6 +104,16 @@ def test_a_public_name_is_not_also_the_name_of_a_module(package):
     public = {name for name in reexported(package) if not inspect.ismodule(getattr(package, name))}
 
     assert modules & public == set()
+
+
+@pytest.mark.parametrize("package", packages(), ids=lambda package: package.__name__)
+def test_a_star_import_brings_every_public_name(package):
+    brought = {}
+    exec(f"from {package.__name__} import *", brought)
+
+    assert {*reexported(package)} <= brought.keys()
+    # Where names are imported at their first use, they are listed; nothing else is.
+    assert {*getattr(package, "__all__", reexported(package))} == {*reexported(package)}
 
 
 @pytest.mark.parametrize("name", PUBLIC)

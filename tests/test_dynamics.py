@@ -26,7 +26,7 @@ def shapley(make, iterations=10_000, looks=10):
     """Return the CE gap of play so far at evenly spaced moments."""
     game = games.shapley_game()
     players = [make(), make()]
-    # Uniform play is the equilibrium, and nobody would ever leave it.
+    # Uniform play is the equilibrium, and a fixed point.
     players[0].observe_utility([0.05, 0.0, 0.0])
     run, play, gaps = SelfPlay(game, players, order=SIMULTANEOUS), CorrelatedPlay(game), []
     for _ in range(looks):
@@ -47,8 +47,8 @@ def test_plain_regret_matching_never_comes_near_one():
     assert min(gaps) > 0.05
 
 
-def test_without_a_nudge_nobody_moves_in_shapleys_game():
-    # Why the nudge is there: all utilities are equal to the bit, and so is all play.
+def test_without_a_perturbation_uniform_play_is_a_fixed_point_of_shapleys_game():
+    # The reason for the perturbation: all utilities are exactly equal, and so are all strategies.
     run = SelfPlay(games.shapley_game(), [rk.RegretMatching(3) for _ in "ab"]).run(100)
 
     np.testing.assert_array_equal(run.current[0], run.current[1])

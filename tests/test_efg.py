@@ -5,7 +5,8 @@ import math
 import re
 import sys
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 import pytest
@@ -25,11 +26,9 @@ from regretkit.games import (
     read_efg,
     write_efg,
 )
-from regretkit.games.formats import _efg_nodes
-from regretkit.games.formats._efg_declared import total_of
 
 PENNIES = """EFG 2 R "Pennies" { "Even" "Odd" }
-"Whoever guesses right wins."
+"The right guess wins."
 
 p "" 1 1 "even" { "H" "T" } 0
 p "" 2 1 "odd" { "H" "T" } 0
@@ -94,7 +93,6 @@ def test_a_text_is_the_game_that_its_rules_describe():
 )
 def test_a_number_is_read_as_the_double_next_to_it(written, number):
     assert game(f't "" 1 "" {{ {written} }}').tree.payoffs[0, 0] == number
-    # Where an information set is new too, the node is read in haste and then with care.
     twice = game(f'p "" 1 1 "" {{ "a" }} 1 "" {{ {written}, }} t "" 0')
     assert twice.tree.payoffs[0, 0] == number
 
@@ -222,19 +220,44 @@ def test_what_is_said_again_may_be_spelled_otherwise():
     assert (again.tree.probability[1:] == 0.5).all()
 
 
-def test_a_comment_is_optional():
-    assert_same_game(
-        read_efg(PENNIES.replace('"Whoever guesses right wins."', "")), read_efg(PENNIES)
+def test_a_declaration_may_have_no_name():
+    # As in the format's description up to Gambit 15, and in files that come with OpenSpiel.
+    nameless = game(
+        'c "" 1 { "a" 1/52 "b" 51/52 } 0'
+        '  p "" 1 1 { "x" "y" } 0 t "" 1 { 1 } t "" 2 "" { 2 }'
+        '  p "" 1 1 { "x" "y" } 0 t "" 1 "" { 1 } t "" 2 { 2 }'
     )
+
+    assert nameless.tree.labels == (("1",),)
+    assert nameless.tree.outcomes == (("a", "b"),)
+    assert nameless.tree.payoffs.ravel().tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_a_description_is_optional():
+    assert_same_game(read_efg(PENNIES.replace('"The right guess wins."', "")), read_efg(PENNIES))
 
 
 @pytest.mark.parametrize(
-    "between", ["\n", "\r", "\r\n", "\t \v\f", " // }\n", '/* " ** } */', "/**/"]
+    "between", ["\n", "\r", "\r\n", "\t \v\f", " // }\n", ' /* " ** } */', " /**/"]
 )
-def test_white_space_and_remarks_do_not_matter(between):
+def test_white_space_and_comments_do_not_matter(between):
     tokens = re.findall(r'"[^"]*"|[^\s"]+', PENNIES)
 
     assert_same_game(read_efg(between.join(["", *tokens, ""])), read_efg(PENNIES))
+
+
+@pytest.mark.parametrize("comment", ["// t }\n", "/* t } */"])
+def test_a_comment_begins_where_a_token_may_begin(comment):
+    read = game('~t ~""~1 ~""~{~1,~}~'.replace("~", comment))
+
+    assert read.tree.payoffs.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("comment", ["//", "/* */", "/**/2"])
+def test_a_comment_inside_a_word_is_refused(comment):
+    refused(f't "" 1 "" {{ 1{comment}2\n}}', 2, 13, "the payoff of player 1, .*, got '1/")
+    refused(f't{comment} "" 0', 2, 1, "c, p or t, got 't/")
+    refused(f't "" 1{comment} "" {{ 1 }}', 2, 6, "the number of the outcome, a number such as 1")
 
 
 def test_space_is_only_needed_where_words_would_run_together():
@@ -281,10 +304,10 @@ def test_a_tree_may_have_a_hundred_thousand_levels():
     check_staircase(100_000)
 
 
-# Who forgets
+# Imperfect recall
 
 
-def test_a_game_in_which_somebody_forgets_says_so_and_keeps_its_tree():
+def test_a_game_of_imperfect_recall_says_so_and_keeps_its_tree():
     driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
 
     assert isinstance(driver, ImperfectRecallGame)
@@ -315,15 +338,15 @@ def test_the_reason_stays_short_where_histories_are_long():
         lambda driver: rk.ExtensiveFormGame(driver.tree),
     ],
 )
-def test_whoever_forgets_cannot_be_played_and_the_information_set_shows_why(ask):
+def test_a_game_of_imperfect_recall_is_not_played_and_the_error_names_the_information_set(ask):
     driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
 
     with pytest.raises(ValueError, match=r"imperfect recall: player 0 .* information set 'exit'"):
         ask(driver)
 
 
-def test_only_games_in_which_somebody_forgets_are_of_imperfect_recall():
-    with pytest.raises(ValueError, match="nobody forgets"):
+def test_a_game_of_perfect_recall_is_not_of_imperfect_recall():
+    with pytest.raises(ValueError, match="tree has perfect recall"):
         ImperfectRecallGame(read_efg(PENNIES).tree)
     with pytest.raises(TypeError, match="tree must be a GameTree"):
         ImperfectRecallGame("tree")
@@ -335,18 +358,11 @@ CHANCE = 'c "" 1 "" { "a" .5 "b" .5 } 0\n'
 SET = 'p "" 1 1 "s" { "a" "b" } 0\n'
 
 
-def test_probabilities_are_added_up_as_the_check_of_the_tree_does():
-    generator = np.random.default_rng(3)
-    for size in range(1, 60):
-        chances = generator.dirichlet(np.ones(size))
-        assert total_of(chances) == np.bincount(np.zeros(size, int), weights=chances)[0]
-
-
 def test_chances_that_only_an_exact_sum_would_let_pass_are_refused_where_they_stand():
     # Every step rounds up by as much as it can: 0.51 units of the last place become a whole one.
     small = 2.0**-52 * 0.51
     chances = [1.0 + CHANCE_TOLERANCE - 20 * 2.0**-52 * 0.75, *[small] * 20]
-    assert abs(math.fsum(chances) - 1.0) <= CHANCE_TOLERANCE < abs(total_of(chances) - 1.0)
+    assert abs(math.fsum(chances) - 1.0) <= CHANCE_TOLERANCE < abs(reduce(add, chances) - 1.0)
     moves = " ".join(f'"{number}" {chance!r}' for number, chance in enumerate(chances))
     refused(f'c "" 1 "" {{ {moves} }} 0', 2, 13, "the probabilities of chance sum to")
 
@@ -358,14 +374,15 @@ def test_chances_that_only_an_exact_sum_would_let_pass_are_refused_where_they_st
         ('q "" 0', 2, 1, "c, p or t, got 'q'"),
         ("t 0", 2, 3, "the name of a node, in quotation marks, got '0'"),
         ('t "" 0 t "" 0', 2, 8, "the end of the file after all 1 nodes, got 't'"),
-        ('t "" 1 { 1 }', 2, 6, "outcome 1 is not declared yet"),
+        ('t "" 1', 2, 6, "outcome 1 is not declared yet; give its payoffs where it first occurs"),
+        ('t "" 0 { 1 }', 2, 6, "outcome 0 pays nothing; give only its number"),
         ('t "" 1 "" 1 }', 2, 11, "'{' before the payoffs, got '1'"),
         ('t "" 1 "" { 1 2 }', 2, 15, "'}' after the payoffs of 1 players, got '2'"),
         ('t "" 1 "" { 1,, }', 2, 15, "'}' after the payoffs of 1 players, got ','"),
         ('t "" -1', 2, 6, "the number of the outcome, a number such as 1, got '-1'"),
         ('t "" 1.0', 2, 6, "the number of the outcome"),
         ('t "open', 2, 3, "the name of a node has no closing quotation mark"),
-        ('t "" 0 /* open', 2, 8, r"a remark has no closing \*/"),
+        ('t "" 0 /* open', 2, 8, r"a comment has no closing \*/"),
         ('t "" 0 "" { 1 }', 2, 6, "outcome 0 pays nothing"),
         ('p "" 2 1 "" { "a" } 0', 2, 6, "the player must be one of 1 to 1, got 2"),
         ('p "" 0 1 "" { "a" } 0', 2, 6, "the player must be one of 1 to 1, got 0"),
@@ -380,7 +397,8 @@ def test_chances_that_only_an_exact_sum_would_let_pass_are_refused_where_they_st
         (SET + 'p "" 1 1 "s" { "b" "a" } 0', 3, 8, r"\['a', 'b'\] and not \['b', 'a'\]"),
         ('p "" 1 1 "" { "1" } 0 p "" 1 1 "1" { "1" } 0', 2, 30, "with '' and not '1'"),
         ('p "" 1 1 "" { "1" } 0 p "" 1 1 "" { "" } 0', 2, 30, r"\['1'\] and not \[''\]"),
-        (SET + 'p "" 1 2 0', 3, 8, "information set 2 of player 1 is not declared yet"),
+        (SET + 'p "" 1 2 0', 3, 8, "2 of player 1 is not declared yet; give its actions where"),
+        (SET + 'p "" 1 1 { "a" "b" } 0', 3, 8, "with 's' and not ''; say the same"),
         (SET + 'p "" 1 -1 0', 3, 8, "information set -1 of player 1 is not declared yet"),
         ('p "" 1 --1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
         ('p "" 1 - 1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
@@ -462,15 +480,6 @@ def test_memory_grows_as_the_file_does(kind):
     assert reading.memory(large) / len(large) < 1.5 * reading.memory(small) / len(small)
 
 
-def test_what_is_no_longer_remembered_is_read_again(monkeypatch):
-    written = write_efg(leduc_poker())
-    every_node = re.sub(r'^(p "" (\d) (\d+)).*$', r'\1 "same" { "a" "b" } 0', PENNIES, flags=re.M)
-    monkeypatch.setattr(_efg_nodes, "_MANY", 0)
-
-    assert_same_game(read_efg(written), leduc_poker())
-    assert read_efg(every_node).tree.actions == ((("a", "b"),), (("a", "b"),))
-
-
 def test_many_players_take_hardly_more_than_what_the_game_holds():
     names, ends = " ".join(['""'] * 500), 't "" 0 ' * 2_000
     actions = " ".join(['"a"'] * 2_000)
@@ -504,7 +513,7 @@ def test_a_game_of_the_catalogue_survives_being_written(make):
     assert_same_game(read_efg(write_efg(catalogued)), catalogued)
 
 
-def test_a_tree_is_written_without_a_name_and_also_where_somebody_forgets():
+def test_a_tree_is_written_without_a_name_and_also_under_imperfect_recall():
     driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
 
     assert_same_game(read_efg(write_efg(driver)), driver)

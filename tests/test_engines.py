@@ -108,7 +108,8 @@ def test_one_iteration_is_the_same_up_to_rounding_where_everything_is_tied(rule)
 
 # A hundred
 
-# Regret falls back to exactly zero here, for both actions of a decision point.
+# Regret falls back to exactly zero here, for both actions of a decision point. NumPy leaves no
+# rounding there; "compiled" does not look.
 DECIDED_BY_ROUNDING = {("kuhn", "prm", "random")}
 
 
@@ -142,7 +143,7 @@ def test_a_hundred_iterations_come_to_the_same_gap(name, rule, order, averaging)
 
 
 @pytest.mark.parametrize(("name", "rule", "order"), DECIDED_BY_ROUNDING)
-def test_the_exceptions_are_decided_by_rounding(name, rule, order):
+def test_no_regret_that_fell_back_to_zero_is_rounding(name, rule, order):
     run, found = started(GAMES[name], RULES[rule], orders(2)[order]), False
     for _ in range(100):
         run.run(1)
@@ -151,7 +152,7 @@ def test_the_exceptions_are_decided_by_rounding(name, rule, order):
                 here = minimizer[point]
                 regret = np.abs(here.state["regrets"]).max()
                 found |= 0.0 < regret < 1e-14 * np.abs(here.utilities).max()
-    assert found
+    assert not found
 
 
 @pytest.mark.parametrize("rule", ["optimistic hedge"])

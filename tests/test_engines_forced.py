@@ -1,12 +1,12 @@
-"""Last moves that leave no choice are left out of iterations, and nobody sees that they were."""
+"""Leaving out forced last moves from iterations does not change any result."""
 
 import numpy as np
 import pytest
 from attrs import define
+from forests import dense, iterated, planted, shapes, some_order
 from hypothesis import given
 from hypothesis import strategies as st
 from test_checks import add_regret, propose_in_proportion
-from test_threads import dense, iterated, planted, shapes, some_order
 
 import regretkit as rk
 from regretkit import SelfPlay, games, state
@@ -52,15 +52,15 @@ def test_iterations_come_to_the_same_with_forced_moves_and_without(one, other, s
     payoffs, rule = dense(forest, seed), rk.RegretMatchingPlus(1)
     left, paid, forced = without_forced(forest, payoffs)
 
-    whole = iterated(rule, forest, payoffs, some_order(seed), 1, count=3)
-    shorter = iterated(rule, left, paid, some_order(seed), 1, count=3, forced=forced)
+    whole = iterated(rule, forest, payoffs, some_order(seed), count=3)
+    shorter = iterated(rule, left, paid, some_order(seed), count=3, forced=forced)
     # What is proposed at a forced move is known before the first iteration.
     size = forest.sequences[-1]
     shorter[size + forced.move.astype(int)] = 1.0
     np.testing.assert_allclose(shorter, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
 
 
-# What somebody sees
+# Visible results
 
 
 @define(eq=False)

@@ -13,7 +13,7 @@ import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay
 from regretkit.play import Simultaneous
 
-# Games with whatever makes payoffs special: equal ones, none at all, players who only look on
+# Games with special payoffs: equal ones, none at all, players without decisions
 
 PAYOFFS = {
     "any": lambda numbers: numbers,
@@ -130,7 +130,7 @@ def test_decision_points_are_worth_what_the_game_says(engine, game, seed):
 @given(game=GAMES, seed=st.integers(0, 2**32 - 1), data=st.data())
 @pytest.mark.parametrize("rule", ["rm+", "optimistic hedge"])
 def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
-    # A state in which nothing is tied, whatever the payoffs are
+    # A state without ties, for any payoffs
     generator = np.random.default_rng(seed)
     size = max(np.abs(game.payoffs).max(), 1e-100)
     run = started(
@@ -151,16 +151,16 @@ def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
             np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
 
 
-# Games that somebody could have forgotten
+# Corner cases
 
-NOBODY = end(3.0, -3.0)
+NO_MOVE = end(3.0, -3.0)
 ONE_ACTION = decision(0, "a", only=decision(1, "b", only=end(1.0, 2.0)))
 ONLY_CHANCE = chance([0.25, 0.75], left=end(1.0, -1.0), right=end(0.0, 5.0))
 ONE_DECIDES = decision(1, "b", left=end(1.0, -1.0), right=end(0.0, 5.0))
 
 
 @pytest.mark.parametrize("engine", FAST)
-@pytest.mark.parametrize("root", [NOBODY, ONE_ACTION, ONLY_CHANCE, ONE_DECIDES])
+@pytest.mark.parametrize("root", [NO_MOVE, ONE_ACTION, ONLY_CHANCE, ONE_DECIDES])
 def test_games_in_which_there_is_little_to_decide_are_played(root, engine):
     game = ExtensiveFormGame.from_history(root)
     run = started(game, RULES["rm+"], engine=engine).run(10)

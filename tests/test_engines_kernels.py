@@ -1,10 +1,11 @@
-"""Kernels of somebody's own: compiled, kept on disk for what they do, or refused with a reason."""
+"""User-defined kernels: compiled, cached on disk by their content, or refused with a reason."""
 
 import math
 import os
 import subprocess
 import sys
 import textwrap
+import warnings
 from functools import cache, partial
 from pathlib import Path
 
@@ -380,3 +381,16 @@ def test_auto_goes_on_without_a_kernel_that_cannot_be_compiled(broken):
     plain = run_of(Mine, "numpy").run(3)
     for mine, other in zip(run.average, plain.average, strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-12)
+
+
+def test_a_kernel_may_name_a_builtin_under_which_a_module_warns():
+    _mark = pytest.importorskip("regretkit.engine._specialize")._mark
+
+    def propose(block, first, last, strategy, state, numbers):
+        # Asked for its attribute of the same name, numpy warns.
+        size = np.ones(last - first).size
+        strategy[first:last] = 1.0 / size if isinstance(size, (int, str, object)) else 0.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _mark(propose, {})

@@ -66,7 +66,7 @@ def test_each_plays_its_own_rule():
         assert not np.allclose(np.concatenate(mixed.current), np.concatenate(alike.current))
 
 
-def test_a_run_cut_in_two_comes_to_the_same_bits():
+def test_a_run_cut_in_two_is_bitwise_identical():
     names = ("hedge", "drm")
     whole, halves = run_of(KUHN, names, "compiled").run(60), run_of(KUHN, names, "compiled")
 
@@ -98,6 +98,6 @@ def test_no_two_mixtures_are_kept_on_disk_under_one_name():
     known = {}
     for names in product(code, repeat=3):
         whole = mixture([code[name] for name in names]).whole
-        mark = _mark(iterate, filling_for(whole.propose, whole.learn, "Matrix"))
+        mark = _mark(iterate, filling_for(whole, "Matrix"))
         assert known.setdefault(mark, tuple(dict.fromkeys(names))) == tuple(dict.fromkeys(names))
     assert len(known) > 1_000

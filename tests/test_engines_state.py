@@ -51,7 +51,7 @@ def start(way, engine, game=KUHN):
 
 @each_way
 @each_engine
-def test_a_run_cut_in_two_is_one_run_to_the_bit(engine, way):
+def test_a_run_cut_in_two_is_bitwise_identical(engine, way):
     whole, cut = start(way, engine).run(100), start(way, engine).run(50)
     saved = pickle.loads(pickle.dumps(cut.state_dict()))
     fresh, used = start(way, engine), start(way, engine).run(7)
@@ -64,7 +64,7 @@ def test_a_run_cut_in_two_is_one_run_to_the_bit(engine, way):
 
 
 @each_engine
-def test_a_run_of_one_iteration_at_a_time_is_one_run_to_the_bit(engine):
+def test_a_run_of_one_iteration_at_a_time_is_bitwise_identical(engine):
     step, whole = start(WAYS["predictive, last"], engine), start(WAYS["predictive, last"], engine)
 
     for _ in range(60):
@@ -87,7 +87,7 @@ def test_a_run_left_to_choose_goes_on_as_the_state_that_it_was_given_did():
 
 
 @each_engine
-def test_whoever_asked_for_an_engine_gets_it_whatever_ran_before(engine):
+def test_a_requested_engine_is_used_after_any_other(engine):
     for before in ENGINES:
         run = moved(start(WAYS["rm+"], before).run(3), engine).run(1)
 

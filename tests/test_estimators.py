@@ -144,7 +144,7 @@ def test_the_mean_is_exact_where_some_things_are_never_played(name):
             assert_unbiased(game, IN_TREES[name](), profiles=[profile])
 
 
-def test_the_mean_is_exact_whatever_is_explored_with():
+def test_the_mean_is_exact_for_every_exploration():
     for game in (KUHN, small_game(5)):
         toward = interior(game, seed=6)
         for exploration in (0.3, 1.0):
@@ -247,7 +247,7 @@ def test_bandit_feedback_is_outcome_sampling_on_policy():
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_BASELINE if "exact" in name])
-def test_with_the_exact_baseline_a_strategy_is_worth_what_it_is_whatever_was_sampled(name):
+def test_with_the_exact_baseline_every_sample_gives_the_exact_value_of_a_strategy(name):
     for game in (KUHN, small_game(1), KUHN_3):
         profile = interior(game)
         value = game.value(profile)

@@ -82,7 +82,7 @@ def test_of_several_best_responses_the_first_is_taken_and_the_responders_strateg
 
 @pytest.mark.parametrize("players", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_gaps_add_up_what_everybody_gains(seed, players):
+def test_gaps_are_sums_of_gains_over_players(seed, players):
     generator = np.random.default_rng(seed)
     game = ExtensiveFormGame.from_history(random_game(generator, players))
     profile, _ = random_profile(generator, game)
@@ -143,7 +143,7 @@ def test_the_worst_case_is_over_all_that_others_can_do_together():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_in_extensive_form_too_the_worst_case_asks_nobody_what_they_like(seed):
+def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(seed):
     root, game = small_game(seed, 2)
     profile, behavior = random_profile(np.random.default_rng(seed), game)
 

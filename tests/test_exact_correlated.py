@@ -83,7 +83,7 @@ def test_in_chicken_the_mediator_never_lets_both_dare():
     np.testing.assert_allclose(found.distribution, [[0.0, 0.25], [0.25, 0.5]], atol=1e-14)
 
 
-def test_in_the_prisoners_dilemma_everybody_defects_whatever_is_wanted():
+def test_in_the_prisoners_dilemma_both_defect_for_every_objective():
     for best, objective in itertools.product(BEST.values(), ["welfare", 0, 1, [-1.0, 2.0]]):
         found = best(games.prisoners_dilemma(), objective)
 
@@ -131,7 +131,7 @@ def test_no_corner_of_a_game_of_three_is_better(coarse):
 @each_kind
 @pytest.mark.parametrize("shape", [(3,), (1, 4), (3, 4), (2, 3, 2)], ids=str)
 @pytest.mark.parametrize("seed", range(3))
-def test_nobody_gains_by_any_deviation_and_the_dual_agrees(coarse, shape, seed):
+def test_no_player_gains_by_a_deviation_and_the_dual_agrees(coarse, shape, seed):
     game = random_game(seed, shape)
 
     for objective in ["welfare", *range(len(shape)), -np.ones(len(shape))]:
@@ -141,7 +141,7 @@ def test_nobody_gains_by_any_deviation_and_the_dual_agrees(coarse, shape, seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_whom_it_is_best_for_gets_more_where_less_is_asked(seed):
     # Nash equilibria are correlated, correlated ones are coarse, and coarse ones are outcomes;
-    # and nobody agrees to less than it is sure of.
+    # and no player gets less than its security level.
     game = random_game(seed, (3, 3))
     nash = pure_equilibria(game)
 
@@ -185,7 +185,7 @@ def test_players_and_actions_may_be_renumbered(coarse, seed):
 @each_kind
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e6, 1e290])
 @pytest.mark.parametrize("seed", range(3))
-def test_everybody_may_count_in_a_unit_of_its_own(coarse, unit, seed):
+def test_the_equilibrium_does_not_depend_on_the_unit_of_a_player(coarse, unit, seed):
     game = random_game(seed)
     expected = BEST[coarse](game, 1)
 
@@ -212,7 +212,7 @@ def test_a_constant_for_each_player_changes_nothing(coarse, offset, seed):
 
 @each_kind
 @pytest.mark.parametrize("seed", range(3))
-def test_small_differences_show_next_to_huge_payoffs_of_everybody(coarse, seed):
+def test_small_differences_count_next_to_a_huge_constant_payoff(coarse, seed):
     game = random_game(seed)
 
     found = BEST[coarse](NormalFormGame(1e6 + 1e-4 * game.payoffs))

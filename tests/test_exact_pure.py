@@ -52,7 +52,7 @@ def paid(game, outcome):
 
 
 @each_game
-def test_a_pure_equilibrium_is_where_nobody_gains_by_another_action(game):
+def test_a_pure_equilibrium_is_where_no_player_gains_by_another_action(game):
     expected = []
     for outcome in outcomes(game):
         better = [
@@ -93,7 +93,7 @@ def test_pure_equilibria_that_are_known(game, expected):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_game_with_a_potential_has_one_where_the_potential_is_largest(seed):
-    # Everybody is paid the potential and something that it cannot change (Monderer and Shapley
+    # Each player is paid the potential and a term that it cannot change (Monderer and Shapley
     # 1996).
     generator = np.random.default_rng(seed)
     potential = generator.normal(size=(3, 4, 2))
@@ -129,7 +129,7 @@ def test_a_tolerance_lets_small_gains_pass():
 
 
 @each_game
-def test_an_outcome_is_optimal_unless_another_is_better_for_one_and_worse_for_nobody(game):
+def test_an_outcome_is_optimal_unless_another_is_better_for_one_player_and_worse_for_none(game):
     expected = tuple(
         outcome
         for outcome in outcomes(game)
@@ -286,7 +286,7 @@ def test_a_tolerance_says_which_margin_of_a_mixture_counts():
     assert dominated_actions(game, 0) == (2,)
     assert dominated_actions(game, 0, rtol=1e-5) == ()
     assert dominated_actions(game, 0, strictly=False, rtol=1e-5) == ()
-    # Comparisons of pure strategies are exact whatever it is.
+    # Comparisons of pure strategies are exact for every tolerance.
     assert dominated_actions(matrix_game([[1.0], [1.0 - 1e-15]]), 0, rtol=1.0) == (1,)
 
 
@@ -382,8 +382,8 @@ def test_guessing_two_thirds_of_the_mean_ends_at_one_step_by_step():
 
 
 def test_a_duopoly_is_solved_by_dominance():
-    # Cournot with price 12 - q - p and no costs: the best reply to p is (12 - p) / 2. Nobody makes
-    # more than 6, so nobody less than 3, so nobody 6; then 4 ties with 5 against 3, 3 against 5.
+    # Cournot with price 12 - q - p and no costs: the best reply to p is (12 - p) / 2. Quantities
+    # above 6 are dominated, then those below 3, then 6; then 4 ties with 5 against 3, 3 against 5.
     quantity = np.arange(0.0, 13.0)
     price = 12.0 - quantity[:, None] - quantity
     game = NormalFormGame([quantity[:, None] * price, quantity * price])

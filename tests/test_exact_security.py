@@ -157,7 +157,7 @@ def test_the_others_payoffs_do_not_matter():
 
 
 @pytest.mark.parametrize("ask", [maxmin, minmax])
-def test_what_is_asked_about_nobody_is_refused(ask):
+def test_an_invalid_game_or_player_is_refused(ask):
     with pytest.raises(TypeError, match=r"game must be a Game, got its name"):
         ask("chicken", 0)
     with pytest.raises(ValueError, match="player must be one of 0 to 1, got 2"):

@@ -325,7 +325,7 @@ def test_payoffs_that_add_up_to_another_constant_are_no_less_exact(seed):
 # Degenerate games
 
 
-def nobody_moves():
+def no_player_moves():
     return ExtensiveFormGame.from_history(chance([0.5, 0.5], h=end(3.0, -3.0), t=end(-1.0, 1.0)))
 
 
@@ -343,7 +343,7 @@ def one_moves():
         (matrix_game(np.full((2, 2), -0.1)), -0.1),
         (matrix_game([[1.0, -1.0]] * 2 + [[-1.0, 1.0]] * 3), 0.0),
         (matrix_game([[2.0, 3.0], [1.0, 0.0]]), 2.0),
-        (nobody_moves(), 1.0),
+        (no_player_moves(), 1.0),
         (one_moves(), -1.0),
     ],
 )
@@ -354,7 +354,7 @@ def test_degenerate_games_have_their_plain_value(game, value):
     check(game, solution)
 
 
-def test_small_differences_show_next_to_huge_payoffs_of_everybody():
+def test_small_differences_count_next_to_a_huge_constant_payoff():
     pennies = np.array([[1.0, -1.0], [-1.0, 1.0]])
 
     solution = solve_zero_sum(matrix_game(1e6 + 1e-3 * pennies))

@@ -46,7 +46,7 @@ def test_exemptions_are_counted():
     assert len(declared()) == 20
 
 
-def test_nobody_is_exempt_from_more_than_growth():
+def test_every_exemption_is_from_growth_alone():
     assert {law for _, law, _ in declared()} == {"regret_grows_slowly"}
     assert "regret_grows_slowly" in {law.__name__ for law in LAWS}
 

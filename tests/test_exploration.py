@@ -57,7 +57,7 @@ def test_it_explores_toward_any_point_of_the_domain():
     assert hedge.over(Simplices(3)) is None
 
 
-def test_not_exploring_is_playing_to_the_bit():
+def test_exploring_with_gamma_zero_is_bitwise_the_inner_minimizer():
     np.testing.assert_array_equal(
         learn(Exploring(MAKERS["prm+"](4), gamma=0.0), 3), learn(MAKERS["prm+"](4), 3)
     )
@@ -196,7 +196,7 @@ def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
     assert theorem.bound == pytest.approx(regret(domain, alone) + (1.0 - kept) * ranges, abs=1e-8)
 
 
-def test_what_a_cut_may_cost_it_does_cost_somebody():
+def test_the_bound_on_the_cost_of_a_threshold_is_tight():
     # Two actions below the threshold, by a hair, and all that is worth something is theirs.
     below = 0.2 - 1e-9
     inner = PlayedOn(Simplices(3), np.array([1.0 - 2.0 * below, below, below]))

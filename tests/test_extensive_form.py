@@ -112,7 +112,7 @@ def test_the_gap_is_that_of_best_responses_by_information_sets(root):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_where_payoffs_cancel_values_cancel_to_the_bit(seed):
+def test_with_zero_sum_payoffs_values_sum_to_exactly_zero(seed):
     generator = np.random.default_rng(seed)
     game = game_of(random_game(generator, 2, zero_sum=True))
     profile, _ = random_profile(generator, game)
@@ -201,7 +201,7 @@ def _without_suits(label, cards):
 
 
 def test_ends_with_the_same_sequences_are_added_up_with_their_chances():
-    # Nobody sees the toss, so that all a player can end with is its own action.
+    # The toss is unobserved, so that the last sequence of a player is its own action.
     def guess(*payoffs):
         ends = {a: end(p, 10 * p) for a, p in zip("xy", payoffs, strict=True)}
         return decision(0, "guess", **ends)
@@ -229,7 +229,7 @@ def test_ends_are_merged_in_the_order_of_their_sequences(ends, dimensions):
 
 
 @pytest.mark.parametrize(("name", "ends"), [("kuhn_poker", 30), ("leduc_poker", 5520)])
-def test_no_two_ends_have_the_same_sequences_where_everything_is_seen_by_somebody(name, ends):
+def test_no_two_terminals_have_the_same_sequences_if_each_move_is_observed_by_a_player(name, ends):
     game = games.load(name)
 
     assert game.sequences.shape == (2, ends)

@@ -1,17 +1,19 @@
-"""A file that is replaced is the old one or the new one, whatever goes wrong and whenever."""
+"""A file that is replaced is the old one or the new one, whenever the writing fails."""
 
+import csv
 import os
 from pathlib import Path
 
 import pytest
 
-from regretkit._files import replace_file
+from regretkit import games
+from regretkit._files import replace_file, write_csv
 
 OLD, NEW = b"old" * 1_000, [b"new" * 1_000, memoryview(b"and more")]
 
 
 class Killed(BaseException):
-    """Nobody catches this by accident."""
+    """No `except Exception` catches this."""
 
 
 def names(folder):
@@ -87,6 +89,22 @@ def test_all_of_it_is_on_the_disk_before_it_takes_the_name(file, monkeypatch):
     assert seen[2:] == (["settled"] if os.name == "posix" else [])  # the folder
 
 
+@pytest.mark.parametrize("step", ["open", "fsync"])
+def test_a_folder_that_cannot_be_settled_does_not_make_a_written_file_fail(file, monkeypatch, step):
+    # As where a folder may be written and not read, or on file systems that settle files alone.
+    function = getattr(os, step)
+
+    def refuse_folders(target, *arguments, **options):
+        if os.path.isdir(target):  # noqa: PTH112 # a name or a descriptor
+            raise OSError("not for folders")
+        return function(target, *arguments, **options)
+
+    monkeypatch.setattr(os, step, refuse_folders)
+    replace_file(file, NEW)
+
+    assert file.read_bytes() == b"".join(NEW)
+
+
 def test_a_link_stays_a_link(file, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -109,6 +127,97 @@ def test_a_name_as_long_as_names_may_be_is_written(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "missing/file"])
 def test_what_cannot_be_written_is_refused(tmp_path, name):
-    with pytest.raises(OSError, match=r"directory|No such file|denied"):
+    with pytest.raises(OSError, match=r"is a folder|no folder"):
         replace_file(tmp_path / name, NEW)
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
+def test_a_file_that_is_replaced_keeps_its_permissions(file, mode):
+    file.chmod(mode)
+
+    replace_file(file, NEW)
+
+    assert file.stat().st_mode & 0o777 == mode
+
+
+def test_what_is_being_written_is_as_private_as_the_file_it_replaces(file):
+    file.chmod(0o600)
+    modes = []
+
+    def chunks():
+        (part,) = file.parent.glob(".*.part")
+        modes.append(part.stat().st_mode & 0o777)
+        yield b"new"
+
+    replace_file(file, chunks())
+
+    assert modes == [0o600]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of Unix")
+def test_pipes_and_devices_are_never_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match="is a device or a pipe"):
+            replace_file(tmp_path / name, NEW)
+
+    assert names(tmp_path) == ["link", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("forbidden", ["file", "folder"])
+def test_what_permissions_forbid_is_refused_before_anything_is_written(
+    file, monkeypatch, forbidden
+):
+    wanted = os.path.realpath(file if forbidden == "file" else file.parent)
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != wanted)  # root may do all
+
+    with pytest.raises(PermissionError, match="choose another place"):
+        replace_file(file, NEW)
+
+    assert file.read_bytes() == OLD
+
+
+@pytest.mark.parametrize("letter", ["n", "é", "\U0001f0cf"])
+def test_a_name_that_is_too_long_is_refused_and_the_longest_is_written(tmp_path, letter):
+    longest = letter * (255 // len(letter.encode()))
+
+    replace_file(tmp_path / longest, NEW)
+
+    assert names(tmp_path) == [longest]
+    with pytest.raises(OSError, match="too long"):
+        replace_file(tmp_path / (longest + letter), NEW)
+
+
+def test_a_game_that_fails_to_be_written_leaves_the_file_of_before(tmp_path, monkeypatch):
+    path = tmp_path / "game.efg"
+    games.save(games.kuhn_poker(), path)
+    before = path.read_bytes()
+    path.chmod(0o600)
+    monkeypatch.setattr(os, "fsync", failing_to_settle)
+
+    with pytest.raises(OSError, match="no space left"):
+        games.save(games.leduc_poker(), path)
+
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["game.efg"]
+
+
+def failing_to_settle(_descriptor):
+    raise OSError("no space left")
+
+
+def test_texts_that_spreadsheets_take_for_formulas_are_escaped_and_numbers_are_not(tmp_path):
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)"]
+    plain = ["a=b", "", "'x", "J", -1, -0.5, 1e-30, None]
+
+    write_csv(tmp_path / "table.csv", ["column"], [[cell] for cell in texts + plain])
+
+    with (tmp_path / "table.csv").open(newline="") as file:
+        cells = [row["column"] for row in csv.DictReader(file, restval="")]
+    assert cells == [f"'{text}" for text in texts] + [
+        *["a=b", "", "'x", "J", "-1", "-0.5", "1e-30", ""]
+    ]

@@ -1,4 +1,4 @@
-"""Fixed-strategy iteration: CFR where nobody forgets, and what becomes of it where they do."""
+"""Fixed-strategy iteration: CFR under perfect recall, and its results under imperfect recall."""
 
 import numpy as np
 import pytest
@@ -43,12 +43,12 @@ def gap(run, graph, game):
     return nash_conv(game.remembered, graph.unfold(run.average, game))
 
 
-# Where nobody forgets it is CFR
+# With perfect recall it is CFR
 
 
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating(), Alternating(first=1)], ids=repr)
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_where_nobody_forgets_it_is_cfr_on_the_tree(rule, order):
+def test_with_perfect_recall_it_is_cfr_on_the_tree(rule, order):
     # Payoffs without ties, which regret matching would leave to rounding
     for seed in range(4):
         root = random_game(np.random.default_rng(seed), 2 + seed % 2, 4)
@@ -90,7 +90,7 @@ def test_a_known_number_comes_out():
 
 
 def test_what_does_not_matter_changes_nothing():
-    # Before Kuhn poker player 0 says something, which nobody remembers.
+    # Before Kuhn poker player 0 makes a move that no information set records.
     kuhn = history_of(games.kuhn_poker())
     root = decision(0, "before the deal", hello=kuhn, well=kuhn)
     graph = StateGraph.from_history(root, state=_of_kuhn)
@@ -159,7 +159,7 @@ def test_what_is_learned_plays_the_game_by_its_rules():
 
 
 @pytest.mark.parametrize("generator", [False, True], ids=["swept", "drawn"])
-def test_a_run_goes_on_from_its_state_to_the_bit(generator):
+def test_a_restored_run_continues_bitwise_identically(generator):
     graph, _ = forgetful(2, 1)
 
     def start():

@@ -1,4 +1,4 @@
-"""Whatever a text holds, it is a game or is refused with a line and a column; games come back."""
+"""Any text is a game or is refused with a line and a column; written games are read again."""
 
 import math
 import re
@@ -54,7 +54,7 @@ def check(text):
         assert_same_game(read_efg(write_efg(game)), game)
 
 
-# Texts that somebody spoiled
+# Damaged texts
 
 
 @st.composite
@@ -115,7 +115,7 @@ def test_the_texts_that_are_spoiled_are_good():
     assert all(read(" ".join(TOKENS.findall(text))) is not None for text in VALID)
 
 
-# Games that somebody made up
+# Random games
 
 NAMES = st.text(max_size=6)
 NONEMPTY = st.text(min_size=1, max_size=6)

@@ -53,7 +53,7 @@ def test_a_tree_has_the_known_sizes(name):
 
 
 @each_tree
-def test_a_game_says_whether_somebody_forgets(name):
+def test_a_game_says_whether_it_has_perfect_recall(name):
     game, known = load(name), known_of(name)
 
     if not known["perfect_recall"]:
@@ -90,7 +90,7 @@ def test_uniform_play_earns_what_is_known_and_so_does_the_best_response(name):
 
 
 @each("expected.json", lambda known: known.get("perfect_recall") is False)
-def test_uniform_play_earns_what_is_known_where_somebody_forgets(name):
+def test_uniform_play_earns_what_is_known_under_imperfect_recall(name):
     tree = load(name).tree
     reach = np.ones(tree.histories)
     children = np.bincount(tree.parent[1:], minlength=tree.histories)
@@ -125,7 +125,7 @@ def test_another_reader_finds_the_same_game(name):
 
 
 def constraints(domain):
-    """Return E and e of E x = e: what comes to a decision point goes on from there."""
+    """Return E and e of E x = e: what enters a decision point leaves it."""
     if isinstance(domain, rk.Simplices):
         return csr_array(np.ones((1, domain.dimension))), np.ones(1)
     points = 1 + np.arange(domain.points)
@@ -266,7 +266,7 @@ def test_a_file_that_others_read_in_part_is_refused_as_a_whole(name):
         rk.load(place(f"bad/{name}"))
 
 
-def test_play_is_refused_where_somebody_forgets_with_the_information_set_that_shows_it():
+def test_play_is_refused_under_imperfect_recall_with_the_information_set_that_shows_it():
     game = rk.load(place("bad/valid_imperfect_recall.efg"))
 
     with pytest.raises(ValueError, match=r"player 0 .* information set 'j'"):

@@ -1,5 +1,6 @@
 """Games in files: found by path, told apart by what they hold, written and read again."""
 
+import os
 import re
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_one_function_takes_a_name_or_a_path(tmp_path, monkeypatch):
     assert rk.load("matching_pennies").name == "matching_pennies"
 
 
-def test_a_file_is_read_by_what_it_holds_whatever_it_is_called(tmp_path):
+def test_a_file_is_read_by_its_content_and_not_by_its_name(tmp_path):
     for name in ("tree.nfg", "tree.EFG", "tree.txt", "kuhn_poker"):
         assert_same_game(load(file(tmp_path, name, TREE)), read_efg(TREE))
     assert_same_game(load(file(tmp_path, "pennies.efg", PENNIES)), read_nfg(PENNIES))
@@ -53,6 +54,15 @@ def test_a_file_that_is_not_there_is_missed_by_its_name(tmp_path):
         load("gone.efg")
     with pytest.raises(OSError, match=re.escape(str(tmp_path))):
         load(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe.efg")
+
+    for read in (load, read_efg, read_nfg):
+        with pytest.raises(OSError, match=r"is a device or a pipe.*pipe\.efg"):
+            read(tmp_path / "pipe.efg")
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"NFG 1 R", ["x.efg"]])

@@ -14,7 +14,7 @@ from regretkit._laws.growth import UNITS, fault, regret_grows_slowly
 from regretkit.checks import keep, laws_of
 from regretkit.circuits import MixturesOf
 from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis
-from regretkit.sets import Ball, Box, Hull, Point, Polytope, Product, Simplices
+from regretkit.sets import Ball, Box, Hull, Polytope, ProductSet, Simplices, Singleton
 
 TREE = rk.DecisionTree([0, 2], [2, 2])
 FTRL, OMD = minimizers.FollowTheRegularizedLeader, minimizers.OnlineMirrorDescent
@@ -64,7 +64,7 @@ def test_and_in_the_unit_one_alone_it_would_be_taken_for_one(make):
     assert fault(make) is not None
 
 
-# The last parameters with which nobody is exempt.
+# The last parameters without an exemption.
 JUST_GOOD_ENOUGH = {
     "drm": partial(rk.DiscountedRegretMatching, 2, alpha=1.0, beta=-1.0),
     "drm+": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=1.0, shift=4.0),
@@ -169,7 +169,7 @@ def test_what_suits_the_unit_one_suits_another_unit_at_another_rate(power):
     assert 2.0**power in UNITS
 
 
-# Nobody who does not learn keeps it, whatever the set
+# A minimizer that does not learn violates it, on every set
 
 
 def side_by_side(points):
@@ -187,8 +187,8 @@ SETS = {
     "box, flat": Box([0.0, -1e-3, 5.0], [1e3, 1e-3, 5.0]),
     "simplex": Simplices(7),
     "simplices": Simplices([2] * 12),
-    "product": Product([Ball(np.zeros(6), 1.0), side_by_side(3), Simplices(3)]),
-    "hull": Hull([Ball(np.zeros(4), 1.0), Point([3.0, 0.0, 0.0, 0.0])]),
+    "product": ProductSet([Ball(np.zeros(6), 1.0), side_by_side(3), Simplices(3)]),
+    "hull": Hull([Ball(np.zeros(4), 1.0), Singleton([3.0, 0.0, 0.0, 0.0])]),
     "polytope": Polytope([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
     "polytope, symmetric": Polytope(np.vstack([np.eye(8), -np.eye(8)])),
 }
@@ -196,7 +196,7 @@ on_every_set = pytest.mark.parametrize("domain", SETS.values(), ids=SETS.keys())
 
 
 class Careless(rk.RegretMinimizer):
-    """Goes through the same points again and again, whatever happens."""
+    """Cycles through the same points independently of its utilities."""
 
     def __init__(self, domain, points):
         self.domain = domain

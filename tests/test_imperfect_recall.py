@@ -1,4 +1,4 @@
-"""Games in which somebody forgets, played all the same."""
+"""Self-play on games of imperfect recall."""
 
 import contextlib
 
@@ -92,7 +92,7 @@ def naive_cfr(tree, iterations):
 def forgetful_games(count):
     games, seed = [], 0
     while len(games) < count:
-        with contextlib.suppress(ValueError):  # nobody forgets in this one
+        with contextlib.suppress(ValueError):  # this one has perfect recall
             games.append(ImperfectRecallGame(blurred(seed)))
         seed += 1
     return games
@@ -144,11 +144,11 @@ def test_without_the_switch_it_is_refused_with_the_set_that_shows_why():
 
 
 def test_a_target_for_a_gap_is_refused():
-    with pytest.raises(ValueError, match="target_gap has no meaning where somebody forgets"):
+    with pytest.raises(ValueError, match="target_gap has no meaning in games of imperfect recall"):
         solve(read_efg(DRIVER), "cfr", target_gap=0.1, imperfect_recall=True)
 
 
-def test_the_switch_changes_nothing_where_nobody_forgets():
+def test_the_switch_changes_nothing_with_perfect_recall():
     one, other = (
         solve(kuhn_poker(), "cfr+", iterations=20, imperfect_recall=switch)
         for switch in (True, False)

@@ -15,7 +15,7 @@ HEAVY = ["scipy", "numba", "matplotlib"]
 def run(tmp_path_factory):
     """Return what runs code as where the package is installed: installers compile what they copy.
 
-    The first run compiles and keeps what it compiled, whatever this environment says about that.
+    The first run compiles and keeps what it compiled, even if this environment forbids that.
     """
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("compiled"))}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -48,3 +48,8 @@ def test_importing_loads_no_heavy_package(run):
     )
 
     assert loaded.split() == []
+
+
+def test_the_root_alone_imports_not_even_numpy(run):
+    # The command line begins with it, and is to be interrupted in one line from there on.
+    assert run("import sys, regretkit; print('numpy' in sys.modules)").strip() == "False"

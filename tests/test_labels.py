@@ -71,7 +71,7 @@ LAZY = {"labels": Lazy(1000, called), "actions": Lazy(1000, numbered)}
 HELD = {"labels": [*map(called, range(1000))], "actions": [*map(numbered, range(1000))]}
 
 
-def test_names_that_nobody_holds_are_found_like_those_that_are_held():
+def test_lazy_names_are_found_like_stored_ones():
     lazy, held = Simplices([2] * 1000, **LAZY), Simplices([2] * 1000, **HELD)
 
     for number in (0, 1, 517, 999):
@@ -81,7 +81,7 @@ def test_names_that_nobody_holds_are_found_like_those_that_are_held():
     assert lazy.labels.numbers("point 1000") == held.labels.numbers("point 1000") == []
 
 
-def test_no_name_is_made_before_somebody_asks():
+def test_no_name_is_made_before_it_is_requested():
     def never(number):
         raise RuntimeError
 

@@ -125,7 +125,7 @@ def test_what_both_sides_are_sure_of_encloses_the_known_value(call, value):
 @pytest.mark.parametrize("order", games.catalogue.prizes.ORDERS)
 @pytest.mark.parametrize("returns", ["win_loss", "point_difference"])
 def test_goofspiel_is_fair(information, order, returns):
-    # Who bids first in the tree does not matter, because nobody sees it: the game is symmetric.
+    # The order of bids in the tree does not matter, because it is hidden: the game is symmetric.
     game = games.goofspiel(3, order, information, returns=returns)
     x, y = uniform(game)
 
@@ -139,7 +139,7 @@ def test_goofspiel_is_fair(information, order, returns):
 
 
 def test_to_match_the_prize_is_the_best_answer_to_a_player_who_bids_at_random():
-    # Ross (1971), for the difference of points, whatever the order of the prizes
+    # Ross (1971), for the difference of points, with any order of the prizes
     game = games.goofspiel(order="random", returns="point_difference")
     tree = game.domains[0]
     labels, behavior = tree.simplices.labels, tree.simplices.uniform()
@@ -158,7 +158,7 @@ def test_to_match_the_prize_is_the_best_answer_to_a_player_who_bids_at_random():
 # What is seen
 
 
-def test_nobody_sees_other_dice_and_everybody_hears_the_bids():
+def test_dice_are_private_and_bids_are_public():
     tree = games.liars_dice(dice=2, sides=2).tree
 
     for player, labels in enumerate(tree.labels):

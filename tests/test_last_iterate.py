@@ -138,10 +138,10 @@ def test_the_norms_saturate():
 
 
 # No theorem is known on the last iterate of predictive regret matching+ with restarts. Near the
-# equilibrium nobody restarts, and what an iteration does can be differentiated: where the regrets
-# of both are multiples of the equilibrium, they rest, and others nearby are drawn to it or driven
-# away as the derivative has eigenvalues inside of the unit circle only or not. Longer regrets make
-# for smaller steps, and a floor keeps them long.
+# equilibrium no player restarts, and an iteration is differentiable: regrets of both players that
+# are multiples of the equilibrium are fixed points, stable or unstable as the eigenvalues of the
+# derivative are all inside of the unit circle or not. Longer regrets make for smaller steps, and a
+# floor keeps them long.
 
 
 def iteration_without_restarts(place):
@@ -289,6 +289,9 @@ class Diary:
     def strategy(self, player):
         return f"x{player} after {len(self.lines)}"
 
+    def profile(self):
+        return [self.strategy(player) for player in range(self.players)]
+
     def expect(self, player, profile):
         self.lines.append(("expect", player, profile))
 
@@ -296,7 +299,7 @@ class Diary:
         self.lines.append(("learn", player, profile))
 
 
-def test_everybody_expects_then_everybody_proposes_then_everybody_learns():
+def test_all_players_predict_then_all_propose_then_all_learn():
     diary = Diary()
 
     Extragradient().iterate(diary)
@@ -325,7 +328,7 @@ def test_predictors_of_their_own_are_silenced_before_the_unaided_strategies_are_
 
 
 def test_orders_without_expectations_play_what_they_always_played():
-    # What is averaged is what was learned from, and nobody was told anything in between.
+    # The averaged strategies are those learned from, and no prediction is made in between.
     run = play(PRM_PLUS, Alternating(), 0)
 
     for _ in range(20):

@@ -286,7 +286,7 @@ def test_a_map_moves_its_averaged_power_iterate_by_one_step_in_so_many(steps):
 
 
 class Saying(MarkovMaps):
-    """Stochastic matrices that say they earn whatever a function says."""
+    """Stochastic matrices that report the earnings that a function returns."""
 
     def __init__(self, simplices, earned):
         self.honest, self.earned = StochasticMatrices(simplices), earned
@@ -400,6 +400,39 @@ def test_what_stands_in_no_ledger_or_in_another_is_refused():
             Ledger(rk.RegretMatching(2), rtol=rtol)
     ledger.detach()
     Ledger(player)
+
+
+def test_a_ledger_measures_what_it_can_of_a_decision_of_4000_actions():
+    player = rk.CFR(rk.DecisionTree([0], [4_000]), rk.RegretMatching)
+    ledger = Ledger(player, strict=True)
+
+    strategies, utilities = play(player, iterations=3)
+
+    expected = utilities[:, 1:].sum(axis=0).max() - (utilities * strategies)[:, 1:].sum()
+    assert ledger.theorems()["top"].bound == pytest.approx(expected)
+    assert ledger.external(player.rule) == pytest.approx(expected)
+    text = str(ledger)
+    assert "R <= sum over decision points of their positive R" in text
+    assert text.endswith(
+        "internal and swap regret of top.rule are left out: 16,000,000 pairs of actions, "
+        "with room for 10,000,000"
+    )
+    assert "are left out" in ledger._repr_html_()
+    with pytest.raises(TypeError, match="10,000,000 pairs of actions at most"):
+        ledger.swap(player.rule)
+
+
+def test_the_nodes_of_a_ledger_share_the_room_for_pairs_of_actions():
+    player = rk.Product([rk.RegretMatching(1_500) for _ in range(4)])
+    ledger = Ledger(player)
+
+    play(player, iterations=2)
+
+    # Four blocks of 2,250,000 pairs at the top leave room for none of the parts.
+    tracked = [ledger.account(node).on_simplices for node in (player, *player.parts)]
+    assert tracked == [True, False, False, False, False]
+    assert str(ledger).count("are left out") == 4
+    ledger.check()
 
 
 def test_swap_regret_is_refused_where_there_are_no_actions():

@@ -94,7 +94,7 @@ def test_a_game_built_in_arrays_is_the_one_that_its_rules_say_history_by_history
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("root", SMALL.values(), ids=SMALL)
-def test_levels_make_the_tree_of_their_histories_whatever_the_numbers(root, key):
+def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):
     tree = GameTree.from_levels(AsLevel([root], key))
 
     expected = GameTree.from_history(root)
@@ -125,7 +125,7 @@ def test_an_information_set_may_have_histories_of_different_lengths():
     assert tree.information_sets == (1, 2)
 
 
-# Names that nobody holds
+# Lazy names
 
 
 def test_names_are_found_by_number_and_by_label_as_those_that_are_held():
@@ -175,13 +175,13 @@ def test_a_tree_built_from_the_arrays_of_another_is_the_same_and_shares_them():
 
     for name in [attribute.name for attribute in attrs.fields(GameTree)]:
         np.testing.assert_equal(getattr(again, name), getattr(tree, name))
-    # Nobody can write into them, so that there is nothing to be gained from copies.
+    # They are read-only, so that copies are needless.
     assert np.shares_memory(again.parent, tree.parent)
     with pytest.raises(ValueError, match="read-only"):
         tree.parent[0] = 1
 
 
-def test_arrays_that_somebody_can_write_into_are_copied():
+def test_writeable_arrays_are_copied():
     tree = games.liars_dice(sides=2).tree
     arrays = {name: getattr(tree, name) for name in inspect.signature(GameTree).parameters}
     payoffs = tree.payoffs.copy()

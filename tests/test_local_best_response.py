@@ -194,7 +194,7 @@ def test_what_is_no_question_is_refused(change, error, message):
 
 
 def test_who_forgets_has_none():
-    # Whoever saw a or b forgets it, and remembers later.
+    # The player forgets whether it saw a or b, and remembers later.
     def then(known):
         late = decision(0, f"late {known}", on=end(1.0), out=end(0.0))
         return decision(0, known, on=decision(0, "no idea", on=late))

@@ -8,8 +8,11 @@ import pytest
 from naive_levels import AsLevel, LiarsDice
 
 from regretkit import games
-from regretkit.games import GameTree, _memory
+from regretkit.games import GameTree, _memory, sequences
+from regretkit.games.catalogue import sea_battle, wrestler
 from regretkit.games.catalogue.leduc import leduc_history
+from regretkit.games.catalogue.sea_battle import battleship_history
+from regretkit.games.catalogue.wrestler import oshi_zumo_history
 
 GIB = 2**30
 
@@ -60,14 +63,83 @@ def test_more_histories_than_32_bits_can_number_are_refused_in_any_memory():
         games.liars_dice(sides=12, memory_limit=math.inf)
 
 
-@pytest.mark.parametrize("call", ["liars_dice(sides={})", "goofspiel(cards={}, order='random')"])
-def test_the_size_that_is_refused_is_the_size_that_is_built(call, with_left):
-    for number in (1, 2, 3, 4):
-        histories = games.load(call.format(number)).tree.histories
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [f"liars_dice(sides={sides})" for sides in (1, 2, 3, 4)],
+        [f"goofspiel(cards={cards}, order='random')" for cards in (1, 2, 3, 4)],
+        [f"dudo(dice={dice}, sides={sides})" for dice, sides in ((1, 1), (1, 3), (2, 2), (3, 1))],
+        [f"kuhn_poker({players}, {players + spare})" for players in (2, 3) for spare in (0, 1, 2)],
+        ["leduc_poker(2, 2, 4)", "leduc_poker(2, 1, 3, True)", "leduc_poker(2, 4, 1)"],
+        ["leduc_poker(merge_suits=True)", "leduc_poker(3, 2, 2, True)"],
+    ],
+)
+def test_the_size_that_is_refused_is_the_size_that_is_built(calls, with_left):
+    for call in calls:
+        histories = games.load(call).tree.histories
         with_left(10)
         with pytest.raises(MemoryError, match=rf"the game has {histories:,} histories"):
-            games.load(call.format(number))
+            games.load(call)
         with_left(math.inf)
+
+
+def levels_of(root):
+    """Return how many histories of each length a game says that it has, level by level."""
+    levels = getattr(root, "rules", root).levels()
+    return [width for width, number in levels for _ in range(number)]
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        *(
+            oshi_zumo_history(*rules)
+            for rules in [(3,), (5,), (5, 0), (4, 2), (6, 1, 2), (7, 2, 3)]
+        ),
+        *(
+            oshi_zumo_history(*rules)
+            for rules in [(6, 3, 2), (3, 1, 0, 3), (2, 0, 0, 4), (5, 1, 5)]
+        ),
+        *(
+            oshi_zumo_history(*rules)
+            for rules in [(5, 1, 1, 1), (5, 1, 1, 2), (7, 1, 3), (2, 1, 0, 4)]
+        ),
+        *(battleship_history(*rules) for rules in [(2, 2), (1, 3, (2, 1)), (1, 4, (1, 2))]),
+        *(battleship_history(2, 2, ships, shots=3) for ships in [(1,), (2,), (2, 2)]),
+        *(battleship_history(1, 2, ships, None, 3, 1.0, True) for ships in [(1,), (2,), (1, 1)]),
+    ],
+)
+def test_the_levels_that_are_counted_are_those_that_are_there(root):
+    counted = levels_of(root)
+    tree = GameTree.from_history(root)
+
+    levels = [1, *(level.stop - level.start for level in sequences.levels(tree))]
+    assert counted[: len(levels)] == levels
+    assert not any(counted[len(levels) :])
+
+
+@pytest.mark.parametrize("bids", [1, 4])
+@pytest.mark.parametrize("rules", [(5, 2), (5, 0), (6, 1, 3), (6, 0, 4)])
+def test_of_many_bids_the_first_two_rounds_are_counted(bids, rules, monkeypatch):
+    root = oshi_zumo_history(*rules)
+    every = levels_of(root)
+
+    monkeypatch.setattr(wrestler, "_COUNTED_BIDS", bids - 1)
+    some = levels_of(root)
+
+    assert some == every[: len(some)]
+    assert len(some) == 5
+
+
+def test_past_many_rounds_the_count_is_a_lower_bound(monkeypatch):
+    calls = [oshi_zumo_history(2, 1, 0, 6), battleship_history(1, 3, (2,), None, 5, 1.0, True)]
+    every = [sum(levels_of(root)) for root in calls]
+
+    monkeypatch.setattr(wrestler, "_COUNTED_ROUNDS", 2)
+    monkeypatch.setattr(sea_battle, "_COUNTED_SHOTS", 2)
+
+    for root, histories in zip(calls, every, strict=True):
+        assert 0 < sum(levels_of(root)) < histories
 
 
 @pytest.mark.parametrize(
@@ -138,7 +210,7 @@ FIRST = {
     ],
     ids=["machine", "cgroup v2", "cgroup v1"],
 )
-def test_what_is_available_is_the_least_that_anybody_leaves(files, left, monkeypatch):
+def test_available_memory_is_the_least_of_all_limits(files, left, monkeypatch):
     assert left_of(monkeypatch, files) == left
 
 

@@ -69,7 +69,7 @@ def test_a_predictive_leaf_plays_its_recurrence_with_the_predictions_it_is_given
     leaf, naive_leaf = (make(4) for make in LEAVES[name])
 
     for utility, prediction in generator.normal(size=(60, 2, 4)):
-        if prediction[0] > 0.0:  # sometimes nobody says anything
+        if prediction[0] > 0.0:  # some iterations have no prediction
             leaf.expect_utility(prediction)
             naive_leaf.expect(prediction.tolist())
         np.testing.assert_allclose(leaf.next_strategy(), naive_leaf.play(), atol=1e-11)
@@ -131,7 +131,7 @@ def test_who_predicts_nothing_takes_no_notice_of_what_is_expected(name):
         ),
     ],
 )
-def test_a_rule_is_another_one_with_these_parts_to_the_bit(special, plain):
+def test_a_rule_is_bitwise_another_one_with_these_parts(special, plain):
     same_play(special([3, 4]), plain([3, 4]), np.random.default_rng(6))
 
 
@@ -165,7 +165,7 @@ def test_an_exponent_of_zero_halves_what_is_not_positive():
         (partial(rk.OptimisticHedge, rate=0.5), partial(rk.Hedge, rate=0.5)),
     ],
 )
-def test_expecting_nothing_turns_prediction_off_to_the_bit(predictive, plain):
+def test_a_zero_prediction_turns_prediction_off_bitwise(predictive, plain):
     generator = np.random.default_rng(9)
     player, other = predictive([2, 3]), plain([2, 3])
 
@@ -180,7 +180,7 @@ def test_expecting_nothing_turns_prediction_off_to_the_bit(predictive, plain):
 
 
 @each_leaf
-def test_a_leaf_over_several_blocks_is_a_product_of_leaves_to_the_bit(name):
+def test_a_leaf_over_several_blocks_is_bitwise_a_product_of_leaves(name):
     sizes, make = [3, 1, 4, 3], MAKERS[name]
     together, apart = make(sizes), rk.Product([make(size) for size in sizes])
 

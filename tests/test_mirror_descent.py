@@ -29,7 +29,7 @@ from regretkit.minimizers import (
     Tsallis,
 )
 from regretkit.play import SelfPlay, Simultaneous
-from regretkit.sets import Ball, Box, Hull, Point, Simplices
+from regretkit.sets import Ball, Box, Hull, Simplices, Singleton
 
 REGULARIZERS = {
     "entropy": Entropy(),
@@ -234,7 +234,7 @@ def test_mirror_descent_with_the_euclidean_regularizer_is_projected_gradient_des
         partial(MagneticMirrorDescent, temperature=0.0),
     ],
 )
-def test_with_entropy_and_no_magnet_they_are_hedge_to_the_bit(rule, optimistic):
+def test_with_entropy_and_no_magnet_they_are_bitwise_hedge(rule, optimistic):
     hedge = rk.OptimisticHedge if optimistic else rk.Hedge
 
     same_play(
@@ -246,7 +246,7 @@ def test_with_entropy_and_no_magnet_they_are_hedge_to_the_bit(rule, optimistic):
 
 @pytest.mark.parametrize("name", INTERIOR)
 @pytest.mark.parametrize("optimistic", ["", "+optimism"])
-def test_in_the_interior_mirror_descent_follows_the_leader_to_the_bit(name, optimistic):
+def test_in_the_interior_mirror_descent_is_bitwise_the_regularized_leader(name, optimistic):
     one, other = (
         RULES[f"{rule}[{name}]{optimistic}"]([3, 4])
         for rule in ("FollowTheRegularizedLeader", "OnlineMirrorDescent")
@@ -306,7 +306,7 @@ def test_a_rule_is_its_roles():
 
 
 @each_rule
-def test_a_leaf_over_several_blocks_is_a_product_of_leaves_to_the_bit(name):
+def test_a_leaf_over_several_blocks_is_bitwise_a_product_of_leaves(name):
     sizes, make = [3, 1, 40, 3, 2], RULES[name]
 
     same_play(make(sizes), rk.Product([make(n) for n in sizes]), np.random.default_rng(10))
@@ -365,7 +365,7 @@ def regret_by_iteration(x, u):
 @pytest.mark.parametrize("rate", [0.03, 0.3, 3.0])
 @pytest.mark.parametrize("rule", [FollowTheRegularizedLeader, OnlineMirrorDescent])
 def test_with_the_euclidean_regularizer_regret_keeps_its_bound(rule, rate, adversary):
-    # (1 - 1/n) / (2 rate)  +  rate / 2 sum_t |u_t|^2, whatever is added to all of u_t
+    # (1 - 1/n) / (2 rate)  +  rate / 2 sum_t |u_t|^2, for any constant added to u_t
     generator = np.random.default_rng(13)
     player = rule(5, regularizer=Euclidean(), rate=rate)
     x, u = play(player, ADVERSARIES[adversary], 200, generator)
@@ -565,7 +565,7 @@ def test_the_conic_algorithm_solves_a_game_of_balls():
     one, other = (ConicBlackwell(Ball(np.zeros(3), 1.0)) for _ in "12")
     averages = np.zeros((2, 3))
 
-    one.observe_utility([1.0, 0.0, 0.0])  # a nudge: nobody would leave the centers
+    one.observe_utility([1.0, 0.0, 0.0])  # a perturbation: the centers are a fixed point
     for _ in range(1_000):
         x, y = one.next_strategy(), other.next_strategy()
         one.observe_utility(A @ y)
@@ -615,7 +615,7 @@ def test_the_conic_algorithm_solves_a_game_of_balls():
             "dimension 3 is wanted",
         ),
         (
-            lambda: OnlineGradientDescent(Hull([Point([0.0]), Point([1.0])]), rate=1.0),
+            lambda: OnlineGradientDescent(Hull([Singleton([0.0]), Singleton([1.0])]), rate=1.0),
             TypeError,
             "domain must be a strategy set with a method project",
         ),

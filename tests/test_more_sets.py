@@ -10,15 +10,15 @@ from scipy.optimize import linprog
 import regretkit as rk
 from regretkit import DecisionTree, Simplices
 from regretkit.sets import (
-    AffineImage,
+    AffineImageSet,
     Ball,
     Box,
     Hull,
-    MinkowskiSum,
-    Point,
+    MinkowskiSumSet,
     Polytope,
-    Product,
-    Scaled,
+    ProductSet,
+    ScaledSet,
+    Singleton,
     StrategySet,
 )
 
@@ -38,15 +38,15 @@ def some_sets(seed):
         "ball": ball,
         "polytope": polytope,
         "flat polytope": Polytope(normal(size=(2, 3))),
-        "image": AffineImage(Simplices([2, 3]), normal(size=(3, 5)), normal(size=3)),
-        "shadow": AffineImage(ball, normal(size=(2, 3))),
-        "raised": AffineImage(Simplices(2), normal(size=(4, 2))),
-        "scaled": Scaled(polytope, -0.3),
-        "scaled simplex": Scaled(Simplices(4), 2.5),
-        "sum": MinkowskiSum([polytope, Simplices(3), Point(normal(size=3))]),
-        "rounded box": MinkowskiSum([box, Scaled(ball, 0.25)]),
+        "image": AffineImageSet(Simplices([2, 3]), normal(size=(3, 5)), normal(size=3)),
+        "shadow": AffineImageSet(ball, normal(size=(2, 3))),
+        "raised": AffineImageSet(Simplices(2), normal(size=(4, 2))),
+        "scaled": ScaledSet(polytope, -0.3),
+        "scaled simplex": ScaledSet(Simplices(4), 2.5),
+        "sum": MinkowskiSumSet([polytope, Simplices(3), Singleton(normal(size=3))]),
+        "rounded box": MinkowskiSumSet([box, ScaledSet(ball, 0.25)]),
         "hull": Hull([ball, box]),
-        "product": Product([box, Scaled(polytope, 2.0)]),
+        "product": ProductSet([box, ScaledSet(polytope, 2.0)]),
     }
 
 
@@ -144,7 +144,7 @@ def test_a_vector_of_another_length_is_refused_by_every_question(kind):
 
 EVERY_SET = some_sets(0) | {
     "simplices": Simplices([2, 3]),
-    "point": Point([0.5, -1.0]),
+    "point": Singleton([0.5, -1.0]),
     "tree": DecisionTree([0, 1], [2, 3]),
 }
 
@@ -195,15 +195,15 @@ def test_a_set_does_not_move_when_what_it_was_built_from_or_handed_out_does(kind
 
 def test_arrays_that_a_set_was_built_from_are_copied_and_may_not_be_written():
     low, high, rows, offset = np.zeros(2), np.ones(2), np.eye(2), np.zeros(2)
-    domains = [Box(low, high), Ball(low, 1.0), Polytope(rows), AffineImage(Simplices(2), rows)]
+    domains = [Box(low, high), Ball(low, 1.0), Polytope(rows), AffineImageSet(Simplices(2), rows)]
     copies = [Box([0, 0], [1, 1]), Ball([0, 0], 1.0), Polytope(np.eye(2))]
-    shifted = AffineImage(Simplices(2), np.eye(2), offset)
+    shifted = AffineImageSet(Simplices(2), np.eye(2), offset)
 
     for array in (low, high, rows, offset):
         array += 7.0
 
     assert domains[:3] == copies
-    assert domains[3] == shifted == AffineImage(Simplices(2), np.eye(2))
+    assert domains[3] == shifted == AffineImageSet(Simplices(2), np.eye(2))
     arrays = [domains[0].low, domains[0].high, domains[1].center, domains[2].vertices]
     for array in [*arrays, shifted.matrix, shifted.offset]:
         assert not array.flags.writeable
@@ -249,7 +249,7 @@ def test_what_earns_nothing_is_played_low_in_a_box_and_in_the_middle_of_a_ball()
 
 @SEEDS
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e100])
-def test_a_ball_is_what_is_near_its_center_whatever_the_unit(seed, unit):
+def test_a_ball_is_what_is_near_its_center_in_every_unit(seed, unit):
     generator = np.random.default_rng(seed)
     center, utility = generator.normal(size=(2, 4))
     ball = Ball(unit * center, unit * 2.0)
@@ -315,7 +315,7 @@ def test_ties_go_to_the_first_vertex(size):
 def test_the_image_of_a_simplex_is_the_polytope_of_the_columns(seed):
     generator = np.random.default_rng(seed)
     matrix, offset = generator.normal(size=(3, 6)), generator.normal(size=3)
-    image = AffineImage(Simplices(6), matrix, offset)
+    image = AffineImageSet(Simplices(6), matrix, offset)
     polytope = Polytope((matrix + offset[:, None]).T)
 
     for utility in generator.normal(size=(20, 3)):
@@ -329,7 +329,7 @@ def test_the_image_of_a_simplex_is_the_polytope_of_the_columns(seed):
 def test_the_image_of_a_ball_is_an_ellipsoid(seed):
     generator = np.random.default_rng(seed)
     matrix, offset = generator.normal(size=(3, 3)), generator.normal(size=3)
-    image = AffineImage(Ball(np.zeros(3), 1.0), matrix, offset)
+    image = AffineImageSet(Ball(np.zeros(3), 1.0), matrix, offset)
 
     for point in generator.normal(size=(6, 3)):
         # Just inside and just outside of the surface, and wherever the point is.
@@ -345,7 +345,7 @@ def test_the_image_of_a_ball_is_an_ellipsoid(seed):
 def test_scaling_is_the_image_under_a_multiple_of_the_identity(seed, factor):
     generator = np.random.default_rng(seed)
     polytope = Polytope(generator.normal(size=(6, 3)))
-    scaled, image = Scaled(polytope, factor), AffineImage(polytope, factor * np.eye(3))
+    scaled, image = ScaledSet(polytope, factor), AffineImageSet(polytope, factor * np.eye(3))
 
     np.testing.assert_allclose(scaled.interior_point(), image.interior_point())
     for utility in generator.normal(size=(20, 3)):
@@ -354,11 +354,11 @@ def test_scaling_is_the_image_under_a_multiple_of_the_identity(seed, factor):
 
 
 def test_a_scaled_set_keeps_its_own_measure_in_the_new_unit():
-    large = Scaled(Box([0.0], [1.0]), 100.0)
+    large = ScaledSet(Box([0.0], [1.0]), 100.0)
 
     assert large.contains([100.09], atol=0.1)
     assert not large.contains([100.11], atol=0.1)
-    assert not Scaled(Box([0.0], [1.0]), 1e-200).contains([1e200])
+    assert not ScaledSet(Box([0.0], [1.0]), 1e-200).contains([1e200])
 
 
 @SEEDS
@@ -367,8 +367,8 @@ def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
 
     for utility, center in 1e9 * generator.normal(size=(50, 2, 3)):
         ball = Ball(center, 1e9 * generator.random())
-        scaled = Scaled(Box(center, center), generator.normal())
-        for domain in (ball, scaled, Scaled(ball, generator.normal())):
+        scaled = ScaledSet(Box(center, center), generator.normal())
+        for domain in (ball, scaled, ScaledSet(ball, generator.normal())):
             assert domain.contains(domain.best_response(utility)[1])
 
 
@@ -376,9 +376,11 @@ def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
 def test_the_sum_of_boxes_is_a_box_and_the_sum_of_balls_a_ball(seed):
     generator = np.random.default_rng(seed)
     lows, highs = -generator.random((3, 2)), generator.random((3, 2))
-    boxes = MinkowskiSum([Box(low, high) for low, high in zip(lows, highs, strict=True)])
+    boxes = MinkowskiSumSet([Box(low, high) for low, high in zip(lows, highs, strict=True)])
     box = Box(lows.sum(axis=0), highs.sum(axis=0))
-    balls = MinkowskiSum([Ball(low, high[0] + 0.1) for low, high in zip(lows, highs, strict=True)])
+    balls = MinkowskiSumSet(
+        [Ball(low, high[0] + 0.1) for low, high in zip(lows, highs, strict=True)]
+    )
     ball = Ball(lows.sum(axis=0), highs[:, 0].sum() + 0.3)
 
     for utility in 1.5 * generator.normal(size=(20, 2)):
@@ -393,7 +395,7 @@ def test_the_sum_of_boxes_is_a_box_and_the_sum_of_balls_a_ball(seed):
 def test_the_sum_of_polytopes_is_the_polytope_of_all_sums(seed):
     generator = np.random.default_rng(seed)
     ours, theirs = generator.normal(size=(4, 3)), generator.normal(size=(5, 3))
-    total = MinkowskiSum([Polytope(ours), Polytope(theirs)])
+    total = MinkowskiSumSet([Polytope(ours), Polytope(theirs)])
     sums = np.array([one + other for one in ours for other in theirs])
 
     for point in generator.normal(size=(20, 3)):
@@ -407,8 +409,8 @@ def test_a_projection_of_the_product_on_its_sum_is_the_sum():
     # x + y is what the matrix [I I] makes of (x, y).
     generator = np.random.default_rng(0)
     parts = [Polytope(generator.normal(size=(4, 2))), Ball([1.0, 0.0], 0.5)]
-    total = MinkowskiSum(parts)
-    image = AffineImage(Product(parts), np.hstack([np.eye(2), np.eye(2)]))
+    total = MinkowskiSumSet(parts)
+    image = AffineImageSet(ProductSet(parts), np.hstack([np.eye(2), np.eye(2)]))
 
     for point in generator.normal(size=(20, 2)):
         assert total.contains(point) == image.contains(point)
@@ -426,7 +428,11 @@ def test_a_projection_of_the_product_on_its_sum_is_the_sum():
         (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
         (lambda: Box([0.0], [np.inf]), ValueError, "high must be finite"),
         (lambda: Box("low", [1.0]), TypeError, "low must be numbers"),
-        (lambda: Ball([0.0], 0.0), ValueError, "radius must be above 0, got 0.0; .* is a Point"),
+        (
+            lambda: Ball([0.0], 0.0),
+            ValueError,
+            "radius must be above 0, got 0.0; .* is a Singleton",
+        ),
         (lambda: Ball([0.0], -1.0), ValueError, "radius must be above 0, got -1.0"),
         (lambda: Ball([0.0], np.inf), ValueError, "radius must be a finite number, got inf"),
         (lambda: Ball([0.0], "1"), TypeError, "radius must be a number, got '1'"),
@@ -436,25 +442,25 @@ def test_a_projection_of_the_product_on_its_sum_is_the_sum():
         (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices has shape \(2,\)"),
         (lambda: Polytope([[1.0], [2.0, 3.0]]), TypeError, "rows of equal length"),
         (lambda: Polytope([[1.0, np.nan]]), ValueError, "got nan at row 0, column 1"),
-        (lambda: AffineImage(np.eye(2), np.eye(2)), TypeError, "source must be a strategy set"),
-        (lambda: AffineImage(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
-        (lambda: AffineImage(Simplices(2), [[np.inf, 0]]), ValueError, "matrix must be finite"),
-        (lambda: AffineImage(Simplices(2), np.eye(2), [1.0]), ValueError, "offset has shape"),
-        (lambda: Scaled(Simplices(2), 0), ValueError, "factor must not be 0"),
-        (lambda: Scaled(Simplices(2), np.nan), ValueError, "factor must be a finite number"),
-        (lambda: Scaled(Simplices(2), "2"), TypeError, "factor must be a number, got '2'"),
-        (lambda: Scaled(2.0, Simplices(2)), TypeError, "source must be a strategy set, got 2.0"),
-        (lambda: MinkowskiSum([]), ValueError, r"one or more sets in one space, got .* \[\]"),
-        (lambda: MinkowskiSum([Simplices(2), Simplices(3)]), ValueError, r"dimensions \[2, 3\]"),
-        (lambda: MinkowskiSum([Simplices(2), 1.0]), TypeError, r"summands\[1\] .* got 1.0"),
-        (lambda: MinkowskiSum(Simplices(2)), TypeError, "a sequence of sets, got the single"),
+        (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a strategy set"),
+        (lambda: AffineImageSet(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
+        (lambda: AffineImageSet(Simplices(2), [[np.inf, 0]]), ValueError, "matrix must be finite"),
+        (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset has shape"),
+        (lambda: ScaledSet(Simplices(2), 0), ValueError, "factor must not be 0"),
+        (lambda: ScaledSet(Simplices(2), np.nan), ValueError, "factor must be a finite number"),
+        (lambda: ScaledSet(Simplices(2), "2"), TypeError, "factor must be a number, got '2'"),
+        (lambda: ScaledSet(2.0, Simplices(2)), TypeError, "source must be a strategy set, got 2.0"),
+        (lambda: MinkowskiSumSet([]), ValueError, r"one or more sets in one space, got .* \[\]"),
+        (lambda: MinkowskiSumSet([Simplices(2), Simplices(3)]), ValueError, r"dimensions \[2, 3\]"),
+        (lambda: MinkowskiSumSet([Simplices(2), 1.0]), TypeError, r"summands\[1\] .* got 1.0"),
+        (lambda: MinkowskiSumSet(Simplices(2)), TypeError, "a sequence of sets, got the single"),
         (
-            lambda: AffineImage(Simplices(1), [[1e200]]).best_response([1e200]),
+            lambda: AffineImageSet(Simplices(1), [[1e200]]).best_response([1e200]),
             ValueError,
             "utility @ matrix must be finite",
         ),
         (
-            lambda: Scaled(Simplices(1), 1e200).best_response([1e200]),
+            lambda: ScaledSet(Simplices(1), 1e200).best_response([1e200]),
             ValueError,
             r"factor \* utility must be finite",
         ),

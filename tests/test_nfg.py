@@ -58,7 +58,7 @@ def test_outcomes_may_stand_in_several_cells_and_0_pays_nothing():
     np.testing.assert_array_equal(table[1], -table[0])
 
 
-def test_numbers_names_and_remarks_are_those_of_the_other_format():
+def test_numbers_names_and_comments_are_those_of_the_other_format():
     spelled = '{ /* two */ 2 1 } "comment" 1/4 -2.5e-1 // row 2\n .75 3.'
 
     np.testing.assert_array_equal(game(spelled).payoffs.ravel(), [0.25, 0.75, -0.25, 3.0])
@@ -88,6 +88,9 @@ def test_three_players_are_read_as_a_loop_over_all_cells_would():
         ('{ { "a" b } }', 2, 9, "the name of a strategy, in quotation marks, or '}', got 'b'"),
         ("{ 1 2 } 1 2 3", 2, 14, "payoff 4 of 4, a number such as .*, got the end of the file"),
         ("{ 1 2 } 1 2 3 4 5", 2, 17, "the end of the file after all 2 cells of the table, got '5'"),
+        ("{ 1 2 } 1//2\n3 4 5 6", 2, 9, "payoff 1 of 4, a number .*, got '1//2'"),
+        ("{ 1 2 } 1/*2*/3 4 5 6", 2, 9, r"payoff 1 of 4, a number .*, got '1/\*2\*/3'"),
+        ("{ 1 2 } 1 2 3 /* 4", 2, 15, r"a comment has no closing \*/"),
         ("{ 1 2 } 1, 2 3 4", 2, 10, "payoff 2 of 4, .*, got ','"),
         ("{ 1 2 } 1 2 1e400 4", 2, 13, "at most 1e[+]300 in size, got '1e400'"),
         ('{ 1 1 } { "x" 1 1 } } 1', 2, 11, "'{' before an outcome, or '}' after the last"),

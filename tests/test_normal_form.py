@@ -118,11 +118,11 @@ def test_a_constant_sum_is_found_up_to_rounding_and_none_elsewhere():
     assert NormalFormGame([matrix, 0.3 - matrix + 1e-6 * np.eye(5)]).constant_sum is None
 
 
-# What holds to the bit
+# Bitwise equality
 
 
 @pytest.mark.parametrize("n", range(1, 51))
-def test_actions_with_equal_payoffs_have_equal_utilities_to_the_bit(n):
+def test_actions_with_equal_payoffs_have_bitwise_equal_utilities(n):
     # Otherwise regret matching would turn the rounding into play, however small it is.
     generator = np.random.default_rng(n)
     columns = int(generator.integers(1, 51))
@@ -144,7 +144,7 @@ def test_actions_with_equal_payoffs_have_equal_utilities_to_the_bit(n):
 
 @pytest.mark.parametrize("player", range(3))
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 16, 17, 33, 50])
-def test_equal_actions_are_equal_to_the_bit_with_three_players_too(player, n):
+def test_equal_actions_are_bitwise_equal_with_three_players_too(player, n):
     generator = np.random.default_rng(n)
     kinds, kind = generator.normal(size=(2, 9, 11)), generator.integers(2, size=n)
     payoffs = np.moveaxis(kinds[kind], 0, player)

@@ -1,4 +1,4 @@
-"""Odd games that are fine, and games that are refused because somebody forgets."""
+"""Odd games that are valid, and games that are refused for imperfect recall."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What chance does before anybody acts is drawn at once, as likely as it is."""
+"""Chance moves before the first decision are drawn at once, with their joint probability."""
 
 from fractions import Fraction
 
@@ -67,7 +67,7 @@ def tree_of(node):
         (tree_of(end(1.0, 2.0)), 0, 1),
     ],
 )
-def test_it_ends_where_somebody_acts_or_deals_are_many(tree, moves, deals):
+def test_it_ends_before_the_first_decision_or_too_many_deals(tree, moves, deals):
     opening = opening_of(tree)
 
     assert (opening.moves, opening.heaped.size) == (moves, deals)
@@ -194,7 +194,7 @@ def test_what_chance_never_does_is_never_asked_for():
     assert run.information_sets == (2, 2)
 
 
-def test_nobody_is_met_who_was_not_dealt_to():
+def test_players_without_a_deal_are_not_visited():
     run = SampledSelfPlay(UNEVEN, rk.RegretMatching, OutcomeSampling(np.random.default_rng(0)))
     run.run(1)
 

@@ -207,7 +207,7 @@ def test_a_player_that_remembers_has_more_information_sets_under_the_same_string
     assert evaluation.nash_conv(game, uniform(game)) >= pyspiel.nash_conv(theirs, policy) - 1e-10
 
 
-def test_remembering_changes_nothing_where_nobody_forgets():
+def test_remember_changes_nothing_with_perfect_recall():
     for name in GAMES:
         one, other = (games.from_openspiel(name, remember=flag).tree for flag in (False, True))
         for field in ("parent", "player", "information_set", "action", "probability", "payoffs"):
@@ -364,7 +364,7 @@ class Walk(pyspiel.State):
     [
         ("other actions", r"\[0, 1\] at the empty history, but \[0, 1, 2\] at history '0';"),
         ("stuck", "nothing can be done at history '0'"),
-        ("all at once", "nobody in particular acts at history '0', where OpenSpiel says that pl"),
+        ("all at once", "no single player acts at history '0', where OpenSpiel says that pl"),
         ("payoff", "payoffs must be finite, got nan"),
         ("endless", r"more than 5,000 histories; .* \d+ actions long: history '0' '0'"),
     ],

@@ -25,6 +25,9 @@ class Table:
     def strategy(self, player):
         return np.array([self.learned[player]])
 
+    def profile(self):
+        return [self.strategy(player) for player in range(self.players)]
+
     def learn(self, player, profile):
         others = [int(x[0]) for i, x in enumerate(profile) if i != player]
         self.seen.append((player, *others))
@@ -64,7 +67,7 @@ def wander(order, iterations=4):
 # Which strategies are seen
 
 
-def test_in_simultaneous_play_everybody_sees_the_same_iteration():
+def test_in_simultaneous_play_all_players_see_the_same_iteration():
     table = Table(3)
     for _ in range(2):
         Simultaneous().iterate(table)
@@ -80,7 +83,7 @@ def test_in_alternating_play_those_before_are_seen_one_iteration_later():
     assert table.seen == [(0, 0, 0), (1, 1, 0), (2, 1, 1), (0, 1, 1), (1, 2, 1), (2, 2, 2)]
 
 
-def test_alternating_play_may_begin_with_anybody():
+def test_alternating_play_may_begin_with_any_player():
     table = Table(3)
     Alternating(first=1).iterate(table)
 
@@ -88,7 +91,7 @@ def test_alternating_play_may_begin_with_anybody():
     assert table.seen == [(1, 0, 0), (2, 0, 1), (0, 1, 1)]
 
 
-def test_a_random_player_learns_alone_and_everybody_gets_the_same_share():
+def test_a_random_player_learns_alone_and_all_have_the_same_share():
     table, order = Table(3), RandomPlayer(np.random.default_rng(2))
     for t in range(3_000):
         before = list(table.learned)
@@ -101,7 +104,7 @@ def test_a_random_player_learns_alone_and_everybody_gets_the_same_share():
     assert np.abs(np.array(table.learned) - 1_000).max() < 5 * np.sqrt(3_000 * 2 / 9)
 
 
-def test_an_order_that_begins_with_nobody_is_refused_when_the_run_is_built():
+def test_an_order_with_an_invalid_first_player_is_refused_when_the_run_is_built():
     players = [RegretMatching(2), RegretMatching(2)]
 
     with pytest.raises(ValueError, match="first must be a player, one of 0 to 1, got 2"):
@@ -157,8 +160,8 @@ def test_averages_are_over_the_first_to_the_last_iteration_in_any_order(order):
         np.testing.assert_array_equal(run.current[i], player.played[4])
 
 
-def test_with_a_random_player_everybodys_average_moves_on():
-    # One who did not learn plays the same again, which counts again.
+def test_with_a_random_player_all_averages_are_updated():
+    # A player that did not learn plays the same strategy again, which is averaged again.
     _, players, run = wander(RandomPlayer(np.random.default_rng(3)), iterations=0)
     played = []
 

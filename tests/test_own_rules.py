@@ -8,6 +8,7 @@ import pytest
 from attrs import define, field
 
 import regretkit as rk
+from regretkit import games, play
 from regretkit._typing import Vector
 from regretkit.sets import Simplices
 
@@ -21,7 +22,7 @@ class FollowTheLeader(rk.RegretMinimizer):
 
     def exemptions(self):
         return {
-            "regret_grows_slowly": "whoever knows the leader can punish it",
+            "regret_grows_slowly": "its regret is linear in the worst case",
             "the_order_of_actions_does_not_matter": "of equal leaders it takes the first",
         }
 
@@ -121,7 +122,7 @@ def test_its_copies_go_on_as_it_does_and_share_nothing(make):
 
     going_on = [learn(twin, seed=3) for twin in twins]
 
-    expected = learn(player, seed=3)  # last: whatever the twins shared with it has changed
+    expected = learn(player, seed=3)  # last: any state shared with the twins has changed
     for played in going_on:
         np.testing.assert_array_equal(played, expected)
 
@@ -203,3 +204,48 @@ def test_two_players_of_one_class_share_no_state():
     player.observe_utility([1.0, 0.0, 0.0])
 
     np.testing.assert_array_equal(other.regrets, np.zeros(3))
+
+
+class Quitting(ShortRegretMatching):
+    """Ends the program in its third iteration."""
+
+    def _learn(self, utility, strategy):
+        if self.iteration == 2:
+            raise SystemExit(0)
+        super()._learn(utility, strategy)
+
+
+def sampled(rule):
+    drawn = play.ExternalSampling(np.random.default_rng(1))
+    return play.SampledSelfPlay(games.kuhn_poker(), rule, drawn)
+
+
+RUNS = {
+    "solve": lambda rule: rk.solve(
+        games.kuhn_poker(), play.Algorithm(rule), iterations=5, engine="numpy"
+    ),
+    "vectorized": lambda rule: rk.solve(
+        games.kuhn_poker(), play.Algorithm(rule), iterations=5, engine="vectorized"
+    ),
+    "sampled": lambda rule: sampled(rule).run(50),
+    "fixed": lambda rule: play.FixedStrategyIteration(
+        games.StateGraph.from_tree(games.kuhn_poker().tree), rule
+    ).run(5),
+    "best response": lambda rule: play.best_response_play(
+        games.rock_paper_scissors(), rule(Simplices(3)), iterations=5
+    ),
+}
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS.keys())
+def test_a_rule_never_ends_the_program(run):
+    with pytest.raises(RuntimeError, match=r"tried to end the program with SystemExit\(0\)"):
+        run(Quitting)
+
+
+def test_a_callback_may_end_the_program():
+    def enough(_run):
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        rk.solve(games.kuhn_poker(), "cfr", iterations=5, callbacks=[enough])

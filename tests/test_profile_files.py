@@ -79,7 +79,7 @@ def assert_same(one, other):
 
 
 @each_game
-def test_what_is_written_is_read_to_the_bit_where_nothing_has_to_be_rounded(game, tmp_path):
+def test_saved_profiles_load_bitwise_identical_where_no_rounding_is_needed(game, tmp_path):
     profile, path = dyadic(game), tmp_path / "strategy.json"
     # Products of up to ten multiples of 1/16 are exact.
     profile.to_json(path)
@@ -122,7 +122,7 @@ def test_a_dict_holds_the_distribution_at_each_information_set(game):
             assert record["label"] == (simplices.labels.block(number) if named else None)
 
 
-def test_a_strategy_that_somebody_wrote_by_hand_is_read():
+def test_a_strategy_written_by_hand_is_read():
     game = games.kuhn_poker()
     data = Profile([d.interior_point() for d in game.domains], game.domains, game).to_dict()
     # Kuhn's equilibrium in which the jack never bluffs
@@ -141,7 +141,7 @@ def test_a_strategy_that_somebody_wrote_by_hand_is_read():
     assert game.domains[0].contains(profile[0], atol=1e-15)
 
 
-def test_probabilities_that_sum_to_one_up_to_rounding_are_taken_to_the_bit():
+def test_probabilities_that_sum_to_one_up_to_rounding_are_kept_unchanged():
     game = matrix_game(np.zeros((3, 1)))
     data = Profile([np.ones(3) / 3, [1.0]], game.domains, game).to_dict()
     tenths = [0.1, 0.2, 0.7000000000000001]
@@ -218,7 +218,7 @@ def test_writing_replaces_what_was_there_and_leaves_nothing_else(write, tmp_path
 # Which game it is
 
 
-def test_whatever_plays_a_game_says_which_one_it_is(tmp_path):
+def test_profiles_of_the_library_name_their_game(tmp_path):
     kuhn, pennies = games.kuhn_poker(), games.matching_pennies()
     run = rk.solve(kuhn, "cfr+", iterations=3)
     played = best_response_play(pennies, rk.RegretMatching(2), iterations=3)
@@ -239,7 +239,7 @@ def test_a_profile_that_was_pickled_still_knows_its_game_and_does_not_carry_it()
     assert isinstance(other._game, dict)
 
 
-def test_a_profile_of_nobody_knows_where_goes_into_no_file(tmp_path):
+def test_a_profile_without_a_game_is_not_saved(tmp_path):
     profile = Profile([[0.5, 0.5]], (Simplices(2),))
 
     with pytest.raises(ValueError, match=r"does not know which game .*Profile\(.*game\)"):
@@ -280,7 +280,7 @@ def test_a_name_that_loads_no_game_is_refused(name):
     data = mixed(games.kuhn_poker()).to_dict()
     data["game"]["name"] = name
 
-    with pytest.raises(ValueError, match="belongs to a game that cannot be loaded"):
+    with pytest.raises(ValueError, match=r"which is not built from its name: .*; pass it as game"):
         Profile.from_dict(data)
 
 
@@ -353,10 +353,10 @@ def test_every_number_of_a_game_tree_leaves_a_trace_in_its_fingerprint():
     assert len(others | {same}) == 5
 
 
-class Somebodys:
-    """A game that is in nobody's table: each player's payoff is bilinear."""
+class UserDefined:
+    """A game that is in no registry: each player's payoff is bilinear."""
 
-    name = "somebody's"
+    name = "user-defined"
 
     def __init__(self, matrix, first=None, noise=0.0):
         self.matrix, self.noise = matrix, noise
@@ -374,20 +374,20 @@ class Somebodys:
 
 def test_a_game_of_ones_own_is_known_by_what_strategies_are_worth():
     matrix = np.random.default_rng(1).normal(size=(2, 3))
-    mine = fingerprint(Somebodys(matrix))
+    mine = fingerprint(UserDefined(matrix))
 
     # Another machine may round otherwise.
-    assert fingerprint(Somebodys(matrix, noise=1e-14)) == mine
-    assert fingerprint(Somebodys(matrix.copy())) == mine
-    assert fingerprint(Somebodys(matrix * 1.001)) != mine
-    assert fingerprint(Somebodys(matrix + 0.001 * np.eye(2, 3))) != mine
-    assert fingerprint(Somebodys(np.zeros((2, 3)))) != mine
+    assert fingerprint(UserDefined(matrix, noise=1e-14)) == mine
+    assert fingerprint(UserDefined(matrix.copy())) == mine
+    assert fingerprint(UserDefined(matrix * 1.001)) != mine
+    assert fingerprint(UserDefined(matrix + 0.001 * np.eye(2, 3))) != mine
+    assert fingerprint(UserDefined(np.zeros((2, 3)))) != mine
     hull = Hull([Simplices(2), Simplices(2)])
-    assert fingerprint(Somebodys(matrix, hull)) != mine
+    assert fingerprint(UserDefined(matrix, hull)) != mine
 
 
 def test_a_strategy_of_such_a_game_is_written_and_read():
-    game = Somebodys(np.eye(2, 3))
+    game = UserDefined(np.eye(2, 3))
     profile = Profile([[0.25, 0.75], [0.5, 0.5, 0.0]], game.domains, game)
 
     assert_same(Profile.from_dict(profile.to_dict(), game), profile)
@@ -395,7 +395,7 @@ def test_a_strategy_of_such_a_game_is_written_and_read():
 
 def test_a_set_without_information_sets_goes_into_no_table(tmp_path):
     hull = Hull([Simplices(2), Simplices(2)])
-    game = Somebodys(np.eye(2, 3), hull)
+    game = UserDefined(np.eye(2, 3), hull)
     profile = Profile([[0.5, 0.5], [1.0, 0.0, 0.0]], game.domains, game)
 
     for attempt in (profile.to_dict, profile.to_dataframe):

@@ -96,11 +96,11 @@ class Lot:
         return lambda actions: make(Lot(seed, self.promising), depth, actions)
 
 
-# Leaves on whatever set
+# Leaves on a random set
 
 
 def anything(lot, dimension):
-    """Return a leaf of this dimension, on whatever set."""
+    """Return a leaf of this dimension, on a random set."""
     center, radius = 0.5 * lot.numbers.normal(size=dimension), 1.0 + lot.numbers.random()
     domain = lot.pick(Ball(center, radius), Box(center - radius, center + radius))
     choices = [
@@ -237,7 +237,7 @@ def on_simplex(lot, depth, actions):
 
 
 def anywhere(lot, depth, dimension):
-    """Return a minimizer of this dimension on whatever set, with so many levels of circuits."""
+    """Return a minimizer of this dimension on a random set, with ``depth`` levels of circuits."""
     if depth == 0 and dimension > 1 and lot.pick(True, False, False):
         return on_tree(lot, 0, dimension)
     if depth == 0:

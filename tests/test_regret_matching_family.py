@@ -234,7 +234,7 @@ def test_a_rule_plays_its_recurrence_with_the_predictions_it_is_given(name):
     player, naive = (make(4) for make in FAMILY[name])
 
     for utility, prediction in generator.normal(size=(80, 2, 4)):
-        if prediction[0] > 0.0:  # sometimes nobody says anything
+        if prediction[0] > 0.0:  # some iterations have no prediction
             player.expect_utility(prediction)
             naive.expect(prediction.tolist())
         np.testing.assert_allclose(player.next_strategy(), naive.play(), atol=1e-9)
@@ -282,7 +282,7 @@ def test_after_a_restart_no_prediction_is_believed():
         ),
     ],
 )
-def test_a_rule_is_another_one_with_these_parameters_to_the_bit(special, plain):
+def test_a_rule_is_bitwise_another_one_with_these_parameters(special, plain):
     same_play(special([3, 4]), plain([3, 4]), atol=0.0)
 
 
@@ -334,7 +334,7 @@ def test_a_schedule_ends_at_its_horizon():
 
 
 @each_rule
-def test_a_rule_over_several_blocks_is_a_product_of_rules_to_the_bit(name):
+def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
     sizes, make = [3, 1, 4, 3, 9], MAKERS[name]
     together, apart = make(sizes), rk.Product([make(size) for size in sizes])
 

@@ -9,14 +9,14 @@ from scipy.optimize import linprog
 
 import regretkit as rk
 from regretkit.sets import (
-    AffineImage,
+    AffineImageSet,
     Ball,
     Box,
     Hull,
-    MinkowskiSum,
-    Point,
+    MinkowskiSumSet,
     Polytope,
-    Product,
+    ProductSet,
+    Singleton,
     _restricted,
 )
 from regretkit.sets._mixture import Mixture
@@ -92,9 +92,9 @@ def test_a_set_without_a_description_needs_none(seed):
     square = Box([-0.1] * 3, [0.1] * 3)
     source = Hull(
         [
-            AffineImage(rk.Simplices(4), map_),
-            MinkowskiSum([Polytope(corners), square]),
-            Point(far),
+            AffineImageSet(rk.Simplices(4), map_),
+            MinkowskiSumSet([Polytope(corners), square]),
+            Singleton(far),
         ]
     )
     shifts = np.array(list(itertools.product([-0.1, 0.1], repeat=3)))
@@ -327,7 +327,7 @@ def test_a_refusal_is_its_own_proof():
 
 
 def test_a_product_of_a_ball_and_simplices_is_restricted_across_its_factors():
-    source = Product([Ball([0.0, 0.0], 1.0), rk.Simplices(2)])
+    source = ProductSet([Ball([0.0, 0.0], 1.0), rk.Simplices(2)])
 
     found = restricted(source, [[1.0, 0.0, 1.0, 0.0]], [0.0])
     point, lower, upper = found.best_response(np.array([1.0, 0.0, 3.0, 0.0]))

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from strategies import INF
 
-from regretkit.minimizers import Cumulative, Discounted, Linear, Memory, Plus
+from regretkit.minimizers import Cumulative, Discounted, LinearAccumulator, Memory, Plus
 from regretkit.sets import Simplices
 
 MEMORIES = [
     Cumulative(),
     Plus(),
-    Linear(),
+    LinearAccumulator(),
     Discounted(alpha=1.5, beta=0.0),
     Discounted(alpha=INF, beta=-INF),
     Discounted(alpha=-INF, beta=INF),

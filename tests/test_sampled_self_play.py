@@ -4,14 +4,19 @@ from functools import partial
 
 import numpy as np
 import pytest
-from attrs import frozen
+from attrs import define, frozen
 from naive_games import random_game
+from test_contract import ROWS, internal
+from test_own_rules import Trembling
 
 import regretkit as rk
 from regretkit import SelfPlay, games
+from regretkit._state import generators
+from regretkit.circuits import AverageAsIterate, Discount, Restart
 from regretkit.evaluation import nash_conv
 from regretkit.games import CHANCE, GameTree
 from regretkit.play import (
+    Alternating,
     AverageStrategySampling,
     ChanceSampling,
     ExternalSampling,
@@ -85,26 +90,139 @@ def test_samples_strategies_and_averages_are_those_on_the_tree(game, sampler, ru
         assert_alike(free, bound)
 
 
-@pytest.mark.parametrize("order", [Simultaneous, lambda: RandomPlayer(rng(5))])
-def test_orders_of_play_are_those_on_the_tree(order):
+ORDERS = {
+    "alternating": partial(Alternating, first=1),
+    "simultaneous": Simultaneous,
+    "random player": lambda: RandomPlayer(rng(5)),
+}
+
+
+def on_simplices(make):
+    """Return the local rule of a minimizer, None where it is bound to its set, or draws."""
+    made = make()
+    if made.over(rk.Simplices(2)) is None or any(generators(made)):
+        return None
+    return lambda simplices: make().over(simplices)
+
+
+# Every rule that plays on any simplices, and circuits of them
+RULES = {name: rule for name, make in ROWS.items() if (rule := on_simplices(make)) is not None}
+RULES |= {
+    "discount[rm]": lambda simplices: Discount(rk.RegretMatching(simplices), weight=float),
+    "restart[rm+]": lambda simplices: Restart(rk.RegretMatchingPlus(simplices), every=7),
+    "average[rm]": lambda simplices: AverageAsIterate(rk.RegretMatching(simplices)),
+    "each[internal]": rk.each(internal),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_plays_as_on_the_tree_in_every_order(rule, order):
     free = SampledSelfPlay(
-        GAMES["kuhn of three"], rk.RegretMatching, ExternalSampling(rng()), order=order()
+        GAMES["kuhn"], RULES[rule], ExternalSampling(rng()), order=ORDERS[order]()
     )
-    players = [rk.CFR(tree, rk.RegretMatching) for tree in GAMES["kuhn of three"].domains]
+    players = [rk.CFR(tree, RULES[rule]) for tree in GAMES["kuhn"].domains]
     bound = SelfPlay(
-        GAMES["kuhn of three"], players, estimator=ExternalSampling(rng()), order=order()
+        GAMES["kuhn"],
+        players,
+        estimator=ExternalSampling(rng()),
+        order=ORDERS[order](),
+        engine="numpy",
     )
-    assert_alike(free.run(60), bound.run(60))
-
-
-@pytest.mark.parametrize("rule", [rk.LinearRegretMatching, partial(rk.Hedge, rate=0.3)])
-def test_other_rules_agree_as_well(rule):
-    free, bound = pair(GAMES["kuhn"], rule, ExternalSampling)
-
     assert_alike(free.run(50), bound.run(50))
 
 
-def test_a_rule_without_a_kernel_learns_at_its_visits():
+KINDS = {
+    "resting": rk.LinearRegretMatching,
+    "fading": rk.DiscountedRegretMatching,
+    "forgetting what is negative": partial(rk.DiscountedRegretMatching, beta=-np.inf),
+    "predicting": rk.PredictiveRegretMatchingPlus,
+    "of a circuit": RULES["discount[rm]"],
+}
+
+
+@pytest.mark.parametrize("sampler", ["outcome", "robust, 2"])
+@pytest.mark.parametrize("rule", KINDS)
+def test_rules_of_every_kind_meet_new_information_sets_late(rule, sampler):
+    orders = RandomPlayer(rng(5)), RandomPlayer(rng(5))
+    free = SampledSelfPlay(GAMES["leduc"], KINDS[rule], SAMPLERS[sampler](rng()), order=orders[0])
+    players = [rk.CFR(tree, KINDS[rule]) for tree in GAMES["leduc"].domains]
+    bound = SelfPlay(
+        GAMES["leduc"], players, estimator=SAMPLERS[sampler](rng()), order=orders[1], engine="numpy"
+    )
+    for _ in range(2):
+        assert_alike(free.run(40), bound.run(40))
+
+
+def test_rules_of_two_kinds_may_follow_one_another():
+    def by_size(size):
+        return rk.RegretMatching(size) if size < 3 else rk.PredictiveRegretMatchingPlus(size)
+
+    free = SampledSelfPlay(
+        GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng())
+    )
+    players = [rk.CFR(tree, rk.each(by_size)) for tree in GAMES["leduc"].domains]
+    bound = SelfPlay(GAMES["leduc"], players, estimator=OutcomeSampling(rng()), engine="numpy")
+    for _ in range(2):
+        assert_alike(free.run(40), bound.run(40))
+
+
+@pytest.mark.parametrize("rule", KINDS)
+def test_a_run_of_any_kind_goes_on_from_a_file(rule, tmp_path):
+    game = of_openspiel("leduc_poker")
+    whole = SampledSelfPlay(game, KINDS[rule], OutcomeSampling(rng()), averaging=Linear()).run(60)
+    whole.save(tmp_path / "half")
+    half = SampledSelfPlay.load(
+        tmp_path / "half", game, KINDS[rule], OutcomeSampling(rng(7)), averaging=Linear()
+    )
+
+    for which in ("current", "average"):
+        for mine, other in zip(
+            getattr(half.run(20), which), getattr(whole.run(20), which), strict=True
+        ):
+            assert list(mine) == list(other)
+            for key in mine:
+                np.testing.assert_array_equal(mine[key], other[key])
+
+
+def test_a_rule_that_draws_is_refused():
+    generator = rng()
+
+    def started_at_random(simplices):
+        rule = rk.RegretMatching(simplices)
+        rule.observe_utility(generator.random(rule.dimension))
+        return rule
+
+    for rule in (started_at_random, Trembling):
+        state = generator.bit_generator.state
+        run = SampledSelfPlay(GAMES["kuhn"], rule, ExternalSampling(generator))
+        with pytest.raises(ValueError, match="rule draws random numbers for 2 actions"):
+            run._unfolding.makers[0].make("now", ["a", "b"], None, 0)
+        assert generator.bit_generator.state == state
+
+
+@define(eq=False)
+class Restless(rk.SimplexRule):
+    """Play one action after the other, no matter what they earn."""
+
+    def _propose(self):
+        return self.simplices.normalize(
+            np.concatenate(
+                [np.arange(size) == self.iteration % size for size in self.simplices.sizes]
+            )
+        )
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+def test_a_rule_that_moves_before_it_has_learned_anything_is_refused():
+    run = SampledSelfPlay(GAMES["kuhn"], Restless, ExternalSampling(rng()))
+    with pytest.raises(ValueError, match=r"rule must not change what it plays .* \[0.0, 1.0\]"):
+        run.run(1)
+
+
+def test_a_rule_without_a_kernel_approaches_an_equilibrium():
     def swap(simplices):
         return rk.SwapRegret(simplices, rk.RegretMatching)
 
@@ -227,24 +345,34 @@ def test_a_player_who_forgets_is_refused_with_the_information_set():
         run.run(5)
 
 
-def test_who_broke_off_half_way_neither_goes_on_nor_is_saved(tmp_path):
-    met = []
+@define(eq=False)
+class Ending(rk.SimplexRule):
+    """Regret matching that fails in its third iteration."""
 
-    def rule(simplices):
-        met.append(simplices)
-        if len(met) == 9:
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        if self.iteration == 2:
             raise ArithmeticError("no more")
-        return rk.SwapRegret(simplices, rk.RegretMatching)
+        self.regrets += self.simplices.regret(utility, strategy)
 
-    run = SampledSelfPlay(GAMES["kuhn"], rule, ExternalSampling(rng()))
+
+def test_who_broke_off_half_way_neither_goes_on_nor_is_saved_nor_has_an_average(tmp_path):
+    run = SampledSelfPlay(GAMES["kuhn"], Ending, ExternalSampling(rng()))
     with pytest.raises(ArithmeticError, match="no more"):
         run.run(100)
-    played = run.iteration
-    with pytest.raises(RuntimeError, match=f"broke off half-way, in iteration {played + 1}: "):
-        run.run(1)
-    with pytest.raises(RuntimeError, match="load it from a file, or start anew"):
-        run.save(tmp_path / "run")
-    assert run.iteration == played
+    assert run.iteration == 2
+    for refused in (
+        lambda: run.run(1),
+        lambda: run.save(tmp_path / "run"),
+        lambda: run.average,
+        lambda: run.current,
+    ):
+        with pytest.raises(RuntimeError, match=r"broke off half-way, in iteration 3: .* anew"):
+            refused()
     assert not (tmp_path / "run").exists()
 
 
@@ -321,9 +449,29 @@ def test_callbacks_and_pauses_change_no_sample():
             np.testing.assert_array_equal(other.average[0][key], strategy)
 
 
+def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
+    class Often:
+        def __init__(self):
+            self.calls = []
+
+        def due(self, run):
+            return run.iteration + 10
+
+        def __call__(self, run):
+            self.calls.append(run.iteration)
+            return np.float64(run.iteration) >= 30.0
+
+    often = Often()
+    run = SampledSelfPlay(GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()))
+    run.run(100, callbacks=[often])
+
+    assert often.calls == [10, 20, 30]
+    assert run.iteration == 30
+
+
 @frozen
 class Indifferent:
-    """One player decides once, and earns the same whatever it does."""
+    """One player decides once, and earns the same with every action."""
 
     moved: bool = False
 
@@ -350,7 +498,7 @@ class Indifferent:
 
 
 @pytest.mark.parametrize("make", [partial(RobustSampling, actions=6), ExternalSampling])
-def test_who_earns_the_same_whatever_it_does_regrets_exactly_nothing(make):
+def test_with_equal_payoffs_the_regret_is_exactly_zero(make):
     run = SampledSelfPlay(Indifferent(), rk.RegretMatching, make(rng())).run(5)
 
     (point,) = run._unfolding.met[0].values()

@@ -89,7 +89,7 @@ def assert_same_bits(one, other):
 @each_local
 @each_zero_sum_game
 def test_in_simultaneous_play_the_gap_of_the_averages_is_the_sum_of_average_regrets(game, local):
-    # The certificate of every self-play: equality, whatever the minimizers do.
+    # The certificate of every self-play: equality, for all minimizers.
     run = SelfPlay(game, minimizers(game, local), order=Simultaneous())
     run.minimizers[0].observe_utility(np.linspace(-1.0, 1.0, game.domains[0].dimension))
     T, totals, earned = 40, [np.zeros(d.dimension) for d in game.domains], 0.0
@@ -119,7 +119,7 @@ def test_every_named_algorithm_closes_the_gap(game, name):
 
 
 @each_way
-def test_a_run_cut_in_two_is_one_run_to_the_bit(way):
+def test_a_run_cut_in_two_is_bitwise_identical(way):
     whole, cut = start(way).run(30), start(way)
 
     assert cut.run(11) is cut
@@ -258,7 +258,7 @@ def failing(calls, instead, order=None):
 
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating()])
 @pytest.mark.parametrize("instead", [np.full(3, np.nan), np.ones(2), ValueError("no")], ids=str)
-def test_an_iteration_that_fails_before_anybody_learned_has_not_happened(order, instead):
+def test_an_iteration_that_fails_before_any_update_leaves_the_run_unchanged(order, instead):
     run = failing(2 * 3 + 1, instead, order)  # the first call of iteration 4
 
     with pytest.raises(ValueError, match=r"utility|no"):
@@ -298,7 +298,7 @@ def test_what_a_broken_run_saves_is_broken_as_well():
         other.run(1)
 
 
-def test_an_interrupt_comes_through_and_breaks_the_run_only_where_somebody_learned():
+def test_an_interrupt_propagates_and_breaks_the_run_only_after_an_update():
     before, between = failing(1, KeyboardInterrupt()), failing(2, KeyboardInterrupt())
     for run in (before, between):
         with pytest.raises(KeyboardInterrupt):

@@ -9,19 +9,19 @@ import pytest
 from strategies import random_behavior, random_tree
 
 from regretkit import DecisionTree, Simplices
-from regretkit.sets import Hull, Point, Product, StrategySet
+from regretkit.sets import Hull, ProductSet, Singleton, StrategySet
 
 
 def interleaved(generator, factors):
     """Return the product of ``factors`` with its coordinates dealt out at random."""
     sizes = [factor.dimension for factor in factors]
     deal = generator.permutation(sum(sizes))
-    return Product(factors, np.split(deal, np.cumsum(sizes)[:-1]))
+    return ProductSet(factors, np.split(deal, np.cumsum(sizes)[:-1]))
 
 
 def vertices(domain):
     """Return every vertex of a set, and perhaps some other points of it."""
-    if isinstance(domain, Point):
+    if isinstance(domain, Singleton):
         return [domain.point]
     if isinstance(domain, Simplices):
         return [np.concatenate(rows) for rows in itertools.product(*map(np.eye, domain.sizes))]
@@ -38,16 +38,16 @@ def vertices(domain):
 
 def polytope(generator):
     """Return a hull of points, a hull of products, and products of these."""
-    points = Hull([Point(point) for point in generator.normal(size=(5, 3))])
-    corner = Product([Point(generator.normal(size=2)), Simplices([2, 2])])
+    points = Hull([Singleton(point) for point in generator.normal(size=(5, 3))])
+    corner = ProductSet([Singleton(generator.normal(size=2)), Simplices([2, 2])])
     mixed = Hull([Simplices([2, 3, 1]), corner])
     return [
-        Point(generator.normal(size=4)),
+        Singleton(generator.normal(size=4)),
         points,
         mixed,
-        interleaved(generator, [points, Simplices([2, 2]), Point([3.0])]),
+        interleaved(generator, [points, Simplices([2, 2]), Singleton([3.0])]),
         interleaved(generator, [mixed, points]),
-        Hull([Simplices(3), points, Hull([Point([0.0, 0.0, 5.0]), Simplices(3)])]),
+        Hull([Simplices(3), points, Hull([Singleton([0.0, 0.0, 5.0]), Simplices(3)])]),
     ]
 
 
@@ -140,7 +140,7 @@ def test_membership_of_a_hull_does_not_depend_on_where_it_lies():
     normal = np.linalg.svd(corners[1:] - corners[0])[2][-1]
 
     for shift in (0.0, 10.0, -1e3):
-        triangle = Hull([Point(corner + shift) for corner in corners])
+        triangle = Hull([Singleton(corner + shift) for corner in corners])
         assert triangle.contains(inside + shift)
         assert not triangle.contains(inside + shift + 1e-6 * normal)
 
@@ -148,16 +148,16 @@ def test_membership_of_a_hull_does_not_depend_on_where_it_lies():
 @pytest.mark.parametrize("seed", range(10))
 def test_a_hull_of_the_corners_of_the_simplex_is_the_simplex(seed):
     generator = np.random.default_rng(seed)
-    simplex, hull = Simplices(4), Hull([Point(corner) for corner in np.eye(4)])
+    simplex, hull = Simplices(4), Hull([Singleton(corner) for corner in np.eye(4)])
     point = random_behavior(generator, simplex) + generator.choice([0.0, 1e-4]) * np.eye(4)[0]
 
     assert hull.contains(point) == simplex.contains(point)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_splitting_undoes_joining_whatever_the_coordinates(seed):
+def test_splitting_undoes_joining_for_all_coordinates(seed):
     generator = np.random.default_rng(seed)
-    product = interleaved(generator, [Simplices([2, 3]), Point([1.0, 2.0]), Simplices(1)])
+    product = interleaved(generator, [Simplices([2, 3]), Singleton([1.0, 2.0]), Simplices(1)])
     vector = generator.normal(size=product.dimension)
 
     parts = product.split(vector)
@@ -168,7 +168,7 @@ def test_splitting_undoes_joining_whatever_the_coordinates(seed):
 
 
 def test_a_product_knows_which_coordinates_are_whose():
-    product = Product([Simplices(2), Point([7.0])], [[2, 0], [1]])
+    product = ProductSet([Simplices(2), Singleton([7.0])], [[2, 0], [1]])
 
     assert product.contains([0.25, 7.0, 0.75])
     assert not product.contains([0.25, 0.75, 7.0])
@@ -178,18 +178,18 @@ def test_a_product_knows_which_coordinates_are_whose():
 
 
 def test_products_with_other_coordinates_are_other_sets():
-    straight = Product([Simplices(2), Point([7.0])])
+    straight = ProductSet([Simplices(2), Singleton([7.0])])
 
-    assert straight == Product([Simplices(2), Point([7.0])], [[0, 1], [2]])
-    assert straight != Product([Simplices(2), Point([7.0])], [[1, 2], [0]])
+    assert straight == ProductSet([Simplices(2), Singleton([7.0])], [[0, 1], [2]])
+    assert straight != ProductSet([Simplices(2), Singleton([7.0])], [[1, 2], [0]])
 
 
 def test_a_tree_is_a_hull_of_products_by_its_definition():
     # After the second of two actions come two more: {1} x hull of (e_0, 0) and e_1 x simplex.
     tree = DecisionTree([0, 2], [2, 2])
-    left = Point([1.0, 0.0, 0.0, 0.0])
-    right = Product([Point([0.0, 1.0]), Simplices(2)])
-    same = Product([Point([1.0]), Hull([left, right])])
+    left = Singleton([1.0, 0.0, 0.0, 0.0])
+    right = ProductSet([Singleton([0.0, 1.0]), Simplices(2)])
+    same = ProductSet([Singleton([1.0]), Hull([left, right])])
     generator = np.random.default_rng(6)
 
     for _ in range(20):
@@ -203,8 +203,8 @@ def test_a_tree_is_a_hull_of_products_by_its_definition():
 def test_a_product_of_one_of_each_kind_nests():
     generator = np.random.default_rng(7)
     tree = random_tree(generator)
-    hull = Hull([Simplices(3), Point([0.0, 0.0, 4.0])])
-    product = interleaved(generator, [tree, hull, Product([tree, Point([1.0])])])
+    hull = Hull([Simplices(3), Singleton([0.0, 0.0, 4.0])])
+    product = interleaved(generator, [tree, hull, ProductSet([tree, Singleton([1.0])])])
     utility = generator.normal(size=product.dimension)
 
     value, response = product.best_response(utility)
@@ -219,17 +219,17 @@ def test_a_product_of_one_of_each_kind_nests():
     [
         (lambda: Hull([]), ValueError, "one or more sets in one space"),
         (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"got dimensions \[2, 3\]"),
-        (lambda: Product([]), ValueError, "one or more sets, got none"),
-        (lambda: Product([Simplices(2)], [[0]]), ValueError, r"must give \[2\] of them"),
-        (lambda: Product([Simplices(2)], [[0], [1]]), ValueError, r"got \[1, 1\]"),
-        (lambda: Product([Simplices(2)], [[0, 0]]), ValueError, "each of 0 to 1 once"),
-        (lambda: Product([Simplices(2)], [[0, 2]]), ValueError, "each of 0 to 1 once"),
-        (lambda: Product([Simplices(2)], [[0.0, 1.0]]), TypeError, "whole numbers"),
-        (lambda: Point([1.0, np.nan]), ValueError, "point must be finite"),
-        (lambda: Point([[1.0, 2.0]]), ValueError, r"point has shape \(1, 2\)"),
-        (lambda: Point(["a"]), TypeError, "point must be numbers"),
+        (lambda: ProductSet([]), ValueError, "one or more sets, got none"),
+        (lambda: ProductSet([Simplices(2)], [[0]]), ValueError, r"must give \[2\] of them"),
+        (lambda: ProductSet([Simplices(2)], [[0], [1]]), ValueError, r"got \[1, 1\]"),
+        (lambda: ProductSet([Simplices(2)], [[0, 0]]), ValueError, "each of 0 to 1 once"),
+        (lambda: ProductSet([Simplices(2)], [[0, 2]]), ValueError, "each of 0 to 1 once"),
+        (lambda: ProductSet([Simplices(2)], [[0.0, 1.0]]), TypeError, "whole numbers"),
+        (lambda: Singleton([1.0, np.nan]), ValueError, "point must be finite"),
+        (lambda: Singleton([[1.0, 2.0]]), ValueError, r"point has shape \(1, 2\)"),
+        (lambda: Singleton(["a"]), TypeError, "point must be numbers"),
         (lambda: Hull([np.eye(2)]), TypeError, "members"),
-        (lambda: Product([[1.0, 0.0]]), TypeError, "factors"),
+        (lambda: ProductSet([[1.0, 0.0]]), TypeError, "factors"),
     ],
 )
 def test_what_is_no_set_is_refused(build, error, message):
@@ -239,7 +239,7 @@ def test_what_is_no_set_is_refused(build, error, message):
 
 def test_a_point_does_not_move_when_the_array_it_was_built_from_does():
     array = np.array([1.0, 2.0])
-    point = Point(array)
+    point = Singleton(array)
 
     array[:] = 0.0
 

@@ -47,7 +47,7 @@ def test_sums_products_maxima_and_running_sums_are_those_of_each_block(sizes):
     u, v = signed(generator, (2, simplices.dimension))
     blocks, others = in_blocks(sizes, u), in_blocks(sizes, v)
 
-    # From left to right, to the bit.
+    # From left to right, bitwise identical.
     np.testing.assert_array_equal(simplices.sum(u), [naive.total(b) for b in blocks])
     np.testing.assert_array_equal(simplices.dot(u, v), list(map(naive.dot, blocks, others)))
     np.testing.assert_array_equal(simplices.max(u), [max(b) for b in blocks])
@@ -105,7 +105,7 @@ def test_projection_is_the_nearest_point_by_its_optimality_condition(sizes):
 
 @pytest.mark.parametrize("size", range(1, 15))
 @pytest.mark.parametrize("scale", [1e-9, 0.3, 2.0, 1e12])
-def test_many_blocks_are_projected_to_the_bits_of_each_alone(size, scale):
+def test_many_blocks_are_projected_bitwise_as_each_alone(size, scale):
     # Many narrow blocks of one size are sorted and added up by column, a single block by row.
     generator = np.random.default_rng(size)
     count = 1_200 // size
@@ -134,7 +134,7 @@ def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(size, operat
 
 
 @pytest.mark.parametrize("size", range(1, 9))
-def test_columns_are_sorted_whatever_the_order_of_zeros_and_ones(size):
+def test_columns_are_sorted_for_every_order_of_zeros_and_ones(size):
     # A network that sorts zeros and ones sorts everything (Knuth 5.3.4, theorem Z).
     rows = np.array(list(itertools.product([0.0, 1.0], repeat=size)))
 
@@ -327,14 +327,14 @@ def test_simplices_are_equal_when_their_sizes_are():
     assert as_simplices(same) is same
 
 
-def test_nobody_who_never_decides_plays_in_dimension_zero():
-    nobody = Simplices([])
+def test_the_empty_product_has_dimension_zero():
+    empty = Simplices([])
 
-    assert nobody.dimension == nobody.blocks == 0
-    assert nobody.best_response([])[0] == 0.0
-    assert nobody.contains([])
+    assert empty.dimension == empty.blocks == 0
+    assert empty.best_response([])[0] == 0.0
+    assert empty.contains([])
     for operation in OPERATIONS.values():
-        assert operation(nobody, np.empty(0), np.empty(0)).shape == (0,)
+        assert operation(empty, np.empty(0), np.empty(0)).shape == (0,)
 
 
 @pytest.mark.parametrize("sizes", [0, -1, [2, 0], [3, -2]])

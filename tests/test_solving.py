@@ -1,4 +1,4 @@
-"""One call from a game to a solution, and play against whoever answers best."""
+"""One call from a game to a solution, and play against a best response."""
 
 import numpy as np
 import pytest
@@ -219,7 +219,7 @@ def test_only_a_minimizer_plays_against_the_best_responder(minimizer):
         best_response_play(KUHN, minimizer, iterations=1)
 
 
-# Against whoever answers best
+# Against a best response
 
 DUELS = {
     "rock paper scissors": (games.rock_paper_scissors(), 0.0),

@@ -31,7 +31,7 @@ def random_behaviors(graph, seed=0):
     return [own.normalize(generator.exponential(size=own.dimension)) for own in graph.simplices]
 
 
-# Where nobody forgets
+# Perfect recall
 
 
 def assert_same_worth(graph, game, behaviors):
@@ -91,7 +91,7 @@ def test_dice_games_given_by_their_rules_are_worth_the_same():
                 )
 
 
-# Where somebody does
+# Imperfect recall
 
 
 def naive_worth(tree, player, behaviors):

@@ -135,7 +135,7 @@ def test_the_identity_has_the_uniform_distribution(n):
     np.testing.assert_array_equal(stationary_distribution(np.eye(n)), np.full(n, 1.0 / n))
 
 
-def test_classes_count_alike_whatever_their_size():
+def test_classes_have_equal_weight_for_all_sizes():
     # {0, 1, 2} is a cycle, {4} absorbs, 3 is transient and leans to the cycle.
     matrix = np.zeros((5, 5))
     matrix[[0, 1, 2, 4], [1, 2, 0, 4]] = 1.0

@@ -193,7 +193,7 @@ def test_draws_that_cannot_be_gone_through_are_refused(doubles, message):
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="more than 10 samples; take a smaller game"):
         assert_unbiased(KUHN, ExternalSampling(generator()), most=10)
-    with pytest.raises(TypeError, match="estimator must be of the kind Estimator"):
+    with pytest.raises(TypeError, match="estimator must be an Estimator"):
         assert_unbiased(KUHN, generator())
     with pytest.raises(TypeError, match="game must be a Game"):
         assert_unbiased("kuhn_poker", ExternalSampling(generator()))

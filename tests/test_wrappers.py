@@ -383,7 +383,7 @@ def test_a_wrapper_is_worth_what_it_plays(wrap):
 
 @each_wrapper
 @pytest.mark.parametrize("iterations", [4, 7, 8, 20])
-def test_a_restored_wrapper_goes_on_to_the_bit(wrap, iterations):
+def test_a_restored_wrapper_continues_bitwise_identically(wrap, iterations):
     player, fresh = (
         wrap(rk.PredictiveRegretMatchingPlus(3)),
         wrap(rk.PredictiveRegretMatchingPlus(3)),

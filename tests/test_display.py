@@ -1,7 +1,9 @@
 """Plots: what is drawn is what was measured, and it can be read."""
 
 import itertools
+import re
 import sys
+import xml.etree.ElementTree as ET
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,12 +13,11 @@ from matplotlib.colors import to_rgb
 from naive_games import decision, end
 
 import regretkit as rk
-from regretkit import SelfPlay, games, plots
+from regretkit import SelfPlay, display, games
+from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, style, svg_of, title_of
 from regretkit.evaluation import nash_conv
 from regretkit.games import ExtensiveFormGame, Profile
-from regretkit.games._pictures.svg import CHANCE_COLOR, PLAYERS
 from regretkit.play import Every, Record, Simultaneous, Trajectories, cfr
-from regretkit.plots._matplotlib import COLORS, style
 
 GAP = {"gap": lambda run: nash_conv(run.game, run.average)}
 
@@ -72,17 +73,17 @@ FORMS = {
 def test_a_line_is_what_was_measured(form):
     record = measured()
 
-    axes = plots.convergence({"cfr": form(record)})
+    axes = display.convergence({"cfr": form(record)})
 
     drawn = curves_of(axes)
-    assert list(drawn) == ["cfr"]
+    assert list(drawn) == ["CFR"]
     np.testing.assert_array_equal(
-        drawn["cfr"], np.transpose([record.iterations, record.values["gap"]])
+        drawn["CFR"], np.transpose([record.iterations, record.values["gap"]])
     )
 
 
 def test_both_axes_are_logarithmic_and_say_their_units():
-    axes = plots.convergence({"cfr": measured()}, title="Kuhn poker")
+    axes = display.convergence({"cfr": measured()}, title="Kuhn poker")
 
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert axes.get_xlabel() == "iterations"
@@ -92,7 +93,7 @@ def test_both_axes_are_logarithmic_and_say_their_units():
 
 
 def test_several_runs_stand_in_a_legend_and_look_different():
-    axes = plots.convergence({"one": measured(5), "other": measured(9)})
+    axes = display.convergence({"one": measured(5), "other": measured(9)})
 
     assert legend_of(axes) == ["one", "other"]
     first, second = axes.get_lines()
@@ -103,27 +104,27 @@ def test_several_runs_stand_in_a_legend_and_look_different():
 def test_any_column_can_be_drawn_against_any_other():
     table = {"seconds": [0.5, 1.0, 2.0], "iteration": [1, 2, 3], "value": [3.0, 2.0, 1.0]}
 
-    timed = plots.convergence({"run": table}, x="seconds")
-    odd = plots.convergence({"run": table}, x="value", y="iteration", log=False)
+    timed = display.convergence({"run": table}, x="seconds")
+    odd = display.convergence({"run": table}, x="value", y="iteration", log=False)
 
     assert timed.get_xlabel() == "time (seconds)"
     np.testing.assert_array_equal(curves_of(timed)["run"], [[0.5, 3.0], [1.0, 2.0], [2.0, 1.0]])
     assert timed.get_ylabel() == "value"  # the only one left
     assert (odd.get_xlabel(), odd.get_ylabel()) == ("value", "iterations")
     assert odd.get_xscale() == odd.get_yscale() == "linear"
-    named = plots.convergence({"run": table}, xlabel="a", ylabel="b", y="value")
+    named = display.convergence({"run": table}, xlabel="a", ylabel="b", y="value")
     assert (named.get_xlabel(), named.get_ylabel()) == ("a", "b")
 
 
 def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
     table = {"iteration": [1, 10, 100], "gap": [1.0, 0.0, -1e-17]}
 
-    axes = plots.convergence({"run": table})
+    axes = display.convergence({"run": table})
 
     drawn = curves_of(axes)
     np.testing.assert_array_equal(drawn["run"], [[1.0, 1.0]])
     np.testing.assert_array_equal(drawn["run: zero or less"], [[10.0, 0.0], [100.0, 0.0]])
-    # In parts of the axes upwards, so that zero is the edge whatever the scale.
+    # In axes coordinates, so that zero is the edge on every scale.
     edge = axes.get_lines()[1].get_transform().transform((10.0, 0.0))
     axes.figure.canvas.draw()
     edge = axes.get_lines()[1].get_transform().transform((10.0, 0.0))
@@ -134,7 +135,7 @@ def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
 def test_time_zero_has_a_triangle_at_the_left_edge():
     table = {"seconds": [0.0, 1.0, 0.0], "iteration": [1, 2, 3], "gap": [1.0, 0.5, 0.0]}
 
-    axes = plots.convergence({"run": table}, x="seconds")
+    axes = display.convergence({"run": table}, x="seconds")
 
     drawn = curves_of(axes)
     np.testing.assert_array_equal(drawn["run"], [[1.0, 0.5]])
@@ -150,14 +151,14 @@ def test_time_zero_has_a_triangle_at_the_left_edge():
 
 
 def test_a_curve_without_a_single_number_leaves_an_empty_plot():
-    axes = plots.convergence({"run": {"iteration": [1, 2], "gap": [np.nan, np.inf]}})
+    axes = display.convergence({"run": {"iteration": [1, 2], "gap": [np.nan, np.inf]}})
 
     axes.figure.canvas.draw()
     assert not len(axes.get_lines()[0].get_xydata())
 
 
 def test_a_run_that_took_no_time_that_could_be_measured_can_be_drawn():
-    axes = plots.convergence({"run": {"seconds": [0.0], "gap": [1.0]}}, x="seconds")
+    axes = display.convergence({"run": {"seconds": [0.0], "gap": [1.0]}}, x="seconds")
 
     axes.figure.canvas.draw()
     assert legend_of(axes) == ["run: at zero or before"]
@@ -167,10 +168,10 @@ def test_a_game_that_is_solved_at_once_can_be_drawn():
     record = Record(GAP)
     rk.solve(games.matching_pennies(), "cfr", iterations=20, callbacks=[record])
 
-    axes = plots.convergence({"cfr": record})
+    axes = display.convergence({"cfr": record})
 
     axes.figure.canvas.draw()
-    assert legend_of(axes) == ["cfr: zero or less"]
+    assert legend_of(axes) == ["CFR: zero or less"]
 
 
 def test_what_was_not_measured_is_left_out():
@@ -178,23 +179,152 @@ def test_what_was_not_measured_is_left_out():
     rows.append({"iteration": 4, "gap": 0.25})
 
     np.testing.assert_array_equal(
-        curves_of(plots.convergence({"run": rows}))["run"], [[1.0, 0.5], [4.0, 0.25]]
+        curves_of(display.convergence({"run": rows}))["run"], [[1.0, 0.5], [4.0, 0.25]]
     )
 
 
-def test_long_curves_show_some_markers_and_all_points():
-    table = {"iteration": np.arange(1, 5_001), "gap": 1.0 / np.arange(1, 5_001)}
+def test_dense_curves_are_thinned_to_points_that_can_be_told_apart():
+    count = 200_000
+    across = np.arange(1.0, count + 1.0)
+    up = np.random.default_rng(3).uniform(0.5, 1.5, count) / across
 
-    line = plots.convergence({"run": table}).get_lines()[0]
+    line = display.convergence({"run": {"iteration": across, "gap": up}}).get_lines()[0]
 
-    assert len(line.get_xydata()) == 5_000
-    assert len(range(0, 5_000, line.get_markevery())) <= 40
+    kept = line.get_xydata()
+    assert 500 < len(kept) < 2_000
+    assert len(range(0, len(kept), line.get_markevery())) <= 40
+    np.testing.assert_array_equal(kept[[0, -1]], np.transpose([across, up])[[0, -1]])
+    np.testing.assert_array_equal(up[kept[:, 0].astype(int) - 1], kept[:, 1])
+    # The lowest and highest point of each of 400 strips of the logarithmic axis.
+    strips = np.floor(np.log(across) * (400 / np.log(count)))
+    for strip in (200, 300, 399):
+        own = up[strips == strip]
+        assert {own.min(), own.max()} <= set(kept[:, 1])
+
+
+def test_trajectories_and_paths_are_thinned_as_well():
+    turns = np.linspace(0.0, 40.0, 100_000)[:, None] + np.array([0.0, 2.0, 4.0])
+    path = (1.0 + np.cos(turns)) / (1.0 + np.cos(turns)).sum(axis=1, keepdims=True)
+
+    spiral = curves_of(display.simplex(path))["path"]
+
+    assert len(spiral) < 50_000
+    np.testing.assert_allclose(heights(spiral[[0, -1]]), path[[0, -1]], rtol=0, atol=1e-12)
+
+
+def test_short_curves_keep_all_their_points():
+    table = {"iteration": np.arange(1, 1_500), "gap": 1.0 / np.arange(1, 1_500)}
+
+    assert len(display.convergence({"run": table}).get_lines()[0].get_xydata()) == 1_499
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0.31, 0.34), (0.02, 0.09), (3e-5, 8e-4), (1.0, 90.0), (0.5, 400.0), (1.0, 1e6)],
+)
+def test_logarithmic_axes_have_several_labels_that_do_not_overlap(low, high):
+    table = {"iteration": [10, 20, 40], "gap": [high, np.sqrt(low * high), low]}
+
+    axes = display.convergence({"run": table})
+
+    axes.figure.canvas.draw()
+    for axis in (axes.xaxis, axes.yaxis):
+        start, stop = sorted(axis.get_view_interval())
+        ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+        shown = [t.label1 for t in ticks if start <= t.get_loc() <= stop and t.label1.get_text()]
+        assert len(shown) >= 3, [text.get_text() for text in shown]
+        assert len({text.get_text() for text in shown}) == len(shown)
+        assert not overlapping(axes, shown)
+
+
+def test_axes_say_which_gap_they_show_and_legends_spell_names_as_papers_do():
+    columns = {"iteration": [1, 2], "exploitability": [1.0, 0.5]}
+    curves = dict.fromkeys(["pcfr+", "cfr+, external sampling", "mine"], columns)
+
+    axes = display.convergence(curves)
+
+    assert axes.get_ylabel() == "exploitability (units of payoff)"
+    assert legend_of(axes) == ["PCFR+", "CFR+, external sampling", "mine"]
+    both = {"r": {"iteration": [1], "nash_conv": [1.0], "gap": [2.0]}}
+    assert display.convergence(both).get_ylabel() == "NashConv (units of payoff)"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("leduc_poker", "Leduc poker"),
+        ("liars_dice", "Liar's dice"),
+        ("kuhn_poker(deck=4, players=3)", "Kuhn poker (deck=4, players=3)"),
+        ("kuhn_poker, dcfr", "Kuhn poker, DCFR"),
+        ("my_game", "my_game"),
+    ],
+)
+def test_games_and_algorithms_have_their_usual_names(name, title):
+    assert title_of(name) == title
+
+
+def test_plots_obey_the_parameters_of_matplotlib():
+    look = {
+        "figure.figsize": (5.0, 3.0),
+        "lines.linewidth": 3.5,
+        "axes.prop_cycle": plt.cycler(color=["#123456", "#654321"]),
+        "axes.edgecolor": "#abcdef",
+        "axes.facecolor": "#111111",
+        "grid.color": "#222222",
+    }
+    with plt.rc_context(look):
+        line = display.convergence({"cfr": measured()}).get_lines()[0]
+        lines = display.simplex(np.eye(3)).get_lines()
+
+    assert tuple(line.figure.get_size_inches()) == (5.0, 3.0)
+    assert (line.get_linewidth(), line.get_color()) == (3.5, "#123456")
+    assert line.axes.get_xgridlines()[0].get_color() == "#222222"
+    assert lines[9].get_color() == "#abcdef"
+    assert to_rgb(lines[-2].get_markerfacecolor()) == to_rgb("#111111")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda **size: display.convergence({"cfr": measured()}, **size),
+        lambda **size: display.trajectories(moved(), **size)[0, 0],
+        lambda **size: display.simplex(np.eye(3), **size),
+        lambda **size: display.heat_map(average(), **size),
+    ],
+)
+def test_a_figure_has_the_size_that_is_asked_for(draw):
+    assert tuple(draw(figsize=(7.0, 5.0)).figure.get_size_inches()) == (7.0, 5.0)
+
+
+def test_a_size_for_axes_that_exist_is_refused():
+    _, axes = plt.subplots(2, 3)
+
+    with pytest.raises(ValueError, match="figsize is for a new figure"):
+        display.simplex(np.eye(3), ax=axes[0, 0], figsize=(1.0, 1.0))
+    with pytest.raises(ValueError, match="figsize is for a new figure"):
+        display.trajectories(moved(), axes=axes, figsize=(1.0, 1.0))
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800", "\uffff", "$", "<", "&", "\n"])
+def test_figures_are_well_formed_with_any_character_in_names_and_titles(character):
+    name = f"a{character}b{character}"
+    table = {"iteration": [1, 2], "gap": [0.5, 0.1]}
+    tree = rk.DecisionTree([0], [1], labels=[name], actions=[[name]])
+    drawn = [
+        display.convergence({name: table, "c": table}, title=name, xlabel=name, ylabel=name),
+        display.simplex({name: np.eye(3)}, actions=[name] * 3, title=name),
+        display.heat_map(Profile([tree.interior_point()], [tree]), title=name),
+    ]
+
+    for axes in drawn:
+        texts = ["".join(text.itertext()) for text in ET.fromstring(svg_of(axes.figure)).iter()]
+        assert any(re.search("a.*b", text) for text in texts)
 
 
 def test_it_draws_where_it_is_told_to():
     _, axes = plt.subplots()
 
-    assert plots.convergence({"cfr": measured()}, ax=axes) is axes
+    assert display.convergence({"cfr": measured()}, ax=axes) is axes
     assert len(plt.get_fignums()) == 1
 
 
@@ -214,7 +344,7 @@ def test_it_draws_where_it_is_told_to():
 )
 def test_what_is_no_curve_is_refused_and_nothing_drawn(curves, error, says):
     with pytest.raises(error, match=says):
-        plots.convergence(curves)
+        display.convergence(curves)
 
     assert not plt.get_fignums()
 
@@ -222,9 +352,9 @@ def test_what_is_no_curve_is_refused_and_nothing_drawn(curves, error, says):
 @pytest.mark.parametrize("ax", [3, "ax", [1]])
 def test_what_cannot_be_drawn_on_is_refused(ax):
     with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
-        plots.convergence({"cfr": measured()}, ax=ax)
+        display.convergence({"cfr": measured()}, ax=ax)
     with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
-        plots.simplex(np.eye(3), ax=ax)
+        display.simplex(np.eye(3), ax=ax)
 
 
 # Trajectories
@@ -241,7 +371,7 @@ def moved(keys=("J", "Qb"), iterations=40, rule=rk.RegretMatching):
 def test_each_panel_shows_one_kind_at_one_information_set():
     record = moved()
 
-    axes = plots.trajectories(record)
+    axes = display.trajectories(record)
 
     assert axes.shape == (2, 3)
     for row, place in zip(axes, ("J", "Qb"), strict=True):
@@ -260,7 +390,7 @@ def test_each_panel_shows_one_kind_at_one_information_set():
 
 
 def test_some_of_them_can_be_drawn_on_logarithmic_iterations():
-    axes = plots.trajectories(moved(), information_sets=[(1, "Qb")], kinds=["regret"], log=True)
+    axes = display.trajectories(moved(), information_sets=[(1, "Qb")], kinds=["regret"], log=True)
 
     assert axes.shape == (1, 1)
     assert axes[0, 0].get_xscale() == "log"
@@ -268,7 +398,7 @@ def test_some_of_them_can_be_drawn_on_logarithmic_iterations():
 
 
 def test_rules_without_regrets_have_no_panel_of_them():
-    assert plots.trajectories(moved(rule=_no_regrets)).shape == (2, 2)
+    assert display.trajectories(moved(rule=_no_regrets)).shape == (2, 2)
 
 
 def _no_regrets(simplices):
@@ -278,7 +408,7 @@ def _no_regrets(simplices):
 def test_trajectories_go_into_given_axes():
     _, grid = plt.subplots(2, 3)
 
-    drawn = plots.trajectories(moved(), axes=grid)
+    drawn = display.trajectories(moved(), axes=grid)
 
     assert (drawn == grid).all()
     assert len(plt.get_fignums()) == 1
@@ -301,10 +431,10 @@ def test_trajectories_go_into_given_axes():
 )
 def test_trajectories_that_cannot_be_drawn_are_refused(record, options, error, says):
     if error is None:
-        assert plots.trajectories(record(), **options).shape == (12, 3)
+        assert display.trajectories(record(), **options).shape == (12, 3)
         return
     with pytest.raises(error, match=says):
-        plots.trajectories(record(), **options)
+        display.trajectories(record(), **options)
     assert not plt.get_fignums()
 
 
@@ -313,7 +443,7 @@ def test_too_many_information_sets_are_refused_with_their_number():
     cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
 
     with pytest.raises(ValueError, match="16 information sets to draw, and room for 1 to 12"):
-        plots.trajectories(record)
+        display.trajectories(record)
 
 
 # The simplex
@@ -330,7 +460,7 @@ def heights(points):
 def test_points_of_the_simplex_are_as_far_from_the_sides_as_they_are_probable():
     path = np.random.default_rng(3).dirichlet(np.ones(3), size=50)
 
-    axes = plots.simplex(path)
+    axes = display.simplex(path)
 
     drawn = curves_of(axes)["path"]
     np.testing.assert_allclose(heights(drawn), path, rtol=0, atol=1e-12)
@@ -338,7 +468,7 @@ def test_points_of_the_simplex_are_as_far_from_the_sides_as_they_are_probable():
 
 def test_corners_are_named_after_their_actions_and_names_do_not_overlap():
     names = ["rock", "paper", "scissors"]
-    axes = plots.simplex(np.eye(3), actions=names)
+    axes = display.simplex(np.eye(3), actions=names)
     axes.figure.canvas.draw()
 
     # What is always played is the corner itself.
@@ -354,10 +484,10 @@ def test_corners_are_named_after_their_actions_and_names_do_not_overlap():
 
 
 def test_a_path_begins_hollow_and_ends_filled():
-    axes = plots.simplex([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    axes = display.simplex([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
     begin, end = axes.get_lines()[-2:]
-    assert begin.get_markerfacecolor() == "white"
+    assert to_rgb(begin.get_markerfacecolor()) == (1.0, 1.0, 1.0)
     assert end.get_markerfacecolor() == COLORS[0]
     np.testing.assert_array_equal(begin.get_xydata(), [[0.0, 0.0]])
     np.testing.assert_array_equal(end.get_xydata(), [[1.0, 0.0]])
@@ -370,7 +500,7 @@ def test_several_paths_have_names():
     SelfPlay(game, players, order=Simultaneous()).run(30, callbacks=[record])
     paths = {kind: record.path((0, 0), kind) for kind in ("strategy", "average")}
 
-    axes = plots.simplex(paths, actions=record.actions((0, 0)), title="a game")
+    axes = display.simplex(paths, actions=record.actions((0, 0)), title="a game")
 
     assert legend_of(axes) == ["strategy", "average"]
     for name, path in paths.items():
@@ -393,7 +523,7 @@ def test_several_paths_have_names():
 )
 def test_what_is_no_path_is_refused(paths, options, error, says):
     with pytest.raises(error, match=says):
-        plots.simplex(paths, **options)
+        display.simplex(paths, **options)
 
     assert not plt.get_fignums()
 
@@ -413,7 +543,7 @@ def mesh_of(axes):
 def test_cells_are_the_probabilities_of_the_profile():
     profile = average()
 
-    axes = plots.heat_map(profile, title="Kuhn poker")
+    axes = display.heat_map(profile, title="Kuhn poker")
 
     rows = [text.get_text() for text in axes.get_yticklabels()]
     assert len(rows) == 12
@@ -431,20 +561,39 @@ def test_cells_are_the_probabilities_of_the_profile():
 def test_few_cells_say_their_probability():
     profile = average()
 
-    axes = plots.heat_map(profile)
+    axes = display.heat_map(profile)
 
     shown = {text.get_position(): float(text.get_text()) for text in axes.texts}
     cells = mesh_of(axes)
     assert len(shown) == 24
     for (x, y), probability in shown.items():
         assert probability == pytest.approx(cells[int(y), int(x)], abs=0.005)
-    assert not plots.heat_map(profile, annotate=False).texts
+    assert not display.heat_map(profile, annotate=False).texts
+
+
+def test_of_hundreds_of_information_sets_the_most_mixed_are_drawn():
+    profile = average("leduc_poker", 3)
+    entropies = {}
+    for player, domain in enumerate(profile.domains):
+        unreached = set(profile.unreached(player).tolist())
+        for index in set(range(domain.simplices.blocks)) - unreached:
+            played = profile[player, index]
+            label = f"{player}: {domain.simplices.labels.block(index)}"
+            entropies[label] = float(-np.sum(played * np.log(np.maximum(played, 1e-300))))
+
+    axes = display.heat_map(profile)
+
+    assert mesh_of(axes).shape == (60, 3)
+    assert axes.get_ylabel() == "player: information set, the 60 most mixed of 936"
+    named = [text.get_text() for text in axes.get_yticklabels()]
+    drawn = sorted((entropies[name] for name in named), reverse=True)
+    np.testing.assert_allclose(drawn, sorted(entropies.values(), reverse=True)[:60], atol=1e-12)
+    assert [name[0] for name in named] == sorted(name[0] for name in named)
+    assert mesh_of(display.heat_map(profile, limit=5)).shape[0] == 5
 
 
 def test_hundreds_of_information_sets_are_named_as_far_as_there_is_room():
-    profile = average("leduc_poker", 3)
-
-    axes = plots.heat_map(profile)
+    axes = display.heat_map(average("leduc_poker", 3), limit=1_000)
 
     assert mesh_of(axes).shape == (936, 3)
     assert not axes.texts
@@ -455,7 +604,7 @@ def test_hundreds_of_information_sets_are_named_as_far_as_there_is_room():
 
 
 def test_every_row_is_named_where_there_is_room_and_names_do_not_overlap():
-    axes = plots.heat_map(average("kuhn_poker(deck=6)"))
+    axes = display.heat_map(average("kuhn_poker(deck=6)"))
 
     named = axes.get_yticklabels()
     assert len(named) == 24
@@ -466,7 +615,7 @@ def test_there_is_no_cell_where_there_is_no_such_action():
     game = games.leduc_poker()
     profile = average("leduc_poker", 3)
 
-    axes = plots.heat_map(profile, information_sets=[(0, 0), (1, 0)])
+    axes = display.heat_map(profile, information_sets=[(0, 0), (1, 0)])
 
     columns = [text.get_text() for text in axes.get_xticklabels()]
     for player, cells in enumerate(mesh_of(axes)):
@@ -481,20 +630,20 @@ def test_what_is_never_reached_is_hatched():
     folding = [tree.sequence_form(np.tile([0.0, 1.0], 6)) for tree in game.domains]
     profile = Profile(folding, game.domains)
 
-    axes = plots.heat_map(profile)
+    axes = display.heat_map(profile)
 
     hatched = {int(patch.get_y()) for patch in axes.patches if patch.get_hatch()}
     assert hatched == set(profile.unreached(0)) == {3, 4, 5}
 
 
 def test_chosen_information_sets_stand_in_the_order_they_are_named():
-    axes = plots.heat_map(average(), information_sets=["Qb", (0, "K")])
+    axes = display.heat_map(average(), information_sets=["Qb", (0, "K")])
 
     assert [text.get_text() for text in axes.get_yticklabels()] == ["1: Qb", "0: K"]
 
 
 def test_normal_forms_have_a_row_for_each_player():
-    axes = plots.heat_map(rk.solve(games.shapley_game(), "cfr", iterations=3).average)
+    axes = display.heat_map(rk.solve(games.shapley_game(), "cfr", iterations=3).average)
 
     assert [text.get_text() for text in axes.get_yticklabels()] == ["player 0", "player 1"]
 
@@ -510,7 +659,7 @@ def test_normal_forms_have_a_row_for_each_player():
 )
 def test_what_is_no_heat_map_is_refused(make, options, error, says):
     with pytest.raises(error, match=says):
-        plots.heat_map(make(), **options)
+        display.heat_map(make(), **options)
 
     assert not plt.get_fignums()
 
@@ -526,14 +675,14 @@ def long_names():
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: plots.convergence({"cfr": measured(), "other": measured(4)}, title="Kuhn poker"),
-        lambda: plots.trajectories(moved())[0, 0],
-        lambda: plots.simplex(np.eye(3), actions=["first", "second", "third"], title="three"),
-        lambda: plots.heat_map(average(), title="Kuhn poker"),
-        lambda: plots.heat_map(average("leduc_poker", 2), title="Leduc poker"),
-        lambda: plots.heat_map(average("blotto"), title="Blotto"),
-        lambda: plots.heat_map(average("matching_pennies")),
-        lambda: plots.heat_map(long_names()),
+        lambda: display.convergence({"cfr": measured(), "other": measured(4)}, title="Kuhn poker"),
+        lambda: display.trajectories(moved())[0, 0],
+        lambda: display.simplex(np.eye(3), actions=["first", "second", "third"], title="three"),
+        lambda: display.heat_map(average(), title="Kuhn poker"),
+        lambda: display.heat_map(average("leduc_poker", 2), title="Leduc poker"),
+        lambda: display.heat_map(average("blotto"), title="Blotto"),
+        lambda: display.heat_map(average("matching_pennies")),
+        lambda: display.heat_map(long_names()),
     ],
 )
 def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
@@ -549,23 +698,18 @@ def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: plots.convergence({"a": {"iteration": [1], "gap": [1.0]}}),
-        lambda: plots.trajectories(Trajectories()),
-        lambda: plots.simplex(np.eye(3)),
-        lambda: plots.heat_map(average()),
+        lambda: display.convergence({"a": {"iteration": [1], "gap": [1.0]}}),
+        lambda: display.trajectories(Trajectories()),
+        lambda: display.simplex(np.eye(3)),
+        lambda: display.heat_map(average()),
+        lambda: display.draw_game(games.kuhn_poker()),
     ],
 )
 def test_without_matplotlib_one_is_told_what_to_install(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
-    with pytest.raises(ImportError, match=r"plots\.\w+ needs matplotlib; .*'regretkit\[plot\]'"):
+    with pytest.raises(ImportError, match=r"display\.\w+ needs matplotlib; .*'regretkit\[plot\]'"):
         draw()
-
-
-def test_games_are_drawn_without_matplotlib(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-
-    assert plots.draw_game(games.kuhn_poker()).startswith("<svg")
 
 
 def test_names_with_markup_and_dollars_are_drawn_as_they_are():
@@ -575,11 +719,11 @@ def test_names_with_markup_and_dollars_are_drawn_as_they_are():
     record = Trajectories()
     run = rk.solve(game, "cfr", iterations=3, callbacks=[record])
 
-    moves = plots.trajectories(record)
+    moves = display.trajectories(record)
     drawn = [
         moves[0, 0],
-        plots.simplex(np.eye(3), actions=[name, "b$$", "$c$"]),
-        plots.heat_map(run.average),
+        display.simplex(np.eye(3), actions=[name, "b$$", "$c$"]),
+        display.heat_map(run.average),
     ]
 
     for axes in drawn:
@@ -614,7 +758,7 @@ def lab(rgb):
 
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
 @pytest.mark.parametrize("colors", [COLORS, (*PLAYERS, CHANCE_COLOR)], ids=["lines", "players"])
-def test_everybody_can_tell_the_colors_apart(colors, seen):
+def test_the_colors_are_distinguishable_with_every_color_vision(colors, seen):
     points = [lab(np.array(seen) @ linear(color)) for color in colors]
 
     apart = min(np.linalg.norm(x - y) for x, y in itertools.combinations(points, 2))

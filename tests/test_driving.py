@@ -1,0 +1,231 @@
+"""One call at a time drives a run, and Ctrl-C ends it between two iterations."""
+
+import copy
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+
+import interrupted
+import numpy as np
+import pytest
+from attrs import define, field
+
+import regretkit as rk
+from regretkit import SelfPlay, games
+from regretkit.play import Every, ExternalSampling, SampledSelfPlay
+
+KUHN = games.kuhn_poker()
+
+
+@define(eq=False)
+class Watched(rk.SimplexRule):
+    """Regret matching that calls a function before it learns."""
+
+    before: list = field(factory=list, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        for action in self.before[:1]:
+            action(self)
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+def with_a_tree(before=(), engine="numpy"):
+    players = [rk.CFR(tree, partial(Watched, before=before)) for tree in KUHN.domains]
+    return SelfPlay(KUHN, players, engine=engine)
+
+
+def without_a_tree(before=()):
+    sampling = ExternalSampling(np.random.default_rng(1))
+    rule = partial(Watched, before=before)
+    return SampledSelfPlay(games.dudo_history(sides=2), rule, sampling)
+
+
+each_kind = pytest.mark.parametrize("start", [with_a_tree, without_a_tree])
+
+
+def average(run):
+    if isinstance(run, SelfPlay):
+        return [strategy.tolist() for strategy in run.average]
+    own = run.average
+    return [{key: own[p][key].tolist() for key in own[p]} for p in range(2)]
+
+
+def press(*_):
+    signal.raise_signal(signal.SIGINT)
+
+
+# Ctrl-C
+
+
+@pytest.mark.parametrize("kind", interrupted.KINDS)
+@pytest.mark.parametrize("times", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_run_interrupted_at_random_moments_goes_on_bitwise_identically(kind, times, tmp_path):
+    words = [sys.executable, str(Path(interrupted.__file__)), kind, str(times), "7", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"interrupted {times} times")
+
+
+def once(times):
+    """Return an action that presses Ctrl-C in the third call, so many times."""
+    calls = []
+
+    def action(_):
+        calls.append(None)
+        if len(calls) == 3:
+            for _ in range(times):
+                press()
+
+    return action
+
+
+@pytest.mark.parametrize(
+    "start", [with_a_tree, partial(with_a_tree, engine="vectorized"), without_a_tree]
+)
+def test_an_interrupt_within_an_iteration_waits_for_its_end(start):
+    run, seen = start([once(1)]), []
+    with pytest.raises(KeyboardInterrupt):
+        run.run(100, callbacks=[lambda run: seen.append(run.iteration)])
+
+    assert 1 <= run.iteration < 5
+    assert seen == list(range(1, run.iteration + 1))
+    assert average(run.run(10)) == average(start().run(run.iteration))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@each_kind
+def test_a_second_interrupt_ends_an_iteration_and_breaks_the_run(start):
+    run = start([once(2)])
+    with pytest.raises(KeyboardInterrupt):
+        run.run(100)
+
+    with pytest.raises(RuntimeError, match="broke off"):
+        run.run(1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@each_kind
+def test_an_interrupt_in_a_callback_is_raised_at_once(start):
+    run, reached = start(), []
+
+    def callback(run):
+        press()
+        reached.append(run.iteration)
+
+    with pytest.raises(KeyboardInterrupt):
+        run.run(5, callbacks=[callback])
+
+    assert run.iteration == 1
+    assert not reached
+    assert average(run.run(4)) == average(start().run(5))
+
+
+@each_kind
+def test_an_interrupt_of_a_run_within_a_callback_leaves_both_whole(start):
+    outer, inner = start(), start([once(1)])
+    with pytest.raises(KeyboardInterrupt):
+        outer.run(5, callbacks=[lambda _: inner.run(100)])
+
+    assert outer.iteration == 1
+    assert average(outer.run(2)) == average(start().run(3))
+    assert average(inner.run(2)) == average(start().run(inner.iteration))
+
+
+@each_kind
+def test_a_thread_that_gets_no_signals_runs_as_well(start):
+    run = start()
+    thread = threading.Thread(target=run.run, args=(7,))
+    thread.start()
+    thread.join()
+
+    assert average(run) == average(start().run(7))
+
+
+# One call at a time
+
+
+def calls(run, path):
+    """Return what drives a run, reads its state or replaces it."""
+    found = {"run": lambda: run.run(1), "save": lambda: run.save(path)}
+    if isinstance(run, SelfPlay):
+        state = run.state_dict()
+        found |= {"state": run.state_dict, "load": lambda: run.load_state_dict(state)}
+    return found
+
+
+@each_kind
+def test_a_run_that_another_thread_drives_refuses_every_call(start, tmp_path):
+    arrived, done = threading.Event(), threading.Event()
+
+    def wait(_):
+        arrived.set()
+        done.wait(60.0)
+
+    for callback, before in ([wait], ()), ((), [wait]):  # between two iterations, and within one
+        run = start(before)
+        others = calls(run, tmp_path / "run")
+        thread = threading.Thread(target=run.run, args=(5,), kwargs={"callbacks": callback})
+        arrived.clear()
+        done.clear()
+        thread.start()
+        assert arrived.wait(60.0)
+        for call in others.values():
+            with pytest.raises(RuntimeError, match="driven by another call"):
+                call()
+        done.set()
+        thread.join()
+        assert run.iteration == 5
+        assert average(run) == average(start().run(5))
+        for call in others.values():
+            call()
+
+
+@pytest.mark.parametrize(
+    ("start", "call"), [(with_a_tree, "run"), (with_a_tree, "load"), (without_a_tree, "run")]
+)
+def test_a_callback_may_not_drive_the_run_that_it_watches(start, call, tmp_path):
+    run = start()
+    others = calls(run, tmp_path / "run")
+    with pytest.raises(RuntimeError, match="driven by another call"):
+        run.run(5, callbacks=[lambda _: others[call]()])
+
+    assert run.iteration == 1
+    assert average(run.run(4)) == average(start().run(5))
+
+
+@each_kind
+def test_a_callback_may_save_the_run_that_it_watches(start, tmp_path):
+    run = start()
+    run.run(4, callbacks=[Every(2, lambda run: run.save(tmp_path / str(run.iteration)))])
+
+    assert {path.name for path in tmp_path.iterdir()} == {"2", "4"}
+
+
+def test_a_rule_may_not_read_the_state_in_mid_iteration():
+    holder = []
+    run = with_a_tree([lambda _: holder[0].state_dict()])
+    holder.append(run)
+
+    with pytest.raises(RuntimeError, match="broke off") as caught:
+        run.run(1)
+    assert "driven by another call" in str(caught.value.__cause__)
+
+
+def test_copies_made_by_a_callback_may_be_driven_at_once():
+    run, copies = with_a_tree(), []
+
+    def duplicate(run):
+        twins = copy.deepcopy(run), pickle.loads(pickle.dumps(run))
+        copies.extend(average(twin.run(3)) for twin in twins)
+
+    run.run(1, callbacks=[duplicate])
+    assert copies == [average(with_a_tree().run(4))] * 2
