@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     if name not in known:
         print(f"there is no benchmark {name!r}, only {', '.join(known)}", file=sys.stderr)
         return 2
-    os.environ.update(ONE_THREAD)  # nobody has imported NumPy yet
+    os.environ.update(ONE_THREAD)  # before NumPy is imported
     sys.argv = [f"benchmarks.{name}", *rest]
     runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=True)
     return 0

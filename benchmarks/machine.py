@@ -44,7 +44,7 @@ def peak() -> float:
 
 
 def cpu_seconds(action: Callable[..., object], *arguments: object) -> float:
-    """Return how long the processor worked on it, whatever else it did in the meantime."""
+    """Return the processor time of a call, without that of other processes."""
     start = time.process_time()
     action(*arguments)
     return time.process_time() - start

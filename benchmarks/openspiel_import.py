@@ -28,7 +28,7 @@ TURNS = 5
 
 
 def bare(game: Any) -> int:
-    """Visit all states, ask each what anybody must ask it, and keep nothing."""
+    """Visit all states with the calls that every import needs, and store nothing."""
     waiting, found = [game.new_initial_state()], 0
     while waiting:
         state = waiting.pop()
@@ -45,7 +45,7 @@ def bare(game: Any) -> int:
 def measure(name: str) -> dict[str, float]:
     """Take one game over, and say what it took."""
     from regretkit import games
-    from regretkit.games._memory import Room
+    from regretkit.games._memory import MemoryBudget
     from regretkit.games.interop._states import States
 
     pyspiel: Any = import_module("pyspiel")
@@ -58,7 +58,7 @@ def measure(name: str) -> dict[str, float]:
         "histories": tree.histories,
         "all": min(cpu_seconds(lambda: games.from_openspiel(name)) for _ in range(TURNS)),
         "walk": min(
-            cpu_seconds(lambda: States(turns, Room(None), 1e9, by_string=True))
+            cpu_seconds(lambda: States(turns, MemoryBudget(), 1e9, by_string=True))
             for _ in range(TURNS)
         ),
         "bare": min(cpu_seconds(lambda: bare(turns)) for _ in range(TURNS)),

@@ -37,11 +37,11 @@ def go(
     """Do the first part of an iteration so often, or the first two, or three."""
     for _ in range(times):
         for player in range(2):
-            earn(player, payoffs, table.strategy, table.utility, forest.sequences)
+            earn(player, False, payoffs, table.strategy, table.utility, forest.sequences)
             if upto == 1:
-                climb(player, forest, table.utility, table.behavior)
+                climb(player, payoffs.negligible[player], forest, table)
             if upto > 1:
-                backward(player, numbers, forest, table, state)
+                backward(player, numbers, payoffs, forest, table, state)
             if upto > 2:
                 forward(player, 1.0, 1.0, forest, table.strategy, table.behavior, table.total)
 
@@ -53,7 +53,7 @@ def prefixes(run: rk.SelfPlay) -> Sequence[Action]:
     drive: Any = run._drive
     rule: Any = getattr(run.minimizers[0], "rule", run.minimizers[0])
     kernel = rule._kernel()
-    parts = jitted(go, filling_for(kernel.propose, kernel.learn, type(drive._payoffs).__name__))
+    parts = jitted(go, filling_for(kernel, type(drive._payoffs).__name__))
     numbers = np.array(kernel.numbers_of(1), dtype=np.float64)
     laid = (drive._payoffs, drive._forest, drive._table, drive._state)
     return [partial(parts, upto, numbers, *laid) for upto in range(len(PARTS))]

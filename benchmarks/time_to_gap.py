@@ -90,7 +90,7 @@ def raced(game: rk.ExtensiveFormGame, limit: float) -> Mapping[str, Race]:
     """Run all algorithms in turns, until each is there or out of time."""
     races = {name: started(name, game) for name in ALGORITHMS}
     while going := [race for race in races.values() if not race.is_over(limit)]:
-        # Whoever is furthest behind, so that all have about as much of any disturbance.
+        # The race with the least time so far, so that disturbances are shared equally.
         min(going, key=lambda race: race.seconds).go_on()
     return races
 

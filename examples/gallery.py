@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import regretkit as rk
-from regretkit import plots
+from regretkit import display
 from regretkit.evaluation import nash_conv
 from regretkit.games import biased_rock_paper_scissors, kuhn_poker, leduc_poker, load, shapley_game
 from regretkit.play import Geometrically, Record, Simultaneous, Trajectories
@@ -21,17 +21,17 @@ GAMES = Path(__file__).parent / "games"
 def convergence(iterations: int) -> object:
     game, records = leduc_poker(), {}
     for name in ("cfr", "cfr+", "dcfr", "pcfr+"):
-        records[name] = Record({"gap": lambda run: nash_conv(run.game, run.average)})
+        records[name] = Record({"nash_conv": lambda run: nash_conv(run.game, run.average)})
         watch = Geometrically(records[name], ratio=1.25)
         rk.solve(game, name, iterations=iterations, callbacks=[watch])
-    return plots.convergence(records, title="Leduc poker").figure
+    return display.convergence(records, title="Leduc poker").figure
 
 
 def trajectories(iterations: int) -> object:
     record = Trajectories(["J", "Qb"])
     watch = Geometrically(record, ratio=1.1)
     rk.solve(kuhn_poker(), "cfr", iterations=iterations, callbacks=[watch])
-    return plots.trajectories(record, log=True)[0, 0].figure
+    return display.trajectories(record, log=True)[0, 0].figure
 
 
 def simplex(iterations: int) -> object:
@@ -42,31 +42,31 @@ def simplex(iterations: int) -> object:
         run = rk.SelfPlay(game, [rule(3, rate=0.025) for _ in range(2)], order=Simultaneous())
         run.run(iterations, callbacks=[record])
         paths[rule.__name__], actions = record.path((0, 0), "strategy"), record.actions((0, 0))
-    return plots.simplex(paths, actions=actions, title="Current strategies").figure
+    return display.simplex(paths, actions=actions, title="Current strategies").figure
 
 
 def heat_map(iterations: int) -> object:
     average = rk.solve(kuhn_poker(), "cfr+", iterations=iterations).average
-    return plots.heat_map(average, title="Kuhn poker").figure
+    return display.heat_map(average, title="Kuhn poker").figure
 
 
 def large_heat_map(iterations: int) -> object:
-    average = rk.solve(kuhn_poker(players=3), "cfr+", iterations=iterations).average
-    return plots.heat_map(average, title="Kuhn poker for three").figure
+    average = rk.solve(leduc_poker(), "cfr+", iterations=iterations).average
+    return display.heat_map(average, limit=48, title="Leduc poker").figure
 
 
-PLOTS: dict[str, Callable[[int], object]] = {
+FIGURES: dict[str, Callable[[int], object]] = {
     "convergence.svg": convergence,
     "trajectories.svg": trajectories,
     "simplex.svg": simplex,
     "heat_map.svg": heat_map,
     "large_heat_map.svg": large_heat_map,
-}
-DRAWINGS: dict[str, Callable[[], str]] = {
-    "kuhn_poker.svg": lambda: plots.draw_game(kuhn_poker()),
-    "shapley_game.svg": lambda: plots.draw_game(shapley_game()),
-    "three_voters.svg": lambda: plots.draw_game(load(GAMES / "three_voters.nfg")),
-    "absent_minded_driver.svg": lambda: plots.draw_game(load(GAMES / "absent_minded_driver.efg")),
+    "kuhn_poker.svg": lambda _: display.draw_game(kuhn_poker()).figure,
+    "shapley_game.svg": lambda _: display.draw_game(shapley_game()).figure,
+    "three_voters.svg": lambda _: display.draw_game(load(GAMES / "three_voters.nfg")).figure,
+    "absent_minded_driver.svg": lambda _: (
+        display.draw_game(load(GAMES / "absent_minded_driver.efg")).figure
+    ),
 }
 
 
@@ -74,18 +74,14 @@ def main(folder: str = "gallery", iterations: int = 300) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    where = Path(folder)
-    where.mkdir(parents=True, exist_ok=True)
-    for name, picture in DRAWINGS.items():
-        (where / name).write_text(picture())
-        print(where / name)
-    for name, plot in PLOTS.items():
-        # The same file, to the bit, whenever it is drawn.
-        with mpl.rc_context({"svg.hashsalt": "regretkit"}):
-            figure = plot(iterations)
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    for name, draw in FIGURES.items():
+        with mpl.rc_context({"svg.hashsalt": "regretkit"}):  # the same file whenever it is drawn
+            figure = draw(iterations)
             assert isinstance(figure, Figure)
-            figure.savefig(where / name, metadata={"Date": None})
-        print(where / name)
+            figure.savefig(path / name, metadata={"Date": None})
+        print(path / name)
 
 
 if __name__ == "__main__":

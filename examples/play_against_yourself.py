@@ -2,7 +2,7 @@
 
     $ python examples/play_against_yourself.py
 
-Where nobody sits at a terminal, a script answers in your place.
+Without a terminal, a script answers in your place.
 """
 
 import sys

@@ -21,7 +21,7 @@ PAYOFF = np.array([[0.0, -1.0, 1.0],   # rock
 
 def self_play(iterations: int) -> None:
     row, column = RegretMatching(3), RegretMatching(3)
-    row.observe_utility([1.0, 0.0, 0.0])  # a nudge: from uniform play nobody would move
+    row.observe_utility([1.0, 0.0, 0.0])  # a perturbation: uniform play is a fixed point
     average = Average()
 
     print("both learn            rock paper scissors")

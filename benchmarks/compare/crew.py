@@ -72,7 +72,7 @@ class Effort:
     """How long to measure."""
 
     rounds: int
-    """How often everybody takes a turn."""
+    """How often each solver takes a turn."""
     turn: float
     """Seconds that a turn should take, unless one iteration takes longer."""
     checks: float
@@ -154,7 +154,7 @@ def rounds_between_turns(seconds: float, effort: Effort) -> int:
 
 
 def rotated(length: int, round_: int) -> Iterator[int]:
-    """Return whose turn it is, one after the other, and somebody else first in each round."""
+    """Return the indices of one round in cyclic order, with another one first in each round."""
     return ((round_ + i) % length for i in range(length))
 
 
@@ -173,10 +173,10 @@ def measure(
             except PeerFailedError as error:
                 crew.pop(peer, None)
                 absent[peer] = str(error)
-        everybody = list(crew.values())
+        solvers = list(crew.values())
         for round_ in range(effort.rounds):
-            for at in rotated(len(everybody), round_):
-                everybody[at].take(round_)
-        for turns in everybody:
+            for index in rotated(len(solvers), round_):
+                solvers[index].take(round_)
+        for turns in solvers:
             turns.figures.memory = turns.worker.ask("peak")
     return {peer: turns.figures for peer, turns in crew.items()}, absent
