@@ -21,7 +21,7 @@ NEEDS = {
         "docs/how_to/sample_large_games.md",
         "docs/how_to/use_openspiel_games.md",
     ],
-    "pygambit": ["regretkit/games/interop/gambit.py"],
+    "pygambit": ["regretkit/games/gambit/_pygambit.py"],
 }
 collect_ignore = [
     path
