@@ -33,8 +33,8 @@ def number(value: float | None, digits: int = 3) -> str:
     if value == 0.0 or not abs(value) >= 1e-3:
         return f"{value:.{digits - 1}e}" if value else "0"
     rounded = float(f"{value:.{digits - 1}e}")
-    whole = len(f"{abs(rounded):.0f}") if abs(rounded) >= 1.0 else 0
     if abs(rounded) >= 1.0:
+        whole = len(str(int(abs(rounded))))
         return f"{rounded:,.{max(digits - whole, 0)}f}"
     leading = next(place for place in range(1, 5) if abs(rounded) >= 10.0**-place)
     return f"{rounded:.{leading + digits - 1}f}"

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks import __main__ as command
@@ -74,6 +74,7 @@ def test_a_process_knows_what_it_was_started_for():
 
 
 @given(st.floats(1e-12, 1e12), st.integers(2, 6))
+@example(9.57, 3)  # which without decimals would be 10
 def test_a_number_is_what_it_was_to_as_many_digits(value, digits):
     shown = number(value, digits)
 
