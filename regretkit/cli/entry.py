@@ -12,10 +12,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code; what is wrong is said in one line."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
-    with AfterImports():
+    with AfterImports() as imports:
         try:
             from regretkit.cli.app import run  # NumPy and more, which take a while
 
+            imports.check()
             return run(words)
         except KeyboardInterrupt:
             say("interrupted")

@@ -11,7 +11,7 @@ from typing import Any, final
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code of Ctrl-C; other signals have their own numbers in place of this one's."""
 
-_LONGEST_IMPORT = 3.0
+_LONGEST_IMPORT = 10.0
 """Seconds after which an import is interrupted all the same."""
 
 _PATIENCE = 1.0
@@ -37,6 +37,12 @@ class AfterImports:
         self._before: Any = None
         self._since: float | None = None
         """When Ctrl-C was pressed while something was imported."""
+        self._raised = False
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` if it waits, or the code of an imported module caught it."""
+        if self._raised or self._since is not None:
+            raise KeyboardInterrupt
 
     def __enter__(self) -> "AfterImports":
         # Only the main thread ever gets the signal. A handler of the caller's own is kept.
@@ -52,6 +58,7 @@ class AfterImports:
         since = now if self._since is None else self._since
         if not _imports(frame) or now - since > _LONGEST_IMPORT:
             self._since = None
+            self._raised = True
             raise KeyboardInterrupt
         self._since = since
         # Not a threading.Thread: to start one takes locks that the interrupted code may hold.
