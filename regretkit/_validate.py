@@ -24,6 +24,9 @@ LARGEST = 1e300
 LONGEST_QUOTE = 200
 """Characters that a message quotes at most of what came."""
 
+LONGEST_ERROR = 1_000
+"""Characters that a message quotes at most of another message."""
+
 
 def quote(value: object, longest: int = LONGEST_QUOTE) -> str:
     """Return the ``repr`` of what came, for an error message, cut where it is long."""

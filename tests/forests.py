@@ -143,7 +143,7 @@ def iterated(rule, forest, payoffs, order, count=6, forced=NONE, code=machine_co
     rest = payoffs, forest, forced, table, state
     iterate(turns.together, turns.players, numbers[1:], weights, *rest)
     size = forest.sequences[-1]
-    return np.concatenate([table.strategy[:size], *table[1:], *state])
+    return np.concatenate([table.strategy[:size], *table[1:5], *state])
 
 
 def rule_numbers(kernel, t):

@@ -4,8 +4,8 @@ The gaps of both averages are compared after each of the first hundred iteration
 of these in games of which OpenSpiel takes long to measure one. Rounding is amplified by iteration,
 and so no more than 1e-9 is asked for. Where several actions have exactly the same regret, no bound
 on rounding helps: whether that is zero, or some 1e-17 of it is left for one action, decides what is
-played next. Such games are named, and of each it is shown that the two differ first where all
-regrets are zero but for rounding.
+played next. OpenSpiel decides it by rounding, and regretkit does not. Such games are named, and of
+each it is shown that the two differ first where all of our regrets are zero.
 """
 
 import numpy as np
@@ -28,6 +28,8 @@ EQUAL = [
     "goofspiel(num_cards=3,imp_info=False,points_order=descending)",
     "goofspiel(num_cards=4,imp_info=True,points_order=descending)",
     "blotto(coins=7,fields=3)",
+    "blotto(coins=4,fields=2,players=3)",
+    "bargaining(max_turns=2,max_num_instances=2)",
     "first_sealed_auction(max_value=4)",
     "zerosum(game=first_sealed_auction(max_value=3))",
     "nim(pile_sizes=1;2;3,is_misere=False)",
@@ -44,8 +46,6 @@ TIED = [
     "dark_hex(num_cols=2,num_rows=2,gameversion=adh,obstype=reveal-nothing)",
     "sheriff(max_items=2,max_bribe=2,num_rounds=2)",
     "oshi_zumo(coins=5,size=1,horizon=3)",
-    "blotto(coins=4,fields=2,players=3)",
-    "bargaining(max_turns=2,max_num_instances=2)",
 ]
 SOLVERS = {"cfr": "CFRSolver", "cfr+": "CFRPlusSolver"}
 

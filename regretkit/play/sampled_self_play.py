@@ -12,7 +12,7 @@ from regretkit import _validate
 from regretkit._files import FilePath
 from regretkit._state import Stateful
 from regretkit._typing import Vector
-from regretkit._validate import check_kind, quote
+from regretkit._validate import LONGEST_ERROR, check_kind, quote
 from regretkit.circuits.cfr import LocalRule
 from regretkit.games.histories import Playable, history_of
 from regretkit.games.history import History
@@ -200,7 +200,8 @@ class SampledSelfPlay:
             self.iteration += 1
         except BaseException as error:
             self._broken = (
-                f"the run broke off half-way, in iteration {self.iteration + 1}: {quote(error)}"
+                f"the run broke off half-way, in iteration {self.iteration + 1}: "
+                f"{quote(error, LONGEST_ERROR)}"
             )
             raise
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 from regretkit._files import FilePath
 from regretkit._state import NOT_STATE, Stateful, generators, parts
 from regretkit._typing import Vector
-from regretkit._validate import check_kind, quote, whole_number
+from regretkit._validate import LONGEST_ERROR, check_kind, quote, whole_number
 from regretkit.games import Game, Profile
 from regretkit.games.game import as_profile, as_strategies, check_strategy
 from regretkit.minimizer import RegretMinimizer
@@ -203,7 +203,8 @@ class SelfPlay(Stateful):
         if turn is not None:
             where = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
         self._broken = (
-            f"the run broke off {where}: {quote(error)}; load a state from before it, or start anew"
+            f"the run broke off {where}: {quote(error, LONGEST_ERROR)}; "
+            "load a state from before it, or start anew"
         )
         if isinstance(error, Exception):  # and no interrupt
             raise RuntimeError(self._broken) from error
