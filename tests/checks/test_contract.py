@@ -1,0 +1,332 @@
+"""Every law of the contract, for every minimizer of the package and for circuits of them."""
+
+import copy
+import importlib
+import inspect
+import pickle
+import pkgutil
+from functools import partial
+
+import numpy as np
+import pytest
+from factories import MAKERS, train
+from test_user_defined_rules import FollowTheLeader, ShortRegretMatching, Trembling
+
+import regretkit as rk
+from regretkit import minimizers
+from regretkit._laws import growth
+from regretkit.checks import keep, parametrize_with_checks
+from regretkit.circuits import (
+    AffineImage,
+    Alike,
+    AverageAsIterate,
+    AveragedPowerIterate,
+    Constrained,
+    Discount,
+    Exploring,
+    Freeze,
+    MinkowskiSum,
+    MixturesOf,
+    Restart,
+    Scaled,
+    Thresholded,
+    TreeSwap,
+    internal_maps,
+)
+from regretkit.minimizers import ByRoles, Exponential, LastUtility, Plus
+from regretkit.sets import Ball, Box, Hull, Simplices, Singleton
+
+TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
+PRM = rk.PredictiveRegretMatchingPlus
+
+
+def swap(actions):
+    return rk.SwapRegret(actions, rk.RegretMatching)
+
+
+def swap_of_own(actions):
+    return rk.SwapRegret(actions, rk.each(FollowTheLeader))
+
+
+def hull(member, mixer):
+    return rk.ConvexHull([member(3), rk.Point([0.0, 2.0, 0.0]), member(3)], mixer(3))
+
+
+def internal(actions):
+    return rk.PhiRegret(rk.RegretMatchingPlus(actions * (actions - 1)), internal_maps(actions))
+
+
+def product_of_hulls_of_swaps():
+    hulls = [hull(swap, swap), hull(rk.RegretMatching, rk.LinearRegretMatching)]
+    return rk.Product([*hulls, internal(2)], [[6, 5, 4], [0, 2, 7], [1, 3]])
+
+
+ROLES = {"remember": Plus(), "play": Exponential(rate=0.5), "predict": LastUtility()}
+LOCALS = {"a": rk.RegretMatching, "d": PRM, 4: swap}
+
+# One row for each class at least; the test below finds the classes that have none.
+ROWS = {name: partial(make, [2, 3]) for name, make in MAKERS.items()}
+ROWS |= {
+    "roles": partial(ByRoles, 4, **ROLES),
+    "point": partial(rk.Point, [0.5, -1.0]),
+    "best_response": partial(rk.BestResponse, TREE),
+    "best_response[hull]": partial(rk.BestResponse, Hull([Simplices(2), Singleton([3.0, 0.0])])),
+    "single_action": partial(rk.RegretMatching, 1),
+    "product": lambda: rk.Product([rk.RegretMatching(2), rk.Hedge([2, 2], rate=1.0)]),
+    "hull": partial(hull, rk.RegretMatching, rk.RegretMatchingPlus),
+    "hull[predictive]": partial(hull, PRM, PRM),
+    "hull[swap mixer]": partial(hull, rk.RegretMatching, swap),
+    "product[hull[swap], internal]": product_of_hulls_of_swaps,
+    "phi[internal]": partial(internal, 3),
+    "phi[nearly]": lambda: rk.PhiRegret(
+        rk.RegretMatching(6), internal_maps(3), AveragedPowerIterate(20)
+    ),
+    "phi[stay or swap]": lambda: rk.PhiRegret(
+        rk.RegretMatching(2), MixturesOf([np.eye(2), np.eye(2)[::-1]])
+    ),
+    "swap": partial(rk.SwapRegret, [2, 3], rk.RegretMatching),
+    "forgetful drm+": partial(minimizers.DiscountedRegretMatchingPlus, [2, 3], alpha=-1.0),
+    "drm+, forgetful at first": partial(
+        minimizers.DiscountedRegretMatchingPlus, [2, 3], shift=10.0
+    ),
+    "forgetful pdrm+": partial(
+        minimizers.PredictiveDiscountedRegretMatchingPlus, [2, 3], alpha=-1.0
+    ),
+    "tree swap": lambda: TreeSwap(lambda: rk.RegretMatching(3), layers=2, branching=3),
+    "swap[predictive]": partial(rk.SwapRegret, 3, PRM),
+    "swap[each own]": partial(swap_of_own, 3),
+    "swap[swap]": lambda: rk.SwapRegret(2, rk.each(swap)),
+    "cfr": partial(rk.CFR, TREE, rk.RegretMatching),
+    "cfr[predictive]": partial(rk.CFR, TREE, PRM),
+    "cfr[swap]": partial(rk.CFR, TREE, swap),
+    "cfr[each internal]": partial(rk.CFR, rk.DecisionTree([0, 2], [2, 3]), rk.each(internal)),
+    "cfr[mixed]": lambda: rk.CFR(TREE, rk.by_decision_point(LOCALS, otherwise=MAKERS["hedge"])),
+    "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
+    "circuit": partial(rk.circuit, TREE, rk.RegretMatching),
+    "circuit[predictive]": partial(rk.circuit, TREE, PRM),
+    "hull[cfr]": lambda: rk.ConvexHull([rk.CFR(TREE, swap), rk.CFR(TREE, PRM)], swap(2)),
+    "product[cfr]": lambda: rk.Product([rk.CFR(TREE, PRM), rk.Point([1.0])]),
+    "own": partial(FollowTheLeader, 3),
+    "own[attrs]": partial(ShortRegretMatching, [2, 3]),
+    "own[random]": partial(Trembling, [2, 3], seed=5),
+    "product[own]": lambda: rk.Product([FollowTheLeader(2), Trembling(2)]),
+}
+
+
+def image(minimizer, seed=0, rows=3):
+    matrix = np.random.default_rng(seed).normal(size=(rows, minimizer.dimension))
+    return AffineImage(minimizer, matrix, np.ones(rows))
+
+
+def constrained(minimizer, rule=rk.RegretMatchingPlus):
+    rows = np.random.default_rng(1).normal(size=(2, minimizer.dimension))
+    bound = rows @ minimizer.domain.interior_point() + 0.1
+    prices = AffineImage(rule(3), 5.0 * np.eye(2, 3))
+    return Constrained(minimizer, rows, bound, prices)
+
+
+def nested_images():
+    total = MinkowskiSum([image(swap(3)), Scaled(PRM(3), -2.0), rk.Hedge(3, rate=1.0)])
+    mixed = rk.ConvexHull([total, image(rk.CFR(TREE, PRM)), rk.Point([0.0, 2.0, 0.0])], swap(3))
+    return rk.Product([mixed, constrained(image(PRM(2), rows=2), PRM)])
+
+
+# Images, sums, constraints and wrappers.
+ROWS |= {
+    "image": lambda: image(rk.RegretMatching([2, 3])),
+    "image[predictive]": lambda: image(PRM(2), rows=4),
+    "scaled": lambda: Scaled(rk.RegretMatching([2, 3]), -3.0),
+    "scaled[predictive]": lambda: Scaled(PRM(3), 0.3),
+    "sum": lambda: MinkowskiSum([rk.RegretMatching(3), image(PRM(2)), rk.Point(np.ones(3))]),
+    "constrained": lambda: constrained(rk.RegretMatching(4)),
+    "constrained[cfr]": lambda: constrained(rk.CFR(TREE, PRM), PRM),
+    "restart": lambda: Restart(rk.RegretMatching([2, 3]), every=5),
+    "restart[cfr]": lambda: Restart(rk.CFR(TREE, PRM), every=lambda t: t in {3, 12, 15}),
+    "restart[random]": lambda: Restart(Trembling(3), every=5),
+    "discount": lambda: Discount(rk.RegretMatching([2, 3]), weight=float),
+    "discount[predictive]": lambda: Discount(PRM(3), weight=lambda t: t**0.5),
+    "freeze": lambda: Freeze(rk.RegretMatching([2, 3]), after=20),
+    "freeze[random]": lambda: Freeze(Trembling(3), after=20),
+    "freeze[restart[discount]]": lambda: Freeze(
+        Restart(Discount(PRM([2, 2]), weight=float), every=4), after=25
+    ),
+    "product[hull[sum[image, scaled], image[cfr]], constrained]": nested_images,
+}
+
+# The regret matching family.
+ROWS |= {
+    "drm+": partial(minimizers.DiscountedRegretMatchingPlus, [2, 3]),
+    "pdrm+": partial(minimizers.PredictiveDiscountedRegretMatchingPlus, [2, 3]),
+    "asymmetric": partial(minimizers.AsymmetricRegretMatchingPlus, [2, 3]),
+    "credulous": partial(minimizers.AsymmetricRegretMatchingPlus, [2, 3], weight=5.0),
+    "adaptive": partial(minimizers.AdaptiveAsymmetricRegretMatchingPlus, [2, 3]),
+    "smooth": partial(minimizers.SmoothPredictiveRegretMatchingPlus, [2, 3], rate=0.1),
+    "smooth optimistic": partial(minimizers.SmoothOptimisticRegretMatchingPlus, [2, 3], rate=0.1),
+    "stable": partial(minimizers.StablePredictiveRegretMatchingPlus, [2, 3], floor=1.0),
+    "extragradient": partial(minimizers.ExtragradientRegretMatchingPlus, [2, 3], rate=0.1),
+    "norm keeping": partial(minimizers.NormKeepingRegretMatchingPlus, [2, 3]),
+    "scheduled": partial(minimizers.ScheduledRegretMatching, [2, 3], horizon=20),
+    "cfr[norm keeping]": partial(rk.CFR, TREE, minimizers.NormKeepingRegretMatchingPlus),
+    "swap[adaptive]": partial(
+        rk.SwapRegret, [2, 3], minimizers.AdaptiveAsymmetricRegretMatchingPlus
+    ),
+}
+
+
+def conic(actions):
+    return minimizers.ConicBlackwell(Simplices(actions))
+
+
+# Mirror descent, hedges without a rate, gradient descent, and what reshapes a strategy.
+REGULARIZED = {"regularizer": minimizers.Euclidean(), "rate": 0.1}
+DILATED = partial(minimizers.DilatedMirrorDescent, tree=TREE, rate=0.3)
+ROWS |= {
+    "ftrl": partial(minimizers.FollowTheRegularizedLeader, [2, 3], **REGULARIZED),
+    "ftrl[tsallis]": partial(
+        minimizers.FollowTheRegularizedLeader,
+        [2, 3],
+        regularizer=minimizers.Tsallis(),
+        rate=0.3,
+        optimistic=True,
+    ),
+    "omd": partial(minimizers.OnlineMirrorDescent, [2, 3], **REGULARIZED),
+    "omd[optimistic]": partial(
+        minimizers.OnlineMirrorDescent, [2, 3], **REGULARIZED, optimistic=True
+    ),
+    "reflected": partial(minimizers.ReflectedMirrorDescent, [2, 3], **REGULARIZED),
+    "magnetic": partial(minimizers.MagneticMirrorDescent, [2, 3], rate=0.3, temperature=0.1),
+    "magnetic[elsewhere]": partial(
+        minimizers.MagneticMirrorDescent,
+        2,
+        rate=0.3,
+        temperature=0.1,
+        magnet=[0.75, 0.25],
+        optimistic=True,
+    ),
+    "adahedge": partial(minimizers.AdaHedge, [2, 3]),
+    "normalhedge": partial(minimizers.NormalHedge, [2, 3]),
+    "gradient[ball]": partial(
+        minimizers.OnlineGradientDescent, domain=Ball([1.0, 2.0], 3.0), rate=0.5, optimistic=True
+    ),
+    "gradient[box]": partial(
+        minimizers.OnlineGradientDescent, domain=Box([0.0, -1.0], [1.0, 1.0]), rate=0.1
+    ),
+    "conic": partial(minimizers.ConicBlackwell, Simplices([2, 3])),
+    "conic[far]": partial(minimizers.ConicBlackwell, Ball([5.0, 0.0], 1.0), kappa=5.0),
+    "conic[ball]": partial(minimizers.ConicBlackwell, Ball([1.0, 2.0], 3.0), kappa=2.0),
+    "dilated": DILATED,
+    "dilated[euclidean]": partial(DILATED, regularizer=minimizers.Euclidean(), optimistic=True),
+    "dilated[magnetic]": partial(DILATED, temperature=0.1, weight=2.0),
+    "cfr[adahedge]": partial(rk.CFR, TREE, minimizers.AdaHedge),
+    "cfr[each conic]": partial(rk.CFR, TREE, rk.each(conic)),
+    "exploring": lambda: Exploring(rk.OptimisticHedge([2, 3], rate=1.0), gamma=0.1),
+    "alike": lambda: Alike(PRM([2, 3]), [0, 1, 0]),
+    "thresholded": lambda: Thresholded(rk.CFR(TREE, PRM), threshold=0.1),
+    "average": lambda: AverageAsIterate(rk.Hedge([2, 3], rate=1.0)),
+    "thresholded[exploring[average]]": lambda: Thresholded(
+        Exploring(AverageAsIterate(PRM([2, 3])), gamma=0.1), threshold=0.2
+    ),
+    "hull[dilated, exploring]": lambda: rk.ConvexHull(
+        [DILATED(), Exploring(rk.CFR(TREE, PRM), gamma=0.1)], minimizers.AdaHedge(2)
+    ),
+}
+
+
+def classes():
+    """Return every public class of a minimizer, from every module of the package."""
+    found = set()
+    for module in pkgutil.walk_packages(rk.__path__, "regretkit."):
+        if module.name.split(".")[-1] == "__main__":
+            continue
+        for name, thing in vars(importlib.import_module(module.name)).items():
+            if inspect.isclass(thing) and issubclass(thing, rk.RegretMinimizer):
+                found |= set() if name.startswith("_") else {thing}
+    return found
+
+
+def law(check):
+    """Hold every row to ``check``, under the name ``row:law``."""
+    name = check.__name__.removeprefix("test_")
+    ids = [f"{row}:{name}" for row in ROWS]
+    return pytest.mark.parametrize("make", list(ROWS.values()), ids=ids)(check)
+
+
+def trained(make, seed=0, iterations=12):
+    return train(make(), np.random.default_rng(seed), iterations)
+
+
+def goes_on(player, seed=1, iterations=30):
+    """Return what is played from here on, against utilities and some predictions."""
+    generator, played = np.random.default_rng(seed), []
+    for utility, prediction in generator.normal(size=(iterations, 2, player.dimension)):
+        if generator.random() < 0.3:
+            player.expect_utility(prediction)
+        played.append(player.next_strategy())
+        player.observe_utility(utility)
+    return np.array(played)
+
+
+def test_every_class_is_abstract_or_has_a_row():
+    concrete = {cls for cls in classes() if not inspect.isabstract(cls)}
+
+    assert concrete - {type(part) for make in ROWS.values() for part in [make()]} == set()
+
+
+def test_every_class_is_abstract_or_final():
+    # typing.final marks a class; a class that is neither may be varied by accident.
+    neither = {
+        cls for cls in classes() if not inspect.isabstract(cls) and "__final__" not in vars(cls)
+    }
+
+    assert neither == set()
+
+
+@parametrize_with_checks(ROWS)
+def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, law, make):
+    # These have hyperparameters that suit the unit 1: no other one is to help.
+    monkeypatch.setattr(growth, "UNITS", growth.UNITS[:1])
+    keep(law, make)
+
+
+@law
+@pytest.mark.parametrize("asked", [False, True])
+def test_copies_go_their_own_way(make, asked):
+    player = make() if asked else trained(make)
+    if asked:
+        player.next_strategy()
+    if make.__class__ is partial:  # a factory that can be pickled makes what can be
+        twins = [copy.deepcopy(player), pickle.loads(pickle.dumps(player))]
+    else:
+        twins = [copy.deepcopy(player)]
+
+    played = [goes_on(twin) for twin in twins]
+
+    expected = goes_on(player)  # last: any state shared with the twins has changed
+    for strategies in played:
+        np.testing.assert_array_equal(strategies, expected)
+
+
+@law
+def test_expecting_keeps_asking_pure_whether_asked_before_or_after(make):
+    told, asked = trained(make), trained(make)
+    prediction = np.random.default_rng(4).normal(size=told.dimension)
+    told.expect_utility(prediction)
+    asked.next_strategy()
+    asked.expect_utility(prediction)
+
+    first = told.next_strategy()
+
+    assert all(np.array_equal(told.next_strategy(), first) for _ in range(3))
+    np.testing.assert_array_equal(asked.next_strategy(), first)
+    assert told.domain.contains(first)
+    assert told.iteration == 12
+
+
+@law
+def test_huge_utilities_give_strategies_all_the_same(make):
+    player = make()
+
+    for signs in np.random.default_rng(6).choice([-1.0, 0.0, 1.0], size=(20, player.dimension)):
+        player.observe_utility(1e298 * signs)
+        player.expect_utility(-1e298 * signs)
+        assert player.domain.contains(player.next_strategy())

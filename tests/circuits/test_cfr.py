@@ -1,0 +1,222 @@
+"""CFR is the circuit that it denotes, and the recursion of its paper."""
+
+from functools import partial
+
+import naive
+import numpy as np
+import pytest
+from factories import (
+    ADVERSARIES,
+    LEAVES,
+    MAKERS,
+    PREDICTIVE,
+    labelled_tree,
+    play,
+    random_tree,
+    train,
+)
+
+import regretkit as rk
+
+SEEDS = pytest.mark.parametrize("seed", range(6))
+each_leaf = pytest.mark.parametrize("name", LEAVES)
+
+
+def circuit_and_mixers(tree, make):
+    """Return ``circuit(tree, make)`` and the minimizer of each decision point by its label."""
+    mixers = {}
+
+    def local(simplices):
+        label = simplices.labels.block(0)
+        mixers[label] = make(simplices)
+        return mixers[label]
+
+    return rk.circuit(tree, local), mixers
+
+
+def state_at(player, label):
+    """Return what a leaf that played at this decision point alone would have for a state."""
+    here = player.tree.simplices.block(player.tree.simplices.labels.find(label))
+    state = player.rule.state_dict()
+    return {**state, "state": {name: array[here] for name, array in state["state"].items()}}
+
+
+def naive_cfr(tree, make):
+    return naive.CFR(tree.parent_sequence.tolist(), tree.sizes.tolist(), make)
+
+
+# Equal to the circuit
+
+
+@SEEDS
+@each_leaf
+def test_cfr_plays_like_the_circuit_it_denotes(seed, name):
+    generator = np.random.default_rng(seed)
+    tree = labelled_tree(generator)
+    direct, composed = rk.CFR(tree, MAKERS[name]), rk.circuit(tree, MAKERS[name])
+
+    for utility in generator.normal(size=(25, tree.dimension)):
+        np.testing.assert_allclose(direct.next_strategy(), composed.next_strategy(), atol=1e-10)
+        direct.observe_utility(utility)
+        composed.observe_utility(utility)
+
+
+@SEEDS
+@each_leaf
+def test_from_any_common_state_one_iteration_is_the_circuits(seed, name):
+    generator = np.random.default_rng(seed)
+    tree = labelled_tree(generator)
+    direct = train(rk.CFR(tree, MAKERS[name]), generator, 30)
+    restored = rk.CFR(tree, MAKERS[name])
+    restored.load_state_dict(direct.state_dict())
+    composed, mixers = circuit_and_mixers(tree, MAKERS[name])
+    for label, mixer in mixers.items():
+        mixer.load_state_dict(state_at(direct, label))
+
+    utility = generator.normal(size=tree.dimension)
+    for player in (direct, restored, composed):
+        np.testing.assert_allclose(player.next_strategy(), direct.next_strategy(), atol=1e-14)
+    for player in (direct, restored, composed):
+        player.observe_utility(utility)
+
+    np.testing.assert_array_equal(restored.rule.regrets, direct.rule.regrets)
+    for label, mixer in mixers.items():
+        regrets = direct[label].state["regrets"]
+        near = 1e-12 * np.abs(regrets).max()
+        np.testing.assert_allclose(mixer.regrets, regrets, rtol=0.0, atol=near)
+
+
+@SEEDS
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("name", PREDICTIVE)
+def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
+    generator = np.random.default_rng(seed)
+    tree = labelled_tree(generator)
+    local = partial(rk.SwapRegret, expert=PREDICTIVE[name]) if swap else PREDICTIVE[name]
+    direct, composed = rk.CFR(tree, local), rk.circuit(tree, local)
+    moved = (tree.sizes == 1).all()  # where there is nothing to decide, nothing moves
+
+    for utility, prediction in generator.normal(size=(15, 2, tree.dimension)):
+        direct.observe_utility(utility)
+        composed.observe_utility(utility)
+        before = direct.next_strategy()
+        direct.expect_utility(prediction)
+        composed.expect_utility(prediction)
+        np.testing.assert_allclose(direct.next_strategy(), composed.next_strategy(), atol=1e-10)
+        moved |= (before != direct.next_strategy()).any()
+    assert moved
+
+
+@each_leaf
+def test_a_minimizer_for_each_point_plays_bitwise_as_one_leaf_for_all(name):
+    generator = np.random.default_rng(1)
+    tree = random_tree(generator, points=20)
+    together, apart = rk.CFR(tree, MAKERS[name]), rk.CFR(tree, rk.each(MAKERS[name]))
+
+    for utility in generator.normal(size=(40, tree.dimension)):
+        np.testing.assert_array_equal(together.next_strategy(), apart.next_strategy())
+        together.observe_utility(utility)
+        apart.observe_utility(utility)
+
+
+@each_leaf
+def test_one_decision_is_played_bitwise_as_by_the_leaf(name):
+    tree, leaf = rk.CFR(rk.DecisionTree([0], [5]), MAKERS[name]), MAKERS[name](5)
+
+    for utility in np.random.default_rng(2).normal(size=(40, 6)):
+        np.testing.assert_array_equal(tree.next_strategy()[1:], leaf.next_strategy())
+        tree.observe_utility(utility)
+        leaf.observe_utility(utility[1:])
+
+
+# Equal to the recursion
+
+
+@SEEDS
+@each_leaf
+def test_cfr_is_the_recursion_of_its_paper(seed, name):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator)
+    make, naive_make = LEAVES[name]
+    player, recursion = rk.CFR(tree, make), naive_cfr(tree, naive_make)
+
+    for utility in generator.normal(size=(25, tree.dimension)):
+        np.testing.assert_allclose(player.next_strategy(), recursion.play(), atol=1e-10)
+        player.observe_utility(utility)
+        recursion.learn(utility.tolist())
+
+
+@SEEDS
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+@pytest.mark.parametrize("local", [rk.RegretMatching, rk.RegretMatchingPlus])
+def test_the_regret_is_at_most_the_sum_of_the_local_positive_regrets(seed, adversary, local):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator)
+    player, recursion = rk.CFR(tree, local), naive_cfr(tree, naive.RegretMatching)
+    histories = [[] for _ in range(tree.points)]
+    earned, total = 0.0, np.zeros(tree.dimension)
+
+    for t in range(1, 101):
+        strategy = player.next_strategy()
+        utility = ADVERSARIES[adversary](strategy, t, generator)
+        behavior = np.split(player.rule.next_strategy(), tree.simplices.first[1:])
+        sizes = tree.sizes.tolist()
+        _, worths = naive.counterfactual(recursion.roots, sizes, behavior, utility.tolist())
+        for history, played, worth in zip(histories, behavior, worths, strict=True):
+            history.append((played.tolist(), worth))
+        earned, total = earned + strategy @ utility, total + utility
+        player.observe_utility(utility)
+
+    local_regrets = [naive.external_regret(history) for history in histories]
+    regret = tree.best_response(total)[0] - earned
+    assert regret <= sum(max(r, 0.0) for r in local_regrets) + 1e-9
+
+
+@SEEDS
+def test_where_the_tree_is_flat_the_regret_is_the_sum_of_the_local_regrets(seed):
+    # Points that all come first are a product: equality, and not only a bound.
+    generator = np.random.default_rng(seed)
+    tree = rk.DecisionTree([0, 0, 0], [2, 3, 4])
+    player = rk.CFR(tree, rk.RegretMatching)
+    strategies, utilities = play(player, ADVERSARIES["drifting"], 100, generator)
+
+    regret = tree.best_response(utilities.sum(axis=0))[0] - (strategies * utilities).sum()
+
+    local = [player[j].state["regrets"].max() for j in range(3)]
+    assert regret == pytest.approx(sum(local), rel=1e-9)
+
+
+def test_equal_utilities_leave_the_strategy_unchanged():
+    # One unit wherever play ends: every action of every point is worth the same in the end.
+    tree = rk.DecisionTree([0, 1, 1, 3], [2, 2, 3, 2])
+    utility = np.zeros(tree.dimension)
+    utility[2] = 2.0
+    utility[[4, 5, 6, 7, 8, 9]] = 1.0
+    player = rk.CFR(tree, rk.RegretMatching)
+
+    for scale in (0.1, 1e200, 1e-200):
+        player.observe_utility(scale * utility)
+
+    np.testing.assert_array_equal(player.next_strategy(), tree.interior_point())
+
+
+# Different rules at different points
+
+
+@SEEDS
+def test_different_rules_at_different_points_play_as_in_the_circuit_and_the_recursion(seed):
+    generator = np.random.default_rng(seed)
+    tree = labelled_tree(generator, points=7)
+    names = generator.choice(list(LEAVES), size=tree.points).tolist()
+    rules = {f"point {j}": MAKERS[name] for j, name in enumerate(names) if j != 3}
+    local = rk.by_decision_point(rules, otherwise=MAKERS[names[3]])
+    player, composed = rk.CFR(tree, local), rk.circuit(tree, local)
+    naive_rules = iter(names)
+    recursion = naive_cfr(tree, lambda size: LEAVES[next(naive_rules)][1](size))
+
+    for utility in generator.normal(size=(25, tree.dimension)):
+        np.testing.assert_allclose(player.next_strategy(), composed.next_strategy(), atol=1e-10)
+        np.testing.assert_allclose(player.next_strategy(), recursion.play(), atol=1e-10)
+        player.observe_utility(utility)
+        composed.observe_utility(utility)
+        recursion.learn(utility.tolist())

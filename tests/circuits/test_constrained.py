@@ -1,0 +1,502 @@
+"""Constraints by a Lagrangian: the inequality that is proven, and what is refused."""
+
+import copy
+import itertools
+import math
+
+import numpy as np
+import pytest
+from factories import ADVERSARIES
+from scipy.optimize import linprog
+
+import regretkit as rk
+from regretkit import sets
+from regretkit.circuits import AffineImage, Constrained, MinkowskiSum
+from regretkit.evaluation import Ledger
+from regretkit.minimizers import OnlineGradientDescent
+
+SEEDS = pytest.mark.parametrize("seed", range(4))
+RULES = [rk.RegretMatching, rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus]
+each_rule = pytest.mark.parametrize("rule", RULES)
+
+
+def prices(count, cap, rule=rk.RegretMatchingPlus):
+    """Return a minimizer over all prices of 0 or more that add up to at most ``cap``."""
+    return AffineImage(rule(count + 1), cap * np.eye(count, count + 1))
+
+
+def box_prices(count, cap, rule=rk.RegretMatchingPlus):
+    """Return a minimizer over all prices from 0 to ``cap`` each."""
+    return rk.Product([prices(1, cap, rule) for _ in range(count)])
+
+
+def constraints(generator, size, count):
+    """Return a matrix and a bound that a point of the simplex meets with a little room."""
+    matrix, point = generator.normal(size=(count, size)), generator.dirichlet(np.ones(size))
+    return matrix, matrix @ point + 0.05
+
+
+def best_feasible(utility, matrix, bound):
+    """Return by a linear program what the best point of the simplex under constraints earns."""
+    program = linprog(
+        -utility,
+        A_ub=matrix,
+        b_ub=bound,
+        A_eq=np.ones((1, utility.size)),
+        b_eq=[1.0],
+        method="highs",
+    )
+    assert program.status == 0
+    return -program.fun, program.x
+
+
+def meets(player, seed, iterations):
+    generator = np.random.default_rng(seed)
+    for t in range(1, iterations + 1):
+        strategy = player.next_strategy()
+        adversary = list(ADVERSARIES.values())[t % len(ADVERSARIES)]
+        utility = np.clip(adversary(strategy, t, generator), -3.0, 3.0)
+        price = player.multipliers.next_strategy()
+        yield strategy, price, utility
+        player.observe_utility(utility)
+
+
+def regret(domain, history):
+    earned = math.fsum(float(u @ x) for x, u in history)
+    return domain.best_response(sum(u for _, u in history))[0] - earned
+
+
+# The theorem
+
+
+@SEEDS
+@each_rule
+def test_the_two_regrets_bound_regret_and_priced_violation_together(seed, rule):
+    generator = np.random.default_rng(seed)
+    matrix, bound = constraints(generator, 4, 2)
+    player = Constrained(rule(4), matrix, bound, box_prices(2, 10.0, rule))
+    history = list(meets(player, seed, 150))
+
+    inner = [(x, u - p @ matrix) for x, p, u in history]
+    outer = [(p, matrix @ x - bound) for x, p, _ in history]
+    total = sum(u for _, _, u in history)
+    earned = math.fsum(float(u @ x) for x, _, u in history)
+    violation = sum(matrix @ x - bound for x, _, _ in history)
+    both = regret(player.minimizer.domain, inner) + regret(player.multipliers.domain, outer)
+
+    against_feasible = best_feasible(total, matrix, bound)[0] - earned
+    for price in itertools.product([0.0, 10.0], repeat=2):
+        assert against_feasible + price @ violation <= both + 1e-9
+    # The same, before the prices of the comparator's room are dropped: an equality in y.
+    for y in np.vstack([np.eye(4), generator.dirichlet(np.ones(4), size=3)]):
+        ours = total @ y - earned
+        theirs = sum(float((u - p @ matrix) @ (y - x)) for x, p, u in history)
+        prices_earned = math.fsum(float(p @ g) for p, g in outer)
+        room = sum(float(p @ (matrix @ y - bound)) for _, p, _ in history)
+        assert ours == pytest.approx(theirs - prices_earned + room, rel=1e-9, abs=1e-8)
+
+
+@SEEDS
+@each_rule
+def test_the_average_violation_is_that_of_the_average_and_stays_below_its_bound(seed, rule):
+    generator = np.random.default_rng(seed)
+    matrix, bound = constraints(generator, 4, 2)
+    cap, iterations = 40.0, 400
+    player = Constrained(rule(4), matrix, bound, box_prices(2, cap, rule))
+    np.testing.assert_array_equal(player.average_violation, [0.0, 0.0])
+
+    history = list(meets(player, seed, iterations))
+
+    mean = np.mean([x for x, _, _ in history], axis=0)
+    violation = np.maximum(matrix @ mean - bound, 0.0)
+    np.testing.assert_allclose(player.average_violation, violation, atol=1e-12)
+    regrets = regret(player.minimizer.domain, [(x, u - p @ matrix) for x, p, u in history])
+    regrets += regret(player.multipliers.domain, [(p, matrix @ x - bound) for x, p, _ in history])
+    widest = max(float(u.max() - u.min()) for _, _, u in history)
+    assert violation.sum() <= (regrets / iterations + widest) / cap + 1e-12
+
+
+@SEEDS
+def test_against_one_utility_the_average_finds_the_solution_of_the_program(seed):
+    # The multipliers of the solution are below the cap, so that D / C is not the last word.
+    generator = np.random.default_rng(seed)
+    matrix, bound = constraints(generator, 4, 2)
+    utility = generator.normal(size=4)
+    solution = best_feasible(utility, matrix, bound)
+    rule = rk.PredictiveRegretMatchingPlus
+    player = Constrained(rule(4), matrix, bound, prices(2, 50.0, rule))
+
+    mean = np.zeros(4)
+    for _ in range(2000):
+        mean += player.next_strategy() / 2000
+        player.observe_utility(utility)
+
+    assert player.average_violation.max() < 5e-3
+    assert utility @ mean == pytest.approx(solution[0], abs=0.1)
+    assert utility @ mean >= solution[0] - 0.1
+
+
+def test_a_constraint_that_cuts_across_decision_points_is_kept_on_average():
+    # Two decisions, 1 after the first action of 0: play "0a" and "1a" together at most half.
+    tree = rk.DecisionTree([0, 1], [2, 2])
+    player = Constrained(
+        rk.CFR(tree, rk.RegretMatchingPlus),
+        [[0.0, 0.0, 0.0, 1.0, 0.0]],
+        [0.5],
+        prices(1, 20.0),
+    )
+
+    mean = np.zeros(5)
+    for _ in range(2000):
+        mean += player.next_strategy() / 2000
+        player.observe_utility([0.0, 0.0, 0.0, 1.0, 0.5])
+
+    assert tree.contains(mean)
+    assert mean[3] <= 0.5 + 0.01
+    assert [0.0, 0.0, 0.0, 1.0, 0.5] @ mean == pytest.approx(0.75, abs=0.05)
+
+
+def test_constraints_that_never_bind_change_nothing_in_the_end():
+    player = Constrained(
+        rk.RegretMatching(3), np.ones((1, 3)), [2.0], prices(1, 5.0, rk.RegretMatchingPlus)
+    )
+    player.observe_utility([0.0, 0.0, 0.0])  # half of the cap, until a violation was seen
+    alone = rk.RegretMatching(3)
+
+    for u in np.random.default_rng(0).normal(size=(50, 3)):
+        np.testing.assert_allclose(player.next_strategy(), alone.next_strategy(), atol=1e-9)
+        player.observe_utility(u)
+        alone.observe_utility(u)
+
+    np.testing.assert_array_equal(player.average_violation, [0.0])
+    assert player.total_violation[0] == pytest.approx(-51.0)
+
+
+# Regret against those who keep the constraints
+
+
+def kinds_of_sets():
+    """Return, by name, a minimizer and the vertices of the set that it plays on."""
+    map_ = np.random.default_rng(0).normal(size=(3, 5))
+    tree = rk.DecisionTree([0, 2], [2, 2])
+    sums = [a + b for a in np.eye(3) for b in (np.zeros(3), np.array([0.5, 0.5, 1.0]))]
+    return {
+        "simplex": (lambda rule: rule(4), np.eye(4)),
+        "tree": (
+            lambda rule: rk.CFR(tree, rule),
+            np.array([[1, 1, 0, 0, 0], [1, 0, 1, 1, 0], [1, 0, 1, 0, 1]], float),
+        ),
+        "image": (lambda rule: AffineImage(rule(5), map_), map_.T),
+        "sum": (
+            lambda rule: MinkowskiSum([rule(3), AffineImage(rule(2), [[0, 0.5]] * 2 + [[0, 1]])]),
+            np.array(sums),
+        ),
+    }
+
+
+@SEEDS
+@pytest.mark.parametrize("kind", kinds_of_sets())
+def test_feasible_regret_is_what_a_linear_program_over_all_vertices_says(kind, seed):
+    make, vertices = kinds_of_sets()[kind]
+    generator = np.random.default_rng(seed)
+    matrix = generator.normal(size=(2, vertices.shape[1]))
+    bound = matrix @ (generator.dirichlet(np.ones(len(vertices))) @ vertices) + 0.05
+    player = Constrained(make(rk.RegretMatchingPlus), matrix, bound, box_prices(2, 10.0))
+    assert player.feasible_regret == 0.0
+
+    history = list(meets(player, seed, 100))
+
+    total = sum(u for _, _, u in history)
+    earned = math.fsum(float(u @ x) for x, _, u in history)
+    shares = np.ones((1, len(vertices)))
+    program = linprog(-vertices @ total, matrix @ vertices.T, bound, shares, [1.0])
+    assert player.feasible_regret == pytest.approx(-program.fun - earned, abs=1e-8)
+    point, earns, most = player.best_feasible()
+    assert total @ point == pytest.approx(earns, abs=1e-9)
+    assert 0.0 <= most - earns < 1e-10
+    assert player.domain.contains(point)
+    assert (matrix @ point <= bound + 1e-9).all()
+
+
+def test_feasible_regret_on_a_ball_is_within_its_tolerance():
+    # Of the unit disc, what is left of x = 1/2. The best y there is the square root of 3/4.
+    disc = OnlineGradientDescent(sets.Ball([0.0, 0.0], 1.0), rate=0.1)
+    player = Constrained(disc, [[1.0, 0.0]], [0.5], prices(1, 10.0))
+    earned = 0.0
+    for _ in range(50):
+        earned += float(player.next_strategy() @ [2.0, 1.0])
+        player.observe_utility([2.0, 1.0])
+
+    _, earns, most = player.best_feasible()
+
+    best = 50.0 * (1.0 + math.sqrt(0.75))
+    assert earns <= best + 1e-9
+    assert best <= most + 1e-9
+    assert most - earns < 1e-9
+    assert player.feasible_regret == pytest.approx(best - earned, abs=1e-8)
+
+
+def test_violating_the_constraints_may_cause_no_regret():
+    # The price is 0 for ever, and the constraint is no obstacle.
+    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], rk.Point([0.0]))
+    for _ in range(100):
+        player.observe_utility([1.0, 0.0])
+
+    assert player.feasible_regret == pytest.approx(25.0 - 99.5)
+    assert player.average_violation == pytest.approx(0.745)
+
+
+def test_one_set_of_numbers_leaves_a_single_point_and_regret_against_it():
+    player = Constrained(
+        rk.RegretMatching(3),
+        [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]],
+        [0.2, -0.2, 0.3, -0.3],
+        box_prices(4, 5.0),
+    )
+    played = list(meets(player, seed=1, iterations=30))
+
+    regret = math.fsum(float(u @ ([0.2, 0.3, 0.5] - x)) for x, _, u in played)
+    assert player.feasible_regret == pytest.approx(regret, abs=1e-9)
+
+
+# The ledger
+
+
+@SEEDS
+@each_rule
+def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule):
+    generator = np.random.default_rng(seed)
+    matrix, bound = constraints(generator, 4, 2)
+    player = Constrained(rule(4), matrix, bound, box_prices(2, 10.0, rule))
+    list(meets(player, seed, 7))  # before there is a ledger
+    ledger = Ledger(player, strict=True)
+
+    history = list(meets(player, seed, 80))
+
+    theorem = ledger.theorems()["top"]
+    (identity,) = theorem.also
+    inner = [(x, u - p @ matrix) for x, p, u in history]
+    outer = [(p, matrix @ x - bound) for x, p, _ in history]
+    both = regret(player.minimizer.domain, inner) + regret(player.multipliers.domain, outer)
+    assert theorem.bound == pytest.approx(both, abs=1e-8)
+    assert identity.bound == pytest.approx(both, abs=1e-8)
+    earned = math.fsum(float(u @ x) for x, _, u in history)
+    worst = 10.0 * np.maximum(sum(g for _, g in outer), 0.0).sum()
+    feasible = best_feasible(sum(u for _, _, u in history), matrix, bound)[0] - earned
+    assert theorem.regret == pytest.approx(feasible + worst, abs=1e-7)
+    # Each corner pays for its own violation, at the prices of each iteration.
+    paying = max(
+        math.fsum(float(u @ corner - p @ (matrix @ corner - bound)) for _, p, u in history)
+        for corner in np.eye(4)
+    )
+    assert identity.regret == pytest.approx(paying - earned + worst, abs=1e-8)
+    assert (theorem.exact, identity.exact) == (False, True)
+
+
+@pytest.mark.parametrize("part", ["minimizer", "multipliers"])
+@pytest.mark.parametrize("by", [-1e3, 1e3])
+def test_a_ledger_with_a_wrong_account_is_found_out(part, by):
+    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], prices(1, 5.0))
+    ledger = Ledger(player)
+    list(meets(player, seed=3, iterations=20))
+    ledger.check()
+
+    ledger.account(getattr(player, part)).earned += by
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks .R against"):
+        ledger.check()
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 0.5])
+def test_a_lagrangian_with_another_price_than_it_says_is_found_out(factor, monkeypatch):
+    def wrong(self, utility):
+        return utility - factor * self.multipliers.next_strategy() @ self.matrix
+
+    monkeypatch.setattr(Constrained, "_priced", wrong)
+    player = Constrained(rk.RegretMatching(3), [[1.0, 0.0, 2.0]], [0.5], prices(1, 5.0))
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks .R against"):
+        list(meets(player, seed=4, iterations=20))
+
+
+# Predictions, domain and state
+
+
+def test_a_prediction_is_priced_with_what_the_multipliers_will_play():
+    rule, rows = rk.PredictiveRegretMatchingPlus, np.array([[1.0, 0.0, 2.0]])
+    player = Constrained(rule(3), rows, [0.5], prices(1, 4.0))
+    for _ in meets(player, seed=1, iterations=10):
+        pass
+    alone, price = copy.deepcopy(player.minimizer), player.multipliers.next_strategy()
+    prediction = np.array([1.0, -2.0, 0.5])
+
+    player.expect_utility(prediction)
+
+    alone.expect_utility(prediction - price @ rows)
+    np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
+    np.testing.assert_array_equal(player.multipliers.next_strategy(), price)
+
+
+def test_the_domain_is_the_set_before_its_constraints():
+    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], prices(1, 1.0))
+
+    assert player.domain == rk.Simplices(2)
+    assert player.next_strategy().tolist() == [0.5, 0.5]  # which breaks the constraint
+    assert not player.scale_free
+    assert "regret_grows_slowly" in player.exemptions()
+
+
+def test_a_restored_player_continues_bitwise_identically_with_its_violation():
+    def make():
+        return Constrained(rk.RegretMatching(3), [[1.0, 0.0, 2.0]], [0.5], prices(1, 4.0))
+
+    player, fresh = make(), make()
+    for _ in meets(player, seed=2, iterations=15):
+        pass
+
+    fresh.load_state_dict(player.state_dict())
+
+    np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
+    assert fresh.feasible_regret == player.feasible_regret
+    for x, _, u in meets(player, seed=3, iterations=15):
+        np.testing.assert_array_equal(fresh.next_strategy(), x)
+        fresh.observe_utility(u)
+    np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
+    assert fresh.feasible_regret == player.feasible_regret
+
+
+def test_a_utility_that_overflows_with_its_price_is_refused_and_nothing_has_changed():
+    player = Constrained(rk.RegretMatching(2), [[1e200, 0.0]], [1e200], prices(1, 1e150))
+    state = copy.deepcopy(player.state_dict())
+
+    for verb in (player.observe_utility, player.expect_utility):
+        with pytest.raises(ValueError, match="utility - multipliers @ matrix must be finite"):
+            verb([1.0, 0.0])
+
+    np.testing.assert_equal(player.state_dict(), state)
+
+
+# Feasibility
+
+
+@SEEDS
+@pytest.mark.parametrize("shift", [-1e-3, -1e-6, -1e-9, 1e-9, 1e-6, 1e-3])
+def test_constraints_are_refused_just_where_a_linear_program_finds_no_point(seed, shift):
+    generator = np.random.default_rng(seed)
+    size, count = 5, 3
+    matrix = generator.normal(size=(count, size))
+    # The least t for which A x <= b + t has a solution; then a little more or less than that.
+    program = linprog(
+        np.append(np.zeros(size), 1.0),
+        A_ub=np.hstack([matrix, -np.ones((count, 1))]),
+        b_ub=np.zeros(count),
+        A_eq=[[1.0] * size + [0.0]],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * size + [(None, None)],
+        method="highs",
+    )
+    bound = np.full(count, program.fun + shift)
+
+    if shift > 0.0:
+        Constrained(rk.RegretMatching(size), matrix, bound, prices(count, 1.0))
+    else:
+        with pytest.raises(ValueError, match="cannot be met"):
+            Constrained(rk.RegretMatching(size), matrix, bound, prices(count, 1.0))
+
+
+def test_equalities_are_two_constraints():
+    player = Constrained(
+        rk.RegretMatching(3),
+        [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]],
+        [2.0, -2.0],
+        prices(2, 30.0),
+    )
+    mean = np.zeros(3)
+    for _ in range(2000):
+        mean += player.next_strategy() / 2000
+        player.observe_utility([1.0, 0.0, 0.0])
+
+    assert mean @ [1.0, 2.0, 3.0] == pytest.approx(2.0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bound"),
+    [
+        (0.0, 1e12, -1.0),
+        (0.0, 1e18, -1e-3),
+        (-1e12, 1e12, -1e12 - 1.0),
+        (0.0, 1e-12, -1e-15),
+        (1e12, 1e12 + 1.0, 1e12 - 0.5),
+        (-1e9, -1e9 + 1e-3, -1e9 - 1e-4),
+    ],
+)
+def test_what_cannot_be_met_is_refused_on_every_scale_and_what_can_is_not(low, high, bound):
+    def constrained(bound):
+        player = OnlineGradientDescent(sets.Box([low], [high]), rate=0.1)
+        return Constrained(player, [[1.0]], [bound], prices(1, 1.0))
+
+    with pytest.raises(ValueError, match=r"constraint 0 cannot be met: .* at least .*, above"):
+        constrained(bound)
+    constrained(low)
+    player = constrained(low + (low - bound))
+    player.observe_utility([-1.0])
+    assert player.best_feasible() == ([low], -low, -low)
+
+
+def build(minimizer=None, matrix=((1.0, 0.0),), bound=(0.5,), multipliers=None):
+    minimizer = rk.RegretMatching(2) if minimizer is None else minimizer
+    return Constrained(minimizer, matrix, bound, multipliers or prices(1, 1.0))
+
+
+def negative_prices():
+    return AffineImage(rk.RegretMatching(2), [[1.0, -0.5]])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: build(bound=[-0.5]),
+            ValueError,
+            r"constraint 0 cannot be met: .* at least 0.0, above bound\[0\] = -0.5",
+        ),
+        (
+            lambda: build(
+                matrix=[[1.0, 0.0], [0.0, 1.0]], bound=[0.4, 0.4], multipliers=prices(2, 1.0)
+            ),
+            ValueError,
+            r"cannot be met together: .* weights \[1. 1.\] .* breaks by 0.2 at least",
+        ),
+        (
+            lambda: build(rk.BestResponse(sets.Ball([0.0, 0.0], 1.0)), [[-1.0, 0.0]], [-1.1]),
+            ValueError,
+            r"at least -1.0, above bound\[0\] = -1.1",
+        ),
+        (lambda: build(matrix=[[1.0]]), ValueError, r"matrix has shape \(1, 1\)"),
+        (lambda: build(matrix=[1.0, 0.0]), ValueError, r"matrix has shape \(2,\)"),
+        (lambda: build(matrix=[[np.nan, 0.0]]), ValueError, "matrix must be finite"),
+        (lambda: build(bound=[1.0, 1.0]), ValueError, r"bound has shape \(2,\), but dimension 1"),
+        (lambda: build(bound=[np.inf]), ValueError, "bound must be finite"),
+        (lambda: build(bound=[[1.0], [1.0, 2.0]]), TypeError, "bound must be a vector of numbers"),
+        (lambda: build(matrix=None), TypeError, "matrix must be numbers, got None"),
+        (lambda: build(matrix=[["1", "0"]]), TypeError, "matrix must be numbers, got"),
+        (lambda: build(matrix=10**400), TypeError, "matrix must be numbers, got"),
+        (lambda: build(multipliers=prices(2, 1.0)), ValueError, "dimension 2, but there are 1"),
+        (lambda: build(multipliers=negative_prices()), ValueError, "can be as low as -0.5"),
+        (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Singleton"),
+        (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a minimizer, got the"),
+        (lambda: build(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
+    ],
+)
+def test_what_cannot_be_constrained_so_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_one_object_may_not_set_the_prices_that_it_pays():
+    shared = rk.RegretMatching(2)
+    paid = AffineImage(shared, [[1.0, 0.0]])
+
+    with pytest.raises(ValueError, match="stands in two places"):
+        Constrained(shared, [[1.0, 0.0]], [0.5], paid)

@@ -1,0 +1,492 @@
+"""Wrappers: each regret that they promise, against the minimizer as it would have been alone."""
+
+import copy
+import itertools
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from factories import MAKERS, PREDICTIVE, meets, regret
+from test_user_defined_rules import Trembling
+
+import regretkit as rk
+from regretkit.circuits import AffineImage, Discount, Freeze, Restart
+from regretkit.evaluation import Ledger
+
+SEEDS = pytest.mark.parametrize("seed", range(4))
+each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+def squared(iteration):
+    return float(iteration) ** 2
+
+
+def power_of_ten(iteration):
+    return 10 ** (iteration if iteration < 4 else 400)
+
+
+# Restart
+
+
+@each_leaf
+def test_a_restarted_minimizer_plays_each_period_like_a_new_one(make):
+    player = Restart(make([2, 3]), every=7)
+
+    for t, (x, u) in enumerate(meets(player, seed=0)):
+        if t % 7 == 0:
+            new = make([2, 3])
+        np.testing.assert_array_equal(x, new.next_strategy())
+        new.observe_utility(u)
+
+
+@SEEDS
+def test_the_regrets_of_the_periods_bound_the_regret(seed):
+    player, history = Restart(rk.RegretMatching(4), every=10), []
+    for x, u in meets(player, seed):
+        history.append((x, u))
+
+    periods = [history[start : start + 10] for start in range(0, 60, 10)]
+
+    # Each period is regret matching from its start: sum_t |u_t - <u_t, x_t>|^2 bounds R^2.
+    budgets = [sum(float(((u - u @ x) ** 2).sum()) for x, u in period) for period in periods]
+    regrets = [regret(player.domain, period) for period in periods]
+    for own, budget in zip(regrets, budgets, strict=True):
+        assert own <= math.sqrt(budget) + 1e-9
+    assert regret(player.domain, history) <= sum(regrets) + 1e-9
+
+
+@SEEDS
+def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
+    player = Restart(rk.RegretMatching(4), every=10)
+    list(meets(player, seed, 7))  # the ledger begins in the middle of a period
+    ledger = Ledger(player, strict=True)
+
+    history = list(meets(player, seed, 45))
+
+    theorem = ledger.theorems()["top"]
+    (periods,) = theorem.also
+    cuts = [0, 3, 13, 23, 33, 43, 45]
+    expected = sum(regret(player.domain, history[a:b]) for a, b in itertools.pairwise(cuts))
+    assert periods.bound == pytest.approx(expected, rel=1e-9)
+    assert periods.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
+    assert theorem.regret == periods.regret < periods.bound
+
+
+def test_a_ledger_with_wrong_periods_is_found_out():
+    player = Restart(rk.RegretMatching(4), every=10)
+    ledger = Ledger(player)
+    list(meets(player, seed=1))
+    ledger.check()
+
+    ledger.account(player.minimizer)._best_before -= 1e3
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'R <= sum of R over the periods'"):
+        ledger.check()
+
+
+def test_a_schedule_says_after_which_iterations_to_restart():
+    powers = {1, 2, 4, 8, 16, 32}
+    player, new = Restart(rk.RegretMatchingPlus(3), every=powers.__contains__), None
+
+    for t, (x, u) in enumerate(meets(player, seed=1, iterations=40)):
+        if t == 0 or t in powers:
+            new = rk.RegretMatchingPlus(3)
+        np.testing.assert_array_equal(x, new.next_strategy())
+        new.observe_utility(u)
+
+
+def test_a_circuit_is_restarted_with_all_its_parts():
+    tree = rk.DecisionTree([0, 2], [2, 3])
+    player = Restart(rk.CFR(tree, rk.PredictiveRegretMatching), every=5)
+    start = player.next_strategy().copy()
+
+    for t, (x, _) in enumerate(meets(player, seed=2, iterations=20)):
+        assert np.array_equal(x, start) == (t % 5 == 0)
+
+
+def test_a_trained_minimizer_goes_back_to_what_it_knew_when_it_was_wrapped():
+    trained = rk.RegretMatching(2)
+    trained.observe_utility([0.0, 1.0])
+    player = Restart(trained, every=2)
+
+    for _ in range(2):
+        player.observe_utility([100.0, 0.0])
+
+    np.testing.assert_array_equal(player.next_strategy(), [0.0, 1.0])
+
+
+def test_chance_goes_on_over_a_restart():
+    player, played = Restart(Trembling(3), every=1), []
+
+    for _ in range(10):
+        played.append(tuple(player.next_strategy()))
+        player.observe_utility([1.0, 0.0, 0.0])
+
+    assert len(set(played)) == 10
+    np.testing.assert_array_equal(player.minimizer.weight, Trembling(3).weight)
+
+
+# Discount
+
+
+@SEEDS
+@each_leaf
+@pytest.mark.parametrize("weight", [float, squared], ids=["linear", "quadratic"])
+def test_what_is_small_is_the_weighted_regret(seed, make, weight):
+    inner, alone = make([2, 3]), make([2, 3])
+    player, weighted = Discount(inner, weight=weight), []
+    ledger = Ledger(player)
+
+    for t, (x, u) in enumerate(meets(player, seed), start=1):
+        np.testing.assert_array_equal(x, alone.next_strategy())
+        weighted.append((x, weight(t) * u))
+        alone.observe_utility(weight(t) * u)
+
+    expected = regret(player.domain, weighted)
+    assert ledger.external(inner) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_regret_matching_with_linear_weights_is_linear_regret_matching():
+    player, linear = (
+        Discount(rk.RegretMatching([3, 2]), weight=float),
+        rk.LinearRegretMatching([3, 2]),
+    )
+
+    for x, u in meets(player, seed=3):
+        np.testing.assert_allclose(linear.next_strategy(), x, atol=1e-9)
+        linear.observe_utility(u)
+
+
+def test_the_gap_of_a_weighted_average_is_the_weighted_regret():
+    # In self-play, weighted regrets add up to the gap of the averages with the same weights.
+    game = rk.matrix_game([[0.0, 2.0, -1.0], [-1.0, 0.0, 1.0], [1.0, -1.0, 0.5]])
+    players = [Discount(rk.RegretMatchingPlus(3), weight=squared) for _ in range(2)]
+    ledgers = [Ledger(player) for player in players]
+    totals, weights = [np.zeros(3), np.zeros(3)], 0.0
+
+    for t in range(1, 201):
+        profile = [player.next_strategy() for player in players]
+        weights += squared(t)
+        for number, player in enumerate(players):
+            totals[number] += squared(t) * profile[number]
+            player.observe_utility(game.utility(number, profile))
+
+    mean = [total / weights for total in totals]
+    regrets = sum(
+        ledger.external(player.minimizer) for ledger, player in zip(ledgers, players, strict=True)
+    )
+    assert rk.nash_conv(game, mean) == pytest.approx(regrets / weights, rel=1e-9)
+
+
+def test_a_weight_of_zero_leaves_an_iteration_out():
+    player = Discount(rk.RegretMatching(2), weight=lambda t: float(t != 1))
+
+    player.observe_utility([5.0, 0.0])
+    player.observe_utility([0.0, 1.0])
+
+    np.testing.assert_array_equal(player.next_strategy(), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("name", PREDICTIVE)
+def test_a_prediction_has_the_weight_of_the_coming_iteration(name):
+    make = PREDICTIVE[name]
+    player, alone = Discount(make(3), weight=squared), make(3)
+    u, m = np.random.default_rng(4).normal(size=(2, 3))
+
+    player.observe_utility(u)
+    player.expect_utility(m)
+
+    alone.observe_utility(u)
+    alone.expect_utility(4.0 * m)
+    np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        (lambda t: 2.0 - t, ValueError, r"weight\(3\) must be at least 0, got -1.0"),
+        (lambda t: math.nan if t == 3 else 1.0, ValueError, r"weight\(3\) must be a finite number"),
+        (lambda t: None if t == 3 else 1.0, TypeError, r"weight\(3\) must be a number, got None"),
+        (lambda t: 1e308 if t == 3 else 1.0, ValueError, r"weight\(3\) \* utility must be finite"),
+    ],
+)
+def test_a_weight_out_of_range_is_refused_and_nothing_has_changed(weight, error, message):
+    player = Discount(rk.RegretMatching(2), weight=weight)
+    player.observe_utility([1.0, 0.0])
+    player.observe_utility([1.0, 0.0])
+    state = copy.deepcopy(player.state_dict())
+
+    with pytest.raises(error, match=message):
+        player.observe_utility([1.0, -2.0])
+
+    np.testing.assert_equal(player.state_dict(), state)
+
+
+@SEEDS
+def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
+    player = Discount(rk.PredictiveRegretMatching([2, 3]), weight=squared)
+    list(meets(player, seed, 5))  # before there is a ledger
+    ledger = Ledger(player, strict=True)
+
+    history = [(x, squared(t) * u) for t, (x, u) in enumerate(meets(player, seed), start=6)]
+
+    theorem = ledger.theorems()["top"]
+    expected = regret(player.domain, history)
+    assert theorem.exact
+    assert theorem.regret == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert theorem.bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert abs(ledger.external(player) - expected) > 1.0  # its own, without weights, is another
+
+
+def test_a_discount_that_teaches_other_weights_than_it_says_is_found_out(monkeypatch):
+    monkeypatch.setattr(Discount, "_weighted", lambda self, weight, utility: utility)
+    player = Discount(rk.RegretMatching(3), weight=squared)
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'weighted R = R of the minimizer'"):
+        list(meets(player, seed=1))
+
+
+def test_a_weight_that_is_no_float_any_more_is_refused_and_the_accounts_are_as_they_were():
+    player = rk.Product([rk.RegretMatching(2), Discount(rk.RegretMatching(2), weight=power_of_ten)])
+    ledger = Ledger(player)
+    for _ in range(3):
+        player.observe_utility([1.0, 0.0, 0.0, 1.0])
+    regrets = [ledger.external(each) for each in (player, *player.parts)]
+
+    with pytest.raises(ValueError, match=r"weight\(4\) must be a finite number"):
+        player.observe_utility([1.0, 0.0, 0.0, 1.0])
+
+    # The first part had learned already.
+    assert [ledger.account(each).iterations for each in (player, *player.parts)] == [3, 3, 3]
+    assert [ledger.external(each) for each in (player, *player.parts)] == regrets
+    ledger.check()
+
+
+# Freeze
+
+
+@each_leaf
+def test_a_frozen_minimizer_plays_what_it_had_reached(make):
+    player, alone = Freeze(make([2, 3]), after=9), make([2, 3])
+
+    for t, (x, u) in enumerate(meets(player, seed=5)):
+        assert player.frozen == (t >= 9)
+        np.testing.assert_array_equal(x, alone.next_strategy())
+        if t < 9:
+            alone.observe_utility(u)
+
+    player.expect_utility(np.arange(5.0))
+    np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
+    assert (player.iteration, player.minimizer.iteration) == (60, 9)
+
+
+@SEEDS
+@pytest.mark.parametrize("before", [0, 4, 15])
+def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(seed, before):
+    player = Freeze(rk.PredictiveRegretMatching([2, 3]), after=9)
+    list(meets(player, seed, before))
+    ledger = Ledger(player, strict=True)
+
+    history = list(meets(player, seed, 30))
+
+    theorem = ledger.theorems()["top"]
+    learned = max(9 - before, 0)
+    best = player.domain.best_response(sum(u for _, u in history))[0]
+    first = math.fsum(float(u @ x) for x, u in history[:learned])
+    last = math.fsum(float(u @ player.next_strategy()) for _, u in history[learned:])
+    assert theorem.exact
+    assert theorem.bound == pytest.approx(best - first - last, rel=1e-9, abs=1e-9)
+    assert theorem.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
+
+
+def test_a_frozen_minimizer_that_still_learns_is_found_out(monkeypatch):
+    def learn(self, utility, strategy):
+        self.minimizer._observe(utility if not self.frozen else -utility)
+
+    monkeypatch.setattr(Freeze, "_learn", learn)
+    player = Freeze(rk.RegretMatching(3), after=5)
+    Ledger(player, strict=True)
+
+    with pytest.raises(AssertionError, match=r"top, .* breaks 'R = best of all u"):
+        list(meets(player, seed=2))
+
+
+def test_the_ledger_says_nothing_of_what_was_frozen_and_put_back():
+    player = Restart(Freeze(rk.RegretMatching(3), after=5), every=12)
+    ledger = Ledger(player, strict=True)
+
+    list(meets(player, seed=3, iterations=11))
+    assert ledger.theorems().keys() == {"top", "top.minimizer"}
+    list(meets(player, seed=3, iterations=11))
+    assert ledger.theorems().keys() == {"top"}
+
+
+@pytest.mark.parametrize("name", PREDICTIVE)
+def test_what_is_expected_counts_until_it_is_frozen_and_then_no_more(name):
+    make, generator = PREDICTIVE[name], np.random.default_rng(4)
+    player, alone, unaware = Freeze(make(3), after=9), make(3), make(3)
+    moved = 0.0
+
+    for utility, prediction in generator.normal(size=(9, 2, 3)):
+        for each in (player, alone):
+            each.expect_utility(prediction)
+        np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
+        moved += np.abs(alone.next_strategy() - unaware.next_strategy()).max()
+        for each in (player, alone, unaware):
+            each.observe_utility(utility)
+    assert moved > 0.1
+
+    frozen = player.next_strategy().copy()
+    for each in (player, alone):
+        each.expect_utility(-99.0 * frozen)
+    np.testing.assert_array_equal(player.next_strategy(), frozen)
+    assert np.abs(alone.next_strategy() - frozen).max() > 0.01
+
+
+def test_frozen_at_once_it_never_moves():
+    player = Freeze(rk.PredictiveRegretMatching(3), after=0)
+
+    player.expect_utility([1.0, 0.0, 0.0])
+    player.observe_utility([1.0, 0.0, 0.0])
+
+    np.testing.assert_allclose(player.next_strategy(), np.full(3, 1 / 3))
+
+
+def test_chance_is_frozen_too():
+    player = Freeze(Trembling(3), after=2)
+    played = [x.copy() for x, _ in meets(player, seed=6, iterations=10)]
+
+    assert len({tuple(x) for x in played}) == 3
+
+
+# All of them
+
+WRAPPED = {
+    "restart": partial(Restart, every=7),
+    "discount": partial(Discount, weight=float),
+    "freeze": partial(Freeze, after=9),
+}
+each_wrapper = pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
+
+
+@each_wrapper
+def test_a_wrapper_is_worth_what_it_plays(wrap):
+    image = AffineImage(rk.RegretMatching(3), np.random.default_rng(7).normal(size=(2, 3)))
+    player = wrap(image)
+
+    assert player.domain is image.domain
+    for x, u in meets(player, seed=7, iterations=20):
+        assert player._worth(u) == pytest.approx(u @ x, abs=1e-12)
+
+
+@each_wrapper
+@pytest.mark.parametrize("iterations", [4, 7, 8, 20])
+def test_a_restored_wrapper_continues_bitwise_identically(wrap, iterations):
+    player, fresh = (
+        wrap(rk.PredictiveRegretMatchingPlus(3)),
+        wrap(rk.PredictiveRegretMatchingPlus(3)),
+    )
+    for _ in meets(player, seed=8, iterations=iterations):
+        pass
+
+    fresh.load_state_dict(player.state_dict())
+
+    for x, u in meets(player, seed=9, iterations=20):
+        np.testing.assert_array_equal(fresh.next_strategy(), x)
+        fresh.observe_utility(u)
+
+
+@each_wrapper
+def test_the_trace_of_what_is_wrapped_keeps_its_own_regret(wrap):
+    inner = rk.RegretMatching(3)
+    alone, fed = rk.RegretMatching(3), []
+    player = wrap(inner)
+    ledger = Ledger(player, strict=True)
+
+    before = inner.iteration
+    for x, u in meets(player, seed=10, iterations=6):  # before the first restart
+        assert inner.iteration == before
+        before += 1
+        scale = float(before) if wrap is WRAPPED["discount"] else 1.0
+        np.testing.assert_array_equal(x, alone.next_strategy())
+        fed.append((x, scale * u))
+        alone.observe_utility(scale * u)
+
+    assert ledger.external(inner) == pytest.approx(regret(inner.domain, fed), abs=1e-9)
+
+
+@each_wrapper
+def test_a_wrapper_of_a_scale_free_minimizer_is_scale_free(wrap):
+    player, scaled = wrap(rk.RegretMatching(3)), wrap(rk.RegretMatching(3))
+    assert player.scale_free
+    assert not wrap(rk.Hedge(3, rate=1.0)).scale_free
+
+    for x, u in meets(player, seed=11):
+        np.testing.assert_array_equal(scaled.next_strategy(), x)
+        scaled.observe_utility(2.0**200 * u)
+
+
+@each_wrapper
+def test_a_wrapper_plays_over_other_simplices_as_its_minimizer_does(wrap):
+    player, wide = wrap(rk.RegretMatching(3)), wrap(rk.RegretMatching(3))
+    again = wide.over(rk.Simplices([2, 3]))
+
+    assert type(again) is type(player)
+    assert again.domain == rk.Simplices([2, 3])
+    assert wrap(rk.Point([1.0])).over(rk.Simplices(2)) is None
+
+
+RM = rk.RegretMatching(2)
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a minimizer"),
+        (
+            lambda: Restart(RM, every=0),
+            ValueError,
+            "every must be .*whole.*, got 0",
+        ),
+        (
+            lambda: Restart(RM, every=2.5),
+            TypeError,
+            "every must be .*whole.*, got 2.5",
+        ),
+        (
+            lambda: Restart(RM, every=True),
+            TypeError,
+            "every must be a whole number, at least [01], got True",
+        ),
+        (
+            lambda: Freeze(RM, after=-1),
+            ValueError,
+            "after must be a whole number, at least 0, got -1",
+        ),
+        (
+            lambda: Freeze(RM, after="9"),
+            TypeError,
+            "after must be a whole number, at least [01], got '9'",
+        ),
+        (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
+        (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
+        (lambda: Restart(RM, every=lambda: True), TypeError, "every must be a function of 1 arg"),
+        (lambda: Restart(RM, every=float), TypeError, r"every\(1\) must be True or False, got 1.0"),
+        (
+            lambda: Restart(None, every=3),
+            TypeError,
+            "minimizer must be a RegretMinimizer, got None",
+        ),
+        (lambda: Freeze(RM, after=math.nan), TypeError, "after must be a whole number, .* got nan"),
+        (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9; pass"),
+        (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "weight must be a function of 1 arg"),
+        (lambda: Discount(RM, weight=str), TypeError, r"weight\(1\) must be a number, got '1'"),
+        (lambda: Discount(RM, weight=lambda t: -1), ValueError, r"weight\(1\) must be at least 0"),
+        (lambda: rk.Product([RM, Freeze(RM, after=3)]), ValueError, "stands in two places"),
+    ],
+)
+def test_what_cannot_be_wrapped_so_is_refused(build, error, message):
+    with pytest.raises(error, match=message):
+        build()

@@ -1,0 +1,685 @@
+"""The command line says what the library computes, and what is known from outside."""
+
+import csv
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pseudo_terminal import COMMAND
+from run_cli import reports, runs
+
+import regretkit as rk
+from regretkit import evaluation, games
+from regretkit.cli import screen
+from regretkit.cli.entry import main
+from regretkit.cli.progress import iterations_to
+from regretkit.cli.showing import LARGE
+from regretkit.games import Profile
+from regretkit.play import Algorithm, Checkpoint, Every, Record, SelfPlay
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "games"
+
+RULES = """
+import numpy as np
+import regretkit as rk
+from attrs import define, field
+from regretkit.play import Algorithm, Linear
+
+
+@define(eq=False)
+class Mine(rk.SimplexRule):
+    power: float = field(default=1.0, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** self.power)
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+@define(eq=False)
+class Breaks(Mine):
+    def _learn(self, utility, strategy):
+        if self.iteration == 20:
+            raise ZeroDivisionError("no luck")
+        super()._learn(utility, strategy)
+
+
+@define(eq=False)
+class Quits(Breaks):
+    def _learn(self, utility, strategy):
+        if self.iteration == 20:
+            raise SystemExit(0)
+        super()._learn(utility, strategy)
+
+
+@define(eq=False)
+class QuitsAtOnce(Mine):
+    def _propose(self):
+        raise SystemExit(0)
+
+
+def quits_when_built(simplices):
+    raise SystemExit(0)
+
+
+linear = Algorithm(Mine, averaging=Linear())
+"""
+
+
+def table(path):
+    """Return the rows of a table in a file."""
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the working directory, with user-defined rules."""
+    (tmp_path / "rules_of_my_own.py").write_text(RULES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys, folder):
+    return runs(capsys)
+
+
+@pytest.fixture
+def report(run):
+    return reports(run)
+
+
+# What the page about it says
+
+
+def test_the_commands_of_the_page_do_what_they_are_there_for(run, folder, monkeypatch):
+    page = (ROOT / "docs" / "how_to" / "use_the_command_line.md").read_text()
+    (rule,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (folder / "my_rules.py").write_text(rule)
+    (folder / "examples").symlink_to(ROOT / "examples")
+    commands = re.findall(r"^regretkit (.*)$", page, re.MULTILINE)
+
+    assert len(commands) > 15
+    for command in commands:
+        monkeypatch.setattr("sys.stdin", io.StringIO())  # no input
+        code, out, err = run(*shlex.split(command))
+        assert (code, err) == (0, ""), command
+        assert out, command
+
+
+# games, show
+
+
+def test_the_catalogue_is_listed_with_the_sizes_that_its_games_have(report, run):
+    rows = {row["name"]: row for row in report("games")["games"]}
+    code, out, _ = run("games")
+
+    assert list(rows) == list(games.names())
+    assert code == 0
+    for name, row in rows.items():
+        game = games.load(name)
+        assert row["players"] == game.players
+        assert name in out
+        if isinstance(game, rk.ExtensiveFormGame):
+            assert row["histories"] == game.tree.histories
+            assert row["information_sets"] == list(game.tree.information_sets)
+            assert f"{game.tree.histories:,}" in out
+        else:
+            assert row["actions"] == list(game.payoffs.shape[1:])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors are closed by a shell of Unix")
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("solve kuhn_poker --iterations 5 --quiet --json", 0),
+        ("solve kuhn_poker --iterations 5", 0),
+        ("play kuhn_poker --rounds 1 --json", 0),
+        ("solve nothing", 2),
+    ],
+)
+def test_streams_may_be_closed(folder, words, code, closed):
+    line = f"exec {shlex.join([*COMMAND, *shlex.split(words)])} {closed}"
+    came = subprocess.run(
+        ["sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+    assert came.returncode == code
+    if ("--json" in words, code) == (True, 0) and ">&-" not in closed.split():
+        assert json.loads(came.stdout)["game"] == "kuhn_poker"
+    elif code == 0:
+        assert bool(came.stdout) == (">&-" not in closed.split())
+    if "2>&-" not in closed:
+        assert came.stderr.startswith("regretkit: GAME: ") == (code == 2)
+    assert "fault" not in came.stderr
+
+
+def test_only_games_of_the_catalogue_have_their_sizes_written_down():
+    assert set(LARGE) <= set(games.names())
+
+
+def test_a_game_is_explained_with_its_arguments(run):
+    code, out, _ = run("games", "leduc_poker")
+
+    assert code == 0
+    assert out.startswith("leduc_poker(players")
+    assert "merge_suits" in out
+    assert ">>>" not in out
+    assert run("games", "leduc_poker(players=3)")[1] == out
+
+
+def test_a_tree_is_shown_with_every_history_chance_and_payoff(run):
+    code, out, _ = run("show", "kuhn_poker")
+
+    tree = out[out.index("\nchance\n") :]
+    assert code == 0
+    assert "histories         58, of which 30 are ends" in out
+    assert len(tree.strip().splitlines()) == 58
+    assert tree.count("  pays ") == 30
+    assert tree.count(" (0.333333)  chance") == 3
+    assert tree.count("player 1 at 'Kb'") == 2  # against a jack and a queen
+    # Both passed with jack and queen: the player with the queen wins one.
+    assert (
+        "├─ Q (0.5)  player 0 at 'J'\n│  │  ├─ p  player 1 at 'Qp'\n│  │  │  ├─ p  pays -1, 1"
+        in out
+    )
+
+
+def test_a_large_tree_is_cut_and_says_how_much_is_missing(run):
+    code, out, _ = run("show", "leduc_poker", "--limit", 100)
+
+    assert code == 0
+    shown = out[out.index("\nchance\n") :].strip().splitlines()
+    assert len(shown) == 100 + 2
+    assert shown[-1] == "9,357 longer histories are left out: --limit 9457 shows them too."
+
+
+def test_a_table_of_payoffs_is_shown(run):
+    code, out, _ = run("show", "chicken")
+
+    assert code == 0
+    assert out.endswith("       dare  yield\ndare   0, 0   7, 2\nyield  2, 7   6, 6\n")
+
+
+def test_three_players_have_a_table_for_each_action_of_the_third(run):
+    code, out, _ = run("show", EXAMPLES / "three_voters.nfg")
+
+    assert code == 0
+    assert "2 x 2 x 2" in out
+    assert out.index("player 2: 0") < out.index("player 2: 1")
+
+
+def test_a_game_of_imperfect_recall_is_shown(report, run):
+    path = EXAMPLES / "absent_minded_driver.efg"
+
+    assert report("show", path)["perfect_recall"] is False
+    assert run("show", path)[1].count("player 0 at 'exit'") == 2
+
+
+def test_what_json_says_of_a_game_is_so(report):
+    facts, game = report("show", "kuhn_poker(players=3)"), games.kuhn_poker(players=3)
+
+    assert facts["name"] == "kuhn_poker(players=3)"
+    assert facts["information_sets"] == [16, 16, 16]
+    assert facts["depth"] == game.tree.depth
+    assert facts["constant_sum"] == 0.0
+    assert facts["fingerprint"] == games.fingerprint(game)
+
+
+def test_a_game_is_drawn_into_a_file(run, folder):
+    pytest.importorskip("matplotlib")
+
+    assert run("show", "kuhn_poker", "--svg", "kuhn.svg")[0] == 0
+
+    assert ElementTree.parse(folder / "kuhn.svg").getroot().tag.endswith("svg")
+
+
+# solve
+
+
+def test_kuhn_poker_is_solved_to_its_value(report):
+    came = report("solve", "kuhn_poker", "--gap", 1e-4, "--engine", "numpy")
+
+    assert abs(came["value"][0] + 1 / 18) <= came["gap"] <= 1e-4
+    assert came["stopped_by"] == "gap"
+    assert came["value"][1] == -came["value"][0]
+    assert came["exploitability"] == came["gap"] / 2
+
+
+@pytest.mark.parametrize("algorithm", ["cfr", "dcfr", "pcfr+"])
+def test_what_is_reported_is_what_the_library_computes(report, folder, algorithm):
+    came = report(
+        "solve", "kuhn_poker", "--algorithm", algorithm, "--iterations", 300, "--out", "a.json"
+    )
+
+    run = rk.solve(games.kuhn_poker(), algorithm, iterations=300)
+    written = Profile.from_json(folder / "a.json")
+    assert came["iterations"] == 300
+    assert came["stopped_by"] == "iterations"
+    assert came["gap"] == rk.nash_conv(run.game, run.average)
+    assert came["value"] == run.game.value(run.average).tolist()
+    for mine, theirs in zip(written, run.average, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-15)
+
+
+def test_a_gap_stops_where_the_library_stops(report):
+    words = ("solve", "kuhn_poker", "--algorithm", "dcfr", "--engine", "numpy")
+    run = rk.solve(games.kuhn_poker(), "dcfr", target_gap=1e-3, engine="numpy")
+
+    assert report(*words, "--gap", 1e-3)["iterations"] == run.iteration
+
+
+def test_the_curve_is_the_gap_at_those_iterations(report):
+    curve = report("solve", "kuhn_poker", "--iterations", 50)["curve"]
+
+    record = Record({"gap": lambda run: rk.nash_conv(run.game, run.average)})
+    rk.solve(games.kuhn_poker(), "cfr+", iterations=50, callbacks=[record])
+    assert curve["iteration"][0] == 1
+    assert curve["iteration"][-1] == 50
+    assert curve["gap"] == [record.values["gap"][t - 1] for t in curve["iteration"]]
+    assert curve["seconds"] == sorted(curve["seconds"])
+
+
+def test_time_stops_a_run(report):
+    came = report("solve", "kuhn_poker", "--engine", "numpy", "--time", 0.2)
+
+    assert came["stopped_by"] == "time"
+    assert 0.2 <= came["seconds"] < 2.0
+    assert came["iterations"] > 1
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_the_time_until_a_gap_is_guessed_from_the_power_with_which_it_falls(power):
+    iterations = [2**k for k in range(12)]
+    gaps = [5.0 / t**power for t in iterations]
+
+    # 5 / t**p is 0.001 at t = 5000**(1/p)
+    assert iterations_to(0.001, iterations, gaps) == pytest.approx(5_000 ** (1 / power))
+    assert iterations_to(0.001, iterations, [1.0] * 12) is None
+
+
+def test_limits_that_come_before_the_gap_are_told_by_the_exit_code(report, run):
+    came = report("solve", "kuhn_poker", "--gap", 1e-9, "--iterations", 20, code=3)
+
+    assert came["iterations"] == 20
+    assert came["gap"] > 1e-9
+    _, out, _ = run("solve", "kuhn_poker", "--gap", 1e-9, "--iterations", 20)
+    assert "the gap asked for was not reached" in out
+
+
+def test_a_small_strategy_is_shown_and_a_long_one_is_not(run):
+    _, small, _ = run("solve", "kuhn_poker", "--iterations", 500)
+    _, large, _ = run("solve", "leduc_poker", "--iterations", 5)
+
+    assert "  Kb   p 0.0000  b 1.0000" in small or "  Kb  p 0.0000  b 1.0000" in small
+    assert "--out FILE writes it" in large
+
+
+def test_a_game_of_openspiel_is_solved(report):
+    pytest.importorskip("pyspiel")
+    came = report("solve", "openspiel:kuhn_poker", "--iterations", 1e3)
+
+    assert abs(came["value"][0] + 1 / 18) <= came["gap"] < 1e-3
+
+
+def test_a_game_in_a_file_is_solved(report, folder):
+    came = report("solve", EXAMPLES / "three_card_poker.efg", "--iterations", 1e3)
+
+    assert came["game"] == "Three-card poker"
+    assert abs(came["value"][0] + 1 / 18) <= came["gap"] < 1e-3
+    (folder / "kuhn_poker.txt").write_bytes((EXAMPLES / "three_card_poker.efg").read_bytes())
+    assert report("show", "kuhn_poker.txt")["name"] == "Three-card poker"  # by what is in it
+
+
+def test_the_catalogue_comes_before_a_file_of_the_same_name(report, folder):
+    (folder / "kuhn_poker").write_bytes((EXAMPLES / "toll_road.efg").read_bytes())
+
+    assert report("show", "kuhn_poker")["name"] == "kuhn_poker"
+    assert report("show", "./kuhn_poker")["name"] == "Toll road"
+
+
+def test_drawn_utilities_depend_on_the_seed_and_on_nothing_else(report):
+    words = ("solve", "kuhn_poker", "--sample", "outcome", "--iterations", 50)
+
+    gaps = [report(*words, "--seed", seed)["gap"] for seed in (1, 1, 2)]
+    assert gaps[0] == gaps[1] != gaps[2]
+    assert report(*words)["gap"] == report(*words, "--seed", 0)["gap"]
+
+
+def test_the_figure_of_a_run_is_written(run, folder):
+    pytest.importorskip("matplotlib")
+
+    assert run("solve", "kuhn_poker", "--plot", "gap.svg", "--iterations", 30)[0] == 0
+
+    text = (folder / "gap.svg").read_text()
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+    for said in ("Kuhn poker, CFR", "iterations", "NashConv (units of payoff)"):
+        assert f"<!-- {said}" in text
+
+
+def test_a_name_of_several_lines_is_shown_on_one(run, folder):
+    (folder / "lines.efg").write_text(
+        'EFG 2 R "Lines" { "A" } p "" 1 1 "two\nlines" { "l" "also\ntwo" } 0 '
+        't "" 1 "" { 1 } t "" 2 "" { 0 }'
+    )
+    _, out, _ = run("solve", "lines.efg", "--iterations", 20)
+
+    assert re.search(r"player 0\n  two\\nlines  l 0\.9\d+  also\\ntwo 0\.0\d+\n$", out)
+    _, out, _ = run("show", "lines.efg")
+    assert out.endswith("at 'two\\nlines'\n├─ l  pays 1\n└─ also\\ntwo  pays 0\n")
+
+
+def test_who_waits_at_a_terminal_is_told_why(capfd, monkeypatch):
+    def waited(seconds):
+        with screen.patience("wait", 0.02), screen.silent_descriptor():
+            time.sleep(seconds)
+        return capfd.readouterr().err
+
+    assert waited(0.3) == ""  # no terminal
+    monkeypatch.setattr(screen, "is_terminal", lambda _: True)
+    assert waited(0.3) == "regretkit: wait\n"
+    assert waited(0.0) == ""
+
+
+# Rules of one's own
+
+
+def test_a_rule_of_the_current_folder_plays_as_in_the_library(report, folder):
+    came = report("solve", "kuhn_poker", "--rule", "rules_of_my_own:Mine", "--iterations", 200)
+
+    # With power 1 it is regret matching, and a rule alone is played as CFR is.
+    assert came["gap"] == pytest.approx(
+        report("solve", "kuhn_poker", "--algorithm", "cfr", "--iterations", 200)["gap"], rel=1e-9
+    )
+    assert came["rule"] == "rules_of_my_own:Mine"
+
+
+def test_hyperparameters_of_a_rule_are_passed_to_it(report):
+    words = ("solve", "kuhn_poker", "--iterations", 100, "--rule")
+    came = report(
+        *words, "regretkit:DiscountedRegretMatching(alpha=1.5, beta=0.0)", "--algorithm", "dcfr"
+    )
+
+    assert (
+        came["gap"]
+        == report("solve", "kuhn_poker", "--iterations", 100, "--algorithm", "dcfr")["gap"]
+    )
+    one, two = (report(*words, f"rules_of_my_own:Mine(power={p})")["gap"] for p in (1, 2))
+    assert one != two
+
+
+def test_an_algorithm_of_the_current_folder_brings_its_averaging(report):
+    came = report("solve", "kuhn_poker", "--rule", "rules_of_my_own:linear", "--iterations", 100)
+
+    mine = Algorithm(rk.RegretMatching, averaging=rk.play.Linear())
+    run = rk.solve(games.kuhn_poker(), mine, iterations=100)
+    assert came["gap"] == pytest.approx(rk.nash_conv(run.game, run.average), rel=1e-9)
+
+
+def test_a_rule_that_fails_is_blamed_with_its_line(run):
+    code, out, err = run("solve", "kuhn_poker", "--rule", "rules_of_my_own:Breaks")
+
+    line = RULES.splitlines().index('            raise ZeroDivisionError("no luck")') + 1
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+    assert "iteration 21: rules_of_my_own:Breaks failed with ZeroDivisionError: no luck" in err
+    assert f"(rules_of_my_own.py, line {line}, in _learn)" in err
+
+
+@pytest.mark.parametrize("engine", ["numpy", "vectorized"])
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("Quits", "iteration 21: rules_of_my_own:Quits failed with SystemExit: 0 (rules_of_my_own"),
+        ("QuitsAtOnce", "rules_of_my_own:QuitsAtOnce failed with SystemExit: 0 (rules_of_my_own"),
+        ("quits_when_built", "rules_of_my_own:quits_when_built failed with SystemExit: 0 (rules"),
+    ],
+)
+def test_a_rule_that_ends_the_program_is_a_rule_that_fails(run, engine, rule, told):
+    words = ("solve", "kuhn_poker", "--engine", engine, "--rule", f"rules_of_my_own:{rule}")
+    code, out, err = run(*words)
+
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+    assert told in err
+
+
+def test_a_traceback_is_shown_to_those_who_ask(folder):
+    with pytest.raises(Exception, match="no luck"):
+        main(["solve", "kuhn_poker", "--rule", "rules_of_my_own:Breaks", "--traceback"])
+
+
+# Checkpoints
+
+
+def test_a_run_goes_further_than_it_was_begun_for(report, folder):
+    words = ("solve", "kuhn_poker", "--algorithm", "pcfr+")
+    report(*words, "--iterations", 40, "--checkpoint", "run")
+    came = report("resume", "run", "--iterations", 90, "--out", "a.json")
+    whole = report(*words, "--iterations", 90, "--out", "b.json")
+
+    assert came["iterations"] == 90
+    assert came["gap"] == whole["gap"]
+    assert came["curve"]["gap"] == whole["curve"]["gap"]
+    assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
+
+
+def test_a_run_of_a_rule_is_resumed_once_the_rule_is_named_again(report, run):
+    rule = "rules_of_my_own:Mine(power=2)"
+    words = ("solve", "kuhn_poker", "--rule", rule)
+    report(*words, "--iterations", 40, "--checkpoint", "run")
+    code, _, err = run("resume", "run", "--iterations", 90)
+
+    assert code == 2
+    assert "'rules_of_my_own:Mine(power=2)'; pass it again" in err
+    came = report("resume", "run", "--iterations", 90, "--rule", rule)
+    assert came["gap"] == report(*words, "--iterations", 90)["gap"]
+
+
+def test_a_run_with_drawn_utilities_is_resumed_to_the_same_draws(report):
+    words = ("solve", "kuhn_poker", "--sample", "external", "--seed", 5)
+    report(*words, "--iterations", 40, "--checkpoint", "run")
+
+    came = report("resume", "run", "--iterations", 90)
+    assert came["gap"] == report(*words, "--iterations", 90)["gap"]
+
+
+def test_a_checkpoint_of_the_library_is_resumed(report, folder):
+    rk.play.dcfr.start(games.kuhn_poker(), horizon=60).run(20).save(folder / "run")
+
+    came = report("resume", "run")
+    assert came["algorithm"] == "dcfr"
+    assert came["iterations"] == 60
+    assert (
+        came["gap"]
+        == report("solve", "kuhn_poker", "--algorithm", "dcfr", "--iterations", 60)["gap"]
+    )
+
+
+def test_a_checkpoint_of_the_command_line_is_resumed_in_the_library(report, folder):
+    came = report("solve", "kuhn_poker", "--iterations", 50, "--checkpoint", "run")
+
+    run = rk.play.resume(folder / "run")
+    assert run.iteration == 50
+    assert rk.nash_conv(run.game, run.average) == came["gap"]
+
+
+def test_what_others_have_written_down_in_a_checkpoint_is_not_lost(run, folder):
+    record = Every(10, Record({"t": lambda run: run.iteration}))
+    watch = Checkpoint(folder / "run", every=20, callbacks=[record])
+    rk.solve(games.kuhn_poker(), "cfr+", iterations=20, callbacks=[watch])
+    before = (folder / "run").read_bytes()
+
+    code, _, err = run("resume", "run", "--iterations", 40)
+    assert code == 2
+    assert "['Every'] have written down" in err
+    assert (folder / "run").read_bytes() == before
+
+
+def test_a_game_that_has_moved_is_named_again(report, run, folder):
+    (folder / "here.efg").write_bytes((EXAMPLES / "three_card_poker.efg").read_bytes())
+    report("solve", "here.efg", "--iterations", 20, "--checkpoint", "run")
+    (folder / "here.efg").rename(folder / "there.efg")
+
+    assert report("resume", "run", "--iterations", 30, "--game", "there.efg")["iterations"] == 30
+
+
+def test_a_checkpoint_opens_no_game_file_unless_it_is_named_again(report, run, folder):
+    (folder / "here.efg").write_bytes((EXAMPLES / "three_card_poker.efg").read_bytes())
+    report("solve", "here.efg", "--iterations", 20, "--checkpoint", "run")
+
+    code, _, err = run("resume", "run", "--iterations", 30)
+    assert code == 2
+    assert "here.efg, which is not of the catalogue; pass it with --game" in err
+    assert report("resume", "run", "--iterations", 30, "--game", "here.efg")["iterations"] == 30
+
+
+def test_nothing_is_played_where_nothing_is_left(run, folder):
+    run("solve", "kuhn_poker", "--iterations", 20, "--checkpoint", "run")
+    before = (folder / "run").read_bytes()
+    code, out, err = run("resume", "run")
+
+    assert code == 0
+    assert "iterations  20 in" in out
+    assert "nothing is left to play" in err
+    assert (folder / "run").read_bytes() == before
+
+
+# evaluate, exact, convert
+
+
+def test_uniform_play_of_kuhn_poker_has_the_gap_that_is_known(report):
+    came = report("evaluate", "kuhn_poker", "uniform")
+
+    assert came["gap"] == pytest.approx(11 / 12, abs=1e-12)
+    assert came["value"] == pytest.approx([1 / 8, -1 / 8], abs=1e-12)
+    assert sum(came["gains"]) == pytest.approx(came["gap"], abs=1e-12)
+
+
+def test_a_strategy_in_a_file_is_evaluated_and_cleaned(report, folder):
+    solved = report("solve", "kuhn_poker", "--iterations", 100, "--out", "a.json")
+    plain = report("evaluate", "kuhn_poker", "a.json")
+    cleaned = report("evaluate", "kuhn_poker", "a.json", "--threshold", 0.05, "--out", "b.json")
+    pure = report("evaluate", "kuhn_poker", "a.json", "--purify", "--out", "c.csv")
+
+    game = games.kuhn_poker()
+    profile = Profile.from_json(folder / "a.json", game)
+    assert plain["gap"] == pytest.approx(solved["gap"], abs=1e-12)
+    assert cleaned["gap_before"] == pytest.approx(plain["gap"], abs=1e-12)
+    assert cleaned["gap"] == pytest.approx(evaluation.threshold(game, profile, 0.05).gap_after)
+    assert report("evaluate", "kuhn_poker", "b.json")["gap"] == pytest.approx(cleaned["gap"])
+    assert pure["gap"] > plain["gap"]  # an equilibrium of poker needs to bluff
+    rows = table(folder / "c.csv")
+    assert {float(row["probability"]) for row in rows} <= {0.0, 0.5, 1.0}
+
+
+def test_the_value_of_kuhn_poker_is_exact(report, folder):
+    came = report("exact", "kuhn_poker", "--out", "a.json")
+
+    assert came["value"] == pytest.approx([-1 / 18, 1 / 18], abs=1e-12)
+    assert came["lower"] - 1e-12 <= -1 / 18 <= came["upper"] + 1e-12
+    assert report("evaluate", "kuhn_poker", "a.json")["gap"] < 1e-12
+
+
+def test_what_is_known_of_chicken_is_said(report, run):
+    came = report("exact", "chicken")
+
+    assert came["maxmin"] == pytest.approx([2.0, 2.0])
+    assert came["pure_equilibria"] == [["dare", "yield"], ["yield", "dare"]]
+    assert came["best_correlated_equilibrium"]["payoffs"] == pytest.approx([5.25, 5.25])
+    _, out, _ = run("exact", "chicken")
+    assert "0.5  yield, yield" in out
+
+
+def test_what_is_dominated_is_said(report):
+    came = report("exact", "prisoners_dilemma")
+
+    assert came["strictly_dominated"] == [["cooperate"], ["cooperate"]]
+
+
+@pytest.mark.parametrize(("game", "path"), [("leduc_poker", "a.efg"), ("traffic_light", "a.nfg")])
+def test_what_is_converted_is_the_same_game(report, folder, game, path):
+    report("convert", game, path)
+
+    assert games.fingerprint(games.load(folder / path)) == games.fingerprint(games.load(game))
+
+
+# compare
+
+
+def test_many_algorithms_on_many_games_make_one_tidy_table(run, report, folder):
+    words = (
+        "compare",
+        "kuhn_poker",
+        "chicken",
+        "--algorithms",
+        "cfr,cfr+,rules_of_my_own:Mine(power=2)",
+    )
+    code, out, err = run(*words, "--iterations", 60, "--out", "all.csv")
+
+    rows = table(folder / "all.csv")
+    assert (code, err) == (0, "")
+    assert list(rows[0]) == ["game", "algorithm", "iteration", "seconds", "gap"]
+    assert len({(row["game"], row["algorithm"]) for row in rows}) == 6
+    gaps = {(r["game"], r["algorithm"], int(r["iteration"])): float(r["gap"]) for r in rows}
+    assert len(gaps) == len(rows)
+    for name in ("cfr", "cfr+"):
+        solved = rk.solve(games.kuhn_poker(), name, iterations=60)
+        assert gaps["kuhn_poker", name, 60] == rk.nash_conv(solved.game, solved.average)
+    best = min(("cfr", "cfr+"), key=lambda name: gaps["chicken", name, 60])
+    assert re.search(rf"^chicken +{re.escape(best)} .*  \*$", out, re.MULTILINE)
+    shown = report(*words, "--iterations", 60)["rows"]
+    assert [row["gap"] for row in shown] == [float(row["gap"]) for row in rows]
+
+
+def test_one_figure_has_a_panel_for_each_game(run, folder):
+    pytest.importorskip("matplotlib")
+    words = ("compare", "kuhn_poker", "chicken", "blotto", "--algorithms", "cfr,cfr+")
+
+    assert run(*words, "--iterations", 10, "--plot", "all.svg")[0] == 0
+    text = (folder / "all.svg").read_text()
+    for title in ("Kuhn poker", "Chicken", "Blotto"):
+        assert text.count(f"<!-- {title} -->") == 1
+
+
+def test_a_figure_may_be_drawn_against_seconds(run, folder):
+    pytest.importorskip("matplotlib")
+    words = ("compare", "kuhn_poker", "--algorithms", "cfr,cfr+", "--iterations", 10)
+
+    assert run(*words, "--plot", "all.svg", "--against", "seconds")[0] == 0
+    assert "<!-- time (seconds) -->" in (folder / "all.svg").read_text()
+
+
+@pytest.mark.parametrize("rule", ["Breaks", "Quits"])
+def test_a_rule_that_fails_does_not_stop_the_others(run, folder, rule):
+    words = ("compare", "kuhn_poker", "chicken", "--algorithms", f"rules_of_my_own:{rule},cfr")
+    code, out, err = run(*words, "--iterations", 50, "--out", "all.csv")
+
+    rows = table(folder / "all.csv")
+    assert code == 1
+    assert err.count("the others go on") == 2
+    assert {(row["game"], row["algorithm"]) for row in rows} == {
+        ("kuhn_poker", "cfr"),
+        ("chicken", "cfr"),
+    }
+    assert "cfr" in out
+
+
+def test_what_is_reported_of_an_own_run_is_of_the_same_kind(report):
+    """The report of a resumed run has the entries of one that never stopped."""
+    whole = report("solve", "kuhn_poker", "--iterations", 20, "--checkpoint", "run")
+
+    assert report("resume", "run", "--iterations", 30).keys() == whole.keys()
+    assert isinstance(rk.play.resume("run"), SelfPlay)

@@ -1,0 +1,194 @@
+"""Games of imperfect recall on the command line, with and without `--imperfect-recall`."""
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from run_cli import reports, runs
+
+import regretkit as rk
+from regretkit import games
+from regretkit.evaluation import gains, nash_conv
+from regretkit.games import GameTree, ImperfectRecallGame, Profile, dudo_history, save
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "games"
+DRIVER = games.load(EXAMPLES / "absent_minded_driver.efg")
+SWITCH = "--imperfect-recall"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the working directory, with games of imperfect recall."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(EXAMPLES / "absent_minded_driver.efg", "driver.efg")
+    tree = GameTree.from_history(dudo_history(sides=2, memory=1))
+    save(ImperfectRecallGame(tree, name="short memory"), "dudo.efg")
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys, folder):
+    return runs(capsys)
+
+
+@pytest.fixture
+def report(run):
+    return reports(run)
+
+
+def played_alike(game, profile):
+    """Say how far the parts of an information set are apart in what is played there."""
+    apart = 0.0
+    for own, domain, kinds in zip(profile, game.remembered.domains, game.kinds, strict=True):
+        behavior = domain.behavior(own)
+        for kind in np.unique(kinds):
+            blocks = [domain.simplices.block(int(b)) for b in np.flatnonzero(kinds == kind)]
+            parts = np.array([behavior[block] for block in blocks])
+            apart = max(apart, float(np.ptp(parts, axis=0).max()))
+    return apart
+
+
+@pytest.mark.parametrize("words", [["solve"], ["evaluate", "uniform"], ["compare"]])
+def test_without_the_switch_one_line_says_what_it_is(run, words):
+    more = ["--algorithms", "cfr"] if words == ["compare"] else []
+    code, out, err = run(words[0], "driver.efg", *words[1:], *more)
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "imperfect recall: player 0 cannot tell the empty history from 'go on'" in err
+    assert "pass --imperfect-recall, which takes it all the same, but promises nothing" in err
+    assert "in Python" not in err
+
+
+def test_imperfect_recall_games_are_not_solved_exactly(run):
+    code, _, err = run("exact", "driver.efg")
+
+    assert code == 2
+    assert "regretkit solve --imperfect-recall plays it" in err
+
+
+@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr"])
+@pytest.mark.parametrize("path", ["driver.efg", "dudo.efg"])
+def test_what_is_reported_is_what_players_that_forget_earn(report, path, algorithm):
+    words = ("solve", path, SWITCH, "--algorithm", algorithm, "--iterations", 60)
+    came = report(*words, "--out", "a.json")
+
+    game = games.load(path)
+    run = rk.solve(game, algorithm, iterations=60, imperfect_recall=True)
+    profile = game.forget(run.average)
+    assert came["imperfect_recall"] is True
+    assert came["value"] == pytest.approx(list(game.remembered.value(profile)), abs=1e-12)
+    assert came["gap"] == pytest.approx(nash_conv(game.remembered, profile), abs=1e-12)
+    assert came["curve"]["gap"][-1] == came["gap"]
+    if path == "dudo.efg":  # what happens to be played alike proves nothing
+        assert played_alike(game, run.average) > 1e-3
+    written = Profile.from_json("a.json", game.remembered)
+    assert played_alike(game, written) < 1e-12
+
+
+def test_the_driver_leaves_as_counterfactual_regret_has_it(run):
+    _, out, _ = run("solve", "driver.efg", SWITCH, "--iterations", 2000)
+
+    # As if it came to both exits for sure: leaving earns 0 + 4 there, and going on 4 p + 1 - p + 1
+    # if it leaves with probability p, which is as much where p = 2/3.
+    assert len(re.findall(r"exit  leave 0\.66\d\d  go on 0\.33\d\d", out)) == 2
+    assert "makes several lines of one information set" in out
+    assert "what best responses that forget nothing would gain" in out
+
+
+def test_who_forgets_nothing_notices_nothing(report):
+    words = ("solve", "kuhn_poker", "--iterations", 50)
+
+    plain, switched = report(*words), report(*words, SWITCH)
+    assert plain["gap"] == switched["gap"]
+    assert switched["imperfect_recall"] is False
+
+
+@pytest.mark.parametrize("sample", [None, "external"])
+def test_such_a_run_is_resumed_to_the_same_bits(report, folder, sample):
+    words = ["solve", "dudo.efg", SWITCH, *(["--sample", sample] if sample else [])]
+    report(*words, "--iterations", 20, "--checkpoint", "run")
+    game = ("--game", "dudo.efg")
+    came = report("resume", "run", *game, "--iterations", 50, "--out", "a.json")
+    whole = report(*words, "--iterations", 50, "--out", "b.json")
+
+    assert came["imperfect_recall"] is True
+    assert came["iterations"] == 50
+    assert came["curve"]["gap"] == whole["curve"]["gap"]
+    assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
+
+
+def test_a_run_of_the_library_is_resumed_with_its_game(report, run):
+    rk.solve(DRIVER, "cfr", iterations=20, imperfect_recall=True).save("run")
+
+    code, _, err = run("resume", "run", "--iterations", 50)
+    assert code == 2
+    assert "pass it with --game" in err
+    came = report("resume", "run", "--iterations", 50, "--game", "driver.efg")
+    whole = report("solve", "driver.efg", SWITCH, "--algorithm", "cfr", "--iterations", 50)
+    assert came["gap"] == whole["gap"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve", "driver.efg", SWITCH, "--gap", "0.1"],
+        ["solve", "driver.efg", SWITCH, "--gap", "0.1", "--iterations", "9"],
+        ["compare", "driver.efg", SWITCH, "--gap", "0.1", "--algorithms", "cfr"],
+        ["resume", "run", "--game", "driver.efg", "--gap", "0.1"],
+    ],
+)
+def test_no_gap_is_a_goal_where_none_is_known_to_vanish(run, report, words):
+    report("solve", "driver.efg", SWITCH, "--iterations", 2, "--checkpoint", "run")
+    code, out, err = run(*words)
+
+    assert (code, out) == (2, "")
+    assert "--gap: got 0.1, but where somebody forgets no gap is known to vanish" in err
+
+
+def test_a_strategy_is_evaluated_as_players_that_forget_can_play_it(report):
+    remembered = DRIVER.remembered
+    behavior = np.array([0.25, 0.75, 0.5, 0.5])  # at the first and the second exit
+    vectors = [remembered.domains[0].sequence_form(behavior)]
+    Profile(vectors, remembered.domains, remembered).to_json("a.json")
+
+    came = report("evaluate", "driver.efg", "a.json", SWITCH)
+    # It comes to the first exit always and to the second with 3/4, and cannot tell which it is.
+    leave = (0.25 + 0.75 * 0.5) / 1.75
+    value = (1 - leave) * (4 * leave + 1 - leave)
+    assert came["value"] == pytest.approx([value], abs=1e-12)
+    # Who remembers goes on and then leaves.
+    assert came["gains"] == pytest.approx([4.0 - value], abs=1e-12)
+    pure = report("evaluate", "driver.efg", "a.json", SWITCH, "--purify")
+    assert pure["gap_before"] == pytest.approx(came["gap"], abs=1e-12)
+    assert pure["value"] == pytest.approx([1.0], abs=1e-12)  # always go on
+
+
+def test_games_of_openspiel_may_forget_too(report, run):
+    pytest.importorskip("pyspiel")
+    name = "dark_hex_ir(num_cols=2,num_rows=2)"
+    words = ("solve", f"openspiel:{name}", "--iterations", 40)
+    came = report(*words, SWITCH)
+
+    code, _, err = run(*words)
+    assert code == 2
+    assert "pass --imperfect-recall" in err
+    # The same game by its rules, in which actions are called otherwise.
+    game = ImperfectRecallGame(GameTree.from_history(games.openspiel_history(name)))
+    average = game.forget(rk.solve(game, "cfr+", iterations=40, imperfect_recall=True).average)
+    assert came["value"] == pytest.approx(list(game.remembered.value(average)), abs=1e-9)
+    assert came["gap"] == pytest.approx(nash_conv(game.remembered, average), abs=1e-9)
+    assert "somebody forgets" in run("show", f"openspiel:{name}", "--limit", 1)[1]
+
+
+def test_algorithms_are_compared_on_imperfect_recall_games(report, run):
+    words = ("compare", "driver.efg", "kuhn_poker", SWITCH, "--algorithms", "cfr,cfr+")
+    rows = report(*words, "--iterations", 30)["rows"]
+
+    for name in ("cfr", "cfr+"):
+        average = rk.solve(DRIVER, name, iterations=30, imperfect_recall=True).average
+        known = sum(gains(DRIVER.remembered, DRIVER.forget(average)))
+        last = [r for r in rows if (r["game"], r["algorithm"]) == ("driver.efg", name)][-1]
+        assert (last["iteration"], last["gap"]) == (30, pytest.approx(known, abs=1e-12))
+    assert "best responses that forget nothing" in run(*words, "--iterations", 3)[1]

@@ -1,0 +1,432 @@
+"""The command line as a person uses it: in a terminal, with Ctrl-C, and with what kills."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
+
+from pseudo_terminal import COMMAND, CTRL_C, environment, piped, typed
+
+from regretkit.cli.entry import main
+from regretkit.play._saving import Saved
+
+RUNNING = r"iteration [\d,]+ of"
+LAST = 400
+LONG = ["solve", "kuhn_poker", "--rule", "rules:Slow", "--algorithm", "pcfr+"]
+LONG += ["--iterations", str(LAST)]
+"""Takes about a second on any machine, because it sleeps."""
+GOES_ON = ["resume", "run", "--rule", "rules:Slow"]
+
+RULES = """
+import time
+
+import numpy as np
+import regretkit as rk
+from attrs import define
+
+
+@define(eq=False)
+class Slow(rk.SimplexRule):
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        time.sleep(0.001)
+        self.regrets += self.simplices.regret(utility, strategy) * np.sqrt(1.0 + self.iteration)
+
+
+class Stuck(Slow):
+    def _learn(self, utility, strategy):
+        time.sleep(1.2)  # more than people wait without a word
+        print("stuck", flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with user-defined rules."""
+    (tmp_path / "rules.py").write_text(RULES)
+    return tmp_path
+
+
+def steps(shown):
+    """Return the pictures that followed each other on one line of a terminal."""
+    return [
+        step for step in re.split(r"\r|\n", re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", shown)) if step
+    ]
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return the result of an uninterrupted run: its strategy, and the curve of its gap."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "rules.py").write_text(RULES)
+    done = piped([*LONG, "--out", "whole.json", "--json"], folder)
+    assert done.returncode == 0, done.stderr
+    return (folder / "whole.json").read_bytes(), json.loads(done.stdout)["curve"]
+
+
+def assert_resumed(folder, whole):
+    """Go on from ``run`` in a folder to the end, and find the same bits as if it never stopped."""
+    done = piped([*GOES_ON, "--out", "mine.json", "--json"], folder)
+    strategy, curve = whole
+    assert done.returncode == 0, done.stderr
+    assert (folder / "mine.json").read_bytes() == strategy
+    report = json.loads(done.stdout)
+    assert report["iterations"] == LAST
+    assert report["stopped_by"] == "iterations"
+    for column in ("iteration", "gap"):
+        assert report["curve"][column] == curve[column]
+
+
+# Progress
+
+
+def test_a_terminal_shows_iterations_rate_gap_and_the_time_left_and_clears_them(folder):
+    words = ["solve", "kuhn_poker", "--engine", "numpy", "--iterations", "10000000"]
+    code, shown = typed([*words, "--time", "1"], folder)
+
+    pictures = [step for step in steps(shown) if re.search(RUNNING, step)]
+    pattern = r"iteration ([\d,]+) of 10,000,000  [\d,.]+/s  gap \d\.\d\de-\d\d  0:00:0[01] left"
+    counts = [number(re.search(pattern, picture)[1]) for picture in pictures]
+    assert code == 0
+    assert len(counts) > 4
+    assert counts == sorted(counts)
+    assert counts[-1] > 1_000
+    assert all(len(picture) <= 80 for picture in pictures)
+    assert "\x1b[2K" in shown.split("game        kuhn_poker")[0][-20:]  # the line is wiped
+    played = re.search(r"iterations  [\d,]+ in ([\d.]+) s, .*, then time was up", shown)[1]
+    assert float(played) >= 1.0
+
+
+def test_a_gap_as_the_goal_is_shown_with_the_time_that_it_will_take(folder):
+    code, shown = typed(["solve", "leduc_poker", "--gap", "5e-5"], folder)
+
+    assert code == 0
+    assert re.search(r"iteration [\d,]+  [\d,.]+/s  gap \S+  \d:\d\d:\d\d left", shown)
+
+
+def test_only_the_result_is_written_without_a_terminal(folder):
+    done = piped(["solve", "kuhn_poker", "--iterations", "2000"], folder)
+
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "iteration " not in done.stdout
+    assert done.stdout.startswith("game        kuhn_poker\n")
+
+
+def test_a_terminal_for_errors_alone_shows_progress_and_leaves_json_alone(folder):
+    script = f"{sys.executable} -m regretkit {' '.join(LONG)} --json > out.json"
+    code, shown = typed_script(script, folder)
+
+    assert code == 0
+    assert re.search(RUNNING, shown)
+    assert json.loads((folder / "out.json").read_text())["iterations"] == LAST
+
+
+def typed_script(script, folder):
+    import pseudo_terminal
+
+    before, pseudo_terminal.COMMAND = pseudo_terminal.COMMAND, ["/bin/sh", "-c"]
+    try:
+        return typed([script], folder)
+    finally:
+        pseudo_terminal.COMMAND = before
+
+
+# Ctrl-C
+
+
+def test_ctrl_c_saves_and_reports_and_the_run_goes_on_to_the_same_bits(folder, whole):
+    code, shown = typed([*LONG, "--checkpoint", "run"], folder, [(RUNNING, CTRL_C)])
+
+    reached = number(re.search(r"iterations  ([\d,]+) in .*, then interrupted", shown)[1])
+    assert code == 130
+    assert "Traceback" not in shown
+    assert 0 < reached < LAST
+    assert re.search(r"gap         \S+ in units of payoff", shown)
+    assert "interrupted; regretkit resume run --rule rules:Slow goes on from here" in shown
+
+    again, shown = typed(GOES_ON, folder, [(RUNNING, CTRL_C)])
+    further = number(re.search(r"iterations  ([\d,]+) in", shown)[1])
+    assert again == 130
+    assert reached < further < LAST
+    assert_resumed(folder, whole)
+
+
+def test_ctrl_c_in_machine_code_saves_too(folder):
+    words = ["solve", "leduc_poker", "--engine", "compiled", "--iterations"]
+    code, shown = typed([*words, "10000000", "--checkpoint", "run"], folder, [(RUNNING, CTRL_C)])
+    reached = number(re.search(r"iterations  ([\d,]+) in", shown)[1])
+    limit = str(reached + 500)
+    assert code == 130
+    assert (
+        main(
+            [
+                "resume",
+                str(folder / "run"),
+                "--iterations",
+                limit,
+                "--out",
+                str(folder / "a.json"),
+            ]
+        )
+        == 0
+    )
+    assert main([*words, limit, "--out", str(folder / "b.json")]) == 0
+
+    assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
+
+
+def test_ctrl_c_without_a_checkpoint_still_writes_what_was_asked_for(folder):
+    code, shown = typed([*LONG, "--out", "part.json"], folder, [(RUNNING, CTRL_C)])
+
+    assert code == 130
+    assert "interrupted; with --checkpoint FILE a run can be resumed" in shown
+    assert main(["evaluate", "kuhn_poker", str(folder / "part.json")]) == 0
+
+
+def test_a_second_ctrl_c_ends_an_iteration_that_takes_too_long(folder):
+    words = ["solve", "kuhn_poker", "--rule", "rules:Stuck", "--checkpoint", "run"]
+    began = time.monotonic()
+    code, shown = typed(words, folder, [("stuck", CTRL_C), ("stopping once", CTRL_C)])
+
+    assert code == 130
+    assert time.monotonic() - began < 30.0
+    assert "regretkit: interrupted" in shown
+    assert "Traceback" not in shown
+    assert (folder / "run").exists()  # of before the first iteration
+
+
+def test_ctrl_c_in_a_comparison_writes_what_there_is_by_then(folder):
+    words = ["compare", "kuhn_poker", "--algorithms", "cfr,rules:Slow,cfr+", "--out", "all.csv"]
+    code, shown = typed(
+        [*words, "--iterations", str(LAST)], folder, [(f"2 of 3.*\\s.*{RUNNING}", CTRL_C)]
+    )
+
+    rows = [row.split(",") for row in (folder / "all.csv").read_text().splitlines()]
+    ends = {algorithm: int(iteration) for _, algorithm, iteration, _, _ in rows[1:]}
+    assert code == 130
+    assert "interrupted at 2 of 3" in shown
+    assert ends["cfr"] == LAST
+    assert 0 < ends["rules:Slow"] < LAST
+    assert "cfr+" not in ends
+
+
+SLOW_MODULE = """
+import sys, time
+
+print("importing", file=sys.stderr, flush=True)
+try:
+    time.sleep(0.5)
+except KeyboardInterrupt:
+    raise ImportError("half of it") from None  # as packages of machine code do
+
+
+def rule(simplices):
+    time.sleep(600)
+"""
+REAL_NUMPY = """
+sys.path.remove({folder!r})
+del sys.modules["numpy"]
+import numpy
+"""
+
+
+@pytest.mark.parametrize("package", ["numpy", "slow"])
+def test_ctrl_c_waits_for_an_import_and_ends_in_one_line(folder, package):
+    numpy = package == "numpy"  # which the command line itself imports
+    text = SLOW_MODULE + (REAL_NUMPY.format(folder=str(folder)) if numpy else "")
+    (folder / f"{package}.py").write_text(text)
+    code, shown = typed(
+        ["solve", "kuhn_poker", "--rule", "slow:rule"], folder, [("importing", CTRL_C)]
+    )
+
+    assert code == 130
+    assert shown.split("^C")[-1].split() == ["regretkit:", "interrupted"]
+
+
+def test_ctrl_c_waits_for_no_import_that_never_ends(folder):
+    (folder / "slow.py").write_text(
+        "import time\nprint('importing', flush=True)\ntime.sleep(600)\n"
+    )
+    words = ["solve", "kuhn_poker", "--rule", "slow:X"]
+    code, shown = typed(words, folder, [("importing", CTRL_C)])
+
+    assert code == 130
+    assert "regretkit: interrupted" in shown
+    assert "Traceback" not in shown
+
+
+# What kills
+
+
+def started(words, folder):
+    return subprocess.Popen(
+        [*COMMAND, *words],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
+    )
+
+
+def iteration_in(path):
+    """Return how far the run in a checkpoint has come; who plays it need not be known."""
+    return Saved.read(path).state["run"]["iteration"]
+
+
+def wait_for_iterations(path, process):
+    """Wait until there is a checkpoint of a run that has begun."""
+    until = time.monotonic() + 60.0
+    while time.monotonic() < until and process.poll() is None:
+        if path.exists() and iteration_in(path) > 0:
+            return
+        time.sleep(0.01)
+    raise TimeoutError(f"no checkpoint at {path}")
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
+)
+def test_a_run_that_is_killed_is_resumed_to_the_same_bits(folder, whole, seed):
+    words = [*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"]
+    process = started(words, folder)
+    wait_for_iterations(folder / "run", process)
+    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.5))
+    process.kill()  # which is SIGKILL, and cannot be caught
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+    assert_resumed(folder, whole)
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 101))]
+)
+def test_a_run_interrupted_at_a_random_moment_saves_and_is_resumed_bitwise_identically(
+    folder, whole, seed
+):
+    process = started([*LONG, "--checkpoint", "run"], folder)
+    until = time.monotonic() + 60.0
+    while not (folder / "run").exists() and time.monotonic() < until:
+        time.sleep(0.001)
+    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.8))
+    process.send_signal(signal.SIGINT)
+    shown, _ = process.communicate()
+
+    if iteration_in(folder / "run") == LAST:  # it had come to its end before
+        assert process.returncode in (0, 130)
+        return
+    assert process.returncode == 130
+    assert "then interrupted" in shown
+    assert_resumed(folder, whole)
+
+
+@pytest.mark.parametrize("asks", ["SIGTERM", "SIGHUP"])
+def test_who_asks_a_run_to_end_is_heeded(folder, whole, asks):
+    process = started([*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"], folder)
+    wait_for_iterations(folder / "run", process)
+    process.send_signal(getattr(signal, asks))
+    shown, _ = process.communicate()
+
+    assert process.returncode == 128 + getattr(signal, asks)
+    assert "then interrupted" in shown
+    assert_resumed(folder, whole)
+
+
+# Where else output goes
+
+
+def test_a_reader_who_has_seen_enough_is_no_fault(folder):
+    script = f"{sys.executable} -m regretkit show leduc_poker --limit 9457 | head -1"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True
+    )
+
+    assert done.stdout == "leduc_poker\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="of Linux")
+@pytest.mark.parametrize("words", [["--help"], ["games", "--json"], ["show", "leduc_poker"]])
+def test_a_full_standard_output_is_told_in_one_line(folder, words):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            cwd=folder,
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    assert done.returncode == 1
+    told = "regretkit: cannot write to standard output: No space left on device\n"
+    assert done.stderr == told
+
+
+def test_a_terminal_without_such_letters_is_given_others(folder):
+    (folder / "game.efg").write_text(
+        'EFG 2 R "Zürich" { "A" } p "" 1 1 "größe \x1b[31m" { "l" "r" } 0 '
+        't "" 1 "" { 1 } t "" 2 "" { 2 }',
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [*COMMAND, "show", "game.efg"],
+        cwd=folder,
+        env=environment() | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "Z\\xfcrich" in done.stdout
+    assert "|- l  pays 1\n`- r  pays 2" in done.stdout
+    assert "\x1b" not in done.stdout  # what a file says moves no cursor
+
+
+def test_the_command_is_installed_under_its_name():
+    (script,) = entry_points(group="console_scripts", name="regretkit")
+
+    assert script.load() is main
+
+
+def test_the_library_loads_nothing_of_the_command_line(folder):
+    code = (
+        "import sys, regretkit\n"
+        "print([m for m in ('click', 'rich', 'regretkit.cli') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
+
+
+def test_help_loads_nothing_heavy(folder):
+    code = (
+        "import sys; from regretkit.cli.entry import main; main(['solve', '--help'])\n"
+        "print([m for m in ('rich', 'scipy', 'numba', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "--iterations" in done.stdout
+    assert done.stdout.endswith("\n[]\n")

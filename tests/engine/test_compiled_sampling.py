@@ -1,0 +1,413 @@
+"""Sampled iterations in machine code: the same samples, the same state, and what comes of them."""
+
+import pickle
+import time
+from types import FunctionType
+
+import numpy as np
+import pytest
+from attrs import define
+from engine_cases import apart_in_payoffs, assert_same_bits, rules_of
+from naive_games import random_game
+
+import regretkit as rk
+from regretkit import ExtensiveFormGame, SelfPlay, games
+from regretkit.checks import check_minimizer
+from regretkit.engine import _specialize
+from regretkit.evaluation import exploitability
+from regretkit.minimizers import state
+from regretkit.minimizers.kernel import Kernel
+from regretkit.play import (
+    Alternating,
+    AverageStrategySampling,
+    Baseline,
+    ChanceSampling,
+    ExactBaseline,
+    ExternalSampling,
+    Extragradient,
+    Last,
+    LearnedBaseline,
+    Linear,
+    OutcomeSampling,
+    RandomPlayer,
+    RobustSampling,
+    Simultaneous,
+    Uniform,
+)
+
+KUHN, KUHN_3, LEDUC = games.kuhn_poker(), games.kuhn_poker(players=3), games.leduc_poker()
+RANDOM = ExtensiveFormGame.from_history(random_game(np.random.default_rng(12), players=3))
+
+
+def drawing(kind, seed=1, **arguments):
+    return lambda: kind(np.random.default_rng(seed), **arguments)
+
+
+SAMPLERS = {
+    "external": drawing(ExternalSampling),
+    "outcome": drawing(OutcomeSampling),
+    "robust": drawing(RobustSampling, actions=2),
+    "average strategy": drawing(AverageStrategySampling, epsilon=0.1, tau=2.0, beta=5.0),
+    "external, learned": lambda: ExternalSampling(
+        np.random.default_rng(1), baseline=LearnedBaseline()
+    ),
+    "outcome, learned": lambda: OutcomeSampling(
+        np.random.default_rng(1), baseline=LearnedBaseline(rate=0.1)
+    ),
+}
+RULES = {
+    "rm": rk.RegretMatching,
+    "rm+": rk.RegretMatchingPlus,
+    "linear": rk.LinearRegretMatching,
+    "hedge": lambda simplices: rk.Hedge(simplices, rate=0.2),
+}
+ORDERS = {
+    "alternating": lambda: Alternating(first=1),
+    "simultaneous": Simultaneous,
+    "random player": lambda: RandomPlayer(np.random.default_rng(4)),
+}
+# To make machine code takes seconds for each of them, where there is none yet.
+SELDOM = {"robust", "external, learned"}
+each_sampler = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=[pytest.mark.slow] * (name in SELDOM))
+        for name, make in SAMPLERS.items()
+    ],
+)
+
+
+def started(game, make, engine, rule="rm", order=Alternating, averaging=None):
+    players = [rk.CFR(tree, RULES[rule]) for tree in game.domains]
+    ways = {"order": order(), "averaging": averaging or Uniform(), "engine": engine}
+    return SelfPlay(game, players, estimator=make(), **ways)
+
+
+def assert_alike(run, other):
+    """Require the same samples, and states that differ by rounding only."""
+    assert run.iteration == other.iteration
+    assert drawn(run) == drawn(other)
+    assert run.estimator.visited == other.estimator.visited
+    for mine, theirs in zip(rules_of(run), rules_of(other), strict=True):
+        assert mine.iteration == theirs.iteration
+    assert apart_in_payoffs(run, other) < 1e-12
+    for name in ("average", "current", "played"):
+        for mine, theirs in zip(getattr(run, name), getattr(other, name), strict=True):
+            np.testing.assert_allclose(mine, theirs, atol=1e-12, err_msg=name)
+
+
+def drawn(run):
+    return run.estimator.generator.bit_generator.state
+
+
+# One meaning
+
+
+@each_sampler
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_machine_code_draws_the_same_samples_and_reaches_the_same_state(make, order):
+    for game, rule, averaging in [(KUHN, "rm", Linear()), (RANDOM, "rm+", Uniform())]:
+        runs = [
+            started(game, make, engine, rule, order, averaging).run(60)
+            for engine in ("numpy", "compiled")
+        ]
+        assert [run.engine for run in runs] == ["numpy", "compiled"]
+        assert_alike(*runs)
+
+
+@pytest.mark.parametrize(
+    "rule", ["rm", "rm+", "linear", pytest.param("hedge", marks=pytest.mark.slow)]
+)
+def test_so_it_does_with_every_rule_that_rests(rule):
+    for game, averaging in [(LEDUC, Uniform()), (KUHN_3, Last())]:
+        runs = [
+            started(game, SAMPLERS["external"], engine, rule, averaging=averaging).run(40)
+            for engine in ("numpy", "compiled")
+        ]
+        assert_alike(*runs)
+
+
+@each_sampler
+def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypatch):
+    def forget():
+        _specialize._KEPT.clear()
+
+    for order in (Alternating, Simultaneous):
+        compiled = started(KUHN, make, "compiled", order=order).run(50)
+        with monkeypatch.context() as patched:
+            patched.setattr(_specialize, "_jit", lambda function, **_: function)
+            forget()
+            plain = started(KUHN, make, "compiled", order=order).run(50)
+            forget()
+
+        assert isinstance(plain._drive._iterate, FunctionType)
+        assert not isinstance(compiled._drive._iterate, FunctionType)
+        assert_same_bits(compiled, plain)
+        assert str(compiled.state_dict()) == str(plain.state_dict())
+
+
+def test_averages_are_those_of_all_strategies_that_were_played_wherever_no_sample_came():
+    played = []
+    run = started(LEDUC, SAMPLERS["outcome"], "compiled", averaging=Linear())
+    run.run(50, callbacks=[lambda run: played.append(run.played)])
+
+    weights = np.arange(1, 51) / np.arange(1, 51).sum()
+    for player, average in enumerate(run.average):
+        strategies = np.array([strategies[player] for strategies in played])
+        np.testing.assert_allclose(average, weights @ strategies, atol=1e-14)
+        seen = np.unique(strategies, axis=0)
+        assert len(seen) > 5  # it does move
+
+
+def test_decision_points_to_which_no_sample_came_stay_as_they_were():
+    run = started(LEDUC, SAMPLERS["outcome"], "compiled").run(20)
+    before = [minimizer.rule.regrets for minimizer in run.minimizers]
+
+    run.run(1)
+
+    for minimizer, old in zip(run.minimizers, before, strict=True):
+        moved = minimizer.rule.simplices.max(np.abs(minimizer.rule.regrets - old)) > 0.0
+        assert 1 <= moved.sum() <= 4
+
+
+@each_sampler
+def test_what_a_decision_point_shows_is_what_it_learned_from_last(make):
+    runs = [started(LEDUC, make, engine).run(30) for engine in ("numpy", "compiled")]
+
+    for mine, theirs in zip(*(run.minimizers for run in runs), strict=True):
+        for number in range(mine.tree.points):
+            np.testing.assert_allclose(mine[number].utilities, theirs[number].utilities, atol=1e-11)
+
+
+# Cut, saved, moved
+
+
+@each_sampler
+def test_a_run_cut_in_two_is_bitwise_identical(make):
+    whole = started(LEDUC, make, "compiled", "rm+").run(3_000)
+    cut = started(LEDUC, make, "compiled", "rm+").run(1_234)
+    saved = pickle.loads(pickle.dumps(cut.state_dict()))
+    fresh, used = (started(LEDUC, make, "compiled", "rm+") for _ in range(2))
+    used.run(7)
+
+    for other in (fresh, used):
+        other.load_state_dict(saved)
+        assert_same_bits(whole, other.run(1_766))
+
+    assert_same_bits(whole, cut.run(0).run(1_765).run(1))
+    assert str(whole.state_dict()) == str(cut.state_dict())
+
+
+def test_a_run_that_is_looked_at_is_the_same_run():
+    whole = started(KUHN, SAMPLERS["external"], "compiled").run(200)
+
+    watched = started(KUHN, SAMPLERS["external"], "compiled")
+    watched.run(200, callbacks=[lambda run: run.average is None])
+
+    assert_same_bits(whole, watched)
+
+
+@each_sampler
+def test_a_run_may_change_its_way_every_few_iterations(make):
+    reference = started(KUHN, make, "numpy").run(100)
+    run = started(KUHN, make, "numpy")
+    for number in range(10):
+        other = started(KUHN, make, ("compiled", "numpy")[number % 2])
+        other.load_state_dict(run.state_dict())
+        run = other.run(10)
+
+    assert_alike(reference, run)
+
+
+@each_sampler
+@pytest.mark.parametrize("engine", ["compiled", "numpy"])
+def test_a_checkpoint_goes_on_to_the_same_bits(make, engine, tmp_path):
+    def minimizers():
+        return [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
+
+    run = SelfPlay(KUHN, minimizers(), estimator=make(), engine=engine).run(37)
+    run.save(tmp_path / "run")
+
+    again = SelfPlay.load(tmp_path / "run", KUHN, minimizers())
+
+    assert_same_bits(run.run(63), again.run(63))
+    assert drawn(run) == drawn(again)
+    assert again.estimator.visited == run.estimator.visited
+    assert repr(again.estimator) == repr(run.estimator)
+
+
+def test_a_profile_to_explore_with_is_kept_in_a_checkpoint(tmp_path):
+    toward = [domain.best_response(np.arange(domain.dimension))[1] for domain in KUHN.domains]
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
+    sampling = OutcomeSampling(np.random.default_rng(1), exploration=0.4, toward=toward)
+    run = SelfPlay(KUHN, players, estimator=sampling).run(9)
+    run.save(tmp_path / "run")
+
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
+    again = SelfPlay.load(tmp_path / "run", KUHN, players)
+
+    assert_same_bits(run.run(30), again.run(30))
+
+
+class Zero(Baseline):
+    """A baseline of one's own."""
+
+    def guesses(self, game, flat, behavior):
+        return np.zeros((game.players, game.tree.histories))
+
+
+def test_a_baseline_of_ones_own_has_to_be_passed_again(tmp_path):
+    def run():
+        players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
+        estimator = OutcomeSampling(np.random.default_rng(3), baseline=Zero())
+        return SelfPlay(KUHN, players, estimator=estimator).run(9)
+
+    saved, other = run(), run()
+    saved.save(tmp_path / "run")
+
+    with pytest.raises(ValueError, match=r"estimator that cannot be built: Zero \(own\)"):
+        SelfPlay.load(tmp_path / "run", KUHN, other.minimizers)
+    again = SelfPlay.load(
+        tmp_path / "run", KUHN, other.minimizers, estimator=other.estimator, order=Alternating()
+    )
+    assert_same_bits(saved.run(20), again.run(20))
+
+
+# What applies
+
+
+def test_a_long_run_becomes_machine_code_by_itself():
+    run = started(KUHN, SAMPLERS["external"], "auto").run(20_000)
+
+    assert run.engine == "compiled"
+
+
+@pytest.mark.parametrize(
+    ("ways", "message"),
+    [
+        ({"rule": rk.PredictiveRegretMatching}, "PredictiveRegretMatching.* moves where a sample"),
+        ({"rule": rk.PredictiveRegretMatchingPlus}, "moves where a sample does not come"),
+        ({"rule": rk.each(rk.RegretMatching)}, "is not a single rule over simplices"),
+        ({"estimator": ChanceSampling}, r"ChanceSampling\(.*\) does not sweep the whole game"),
+        ({"baseline": ExactBaseline()}, r"ExactBaseline\(\) sweeps the whole game"),
+        ({"order": Extragradient()}, "does more in an iteration"),
+        ({"game": games.matching_pennies()}, "not in extensive form"),
+    ],
+)
+def test_an_engine_says_what_is_in_its_way(ways, message):
+    game = ways.get("game", KUHN)
+    rule = ways.get("rule", rk.RegretMatching)
+    baseline = {"baseline": ways["baseline"]} if "baseline" in ways else {}
+    estimator = ways.get("estimator", ExternalSampling)(np.random.default_rng(1), **baseline)
+    players = [
+        rk.CFR(domain, rule) if hasattr(domain, "points") else rule(2) for domain in game.domains
+    ]
+    order = {"order": ways["order"]} if "order" in ways else {}
+
+    with pytest.raises(ValueError, match=message):
+        SelfPlay(game, players, estimator=estimator, engine="compiled", **order)
+
+
+def test_one_generator_for_order_and_estimator_is_drawn_from_in_turn():
+    generator = np.random.default_rng(1)
+    ways = {"order": RandomPlayer(generator), "estimator": ExternalSampling(generator)}
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
+
+    with pytest.raises(ValueError, match="draw from one generator, in turn"):
+        SelfPlay(KUHN, players, engine="compiled", **ways)
+    assert SelfPlay(KUHN, players, **ways).run(20_000 // 100).engine == "numpy"
+
+
+@define(eq=False)
+class Fading(rk.SimplexRule):
+    """Plays uniformly, and forgets half of its regrets in every iteration."""
+
+    rests: bool = False
+    regrets: np.ndarray = state()
+
+    def _propose(self):
+        return self.simplices.uniform()
+
+    def _learn(self, utility, strategy):
+        self.regrets = self.regrets * 0.5 + self.simplices.regret(utility, strategy)
+
+    def _kernel(self):
+        return Kernel(play_uniformly, halve_and_add, state=["regrets"], rests=self.rests)
+
+    def exemptions(self):
+        return {"regret_grows_slowly": "it never learns"}
+
+
+def play_uniformly(block, first, last, strategy, state, numbers):
+    for a in range(first, last):
+        strategy[a] = 1.0 / (last - first)
+
+
+def halve_and_add(block, first, last, utility, value, strategy, state, numbers):
+    for a in range(first, last):
+        state[0][a] = state[0][a] * 0.5 + utility[a] - value
+
+
+def test_a_kernel_that_says_it_rests_and_moves_is_found_out():
+    check_minimizer(lambda: Fading(3))
+    with pytest.raises(AssertionError, match="its kernel says that it rests"):
+        check_minimizer(lambda: Fading(3, rests=True))
+
+
+# What comes of it
+
+
+def after_visits(make, visits, rule=rk.RegretMatching):
+    """Return a run on Leduc poker after so many visited histories."""
+    players = [rk.CFR(tree, rule) for tree in LEDUC.domains]
+    run = SelfPlay(LEDUC, players, estimator=make(), engine="compiled")
+    while run.estimator.visited < 0.99 * visits:
+        run.run(max(1, (visits - run.estimator.visited) // 60))
+    return run
+
+
+def test_external_sampling_takes_leduc_poker_to_an_exploitability_of_0_12_in_3_million_visits():
+    found = [after_visits(drawing(ExternalSampling, seed=seed), 3_000_000) for seed in range(5)]
+
+    assert max(run.estimator.visited for run in found) <= 3_000_000
+    assert np.median([exploitability(LEDUC, run.average) for run in found]) <= 0.12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["external", "outcome"])
+def test_it_visits_ten_million_histories_a_second(name):
+    # In the best of several turns: what else the machine does can only add to a time.
+    run, best = started(LEDUC, SAMPLERS[name], "compiled").run(1_000), 0.0
+    for _ in range(10):
+        before, start = run.estimator.visited, time.process_time()
+        run.run(5_000)
+        best = max(best, (run.estimator.visited - before) / (time.process_time() - start))
+
+    assert best >= 1e7
+
+
+@pytest.mark.slow
+def test_at_equal_histories_it_is_no_worse_than_open_spiel():
+    # Both follow every own action and draw one of all others: as many histories an iteration.
+    pyspiel = pytest.importorskip("pyspiel")
+    theirs, ours = [], []
+    for seed in range(10):
+        game = pyspiel.load_game("leduc_poker")
+        solver = pyspiel.ExternalSamplingMCCFRSolver(game, seed)
+        for _ in range(20_000):
+            solver.run_iteration()
+        theirs.append(pyspiel.exploitability(game, solver.average_policy()))
+        run = started(LEDUC, drawing(ExternalSampling, seed=seed), "compiled").run(20_000)
+        ours.append(exploitability(LEDUC, run.average))
+
+    error = np.hypot(np.std(theirs), np.std(ours)) / np.sqrt(10)
+    assert np.mean(ours) <= np.mean(theirs) + 3 * error
+
+
+def test_a_baseline_helps_outcome_sampling():
+    gaps = {}
+    for name in ("outcome", "outcome, learned"):
+        runs = [after_visits(SAMPLERS[name], 3_000_000)]
+        gaps[name] = np.median([exploitability(LEDUC, run.average) for run in runs])
+
+    assert gaps["outcome, learned"] < 0.8 * gaps["outcome"]

@@ -1,0 +1,345 @@
+"""Which way a run takes: the fastest that applies, or the one asked for, or a reason why not."""
+
+import subprocess
+import sys
+import textwrap
+from functools import partial
+
+import numpy as np
+import pytest
+from attrs import frozen
+from engine_cases import RULES, started
+from naive_games import random_game
+
+import regretkit as rk
+from regretkit import SelfPlay, games, matrix_game, solve
+from regretkit.games import GameTree
+from regretkit.play import (
+    ALGORITHMS,
+    Alternating,
+    Averaging,
+    ChanceSampling,
+    Extragradient,
+    Order,
+    RandomPlayer,
+    Simultaneous,
+    Turns,
+)
+
+KUHN, RPS = games.kuhn_poker(), games.rock_paper_scissors()
+
+
+def cfr(local):
+    return [rk.CFR(tree, local) for tree in KUHN.domains]
+
+
+def mixed(*rules):
+    return [rk.CFR(tree, rule) for tree, rule in zip(KUHN.domains, rules, strict=True)]
+
+
+def parts():
+    return [rk.Product([rk.RegretMatching(2), rk.RegretMatching(1)]) for _ in RPS.domains]
+
+
+def enough(run):
+    return True
+
+
+# A long run, which is over at once
+LONG = {"iterations": 10**9, "callbacks": [enough]}
+
+BY_POINT = rk.by_decision_point({0: rk.RegretMatching}, otherwise=rk.RegretMatchingPlus)
+GENERATOR = np.random.default_rng
+
+
+@frozen
+class Backwards(Order):
+    """A user-defined order, which does not declare its turns."""
+
+    def iterate(self, table):
+        profile = [table.strategy(player) for player in range(table.players)]
+        for player in reversed(range(table.players)):
+            table.learn(player, profile)
+            profile[player] = table.strategy(player)
+
+
+PLAYERS = {
+    "a rule for each point": (partial(cfr, rk.each(rk.RegretMatching)), {}, "vectorized"),
+    "rules by decision point": (partial(cfr, BY_POINT), {}, "vectorized"),
+    "a circuit for each point": (
+        partial(cfr, lambda simplices: rk.SwapRegret(simplices, rk.RegretMatching)),
+        {},
+        "vectorized",
+    ),
+    "a rule without a kernel": (partial(cfr, rk.minimizers.AdaHedge), {}, "vectorized"),
+    "different kernels": (
+        partial(mixed, rk.RegretMatching, rk.DiscountedRegretMatching),
+        {},
+        "compiled",
+    ),
+    "the same kernel": (partial(mixed, rk.RegretMatching, rk.RegretMatchingPlus), {}, "compiled"),
+    "extragradient": (partial(cfr, rk.RegretMatching), {"order": Extragradient()}, "numpy"),
+    "an order of one's own": (partial(cfr, rk.RegretMatching), {"order": Backwards()}, "numpy"),
+    "sampled": (
+        partial(cfr, rk.RegretMatching),
+        {"estimator": ChanceSampling(GENERATOR(0))},
+        "numpy",
+    ),
+}
+REASONS = {
+    "a rule for each point": r"minimizers\[0\]: Product.* is not a single rule over simplices",
+    "rules by decision point": r"minimizers\[0\]: Product.* is not a single rule over simplices",
+    "a circuit for each point": r"minimizers\[0\]: SwapRegret.* is not a single rule over simpl",
+    "a rule without a kernel": r"minimizers\[0\]: AdaHedge.* has no kernel",
+    "extragradient": r"Extragradient\(\) does more in an iteration than to let players learn in",
+    "an order of one's own": r"Backwards\(\) does more in an iteration than to let players learn",
+    "sampled": r"ChanceSampling\(.*\) does not sweep the whole game",
+}
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_long_run_takes_the_fastest_way_that_applies(name):
+    make, how, fastest = PLAYERS[name]
+
+    assert SelfPlay(KUHN, make(), **how).run(**LONG).engine == fastest
+    assert SelfPlay(KUHN, make(), engine=fastest, **how).run(1).engine == fastest
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_a_way_that_does_not_apply_is_refused_with_the_reason(name):
+    make, how, fastest = PLAYERS[name]
+    for engine in ("compiled", "vectorized")[: 1 if fastest == "vectorized" else 2]:
+        with pytest.raises(ValueError, match=f"engine '{engine}' cannot run this: {REASONS[name]}"):
+            SelfPlay(KUHN, make(), engine=engine, **how)
+    with pytest.raises(ValueError, match="pass engine='auto' to have the fastest that can"):
+        SelfPlay(KUHN, make(), engine="compiled", **how)
+
+
+@pytest.mark.parametrize("engine", ["vectorized", "compiled"])
+def test_a_game_of_another_kind_is_run_as_it_is_written(engine):
+    tree = GameTree.from_history(random_game(np.random.default_rng(1), depth=2))
+    game = Wrapped(rk.ExtensiveFormGame(tree))
+
+    assert started(game, RULES["rm"], engine="auto").run(**LONG).engine == "numpy"
+    with pytest.raises(ValueError, match=r"Wrapped\(.*\) is neither a normal-form nor an extensiv"):
+        started(game, RULES["rm"], engine=engine)
+
+
+@frozen
+class Wrapped:
+    """A game that is one only by its methods."""
+
+    game: rk.ExtensiveFormGame
+
+    @property
+    def domains(self):
+        return self.game.domains
+
+    def utility(self, player, profile, of=None):
+        return self.game.utility(player, profile, of)
+
+    def value(self, profile):
+        return self.game.value(profile)
+
+
+def test_payoffs_that_could_overflow_are_played_as_written():
+    huge = matrix_game(np.full((3, 3), 9e299))
+
+    assert started(huge, RULES["rm"], engine="auto").run(**LONG).engine == "numpy"
+    with pytest.raises(ValueError, match="so large that utilities could overflow"):
+        started(huge, RULES["rm"], engine="vectorized")
+
+
+def test_a_player_on_a_part_of_its_set_is_played_as_written():
+    corner = rk.Point([1.0, 0.0, 0.0])
+    how = {"minimizers": [corner, rk.RegretMatching(3)]}
+
+    assert SelfPlay(RPS, **how).run(**LONG).engine == "numpy"
+    for engine in ("vectorized", "compiled"):
+        with pytest.raises(ValueError, match=r"minimizers\[0\]: (Point.* plays on a part|Point)"):
+            SelfPlay(RPS, engine=engine, **how)
+
+
+# Short runs, and long ones
+
+
+def test_a_short_run_is_not_worth_loading_machine_code_for():
+    run = started(KUHN, RULES["rm"], engine="auto").run(20)
+
+    assert run.engine == "numpy"
+    assert run.run(**LONG).engine == "compiled"
+    assert run.run(1).engine == "compiled"  # what a run has come to, it goes on with
+
+
+def test_before_the_first_iteration_a_run_says_what_was_asked_for():
+    engines = [started(KUHN, RULES["rm"], engine=name).engine for name in ("auto", "compiled")]
+
+    assert engines == ["auto", "compiled"]
+    assert started(KUHN, RULES["rm"], engine="auto").run(0).engine in ("numpy", "auto")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_named_algorithm_is_compiled_in_a_long_run(name):
+    run = ALGORITHMS[name].start(KUHN)
+
+    assert run.run(**LONG).engine == "compiled"
+
+
+def test_solve_takes_the_engine_that_it_is_told():
+    engines = [
+        solve(KUHN, "cfr+", iterations=2, engine=name).engine for name in ("numpy", "vectorized")
+    ]
+
+    assert engines == ["numpy", "vectorized"]
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["fast", "", "Compiled", "numba"])
+def test_an_engine_that_there_is_not_is_refused(name):
+    known = "'auto', 'compiled', 'compiled-exact', 'vectorized', 'numpy'"
+    message = f"there is no engine {name!r}, only {known}"
+    with pytest.raises(ValueError, match=message):
+        started(KUHN, RULES["rm"], engine=name)
+
+
+@pytest.mark.parametrize("name", [None, 3, True, ["compiled"]])
+def test_an_engine_that_is_no_name_is_refused(name):
+    with pytest.raises(TypeError, match="engine must be the name of one, such as 'auto', got"):
+        started(KUHN, RULES["rm"], engine=name)
+
+
+# User-defined orders that declare their turns
+
+
+@frozen
+class Pairs(Order):
+    """Players 0 and 1 learn together, then players 2 and 0."""
+
+    def iterate(self, table):
+        profile = [table.strategy(player) for player in range(table.players)]
+        for player in self._who(table):
+            table.learn(player, profile)
+
+    def _who(self, table):
+        return [0, 2]
+
+    def turns(self, players, iterations):
+        return Turns(np.tile([0, 2, -1], (iterations, 1)), together=True)
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        games.kuhn_poker(players=3),
+        rk.NormalFormGame(np.random.default_rng(0).normal(size=(3, 2, 3, 4))),
+    ],
+    ids=["tree", "normal form"],
+)
+def test_an_order_may_let_some_learn_together_while_others_stay(game):
+    fast = ("compiled-exact", "vectorized")  # at first everything is tied
+    runs = [started(game, RULES["rm+"], Pairs, engine=engine).run(5) for engine in fast]
+    reference = started(game, RULES["rm+"], Pairs).run(5)
+
+    for run in runs:
+        for x, y in zip(run.average, reference.average, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+        assert [minimizer.iteration for minimizer in run.minimizers] == [5, 0, 5]
+
+
+# Where things fail
+
+
+@frozen
+class Growing(Averaging):
+    """Gives iteration 30 less than nothing."""
+
+    def weight(self, t, horizon):
+        return 1.0 if t < 30 else -1.0
+
+
+@pytest.mark.parametrize("engine", ["compiled", "vectorized"])
+@pytest.mark.parametrize("order", [Alternating, lambda: RandomPlayer(GENERATOR(1))])
+def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(engine, order):
+    run, twin = (started(KUHN, RULES["rm"], order, Growing(), engine).run(20) for _ in "ab")
+
+    with pytest.raises(ValueError, match=r"Growing\(\) must give a weight of at least 0, got -1.0"):
+        run.run(100)
+
+    assert run.iteration < 30
+    np.testing.assert_equal(run.state_dict(), twin.run(run.iteration - 20).state_dict())
+
+
+class Failing(rk.SimplexRule):
+    """Breaks down in its third iteration, in a way of its own."""
+
+    error = ZeroDivisionError
+
+    def _propose(self):
+        return self.simplices.uniform()
+
+    def _learn(self, utility, strategy):
+        if self.iteration == 2:
+            raise self.error("gave up")
+
+
+class Refusing(Failing):
+    error = ValueError
+
+
+@pytest.mark.parametrize("engine", ["numpy", "vectorized"])
+@pytest.mark.parametrize("order", [Alternating(), Simultaneous()])
+def test_a_rule_that_breaks_down_breaks_the_run_in_any_way(engine, order):
+    run = SelfPlay(KUHN, cfr(Failing), order=order, engine=engine)
+
+    with pytest.raises(RuntimeError, match=r"broke off half-way through iteration 3, at player 0"):
+        run.run(10)
+    with pytest.raises(RuntimeError, match="broke off"):
+        run.run(1)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "vectorized"])
+@pytest.mark.parametrize("order", [Alternating(), Simultaneous()])
+def test_a_rule_that_refuses_first_of_all_leaves_the_run_whole_in_any_way(engine, order):
+    run = SelfPlay(KUHN, cfr(Refusing), order=order, engine=engine)
+
+    with pytest.raises(ValueError, match="gave up"):
+        run.run(10)
+
+    assert run.iteration == 2
+    assert run.average is not None
+
+
+# Without a compiler
+
+WITHOUT_NUMBA = """
+    import sys, warnings
+    sys.modules["numba"] = None
+    from regretkit import solve
+    from regretkit.games import kuhn_poker
+
+    how = {"iterations": 10**9, "callbacks": [lambda run: run.iteration == 3]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        runs = [solve(kuhn_poker(), name, **how) for name in ("cfr", "cfr+", "dcfr")]
+        short = solve(kuhn_poker(), "cfr", iterations=3)
+    print([run.engine for run in runs], [run.iteration for run in runs])
+    print([(w.category.__name__, str(w.message)) for w in caught])
+    try:
+        solve(kuhn_poker(), iterations=1, engine="{engine}")
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("engine", ["compiled", "vectorized"])
+def test_without_numba_runs_take_the_slow_way_and_say_so_once(engine):
+    code = textwrap.dedent(WITHOUT_NUMBA).replace("{engine}", engine)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    went, warned, refused = done.stdout.splitlines()
+
+    assert went == "['numpy', 'numpy', 'numpy'] [3, 3, 3]"
+    assert warned.count("RuntimeWarning") == 1
+    assert "Numba, which makes machine code, cannot be imported" in warned
+    assert refused.startswith(f"engine '{engine}' cannot run this: Numba, which makes machine code")

@@ -1,0 +1,95 @@
+"""Runs that are interrupted, watched from other threads, or very long stay whole and small."""
+
+import signal
+import threading
+import tracemalloc
+
+import pytest
+from engine_cases import ENGINES, RULES, assert_same_bits, random_player, started
+
+from regretkit import games
+from regretkit.play import Alternating, Every, Linear, Simultaneous
+
+KUHN = games.kuhn_poker()
+
+each_engine = pytest.mark.parametrize("engine", ENGINES)
+
+# Ctrl-C
+
+
+@each_engine
+def test_what_happens_at_an_interrupt_is_again_what_it_was_before(engine):
+    def mine(number, frame):
+        raise AssertionError
+
+    run = started(KUHN, RULES["rm+"], engine=engine)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        for handler in (signal.default_int_handler, mine, signal.SIG_IGN):
+            signal.signal(signal.SIGINT, handler)
+            run.run(3)
+            assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@each_engine
+def test_a_callback_may_be_interrupted(engine):
+    def press(run):
+        signal.raise_signal(signal.SIGINT)
+
+    run = started(KUHN, RULES["rm+"], engine=engine)
+
+    with pytest.raises(KeyboardInterrupt):
+        run.run(100, callbacks=[Every(10, press)])
+
+    assert run.iteration == 10
+    assert_same_bits(run.run(10), started(KUHN, RULES["rm+"], engine=engine).run(20))
+
+
+# Threads
+
+
+@each_engine
+def test_runs_in_several_threads_do_not_meet(engine):
+    ways = [
+        ("rm+", Alternating),
+        ("prm+", Simultaneous),
+        ("drm", random_player),
+        ("rm", Alternating),
+    ]
+    runs = [started(KUHN, RULES[rule], order, Linear(), engine) for rule, order in ways]
+    threads = [threading.Thread(target=run.run, args=(200,)) for run in runs]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    for run, (rule, order) in zip(runs, ways, strict=True):
+        assert_same_bits(run, started(KUHN, RULES[rule], order, Linear(), engine).run(200))
+
+
+# Memory
+
+
+def most_memory(run, iterations):
+    """Return the bytes that are taken at most, beyond what is taken now."""
+    tracemalloc.start()
+    try:
+        run.run(iterations, callbacks=[Every(iterations // 2, lambda run: None)])
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("engine", "short", "long"),
+    [("compiled", 10_000, 100_000), ("vectorized", 2_100, 8_400), ("numpy", 200, 1_000)],
+)
+def test_a_longer_run_takes_no_more_memory(engine, short, long):
+    run = started(KUHN, RULES["rm+"], Alternating, Linear(), engine).run(short)
+
+    few, many = (most_memory(run, count) for count in (short, long))
+
+    assert many <= few + 20_000

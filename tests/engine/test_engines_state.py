@@ -1,0 +1,324 @@
+"""What a run holds is the same whichever way it runs: it can be cut, saved, copied, moved, kept."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from engine_cases import (
+    AVERAGINGS,
+    ENGINES,
+    FAST,
+    RULES,
+    UNIFORM,
+    apart,
+    assert_same_bits,
+    moved,
+    random_player,
+    rules_of,
+    started,
+)
+
+import regretkit as rk
+from regretkit import SelfPlay, games
+from regretkit.evaluation import Ledger
+from regretkit.play import Alternating, Every, Geometrically, Last, Linear, Simultaneous
+
+KUHN, SHAPLEY = games.kuhn_poker(), games.shapley_game()
+
+each_engine = pytest.mark.parametrize("engine", ENGINES)
+each_fast_engine = pytest.mark.parametrize("engine", FAST)
+
+# How to play: rule, order and averaging
+WAYS = {
+    "rm+": ("rm+", Alternating, UNIFORM),
+    "simultaneous, fading": ("drm", Simultaneous, Linear()),
+    "random player, scheduled": ("scheduled", random_player, AVERAGINGS["horizon"]),
+    "predictive, last": ("prm+", Alternating, Last()),
+    "trusting": ("adaptive", lambda: Alternating(first=1), Linear()),
+    "optimistic, random player": ("optimistic hedge", random_player, Linear()),
+}
+each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+def start(way, engine, game=KUHN):
+    rule, order, averaging = way
+    return started(game, RULES[rule], order, averaging, engine)
+
+
+# Cut and saved
+
+
+@each_way
+@each_engine
+def test_a_run_cut_in_two_is_bitwise_identical(engine, way):
+    whole, cut = start(way, engine).run(100), start(way, engine).run(50)
+    saved = pickle.loads(pickle.dumps(cut.state_dict()))
+    fresh, used = start(way, engine), start(way, engine).run(7)
+
+    for other in (fresh, used):
+        other.load_state_dict(saved)
+        assert_same_bits(whole, other.run(50))
+
+    assert_same_bits(whole, cut.run(0).run(49).run(1))
+
+
+@each_engine
+def test_a_run_of_one_iteration_at_a_time_is_bitwise_identical(engine):
+    step, whole = start(WAYS["predictive, last"], engine), start(WAYS["predictive, last"], engine)
+
+    for _ in range(60):
+        step.run(1)
+
+    assert_same_bits(step, whole.run(60))
+
+
+def test_a_run_left_to_choose_goes_on_as_the_state_that_it_was_given_did():
+    way = WAYS["simultaneous, fading"]
+    original = start(way, "auto")
+    original.run(10**9, callbacks=[lambda run: run.iteration == 40])
+    other = start(way, "auto").run(3)
+    assert (original.engine, other.engine) == ("compiled", "numpy")
+
+    other.load_state_dict(original.state_dict())
+
+    assert_same_bits(original.run(60), other.run(60))
+    assert other.engine == "compiled"
+
+
+@each_engine
+def test_a_requested_engine_is_used_after_any_other(engine):
+    for before in ENGINES:
+        run = moved(start(WAYS["rm+"], before).run(3), engine).run(1)
+
+        assert run.engine == engine
+
+
+def skeleton(state):
+    if isinstance(state, dict):
+        return {name: skeleton(value) for name, value in state.items() if name != "_way"}
+    if isinstance(state, np.ndarray):
+        return (state.shape, state.dtype, state.flags.writeable)
+    return type(state)
+
+
+ON_GAMES = [(KUHN, way) for way in WAYS.values()] + [(SHAPLEY, WAYS["rm+"])]
+
+
+@pytest.mark.parametrize(("game", "way"), ON_GAMES, ids=[*WAYS, "rm+ on simplices"])
+@each_fast_engine
+def test_a_state_has_the_same_entries_whichever_way_it_came_about(engine, game, way):
+    state = start(way, engine, game).run(20).state_dict()
+
+    assert skeleton(state) == skeleton(start(way, "numpy", game).run(20).state_dict())
+    assert state["_way"] == engine
+
+
+# Copied
+
+
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@each_way
+@each_engine
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, pickled])
+def test_a_copy_goes_its_own_way(duplicate, engine, way):
+    run = start(way, engine).run(20)
+    kept = run.state_dict()
+    other = duplicate(run).run(20)
+
+    np.testing.assert_equal(run.state_dict(), kept)
+    assert other.iteration == 40
+    assert_same_bits(run.run(20), other)
+    assert (run.engine, other.engine) == (engine, engine)
+
+
+@each_fast_engine
+def test_a_copy_made_by_a_callback_goes_its_own_way(engine):
+    copies = []
+    run = start(WAYS["trusting"], engine)
+    run.run(30, callbacks=[Every(10, lambda run: copies.append(copy.deepcopy(run)))])
+
+    for number, other in enumerate(copies, 1):
+        assert other.iteration == 10 * number
+        assert_same_bits(other.run(30 - other.iteration), run)
+
+
+@each_engine
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, pickled])
+def test_a_copied_minimizer_and_the_run_do_not_know_of_each_other(duplicate, engine):
+    run, reference = (start(WAYS["predictive, last"], engine).run(20) for _ in "ab")
+    taken = [duplicate(minimizer) for minimizer in run.minimizers]
+    before = [minimizer.state_dict() for minimizer in taken]
+
+    run.run(10)
+    np.testing.assert_equal([minimizer.state_dict() for minimizer in taken], before)
+
+    for minimizer in taken:
+        minimizer.observe_utility(np.arange(float(minimizer.dimension)))
+        minimizer.rule.state["regrets"][...] = 7.0
+    assert_same_bits(run.run(10), reference.run(20))
+
+
+# Handed out
+
+
+def handed_out(run):
+    """Return arrays that a caller may keep."""
+    trees = [m for m in run.minimizers if isinstance(m, rk.CFR)]
+    points = [tree[j] for tree in trees for j in range(tree.tree.points)]
+    whole = [*run.current, *run.average, *run.played, *(rule.regrets for rule in rules_of(run))]
+    return whole + [array for point in points for array in (point.strategy, point.utilities)]
+
+
+@each_way
+@each_engine
+def test_what_was_handed_out_never_changes(engine, way):
+    run, reference = start(way, engine).run(20), start(way, engine).run(40)
+    arrays = handed_out(run)
+    before = [array.copy() for array in arrays]
+
+    run.run(20)
+
+    for array, was in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, was)
+        assert not array.flags.writeable
+    assert_same_bits(run, reference)
+
+
+@each_engine
+def test_the_state_that_was_taken_never_changes(engine):
+    run = start(WAYS["trusting"], engine).run(20)
+    state, kept = run.state_dict(), copy.deepcopy(run.state_dict())
+
+    run.run(20)
+
+    np.testing.assert_equal(state, kept)
+
+
+# Moved, taught by hand
+
+
+@each_engine
+def test_minimizers_may_move_to_another_run_and_back(engine):
+    alone = start(WAYS["simultaneous, fading"], engine).run(60)
+    run = start(WAYS["simultaneous, fading"], engine).run(20)
+    other = SelfPlay(KUHN, run.minimizers, order=Simultaneous(), engine=engine).run(20)
+    later = SelfPlay(KUHN, run.minimizers, order=Simultaneous(), engine=engine)
+
+    run.run(10)
+    later.run(10)
+
+    assert (run.iteration, other.iteration, later.iteration) == (30, 20, 10)
+    assert [minimizer.iteration for minimizer in run.minimizers] == [60, 60]
+    for mine, theirs in zip(later.current, alone.current, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for mine, theirs in zip(rules_of(later), rules_of(alone), strict=True):
+        np.testing.assert_array_equal(mine.regrets, theirs.regrets)
+
+
+@each_fast_engine
+@pytest.mark.parametrize("rule", ["rm+", "prm+", "adaptive", "told", "optimistic omd euclid"])
+def test_what_a_minimizer_is_taught_between_two_runs_counts(engine, rule):
+    generator = np.random.default_rng(3)
+    utilities = generator.normal(size=(2, KUHN.domains[0].dimension))
+    runs = [started(KUHN, RULES[rule], Simultaneous, engine=way) for way in (engine, "numpy")]
+    for run in runs:
+        first = run.run(20).minimizers[0]
+        first.observe_utility(utilities[0])
+        run.run(1)
+        first.expect_utility(utilities[1])
+        run.run(1)
+        first.load_state_dict(run.minimizers[1].state_dict())
+
+    assert apart(*(run.run(1) for run in runs)) <= 1e-11
+    assert runs[0].minimizers[0].iteration == runs[1].minimizers[0].iteration
+
+
+# Watched
+
+
+def views(run):
+    state = run.state_dict()
+    state.pop("_way")
+    return state
+
+
+@each_way
+@each_engine
+def test_callbacks_see_the_run_at_the_iterations_and_as_it_is_there(engine, way):
+    seen, whole = {name: [] for name in ("every", "growing", "plain")}, start(way, engine)
+    looks = {name: lambda run, own=own: own.append(run.iteration) for name, own in seen.items()}
+    states = {}
+    watching = [
+        Every(7, looks["every"]),
+        Geometrically(looks["growing"], ratio=1.5),
+        Every(10, lambda run: states.update({run.iteration: views(run)})),
+    ]
+    whole.run(40, callbacks=watching)
+
+    assert seen["every"] == [7, 14, 21, 28, 35]
+    assert seen["growing"] == [1, 2, 3, 5, 8, 12, 18, 27]
+    for iteration, state in states.items():
+        np.testing.assert_equal(state, views(start(way, engine).run(iteration)))
+
+    watched = start(way, engine).run(40, callbacks=[*watching, looks["plain"]])
+    assert seen["plain"] == list(range(1, 41))
+    assert_same_bits(whole, watched)
+
+
+@each_engine
+def test_a_callback_stops_a_run_where_it_says_so(engine):
+    run = start(WAYS["rm+"], engine)
+
+    run.run(10**9, callbacks=[Every(10, lambda run: run.iteration == 30)])
+
+    assert run.iteration == 30
+    assert_same_bits(run, start(WAYS["rm+"], engine).run(30))
+
+
+@each_engine
+def test_a_callback_that_teaches_a_minimizer_is_heard(engine):
+    def teach(run):
+        utility = np.arange(run.minimizers[0].dimension, dtype=float)
+        run.minimizers[0].observe_utility(utility)
+
+    run = start(WAYS["predictive, last"], engine).run(20, callbacks=[Every(5, teach)])
+    by_hand = start(WAYS["predictive, last"], engine)
+    for _ in range(4):
+        teach(by_hand.run(5))
+
+    assert_same_bits(run, by_hand)
+    assert run.minimizers[0].iteration == 24
+
+
+# In a ledger
+
+
+def test_a_ledger_wants_to_see_every_iteration():
+    run = start(WAYS["rm+"], "auto")
+    long = {"iterations": 10**9, "callbacks": [Every(25, lambda run: True)]}
+    ledger = Ledger(run)
+
+    assert run.run(**long).engine == "numpy"
+    ledger.check()
+    assert ledger.external(run.minimizers[0]) > 0.0
+
+    ledger.detach()
+    assert run.run(**long).engine == "compiled"
+
+
+@each_fast_engine
+def test_a_way_that_would_pass_a_ledger_over_is_refused(engine):
+    run = start(WAYS["rm+"], engine).run(3)
+    ledger = Ledger(run)
+    kept = run.state_dict()
+
+    with pytest.raises(ValueError, match=rf"{engine}.* minimizers\[0\]: CFR.* stands in a ledger"):
+        run.run(1)
+
+    np.testing.assert_equal(run.state_dict(), kept)
+    ledger.detach()
+    assert run.run(1).iteration == 4

@@ -1,0 +1,602 @@
+"""Gambit's format of extensive form: its grammar, and what is said where a text breaks it."""
+
+import io
+import math
+import re
+import sys
+from fractions import Fraction
+from functools import partial, reduce
+from operator import add
+
+import numpy as np
+import pytest
+from assert_games import assert_same_game, assert_same_tree
+from naive_games import decision, end, random_game
+
+import regretkit as rk
+from benchmarks import reading
+from regretkit.games import (
+    CHANCE_TOLERANCE,
+    GameTree,
+    ImperfectRecallGame,
+    kuhn_poker,
+    leduc_poker,
+    liars_dice,
+    matching_pennies,
+    read_efg,
+    write_efg,
+)
+
+PENNIES = """EFG 2 R "Pennies" { "Even" "Odd" }
+"The right guess wins."
+
+p "" 1 1 "even" { "H" "T" } 0
+p "" 2 1 "odd" { "H" "T" } 0
+t "" 1 "same" { 1, -1 }
+t "" 2 "different" { -1, 1 }
+p "" 2 1 "odd" { "H" "T" } 0
+t "" 2 "different" { -1, 1 }
+t "" 3 "same again" { 1, -1 }
+"""
+
+
+def game(text, players=1):
+    """Return the game with these nodes; the first of them stands in line 2."""
+    names = " ".join(f'"{player}"' for player in "ABC"[:players])
+    return read_efg(f'EFG 2 R "game" {{ {names} }}\n{text}')
+
+
+def refused(text, line, column, message, players=1):
+    with pytest.raises(ValueError, match=message) as refusal:
+        game(text, players)
+    assert str(refusal.value).startswith(f"line {line}, column {column}: ")
+
+
+# Reading
+
+
+def test_a_text_is_the_game_that_its_rules_describe():
+    def guess(even, odd):
+        return end(1.0, -1.0) if even == odd else end(-1.0, 1.0)
+
+    coins = "HT"
+    answers = {e: decision(1, "odd", **{o: guess(e, o) for o in coins}) for e in coins}
+    pennies = read_efg(PENNIES)
+
+    assert_same_tree(pennies.tree, GameTree.from_history(decision(0, "even", **answers)))
+    assert pennies.name == "Pennies"
+    assert repr(pennies) == "<Pennies: 1 + 1 information sets>"
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("3", 3.0),
+        ("-3", -3.0),
+        ("+3", 3.0),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("-.5", -0.5),
+        ("00.50", 0.5),
+        ("1/3", 1 / 3),
+        ("-10/4", -2.5),
+        ("2.5e-1", 0.25),
+        ("1E3", 1000.0),
+        ("1.e+2", 100.0),
+        (".5e1", 5.0),
+        ("1e-400", 0.0),
+        ("1" + 400 * "0" + "/3" + 400 * "0", 1 / 3),
+        ("0.1000000000000000055511151231257827", 0.1),
+        ("9007199254740993/2", 4503599627370496.0),  # a tie, which goes to the even double
+        ("1e300", 1e300),
+    ],
+)
+def test_a_number_is_read_as_the_double_next_to_it(written, number):
+    assert game(f't "" 1 "" {{ {written} }}').tree.payoffs[0, 0] == number
+    twice = game(f'p "" 1 1 "" {{ "a" }} 1 "" {{ {written}, }} t "" 0')
+    assert twice.tree.payoffs[0, 0] == number
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(
+            "nan",
+            "inf",
+            "1e",
+            "1/",
+            "/2",
+            ".",
+            "-",
+            "1/2/3",
+            "1.5/2",
+            "1_000",
+            "0x1",
+            "--1",
+            "1.2.3",
+        ),
+        *("1e2.5", "\N{ARABIC-INDIC DIGIT ONE}", "\N{VULGAR FRACTION ONE HALF}", "1/-2", '"1"', ""),
+    ],
+)
+def test_what_is_no_number_is_refused_where_it_stands(written):
+    refused(f't "" 1 "" {{ {written} }}', 2, 13 if written else 14, "the payoff of player 1, a num")
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("1e301", "at most 1e[+]300 in size, got '1e301'"),
+        ("-1e999999999999", "at most 1e[+]300"),
+        ("1/0", "divided by 0, got '1/0'"),
+        ("1/" + "3" * 5000, "too many digits: 5002"),
+    ],
+)
+def test_a_number_that_no_payoff_can_be_is_refused(written, message):
+    refused(f't "" 1 "" {{ {written} }}', 2, 13, message)
+
+
+def test_names_may_hold_what_else_has_a_meaning():
+    odd = game(r'p "" 1 1 "a \"b\" \\ c\d // { 1" { "}" "/* 2" "*/" } 0' + 3 * ' t "" 0')
+
+    assert odd.tree.labels == ((r'a "b" \ c\d // { 1',),)
+    assert odd.tree.actions == ((("}", "/* 2", "*/"),),)
+
+
+def test_what_has_no_name_is_called_by_its_number_in_the_text():
+    nameless = game('p "" 1 900 "" { "" "x" "" } 0' + 3 * ' t "" 0')
+
+    assert nameless.tree.labels == (("900",),)
+    assert nameless.tree.actions == ((("1", "x", "3"),),)
+    assert read_efg('EFG 2 R "" { "" } t "" 0').name is None
+
+
+def test_information_sets_are_told_apart_by_player_and_number_only():
+    same = game(
+        'p "" 1 3 "x" { "a" "b" } 0  p "" 2 3 "x" { "a" "b" } 0  t "" 0  t "" 0'
+        '  p "" 2 4 "x" { "a" "b" } 0  t "" 0  t "" 0',
+        players=2,
+    )
+
+    assert same.tree.labels == (("x",), ("x", "x"))
+    np.testing.assert_array_equal(same.tree.information_set[:3], [0, 0, 1])
+
+
+def test_numbers_of_information_sets_may_be_negative():
+    below = game(
+        'p "" 1 -3 "" { "a" "b" "c" "d" } 0'
+        '  p "" 1 3 "s" { "x" } 0 t "" 0  p "" 1 -0 "" { "y" } 0 t "" 0'
+        '  p "" 1 0 0 t "" 0  c "" -1 "" { "z" 1 } 0 c "" -1 0 t "" 0'
+    )
+
+    assert below.tree.labels == (("-3", "s", "0"),)
+    assert below.tree.information_set.tolist()[:5] == [0, 1, 2, 2, -1]
+    assert below.tree.outcomes == (("z",), ("z",))
+
+
+def test_an_information_set_may_lie_in_different_subtrees():
+    shared = game(
+        'c "" 1 "" { "l" .5 "r" .5 } 0'
+        '  p "" 1 1 "s" { "a" "b" } 0  t "" 1 "" { 1, 0 }  t "" 2 "" { 2, 0 }'
+        '  p "" 2 1 "o" { "a" "b" } 0  p "" 1 1 0  t "" 1  t "" 2  t "" 2',
+        players=2,
+    )
+    acting = np.flatnonzero(shared.tree.player == 0)
+
+    assert shared.tree.information_sets == (1, 1)
+    assert [shared.tree.history_path(history) for history in acting] == [("l",), ("r", "a")]
+
+
+def test_outcomes_on_the_way_are_added_up():
+    moved = game(
+        'p "" 1 1 "" { "a" "b" } 1 "toll" { -1 }'
+        '  c "" 1 "" { "a" 1/4 "b" 3/4 } 2 "gift" { 8 }  t "" 1  t "" 0'
+        '  t "" 3 "" { .5 }'
+    )
+    at_ends = game(
+        'p "" 1 1 "" { "a" "b" } 0'
+        '  c "" 1 "" { "a" 1/4 "b" 3/4 } 0  t "" 1 "" { 6 }  t "" 2 "" { 7 }'
+        '  t "" 3 "" { -.5 }'
+    )
+
+    assert_same_game(moved, at_ends)
+
+
+def test_outcome_0_pays_nothing_and_others_are_known_by_any_number():
+    paid = game(
+        'p "" 1 1 "" { "a" "b" "c" "d" } 0 t "" 70 "x" { 3 } t "" 0 t "" 2 "" { 1 } t "" 70'
+    )
+
+    np.testing.assert_array_equal(paid.tree.payoffs.ravel(), [3.0, 0.0, 1.0, 3.0])
+
+
+def test_what_is_said_again_may_be_spelled_otherwise():
+    again = game(
+        'c "" 1 "n" { "a" 1/2 "b" .5 } 0'
+        '  c "" 1 "n"{"a" 0.5"b" 5e-1}0  t "" 1 "o" { 2 }  t "" 01 "o" { 4/2, }'
+        '  t "" 1'
+    )
+
+    assert (again.tree.payoffs == 2.0).all()
+    assert (again.tree.probability[1:] == 0.5).all()
+
+
+def test_a_declaration_may_have_no_name():
+    # As in the format's description up to Gambit 15, and in files that come with OpenSpiel.
+    nameless = game(
+        'c "" 1 { "a" 1/52 "b" 51/52 } 0'
+        '  p "" 1 1 { "x" "y" } 0 t "" 1 { 1 } t "" 2 "" { 2 }'
+        '  p "" 1 1 { "x" "y" } 0 t "" 1 "" { 1 } t "" 2 { 2 }'
+    )
+
+    assert nameless.tree.labels == (("1",),)
+    assert nameless.tree.outcomes == (("a", "b"),)
+    assert nameless.tree.payoffs.ravel().tolist() == [1.0, 2.0, 1.0, 2.0]
+
+
+def test_a_description_is_optional():
+    assert_same_game(read_efg(PENNIES.replace('"The right guess wins."', "")), read_efg(PENNIES))
+
+
+@pytest.mark.parametrize(
+    "between", ["\n", "\r", "\r\n", "\t \v\f", " // }\n", ' /* " ** } */', " /**/"]
+)
+def test_white_space_and_comments_do_not_matter(between):
+    tokens = re.findall(r'"[^"]*"|[^\s"]+', PENNIES)
+
+    assert_same_game(read_efg(between.join(["", *tokens, ""])), read_efg(PENNIES))
+
+
+@pytest.mark.parametrize("comment", ["// t }\n", "/* t } */"])
+def test_a_comment_begins_where_a_token_may_begin(comment):
+    read = game('~t ~""~1 ~""~{~1,~}~'.replace("~", comment))
+
+    assert read.tree.payoffs.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("comment", ["//", "/* */", "/**/2"])
+def test_a_comment_inside_a_word_is_refused(comment):
+    refused(f't "" 1 "" {{ 1{comment}2\n}}', 2, 13, "the payoff of player 1, .*, got '1/")
+    refused(f't{comment} "" 0', 2, 1, "c, p or t, got 't/")
+    refused(f't "" 1{comment} "" {{ 1 }}', 2, 6, "the number of the outcome, a number such as 1")
+
+
+def test_space_is_only_needed_where_words_would_run_together():
+    dense = PENNIES.replace(" {", "{").replace("{ ", "{").replace(" }", "}").replace('" ', '"')
+
+    assert_same_game(read_efg(dense), read_efg(PENNIES))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text():
+    assert_same_game(read_efg("\N{ZERO WIDTH NO-BREAK SPACE}" + PENNIES), read_efg(PENNIES))
+
+
+def test_a_game_may_be_over_at_once():
+    over = game('t "" 1 "" { 1, 2, 3 }', players=3)
+
+    assert over.tree.histories == 1
+    np.testing.assert_array_equal(over.value([np.ones(1)] * 3), [1.0, 2.0, 3.0])
+
+
+def staircase(levels):
+    """Return a game in which players take turns to stop, or to go down another step."""
+    steps = [
+        f'p "" {1 + step % 2} {1 + step} "" {{ "stop" "go" }} 0 t "" {1 + step} "" {{ {step} 0 }}'
+        for step in range(levels)
+    ]
+    return game("\n".join([*steps, 't "" 0']), players=2)
+
+
+def check_staircase(levels):
+    stairs = staircase(levels)
+
+    assert stairs.tree.depth == levels
+    assert stairs.tree.information_sets == (levels // 2, levels // 2)
+    # Those who never stop earn nothing, and who always does, as much as the first step pays.
+    np.testing.assert_array_equal(np.sort(stairs.tree.payoffs[:-1, 0]), np.arange(levels))
+
+
+def test_a_tree_may_be_deeper_than_functions_may_call_each_other():
+    check_staircase(10 * sys.getrecursionlimit())
+
+
+@pytest.mark.slow
+def test_a_tree_may_have_a_hundred_thousand_levels():
+    check_staircase(100_000)
+
+
+# Imperfect recall
+
+
+def test_a_game_of_imperfect_recall_says_so_and_keeps_its_tree():
+    driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
+
+    assert isinstance(driver, ImperfectRecallGame)
+    assert repr(driver) == "<game: 1 information sets, imperfect recall>"
+    assert driver.players == 1
+    assert driver.reason.startswith("imperfect recall: player 0 cannot tell the empty history")
+    np.testing.assert_array_equal(driver.tree.payoffs.ravel(), [0.0, 4.0, 0.0])
+
+
+def test_the_reason_stays_short_where_histories_are_long():
+    steps = 'p "" 1 1 0 t "" 0 ' * 5_000
+    drunkard = game(f'p "" 1 1 "pub" {{ "go" "stay" }} 0 t "" 0 {steps} t "" 0')
+
+    assert drunkard.tree.depth == 5_001
+    assert len(drunkard.reason) < 3_000
+    assert "information set 'pub'" in drunkard.reason
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda driver: driver.domains,
+        lambda driver: driver.value([]),
+        lambda driver: driver.utility(0, []),
+        lambda driver: rk.solve(driver, "cfr", iterations=1),
+        lambda driver: rk.SelfPlay(driver, []),
+        lambda driver: rk.nash_conv(driver, []),
+        lambda driver: rk.ExtensiveFormGame(driver.tree),
+    ],
+)
+def test_a_game_of_imperfect_recall_is_not_played_and_the_error_names_the_information_set(ask):
+    driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
+
+    with pytest.raises(ValueError, match=r"imperfect recall: player 0 .* information set 'exit'"):
+        ask(driver)
+
+
+def test_a_game_of_perfect_recall_is_not_of_imperfect_recall():
+    with pytest.raises(ValueError, match="tree has perfect recall"):
+        ImperfectRecallGame(read_efg(PENNIES).tree)
+    with pytest.raises(TypeError, match="tree must be a GameTree"):
+        ImperfectRecallGame("tree")
+
+
+# What is refused
+
+CHANCE = 'c "" 1 "" { "a" .5 "b" .5 } 0\n'
+SET = 'p "" 1 1 "s" { "a" "b" } 0\n'
+
+
+def test_chances_that_only_an_exact_sum_would_let_pass_are_refused_where_they_stand():
+    # Every step rounds up by as much as it can: 0.51 units of the last place become a whole one.
+    small = 2.0**-52 * 0.51
+    chances = [1.0 + CHANCE_TOLERANCE - 20 * 2.0**-52 * 0.75, *[small] * 20]
+    assert abs(math.fsum(chances) - 1.0) <= CHANCE_TOLERANCE < abs(reduce(add, chances) - 1.0)
+    moves = " ".join(f'"{number}" {chance!r}' for number, chance in enumerate(chances))
+    refused(f'c "" 1 "" {{ {moves} }} 0', 2, 13, "the probabilities of chance sum to")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "line", "column", "message"),
+    [
+        ("", 2, 1, "expected the next node of the tree: c, p or t, got the end of the file"),
+        ('q "" 0', 2, 1, "c, p or t, got 'q'"),
+        ("t 0", 2, 3, "the name of a node, in quotation marks, got '0'"),
+        ('t "" 0 t "" 0', 2, 8, "the end of the file after all 1 nodes, got 't'"),
+        ('t "" 1', 2, 6, "outcome 1 is not declared yet; give its payoffs where it first occurs"),
+        ('t "" 0 { 1 }', 2, 6, "outcome 0 pays nothing; give only its number"),
+        ('t "" 1 "" 1 }', 2, 11, "'{' before the payoffs, got '1'"),
+        ('t "" 1 "" { 1 2 }', 2, 15, "'}' after the payoffs of 1 players, got '2'"),
+        ('t "" 1 "" { 1,, }', 2, 15, "'}' after the payoffs of 1 players, got ','"),
+        ('t "" -1', 2, 6, "the number of the outcome, a number such as 1, got '-1'"),
+        ('t "" 1.0', 2, 6, "the number of the outcome"),
+        ('t "open', 2, 3, "the name of a node has no closing quotation mark"),
+        ('t "" 0 /* open', 2, 8, r"a comment has no closing \*/"),
+        ('t "" 0 "" { 1 }', 2, 6, "outcome 0 pays nothing"),
+        ('p "" 2 1 "" { "a" } 0', 2, 6, "the player must be one of 1 to 1, got 2"),
+        ('p "" 0 1 "" { "a" } 0', 2, 6, "the player must be one of 1 to 1, got 0"),
+        ('p "" 1 "s" { "a" } 0', 2, 8, "the number of the information set"),
+        ('p "" 1 1 "s" { } 0', 2, 16, "information set 1 of player 1 needs at least one action"),
+        ('c "" 1 "s" { } 0', 2, 14, "information set 1 of chance needs at least one action"),
+        ('p "" 1 1 "s" { "a" b } 0', 2, 20, "an action, in quotation marks, or '}', got 'b'"),
+        ('c "" 1 "s" { "a" 1.5 "b" -.5 } 0', 2, 26, "a probability must be at least 0"),
+        ('c "" 1 "s" { "a" 1 "b" 1e-8 } 0', 2, 14, "sum to 1.00000001, not to 1 within 1e-09"),
+        (SET + 't "" 0', 3, 7, "the next node of the tree"),
+        (SET + 'p "" 1 1 "t" { "a" "b" } 0', 3, 8, "with 's' and not 't'; say the same"),
+        (SET + 'p "" 1 1 "s" { "b" "a" } 0', 3, 8, r"\['a', 'b'\] and not \['b', 'a'\]"),
+        ('p "" 1 1 "" { "1" } 0 p "" 1 1 "1" { "1" } 0', 2, 30, "with '' and not '1'"),
+        ('p "" 1 1 "" { "1" } 0 p "" 1 1 "" { "" } 0', 2, 30, r"\['1'\] and not \[''\]"),
+        (SET + 'p "" 1 2 0', 3, 8, "2 of player 1 is not declared yet; give its actions where"),
+        (SET + 'p "" 1 1 { "a" "b" } 0', 3, 8, "with 's' and not ''; say the same"),
+        (SET + 'p "" 1 -1 0', 3, 8, "information set -1 of player 1 is not declared yet"),
+        ('p "" 1 --1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
+        ('p "" 1 - 1 "" { "a" } 0', 2, 8, "the number of the information set, a number such as 1"),
+        (
+            SET.replace('"b"', '"b" "c"') + 't "" 1 "x" { 1 }\nt "" 1\nt "" 1 "x" 1 }',
+            *(5, 12, "'{' before the payoffs, got '1'"),
+        ),
+        (SET + 't "" 1 "x" { 1 }\nt "" 1 "y" { 1 }', 4, 6, "with 'x' and not 'y'; say the same"),
+        (SET + 't "" 1 "x" { 1 }\nt "" 1 "x" { 2 }', 4, 6, r"with \[1.0\] and not \[2.0\]"),
+        (CHANCE + CHANCE.replace(".5", "1", 1).replace(".5", "0"), 3, 6, r"\[0.5, 0.5\] and not"),
+    ],
+)
+def test_a_fault_is_refused_where_it_stands(nodes, line, column, message):
+    refused(nodes, line, column, message)
+
+
+@pytest.mark.parametrize("cut", range(len(PENNIES) - 2))
+def test_a_text_that_was_cut_off_is_refused_at_its_end(cut):
+    if not PENNIES[:cut].strip():
+        return
+    with pytest.raises(ValueError, match=r"^line \d+, column \d+: "):
+        read_efg(PENNIES[:cut])
+
+
+@pytest.mark.parametrize(
+    ("heading", "column", "message"),
+    [
+        ("NFG 1 R", 1, "expected EFG, with which such a file begins, got 'NFG'"),
+        ("EFG 1 R", 5, "expected 2, the version of the format, got '1'"),
+        ("EFG 2 Q", 7, "expected R or D, the type of the numbers, got 'Q'"),
+        ("EFG 2 D title", 9, "expected the title, in quotation marks, got 'title'"),
+        ('EFG 2 D "title" "A"', 17, "expected '{' before the names of the players"),
+        ('EFG 2 D "title" { A }', 19, "expected the name of a player, in quotation marks, or '}'"),
+        ('EFG 2 D "title" { } t "" 0', 19, "a game needs at least one player"),
+    ],
+)
+def test_a_fault_in_the_heading_is_refused_where_it_stands(heading, column, message):
+    with pytest.raises(ValueError, match=f"^line 1, column {column}: {message}"):
+        read_efg(heading)
+
+
+def test_payoffs_that_overflow_on_the_way_are_refused_at_the_end_they_lead_to():
+    much = SET.replace("0\n", '1 "" { 9e299 }\n') + 't "" 0\n  t "" 1'
+
+    refused(much, 4, 3, "sum to .1.8e[+]300., but must be at most 1e[+]300 in size")
+
+
+def test_a_table_of_payoffs_out_of_all_proportion_is_refused():
+    # Players and ends are few for a text, but a number for each of both would not fit anywhere.
+    players = " ".join(['""'] * 20_000)
+    chances = " ".join(['"a" 0'] * 19_999)
+    text = f'EFG 2 R "" {{ {players} }} c "" 1 "" {{ "a" 1 {chances} }} 0' + ' t "" 0' * 20_000
+
+    with pytest.raises(ValueError, match="20001 nodes and 20000 players need a table"):
+        read_efg(text)
+
+
+# Memory
+
+GROWING = {
+    "long": (partial(reading.wide, declare_always=True), 5, 8),
+    "short": (partial(reading.wide, declare_always=False), 5, 8),
+    "own names": (reading.own_names, 5, 8),
+    "deep": (reading.deep, 200, 5_000),
+    "deep by chance": (reading.lucky, 200, 5_000),
+    "a crowd": (partial(reading.crowd, ends=50), 50, 1_000),
+    "ends for a crowd": (partial(reading.crowd, 50), 50, 1_000),
+}
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_memory_grows_as_the_file_does(kind):
+    make, few, many = GROWING[kind]
+    small, large = make(few), make(many)
+    assert len(large) > 10 * len(small)
+
+    reading.memory(small)  # compiles patterns, which stay
+    # Tables that grow are a little too large at times.
+    assert reading.memory(large) / len(large) < 1.5 * reading.memory(small) / len(small)
+
+
+def test_many_players_take_hardly_more_than_what_the_game_holds():
+    names, ends = " ".join(['""'] * 500), 't "" 0 ' * 2_000
+    actions = " ".join(['"a"'] * 2_000)
+    text = f'EFG 2 R "" {{ {names} }} p "" 1 1 "" {{ {actions} }} 1 "" {{ {"1 " * 500} }} {ends}'
+    crowd = read_efg(text)
+    held = crowd.payoffs.nbytes + crowd.sequences.nbytes + crowd.tree.payoffs.nbytes
+
+    assert reading.memory(text) < 1.25 * held
+
+
+# Writing
+
+
+@pytest.mark.parametrize("players", [1, 2, 3, 6])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_written_game_is_read_as_the_same_game(players, seed):
+    root = random_game(np.random.default_rng(seed), players=players)
+    written = rk.ExtensiveFormGame.from_history(root, name='a "name" \\')
+
+    assert_same_game(read_efg(write_efg(written)), written)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [partial(kuhn_poker, 3), leduc_poker, partial(liars_dice, sides=2)],
+    ids=["kuhn", "leduc", "dice"],
+)
+def test_a_game_of_the_catalogue_survives_being_written(make):
+    catalogued = make()
+
+    assert_same_game(read_efg(write_efg(catalogued)), catalogued)
+
+
+def test_a_tree_is_written_without_a_name_and_also_under_imperfect_recall():
+    driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
+
+    assert_same_game(read_efg(write_efg(driver)), driver)
+    assert_same_tree(read_efg(write_efg(driver.tree)).tree, driver.tree)
+    assert read_efg(write_efg(driver.tree)).name is None
+
+
+def chance_of(probabilities):
+    """Return the tree in which chance does what it does with these probabilities."""
+    ends = len(probabilities)
+    return GameTree(
+        parent=[-1] + [0] * ends,
+        player=[-1] + [-2] * ends,
+        information_set=[-1] * (1 + ends),
+        action=range(-1, ends),
+        probability=[1.0, *probabilities],
+        payoffs=np.zeros((ends, 1)),
+        labels=[[]],
+        actions=[[]],
+        outcomes=[list(map(str, range(ends)))],
+    )
+
+
+def test_thirds_are_written_as_thirds():
+    assert '{ "0" 1/3 "1" 2/3 }' in write_efg(chance_of([1 / 3, 2 / 3]))
+    assert '{ "0" 0 "1" 1 }' in write_efg(chance_of([0.0, 1.0]))
+
+
+def written(tree, for_gambit=False):
+    line = write_efg(tree, for_gambit=for_gambit).splitlines()[2]
+    return list(map(Fraction, re.findall(r'" ([\d./]+)(?= ["}])', line)[1:]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_probabilities_sum_to_exactly_1_if_they_can_within_their_rounding(seed):
+    generator = np.random.default_rng(seed)
+    shares = generator.random(generator.integers(2, 20)) ** 8
+    probabilities = shares / shares.sum()
+    tree = chance_of(probabilities)
+    missing = abs(1 - sum(map(Fraction, probabilities)))
+    # To a number just above a power of two, doubles below it are half as far as those above.
+    enough = missing < Fraction(np.spacing(probabilities).sum() / 4)
+
+    assert sum(written(tree)) == 1 or not enough
+    assert_same_tree(read_efg(write_efg(tree)).tree, tree)
+    assert sum(written(tree, for_gambit=True)) == 1
+    np.testing.assert_allclose(
+        [float(number) for number in written(tree, for_gambit=True)], probabilities, rtol=1e-15
+    )
+
+
+def test_names_for_gambit_differ_and_are_ascii():
+    text = """EFG 2 R "Caf\N{LATIN SMALL LETTER E WITH ACUTE}" { "A" }
+        p "" 1 1 "s" { "\N{BLACK SPADE SUIT}  K" "a\\b" } 0
+        p "" 1 2 "s" { "x" } 0 t "" 0
+        p "" 1 3 "s 2" { "x" } 0 t "" 1 "" { 1 }"""
+
+    plain = read_efg(write_efg(read_efg(text), for_gambit=True))
+
+    assert plain.name == "Caf?"
+    assert plain.tree.labels == (("s", "s 2", "s 2 3"),)
+    assert plain.tree.actions[0][0] == ("? K", "a?b")
+    np.testing.assert_array_equal(plain.tree.payoffs, read_efg(text).tree.payoffs)
+
+
+@pytest.mark.parametrize("wrong", [matching_pennies(), "kuhn_poker", None])
+def test_only_trees_are_written_as_trees(wrong):
+    with pytest.raises(TypeError, match="game must be in extensive form"):
+        write_efg(wrong)
+
+
+def test_gambit_reads_the_catalogue_and_finds_the_value_of_kuhn_poker():
+    pygambit = pytest.importorskip("pygambit")
+    for written in (kuhn_poker(), kuhn_poker(3), leduc_poker(), liars_dice(sides=2)):
+        theirs = pygambit.read_efg(io.BytesIO(write_efg(written).encode()))
+        assert len(theirs.nodes) == written.tree.histories
+
+    below = PENNIES.replace("1 1 ", "1 -1 ").replace("2 1 ", "2 -5 ")
+    assert_same_game(read_efg(below), read_efg(PENNIES))
+    theirs = pygambit.read_efg(io.BytesIO(below.encode()))
+    assert [len(own.infosets) for own in theirs.players] == [1, 1]
+
+    kuhn = pygambit.read_efg(io.BytesIO(write_efg(kuhn_poker()).encode()))
+    solved = pygambit.nash.lp_solve(kuhn).equilibria[0]
+
+    assert solved.payoff(kuhn.players["Player 1"]) == Fraction(-1, 18)

@@ -1,0 +1,280 @@
+"""Real games, written by many hands: they are read as others read them, and written again."""
+
+import io
+import re
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from assert_games import assert_same_game
+from corpus import each, place, reference
+from naive_gambit import read
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, hstack
+
+import regretkit as rk
+from regretkit.games import ImperfectRecallGame, read_efg, read_nfg, write_efg, write_nfg
+
+each_game = each("expected.json")
+each_tree = each("expected.json", lambda known: known["form"] == "efg")
+each_value = each("expected.json", lambda known: "value_float" in known)
+each_bad = each("bad/manifest.json", lambda known: known["verdict"] == "reject")
+each_odd = each("odd/manifest.json")
+
+
+def known_of(name):
+    return reference("expected.json")[name]
+
+
+def load(name):
+    return rk.load(place(name))
+
+
+def numbers(texts):
+    return [float(Fraction(text)) for text in texts]
+
+
+# What is read
+
+
+@each_tree
+def test_a_tree_has_the_known_sizes(name):
+    game, known = load(name), known_of(name)
+    tree = game.tree
+
+    assert tree.histories == known["nodes"]
+    assert tree.terminals.size == known["terminals"]
+    assert tree.depth == known["depth"]
+    assert list(tree.information_sets) == known["infosets"]
+    assert [sum(map(len, own)) for own in tree.actions] == known["actions"]
+    assert (tree.player == rk.games.CHANCE).sum() == known["chance_nodes"]
+    assert (game.name or "") == known["title"]
+
+
+@each_tree
+def test_a_game_says_whether_it_has_perfect_recall(name):
+    game, known = load(name), known_of(name)
+
+    if not known["perfect_recall"]:
+        assert isinstance(game, ImperfectRecallGame)
+        assert game.reason.startswith("imperfect recall: player")
+    else:
+        assert [domain.dimension for domain in game.domains] == known["sequences"]
+
+
+@each("expected.json", lambda known: known["form"] == "nfg")
+def test_a_table_has_the_known_sizes(name):
+    game, known = load(name), known_of(name)
+
+    assert list(game.payoffs.shape) == [known["players"], *known["strategies"]]
+    assert game.payoffs[0].size == known["cells"]
+    assert (game.name or "") == known["title"]
+
+
+@each("expected.json", lambda known: known.get("perfect_recall") is not False)
+def test_uniform_play_earns_what_is_known_and_so_does_the_best_response(name):
+    game, known = load(name), known_of(name)
+    uniform = [domain.interior_point() for domain in game.domains]
+    best = [
+        domain.best_response(game.utility(player, uniform))[0]
+        for player, domain in enumerate(game.domains)
+    ]
+
+    np.testing.assert_allclose(
+        game.value(uniform), numbers(known["uniform_payoffs"]), rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        best, numbers(known["best_response_to_uniform"]), rtol=1e-9, atol=1e-9
+    )
+
+
+@each("expected.json", lambda known: known.get("perfect_recall") is False)
+def test_uniform_play_earns_what_is_known_under_imperfect_recall(name):
+    tree = load(name).tree
+    reach = np.ones(tree.histories)
+    children = np.bincount(tree.parent[1:], minlength=tree.histories)
+    for history in range(1, tree.histories):
+        parent = tree.parent[history]
+        by_chance = tree.player[parent] == rk.games.CHANCE
+        share = tree.probability[history] if by_chance else 1.0 / children[parent]
+        reach[history] = reach[parent] * share
+
+    np.testing.assert_allclose(
+        reach[tree.terminals] @ tree.payoffs,
+        numbers(known_of(name)["uniform_payoffs"]),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+@each("expected.json", lambda known: known.get("perfect_recall") is not False)
+def test_another_reader_finds_the_same_game(name):
+    ours, theirs = load(name), read(place(name))
+
+    if isinstance(ours, rk.NormalFormGame):
+        np.testing.assert_array_equal(ours.payoffs, theirs.payoffs)
+        return
+    for field in ("parent", "player", "information_set", "action", "probability"):
+        np.testing.assert_array_equal(getattr(ours.tree, field), getattr(theirs.tree, field))
+    # Outcomes on the way are added up as fractions there.
+    np.testing.assert_allclose(ours.tree.payoffs, theirs.tree.payoffs, rtol=1e-12, atol=1e-12)
+
+
+# The value, by a linear program
+
+
+def constraints(domain):
+    """Return E and e of E x = e: what enters a decision point leaves it."""
+    if isinstance(domain, rk.Simplices):
+        return csr_array(np.ones((1, domain.dimension))), np.ones(1)
+    points = 1 + np.arange(domain.points)
+    rows = np.concatenate([[0], np.repeat(points, domain.sizes), points])
+    columns = np.concatenate([np.arange(domain.dimension), domain.parent_sequence])
+    signs = np.append(np.ones(domain.dimension), -np.ones(domain.points))
+    return csr_array((signs, (rows, columns))), np.eye(1 + domain.points)[0]
+
+
+def earned_by_the_first(game):
+    """Return what player 0 earns for each pair of sequences."""
+    if isinstance(game, rk.NormalFormGame):
+        return csr_array(game.payoffs[0])
+    sizes = [domain.dimension for domain in game.domains]
+    return csr_array((game.payoffs[0], tuple(game.sequences)), shape=sizes)
+
+
+def value_by_program(game):
+    """Return the most that player 0 can be sure of: max <f, q> with F'q <= A'x, E x = e, x >= 0."""
+    earned = earned_by_the_first(game)
+    unit = max(abs(earned).max(), 1e-300)
+    (E, e), (F, f) = map(constraints, game.domains)
+    return (
+        -unit
+        * linprog(
+            np.concatenate([np.zeros(E.shape[1]), -f]),
+            A_ub=hstack([-earned.T / unit, F.T]),
+            b_ub=np.zeros(F.shape[1]),
+            A_eq=hstack([E, csr_array((E.shape[0], F.shape[0]))]),
+            b_eq=e,
+            bounds=[(0, None)] * E.shape[1] + [(None, None)] * F.shape[0],
+        ).fun
+    )
+
+
+@each_value
+def test_a_linear_program_finds_the_known_value(name):
+    game = load(name)
+    # Doubles next to the largest payoff lie this far apart.
+    rounding = np.spacing(np.abs(game.payoffs).max())
+
+    assert value_by_program(game) == pytest.approx(
+        known_of(name)["value_float"], rel=1e-8, abs=1e-8 + rounding
+    )
+
+
+# What is written
+
+
+@each_game
+def test_a_written_game_is_read_as_the_same_game(name):
+    game = load(name)
+    normal = isinstance(game, rk.NormalFormGame)
+
+    text = write_nfg(game) if normal else write_efg(game)
+
+    assert_same_game(read_nfg(text) if normal else read_efg(text), game)
+
+
+@each_game
+def test_gambit_reads_what_is_written_as_the_game_that_was_read(name):
+    pygambit = pytest.importorskip("pygambit")
+    game, known = load(name), known_of(name)
+    if isinstance(game, rk.NormalFormGame):
+        text = io.BytesIO(write_nfg(game, for_gambit=True).encode())
+        theirs = pygambit.read_nfg(text)
+        profile = theirs.mixed_strategy_profile()
+        sizes = [len(player.strategies) for player in theirs.players]
+        assert sizes == known["strategies"]
+    else:
+        text = io.BytesIO(write_efg(game, for_gambit=True).encode())
+        theirs = pygambit.read_efg(text)
+        profile = theirs.mixed_behavior_profile()
+        sizes = [len(player.infosets) for player in theirs.players]
+        assert sizes == known["infosets"]
+        assert len(theirs.nodes) == known["nodes"]
+
+    assert theirs.title == re.sub(r"[^ -~]", "?", game.name or "")
+    np.testing.assert_allclose(
+        [profile.payoff(player) for player in theirs.players],
+        numbers(known["uniform_payoffs"]),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+# What is refused
+
+FAULTS = {
+    "chance_all_zero.efg": (4, 14, "sum to 0"),
+    "chance_missing_probability.efg": (4, 18, '"r"'),
+    "chance_rounded_thirds.efg": (4, 14, "0.99"),
+    "chance_sum_1.1.efg": (4, 14, "1.1"),
+    "git_lfs_pointer.efg": (1, 1, "version"),
+    "gzip_magic.efg": (1, 2, "0x8b"),
+    "infoset_never_declared.efg": (4, 8, "information set 7 of player 1"),
+    "missing_last_terminal.efg": (10, 1, "the end of the file"),
+    "nfg_inf.nfg": (5, 6, "inf"),
+    "nfg_negative_count.nfg": (1, 33, "-2"),
+    "nfg_outcome_negative.nfg": (6, 5, "-1"),
+    "nfg_strategy_lists_3_for_2.nfg": (2, 27, "2 players"),
+    "nfg_text_payoff.nfg": (5, 6, "two"),
+    "no_number_type.efg": (1, 7, "R or D"),
+    "outcome_0_with_payoffs.efg": (6, 6, "outcome 0"),
+    "outcome_redeclared_differently.efg": (10, 6, "outcome 1"),
+    "outcome_too_few_payoffs.efg": (6, 16, "player 2"),
+    "outcome_unknown.efg": (6, 6, "outcome 9"),
+    "payoff_nan.efg": (6, 14, "nan"),
+    "payoff_word.efg": (6, 14, "one"),
+    "player_0.efg": (4, 6, "got 0"),
+    "player_3_of_2.efg": (4, 6, "got 3"),
+    "players_not_closed.efg": (4, 1, "'p'"),
+    "truncated_170.efg": (9, 16, "the end of the file"),
+    "truncated_20.efg": (1, 21, "the end of the file"),
+    "unquoted_title.efg": (1, 9, "title"),
+    "version_word.efg": (1, 5, "two"),
+    "whitespace_only.efg": (3, 1, "EFG"),
+}
+
+
+@each_bad
+def test_a_bad_file_is_refused_in_no_time_where_its_fault_is(name):
+    path = place(f"bad/{name}")
+    start = time.perf_counter()
+
+    with pytest.raises(ValueError, match=r"line \d+, column \d+: ") as refusal:
+        rk.load(path)
+
+    assert time.perf_counter() - start < 1.0
+    line, column, reason = FAULTS[name]
+    assert str(refusal.value).startswith(f"{path}, line {line}, column {column}: ")
+    assert reason in str(refusal.value)
+
+
+@each("bad/manifest.json", lambda known: known["verdict"] == "either")
+def test_a_file_that_others_read_in_part_is_refused_as_a_whole(name):
+    with pytest.raises(ValueError, match=r"line \d+, column \d+: "):
+        rk.load(place(f"bad/{name}"))
+
+
+def test_play_is_refused_under_imperfect_recall_with_the_information_set_that_shows_it():
+    game = rk.load(place("bad/valid_imperfect_recall.efg"))
+
+    with pytest.raises(ValueError, match=r"player 0 .* information set 'j'"):
+        rk.solve(game, "cfr+", iterations=1)
+    with pytest.raises(ValueError, match=r"player 0 .* information set 'j'"):
+        rk.SelfPlay(game, [])
+
+
+@each_odd
+def test_an_odd_file_is_read(name):
+    assert rk.load(place(f"odd/{name}")).players >= 2

@@ -1,0 +1,193 @@
+"""Games in files: found by path, told apart by what they hold, written and read again."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from assert_games import assert_same_game
+
+import regretkit as rk
+from regretkit import games
+from regretkit.games import load, read_efg, read_nfg, save
+
+SHIPPED = Path(__file__).parents[2] / "examples" / "games"
+PENNIES = 'NFG 1 R "Pennies" { "Even" "Odd" } { { "H" "T" } { "H" "T" } } 1 -1 -1 1 -1 1 1 -1'
+TREE = 'EFG 2 R "Choice" { "A" } p "" 1 1 "s" { "a" "b" } 0 t "" 1 "" { 1 } t "" 2 "" { 2 }'
+
+
+def file(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+# Finding
+
+
+def test_one_function_takes_a_name_or_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = file(tmp_path, "pennies.nfg", PENNIES)
+
+    for known in (path, str(path), "pennies.nfg", "./pennies.nfg", Path("pennies.nfg")):
+        assert_same_game(rk.load(known), read_nfg(PENNIES))
+    assert rk.load is load
+    assert rk.load("matching_pennies").name == "matching_pennies"
+
+
+def test_a_file_is_read_by_its_content_and_not_by_its_name(tmp_path):
+    for name in ("tree.nfg", "tree.EFG", "tree.txt", "kuhn_poker"):
+        assert_same_game(load(file(tmp_path, name, TREE)), read_efg(TREE))
+    assert_same_game(load(file(tmp_path, "pennies.efg", PENNIES)), read_nfg(PENNIES))
+
+
+def test_a_format_may_be_asked_for(tmp_path):
+    assert_same_game(read_efg(file(tmp_path, "tree", TREE)), read_efg(TREE))
+    assert_same_game(read_nfg(file(tmp_path, "table", PENNIES)), read_nfg(PENNIES))
+    with pytest.raises(ValueError, match=r"tree, line 1, column 1: expected NFG"):
+        read_nfg(tmp_path / "tree")
+
+
+def test_a_file_that_is_not_there_is_missed_by_its_name(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"gone\.efg"):
+        load("gone.efg")
+    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
+        load(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
+    os.mkfifo(tmp_path / "pipe.efg")
+
+    for read in (load, read_efg, read_nfg):
+        with pytest.raises(OSError, match=r"is a device or a pipe.*pipe\.efg"):
+            read(tmp_path / "pipe.efg")
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"NFG 1 R", ["x.efg"]])
+def test_what_is_neither_a_name_nor_a_path_is_refused(wrong):
+    with pytest.raises(TypeError, match=r"a game is named by a string"):
+        load(wrong)
+    for read in (read_efg, read_nfg):
+        with pytest.raises(TypeError, match=r"source must be a text or a pathlib\.Path"):
+            read(wrong)
+
+
+def test_a_string_that_looks_like_a_path_is_not_taken_for_a_text(tmp_path):
+    path = str(file(tmp_path, "tree.efg", TREE))
+
+    for read in (read_efg, read_nfg):
+        with pytest.raises(ValueError, match=r"got .*; pass a pathlib\.Path for a file"):
+            read(path)
+
+
+# Encoding
+
+
+def test_files_are_utf_8_with_a_byte_order_mark_or_without(tmp_path):
+    text = TREE.replace("Choice", "\N{GREEK CAPITAL LETTER OMEGA}")
+
+    for mark in (b"", b"\xef\xbb\xbf"):
+        assert load(file(tmp_path, "omega.efg", mark + text.encode())).name == text[9]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "column", "byte"),
+    [
+        (
+            TREE.replace("Choice", "Caf\N{LATIN SMALL LETTER E WITH ACUTE}").encode("latin-1"),
+            1,
+            13,
+            "0xe9",
+        ),
+        (TREE.encode("utf-16"), 1, 1, "0xff"),
+        (b"\x1f\x8b\x08", 1, 2, "0x8b"),
+        (b"EFG 2\r\n R\r \xff", 3, 2, "0xff"),
+        (b"\xef\xbb\xbfEFG \xff", 1, 5, "0xff"),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused_where_they_stand(tmp_path, content, line, column, byte):
+    path = file(tmp_path, "odd.efg", content)
+
+    with pytest.raises(ValueError, match=f"byte {byte} is not UTF-8") as refusal:
+        load(path)
+    assert str(refusal.value).startswith(f"{path}, line {line}, column {column}: ")
+
+
+# Writing
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "traffic_light", "blotto"])
+def test_a_game_of_the_catalogue_is_the_same_after_a_file(tmp_path, name):
+    game = load(name)
+    path = tmp_path / f"game.{'nfg' if isinstance(game, rk.NormalFormGame) else 'efg'}"
+
+    save(game, path)
+
+    assert_same_game(load(path), game)
+
+
+def test_line_ends_in_names_survive_a_file(tmp_path):
+    game = rk.NormalFormGame([[1.0, 2.0]], actions=[["a\r\nb", "c\rd\n"]], name="\n")
+
+    save(game, tmp_path / "lines.nfg")
+
+    assert_same_game(load(str(tmp_path / "lines.nfg")), game)
+
+
+def test_only_what_fits_the_name_of_the_file_is_written_there(tmp_path):
+    with pytest.raises(TypeError, match="game must be a NormalFormGame"):
+        save(games.kuhn_poker(), tmp_path / "kuhn.nfg")
+    with pytest.raises(TypeError, match="game must be in extensive form"):
+        save(games.chicken(), tmp_path / "chicken.efg")
+    with pytest.raises(ValueError, match=r"path must end in \.nfg or \.efg, got .*chicken\.txt"):
+        save(games.chicken(), tmp_path / "chicken.txt")
+    assert not list(tmp_path.iterdir())
+
+
+# The files of this repository
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.iterdir()), ids=lambda path: path.name)
+def test_a_shipped_file_is_a_game_here_and_for_gambit(path):
+    pygambit = pytest.importorskip("pygambit")
+    read = pygambit.read_efg if path.suffix == ".efg" else pygambit.read_nfg
+
+    assert len(read(path).players) == load(path).players
+
+
+def test_the_shipped_poker_is_kuhns():
+    ours, known = load(SHIPPED / "three_card_poker.efg"), games.kuhn_poker()
+    uniform = [domain.interior_point() for domain in ours.domains]
+
+    assert [domain.dimension for domain in ours.domains] == [13, 13]
+    np.testing.assert_allclose(ours.value(uniform), known.value(uniform), atol=1e-15)
+    solved = rk.solve(ours, "cfr+", iterations=1_000)
+    assert ours.value(solved.average)[0] == pytest.approx(-1 / 18, abs=1e-3)
+
+
+def test_the_shipped_inspection_has_the_equilibrium_that_indifference_gives():
+    # Cheating earns -2 p + 2 (1 - p) = 0 at p = 1/2; inspecting 1 q - (1 - q) = -2 q at q = 1/4.
+    game = load(SHIPPED / "inspection.nfg")
+
+    assert rk.nash_conv(game, [np.array([0.5, 0.5]), np.array([0.25, 0.75])]) == 0.0
+
+
+def test_the_shipped_voters_are_alike():
+    payoffs = load(SHIPPED / "three_voters.nfg").payoffs
+
+    for one, other in [(0, 1), (1, 2), (0, 2)]:
+        swapped = payoffs.swapaxes(1 + one, 1 + other)
+        np.testing.assert_array_equal(swapped[one], payoffs[other])
+
+
+def test_the_shipped_toll_is_paid_on_the_way():
+    game = load(SHIPPED / "toll_road.efg")
+    road_and_mend = [np.array([1.0, 1.0, 0.0])] * 2
+
+    np.testing.assert_array_equal(game.value(road_and_mend), [3.0, 1.0])
+
+
+def test_the_shipped_driver_forgets():
+    assert "'exit'" in load(SHIPPED / "absent_minded_driver.efg").reason

@@ -1,0 +1,199 @@
+"""Games one history at a time: the same tree comes out, whichever way they went in."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from assert_games import assert_same_tree
+from naive_games import random_game
+
+from regretkit import ExtensiveFormGame, games, matrix_game
+from regretkit.games import GameTree, InformationSet, history_of, liars_dice_level
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_walked_one_history_at_a_time_is_the_tree(seed):
+    root = random_game(np.random.default_rng(seed), 2 + seed % 2)
+    game = ExtensiveFormGame.from_history(root)
+
+    assert history_of(root) is root
+    assert_same_tree(GameTree.from_history(history_of(game)), game.tree)
+    assert_same_tree(GameTree.from_history(history_of(game.tree)), game.tree)
+
+
+@pytest.mark.parametrize(("dice", "sides", "players"), [(1, 3, 2), (2, 1, 2), (1, 2, 3)])
+def test_a_level_walked_one_history_at_a_time_is_its_tree(dice, sides, players):
+    tree = games.liars_dice(dice, sides, players).tree
+
+    assert_same_tree(
+        GameTree.from_history(history_of(liars_dice_level(dice, sides, players))), tree
+    )
+
+
+def test_a_normal_form_is_played_unseen():
+    matrix = np.array([[3.0, -1.0, 0.0], [0.0, 2.0, 5.0]])
+    game = ExtensiveFormGame.from_history(history_of(matrix_game(matrix)))
+
+    assert game.tree.information_sets == (1, 1)
+    x, y = np.array([0.25, 0.75]), np.array([0.5, 0.25, 0.25])
+    value = game.value([np.append(1.0, x), np.append(1.0, y)])
+    assert value[0] == x @ matrix @ y
+
+
+def test_names_that_are_not_unique_can_be_told_apart():
+    game = games.read_efg("""EFG 2 R "Twice" { "One" }
+        p "" 1 1 "same" { "go" "go" } 0
+        t "" 1 "" { 1 }
+        t "" 2 "" { 2 }""")
+    root = history_of(game)
+    first, second = root.actions()
+
+    assert first != second
+    assert [root.child(action).payoffs() for action in (first, second)] == [[1.0], [2.0]]
+
+
+def test_information_sets_are_their_numbers():
+    assert len({InformationSet(1, "a"), InformationSet(1, "b"), InformationSet(2, "a")}) == 2
+
+
+@pytest.mark.parametrize("wrong", ["kuhn_poker", 3, games.kuhn_poker, type(games.kuhn_poker())])
+def test_what_is_no_game_is_refused(wrong):
+    with pytest.raises(TypeError, match="game must be"):
+        history_of(wrong)
+
+
+# OpenSpiel's
+
+
+def openspiel(name):
+    pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
+    return pyspiel.load_game(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["kuhn_poker(players=3)", "goofspiel(num_cards=3,imp_info=True)", "tiny_hanabi", "matrix_brps"],
+)
+def test_a_game_of_openspiel_walked_one_history_at_a_time_is_its_tree(name):
+    game = openspiel(name)
+    mine, known = GameTree.from_history(history_of(game)), games.from_openspiel(name).tree
+
+    for part in ("parent", "player", "information_set", "probability", "payoffs"):
+        np.testing.assert_array_equal(getattr(mine, part), getattr(known, part))
+    assert mine.labels == known.labels
+
+
+def worth_by_openspiel(state):
+    """Return what uniform play earns from a state on, as OpenSpiel itself plays."""
+    if state.is_terminal():
+        return np.array(state.returns())
+    if state.is_chance_node():
+        return sum(p * worth_by_openspiel(state.child(a)) for a, p in state.chance_outcomes())
+    if state.is_simultaneous_node():
+        joint = itertools.product(*(state.legal_actions(p) for p in range(state.num_players())))
+        after = []
+        for actions in joint:
+            after.append(state.clone())
+            after[-1].apply_actions(list(actions))
+    else:
+        after = [state.child(action) for action in state.legal_actions()]
+    return np.mean([worth_by_openspiel(child) for child in after], axis=0)
+
+
+def worth(history):
+    if history.is_terminal():
+        return np.array(history.payoffs())
+    if history.player() == games.CHANCE:
+        return sum(p * worth(history.child(a)) for a, p in history.chance_outcomes())
+    return np.mean([worth(history.child(action)) for action in history.actions()], axis=0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["kuhn_poker", "goofspiel(num_cards=3,imp_info=True)", "oshi_zumo(coins=3,size=1,horizon=3)"],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_state_of_openspiel_is_gone_on_from(name, seed):
+    game = openspiel(name)
+    generator, state = np.random.default_rng(seed), game.new_initial_state()
+
+    while True:
+        history = history_of(state)
+        known = worth_by_openspiel(state)
+        np.testing.assert_allclose(worth(history), known, rtol=0, atol=1e-12)
+        if state.is_terminal():
+            break
+        if state.is_simultaneous_node():
+            players = range(game.num_players())
+            state.apply_actions([int(generator.choice(state.legal_actions(p))) for p in players])
+        else:
+            state.apply_action(int(generator.choice(state.legal_actions())))
+        np.testing.assert_allclose(worth(history), known, rtol=0, atol=1e-12)  # it is a copy
+
+
+def test_openspiel_is_neither_needed_nor_loaded_to_refuse_what_is_no_game():
+    code = (
+        "import sys\n"
+        "from regretkit.games import history_of\n"
+        "try:\n"
+        "    history_of('leduc_poker')\n"
+        "except TypeError as error:\n"
+        "    print(error)\n"
+        "print('pyspiel' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    said, loaded = done.stdout.splitlines()
+    assert said.endswith("or games.openspiel_history('leduc_poker')")
+    assert loaded == "False"
+
+
+# A short memory
+
+
+def walk(history):
+    yield history
+    if not history.is_terminal():
+        chance = history.player() == games.CHANCE
+        actions = [a for a, _ in history.chance_outcomes()] if chance else history.actions()
+        for action in actions:
+            yield from walk(history.child(action))
+
+
+@pytest.mark.parametrize("memory", [1, 2, 3])
+def test_with_a_short_memory_players_know_their_dice_and_the_last_claims(memory):
+    whole = [h for h in walk(games.dudo_history(sides=2)) if not h.is_terminal()]
+    short = [h for h in walk(games.dudo_history(sides=2, memory=memory)) if not h.is_terminal()]
+
+    for one, other in zip(whole, short, strict=True):
+        if one.player() >= 0:
+            dice, _, claims = one.information_set().partition(":")
+            last = ",".join(claims.split(",")[-memory:])
+            assert other.information_set() == f"{dice}:{last}"
+
+
+@pytest.mark.parametrize("memory", [1, 2])
+def test_the_same_holds_of_bids(memory):
+    whole = GameTree.from_levels(liars_dice_level(2, 2))
+    short = GameTree.from_levels(liars_dice_level(2, 2, memory=memory))
+
+    np.testing.assert_array_equal(whole.parent, short.parent)
+    np.testing.assert_array_equal(whole.payoffs, short.payoffs)
+    for player in (0, 1):
+        here = np.flatnonzero(whole.player == player)
+        numbers = zip(whole.information_set[here], short.information_set[here], strict=True)
+        for one, other in set(numbers):
+            dice, *bids = whole.labels[player][one].split()
+            assert short.labels[player][other].split() == [dice, *bids[-memory:]]
+
+
+def test_a_memory_is_some_and_a_level_has_bits_for_its_bids():
+    for make in (games.dudo_history, liars_dice_level):
+        with pytest.raises(ValueError, match="memory"):
+            make(memory=0)
+        with pytest.raises(TypeError, match="memory"):
+            make(memory=1.0)
+    with pytest.raises(ValueError, match="62 bits"):
+        liars_dice_level(dice=5)

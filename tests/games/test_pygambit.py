@@ -1,0 +1,156 @@
+"""Games go to pygambit and come back the same, and Gambit itself computes in them what we do."""
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from assert_games import assert_same_game, assert_same_tree
+
+import regretkit as rk
+from regretkit import evaluation, games
+
+pygambit = pytest.importorskip(
+    "pygambit", reason="pygambit is not installed: pip install 'regretkit[gambit]'"
+)
+
+TREES = ["kuhn_poker", "kuhn_poker(players=3)", "liars_dice(sides=2)", "goofspiel(cards=3)"]
+TABLES = [
+    "prisoners_dilemma",
+    "shapley_game",
+    "rock_paper_scissors",
+    "blotto(soldiers=3, fields=2)",
+]
+
+
+def uniform(game):
+    return [domain.interior_point() for domain in game.domains]
+
+
+@pytest.mark.parametrize("name", [*TREES, *TABLES])
+def test_a_game_comes_back_as_it_was(name):
+    game = games.load(name)
+
+    back = games.from_pygambit(games.to_pygambit(game))
+
+    if name in TREES:
+        assert_same_game(game, back)
+    else:
+        np.testing.assert_array_equal(back.payoffs, game.payoffs)
+        assert back.name == game.name
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_uniform_play_is_worth_the_same_to_gambit(name):
+    game = games.load(name)
+    theirs = games.to_pygambit(game)
+    profile = theirs.mixed_behavior_profile()
+
+    found = [float(profile.payoff(player)) for player in theirs.players]
+
+    assert [len(player.infosets) for player in theirs.players] == list(game.tree.information_sets)
+    np.testing.assert_allclose(found, game.value(uniform(game)), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_uniform_play_in_a_table_is_worth_the_same_to_gambit(name):
+    game = games.load(name)
+    theirs = games.to_pygambit(game)
+    profile = theirs.mixed_strategy_profile()
+
+    found = [float(profile.payoff(player)) for player in theirs.players]
+
+    assert not theirs.is_tree
+    np.testing.assert_allclose(found, game.value(uniform(game)), atol=1e-12)
+
+
+def test_the_equilibrium_that_gambit_finds_is_one_here():
+    game = games.kuhn_poker()
+    theirs = games.to_pygambit(game)
+
+    equilibrium = pygambit.nash.lp_solve(theirs, rational=False).equilibria[0]
+
+    # Gambit numbers a player's information sets as they come first in depth, and we in breadth.
+    profile = []
+    for player, domain, labels in zip(theirs.players, game.domains, game.tree.labels, strict=True):
+        played = {
+            infoset.label: [float(equilibrium[action]) for action in infoset.actions]
+            for infoset in player.infosets
+        }
+        rows = [played[label] for label in labels]
+        profile.append(domain.sequence_form(np.concatenate(rows)))
+    assert evaluation.nash_conv(game, profile) < 1e-9
+    assert game.value(profile)[0] == pytest.approx(-1 / 18, abs=1e-9)
+
+
+def truth_or_bluff():
+    """Return a game that is made with pygambit's own verbs, with payoffs at an inner node."""
+    game = pygambit.Game.new_tree(players=["Alice", "Bob"], title="Truth or bluff")
+    game.append_move(game.root, game.players.chance, ["Ace", "King"])
+    game.set_chance_probs(game.root.infoset, [Fraction(1, 3), Fraction(2, 3)])
+    for node in list(game.root.children):
+        game.append_move(node, "Alice", ["raise", "fold"])
+    raised = [node.children["raise"] for node in game.root.children]
+    game.append_move(raised, "Bob", ["meet", "pass"])
+    game.set_outcome(game.root, game.add_outcome("ante", [Fraction(1, 7), 0]))
+    for node, won in zip(raised, (2, -2), strict=True):
+        game.set_outcome(node.children["meet"], game.add_outcome(f"met {won}", [won, -won]))
+        game.set_outcome(node.children["pass"], game.add_outcome(f"passed {won}", [1, -1]))
+    return game
+
+
+def test_a_game_that_was_made_with_pygambit_is_the_same_here():
+    theirs = truth_or_bluff()
+    game = games.from_pygambit(theirs)
+
+    assert game.name == "Truth or bluff"
+    assert game.tree.information_sets == (2, 1)
+    assert game.tree.actions[1][0] == ("meet", "pass")
+    # An outcome of an inner node is paid on every way through it.
+    assert (game.tree.payoffs[:, 0] == [1 / 7 + won for won in (0, 0, 2, 1, -2, 1)]).all()
+    profile = theirs.mixed_behavior_profile()
+    found = [float(profile.payoff(player)) for player in theirs.players]
+    np.testing.assert_allclose(game.value(uniform(game)), found, atol=1e-12)
+    assert rk.solve(game, "cfr+", iterations=10).iteration == 10
+
+
+def test_exact_numbers_become_the_nearest_doubles():
+    theirs = pygambit.Game.from_arrays([[Fraction(1, 3), 0.1]], [[10**30, Fraction(-2, 7)]])
+
+    game = games.from_pygambit(theirs)
+
+    assert game.payoffs[:, 0].tolist() == [[1 / 3, 0.1], [1e30, -2 / 7]]
+
+
+def test_one_who_forgets_comes_as_a_game_that_cannot_be_played():
+    theirs = pygambit.Game.new_tree(players=["Driver"], title="Absent-minded driver")
+    theirs.append_move(theirs.root, "Driver", ["leave", "go on"])
+    theirs.append_infoset(theirs.root.children["go on"], theirs.root.infoset)
+
+    game = games.from_pygambit(theirs)
+
+    assert isinstance(game, games.ImperfectRecallGame)
+    with pytest.raises(ValueError, match="imperfect recall"):
+        rk.solve(game, "cfr+", iterations=1)
+    assert_same_tree(games.from_pygambit(games.to_pygambit(game)).tree, game.tree)
+
+
+@pytest.mark.parametrize("wrong", [None, "kuhn_poker", games.kuhn_poker()])
+def test_what_is_no_game_of_pygambit_is_refused(wrong):
+    with pytest.raises(TypeError, match="game must be a game of pygambit, got"):
+        games.from_pygambit(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, "kuhn_poker", [[1, 2]]])
+def test_what_is_in_neither_form_is_refused(wrong):
+    with pytest.raises(TypeError, match="must be in extensive form or in normal form, got"):
+        games.to_pygambit(wrong)
+
+
+def test_without_pygambit_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygambit", None)
+
+    with pytest.raises(ImportError, match=r"pip install 'regretkit\[gambit\]'"):
+        games.from_pygambit(None)
+    with pytest.raises(ImportError, match=r"pip install 'regretkit\[gambit\]'"):
+        games.to_pygambit(games.kuhn_poker())

@@ -1,0 +1,29 @@
+"""What is killed while it plays and saves, by the test that asks for it: a process of its own.
+
+$ python tests/helpers/crash_victim.py FILE
+"""
+
+import sys
+
+import numpy as np
+
+from regretkit import games, solve
+from regretkit.evaluation import nash_conv
+from regretkit.play import ChanceSampling, Checkpoint, Record
+
+GAME = games.kuhn_poker()
+ITERATIONS = 600
+
+
+def record():
+    return Record({"gap": lambda run: nash_conv(run.game, run.average)})
+
+
+def solved(callbacks):
+    """Return a run that draws at random, to its end."""
+    estimator = ChanceSampling(np.random.default_rng(11))
+    return solve(GAME, "pcfr+", iterations=ITERATIONS, estimator=estimator, callbacks=callbacks)
+
+
+if __name__ == "__main__":
+    solved([Checkpoint(sys.argv[1], every=1, callbacks=[record()])])

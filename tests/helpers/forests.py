@@ -1,0 +1,159 @@
+"""Random trees and payoffs as machine code sees them, and iterations on them."""
+
+import numpy as np
+from factories import random_tree
+from hypothesis import strategies as st
+
+from regretkit.engine import _kernels, _worth
+from regretkit.engine._forced import NONE
+from regretkit.engine._forest import forest_of
+from regretkit.engine._payoffs import Ends, Matrix, Tensor, _ends, _matrix
+from regretkit.engine._specialize import iterations
+from regretkit.engine._table import table_of
+from regretkit.games._payoff_rows import payoff_rows
+from regretkit.play import Alternating, RandomPlayer, Simultaneous
+from regretkit.sets import DecisionTree
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+# Decision trees of all shapes
+
+
+def star(generator):
+    """Nothing but decision points at the root."""
+    return DecisionTree([0] * 40, generator.integers(1, 4, size=40).tolist())
+
+
+def chain(generator):
+    """Each decision point after the last sequence."""
+    sizes = generator.integers(1, 4, size=40).tolist()
+    return DecisionTree([0, *np.cumsum(sizes)[:-1].tolist()], sizes)
+
+
+def broad(generator):
+    """A root with many actions, each with a chain behind it, numbered level by level."""
+    width, depth = 12, 5
+    parents = [0] + [1 + a for a in range(width)]
+    for level in range(1, depth):
+        before = 1 + width + 2 * width * (level - 1)
+        parents += [before + 2 * a for a in range(width)]
+    return DecisionTree(parents, [width] + [2] * width * depth)
+
+
+def bushes(generator):
+    return random_tree(generator, 120)
+
+
+def idle(generator):
+    """A player who never decides anything."""
+    return DecisionTree([], [])
+
+
+SHAPES = {shape.__name__: shape for shape in (star, chain, broad, bushes, idle)}
+shapes = st.sampled_from(list(SHAPES))
+
+
+def planted(*names, seed):
+    generator = np.random.default_rng(seed)
+    return forest_of([SHAPES[name](generator) for name in names])
+
+
+def between(forest, seed):
+    """Return payoffs between random sequences of all players, at chance's mercy."""
+    generator = np.random.default_rng(seed)
+    sizes = np.diff(forest.sequences)
+    many = int(sizes.sum())
+    ends = np.stack([generator.integers(0, size, size=many) for size in sizes])
+    ends = np.unique(ends, axis=1) + forest.sequences[:-1, None]
+    # Few different numbers, so that sequences are worth the same and share sums.
+    payoffs = generator.integers(-3, 4, size=ends.shape) * 0.1
+    return laid_payoffs(ends, payoffs, forest)
+
+
+def dense(forest, seed):
+    """Return payoffs for every combination of sequences, no two of them the same."""
+    generator = np.random.default_rng(seed)
+    ends = np.indices(np.diff(forest.sequences)).reshape(forest.players, -1)
+    ends = ends + forest.sequences[:-1, None]
+    payoffs = generator.normal(size=ends.shape)
+    return laid_payoffs(ends, payoffs, forest)
+
+
+def laid_payoffs(ends, payoffs, forest):
+    """Return payoffs in an engine's form, with a bound that has many regrets looked at."""
+    bound = np.full(forest.players, 0.1)
+    if forest.players > 2:
+        return _ends(ends, payoffs, int(forest.sequences[-1]), bound)
+    own, sizes = ends - forest.sequences[:2, None].astype(np.int64), np.diff(forest.sequences)
+    rows = [
+        payoff_rows(own[p], own[1 - p], payoffs[p], int(sizes[p]), int(sizes[1 - p]))
+        for p in range(2)
+    ]
+    return _matrix(rows, forest, bound)
+
+
+# Iterations
+
+EARN = {Matrix: _worth.earn_matrix, Ends: _worth.earn_ends, Tensor: _worth.earn_tensor}
+MEASURE = {
+    Matrix: _worth.measure_matrix,
+    Ends: _worth.measure_ends,
+    Tensor: _worth.measure_tensor,
+}
+
+
+def laid_out(forest, payoffs, rule):
+    """Return a table in its initial state, and the initial state of a rule."""
+    kernel = rule._kernel()
+    by_action = [np.zeros(forest.sequences[-1]) for _ in kernel.state]
+    by_point = [np.zeros(forest.first.size) for _ in kernel.block_state]
+    return table_of(forest, payoffs), (*by_action, *by_point)
+
+
+def machine_code(kernel, payoffs):
+    """Return ``begin`` and ``iterate`` for a kernel, as machine code."""
+    return iterations(kernel, type(payoffs).__name__, exact_ties=True)
+
+
+def in_python(kernel, payoffs, monkeypatch):
+    """Return ``begin`` and ``iterate`` for a kernel, as they are written."""
+    left_open = {
+        "propose": kernel.propose,
+        "learn": kernel.learn,
+        "settle_regrets": kernel.settle_regrets,
+        "earn": EARN[type(payoffs)],
+        "measure": MEASURE[type(payoffs)],
+    }
+    for name, function in left_open.items():
+        monkeypatch.setattr(_kernels, name, function)
+    return _kernels.begin, _kernels.iterate
+
+
+def iterated(rule, forest, payoffs, order, count=6, forced=NONE, code=machine_code):
+    """Return all numbers that some iterations leave behind."""
+    kernel = rule._kernel()
+    table, state = laid_out(forest, payoffs, rule)
+    turns = order.turns(forest.players, count)
+    numbers = np.array([rule_numbers(kernel, t) for t in range(count + 1)])
+    numbers = np.repeat(numbers[:, None], forest.players, axis=1)
+    weights = np.stack([np.full(count, 0.75), np.arange(1.0, count + 1)], axis=1)
+    begin, iterate = code(kernel, payoffs)
+    begin(numbers[0], forest, table, state)
+    rest = payoffs, forest, forced, table, state
+    iterate(turns.together, turns.players, numbers[1:], weights, *rest)
+    size = forest.sequences[-1]
+    return np.concatenate([table.strategy[:size], *table[1:5], *state])
+
+
+def rule_numbers(kernel, t):
+    return kernel.numbers(t) if callable(kernel.numbers) else kernel.numbers
+
+
+def same_bits(one, other):
+    return np.array_equal(one.view(np.int64), other.view(np.int64))
+
+
+def some_order(seed):
+    generator = np.random.default_rng(seed)
+    return [Alternating(), Alternating(first=1), Simultaneous(), RandomPlayer(generator)][seed % 4]

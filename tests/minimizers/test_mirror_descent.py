@@ -1,0 +1,635 @@
+"""Leaders, mirror descent and gradient descent: each is what its definition says it is."""
+
+import math
+from functools import partial
+
+import naive
+import numpy as np
+import pytest
+from factories import ADVERSARIES, play, train
+from scipy.optimize import brentq, nnls
+
+import regretkit as rk
+from regretkit.games import matching_pennies
+from regretkit.minimizers import (
+    Anchored,
+    ByRoles,
+    ConicBlackwell,
+    Entropy,
+    Euclidean,
+    FollowTheRegularizedLeader,
+    LastUtility,
+    Leader,
+    LogBarrier,
+    Magnetic,
+    MagneticMirrorDescent,
+    Memory,
+    OnlineGradientDescent,
+    OnlineMirrorDescent,
+    Tsallis,
+)
+from regretkit.play import SelfPlay, Simultaneous
+from regretkit.sets import Ball, Box, Hull, Simplices, Singleton
+
+REGULARIZERS = {
+    "entropy": Entropy(),
+    "euclidean": Euclidean(),
+    "tsallis": Tsallis(),
+    "tsallis(0.9)": Tsallis(q=0.9),
+    "tsallis(0.1)": Tsallis(q=0.1),
+    "barrier": LogBarrier(),
+}
+INTERIOR = {name: r for name, r in REGULARIZERS.items() if r.interior}
+RULES = {
+    f"{rule.__name__}[{name}]{'+optimism' * optimistic}": partial(
+        rule, regularizer=regularizer, rate=0.3, optimistic=optimistic
+    )
+    for rule in (FollowTheRegularizedLeader, OnlineMirrorDescent)
+    for name, regularizer in REGULARIZERS.items()
+    for optimistic in (False, True)
+} | {
+    "mmd": partial(MagneticMirrorDescent, rate=0.3, temperature=0.2),
+    "mmd+optimism": partial(MagneticMirrorDescent, rate=0.3, temperature=0.2, optimistic=True),
+}
+each_regularizer = pytest.mark.parametrize("name", REGULARIZERS)
+each_rule = pytest.mark.parametrize("name", RULES)
+against_everyone = pytest.mark.parametrize("adversary", ADVERSARIES)
+ROUNDING = 1.0 + 1e-12
+
+
+def naive_phi(name, x):
+    q = {"tsallis": 0.5, "tsallis(0.9)": 0.9, "tsallis(0.1)": 0.1}.get(name)
+    if q is not None:
+        return (1.0 - sum(p**q for p in x)) / (1.0 - q)
+    if name == "entropy":
+        return sum(p * math.log(p) for p in x)
+    return sum(p * p for p in x) / 2.0 if name == "euclidean" else -sum(map(math.log, x))
+
+
+def naive_slope(name, x):
+    """Return the derivatives of phi, one by one, by differences in the fifth digit and below."""
+
+    def at(i, h):
+        return naive_phi(name, [p + h * (i == k) for k, p in enumerate(x)])
+
+    widths = [1e-4 * p for p in x]
+    return np.array([
+        (8.0 * (at(i, h) - at(i, -h)) - at(i, 2.0 * h) + at(i, -2.0 * h)) / (12.0 * h)
+        for i, h in enumerate(widths)
+    ])  # fmt: skip
+
+
+def naive_leader(name, scores, rate):
+    """Return the leader from the condition that all slopes of actions in play are equal."""
+    s = [rate * score for score in scores]
+    if name == "euclidean":
+        return naive.project(s)
+    if name == "entropy":
+        return naive.softmax(s)
+    q = {"tsallis": 0.5, "tsallis(0.9)": 0.9, "tsallis(0.1)": 0.1}.get(name, 0.0)
+    factor = (1.0 - q) / q if q else 1.0
+
+    def weights(level):
+        return [(factor * (level + max(s) - one)) ** (-1.0 / (1.0 - q)) for one in s]
+
+    least, most = 0.5 / factor, 2.0 * len(s) / factor
+    level = brentq(lambda level: sum(weights(level)) - 1.0, least, most, xtol=1e-15, rtol=1e-15)
+    return weights(level)
+
+
+def same_play(one, other, generator, iterations=60, atol=0.0):
+    adversaries = list(ADVERSARIES.values())
+    for t in range(1, iterations + 1):
+        np.testing.assert_allclose(one.next_strategy(), other.next_strategy(), rtol=0.0, atol=atol)
+        utility = adversaries[t % len(adversaries)](one.next_strategy(), t, generator)
+        one.observe_utility(utility)
+        other.observe_utility(utility)
+        if t % 4 == 0:
+            one.expect_utility(utility[::-1])
+            other.expect_utility(utility[::-1])
+
+
+# Regularizers
+
+
+@each_regularizer
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 30.0, 1e6])
+@pytest.mark.parametrize("actions", [1, 2, 3, 40])
+def test_a_leader_is_what_the_conditions_of_optimality_say(name, scale, actions):
+    scores = scale * np.random.default_rng(actions).normal(size=actions)
+
+    leader = REGULARIZERS[name].leader(Simplices(actions), scores, rate=0.7)
+
+    np.testing.assert_allclose(leader, naive_leader(name, scores, 0.7), rtol=1e-8, atol=1e-13)
+    assert leader.sum() == pytest.approx(1.0, abs=1e-14)
+
+
+@each_regularizer
+def test_values_and_gradients_are_those_of_phi(name):
+    regularizer, simplices = REGULARIZERS[name], Simplices([2, 4])
+    x = simplices.normalize(np.random.default_rng(1).uniform(0.1, 1.0, size=6))
+
+    blocks = [x[:2].tolist(), x[2:].tolist()]
+    values = [naive_phi(name, block) for block in blocks]
+    np.testing.assert_allclose(regularizer.value(simplices, x), values, rtol=1e-12)
+    slopes = np.concatenate([naive_slope(name, block) for block in blocks])
+    np.testing.assert_allclose(regularizer.gradient(x), slopes, rtol=1e-9, atol=1e-9)
+
+
+@each_regularizer
+def test_equal_scores_are_shared_exactly(name):
+    simplices = Simplices([1, 3, 7, 49])
+
+    for score in (0.0, -1e300, 1e-300, 0.1):
+        leader = REGULARIZERS[name].leader(simplices, np.full(60, score), rate=3.0)
+        np.testing.assert_array_equal(leader, simplices.uniform())
+
+
+@each_regularizer
+@pytest.mark.parametrize("rate", [1e-300, 1.0, 1e300])
+def test_a_leader_exists_for_all_scores_and_rates(name, rate):
+    simplices = Simplices([3, 2])
+
+    leader = REGULARIZERS[name].leader(simplices, np.array([1e300, -1e300, 0.0, 1e-300, 0.0]), rate)
+
+    assert simplices.contains(leader, atol=1e-12)
+    assert leader[0] == leader[:3].max()
+
+
+def test_tsallis_leaders_go_to_exponential_weights():
+    scores, simplices = np.array([0.0, 1.0, 3.0]), Simplices(3)
+
+    np.testing.assert_allclose(
+        Tsallis(q=1.0 - 1e-9).leader(simplices, scores, 1.0),
+        Entropy().leader(simplices, scores, 1.0),
+        atol=1e-7,
+    )
+
+
+# The rules
+
+
+@each_regularizer
+@pytest.mark.parametrize("optimistic", [False, True])
+def test_following_the_leader_is_its_recurrence(name, optimistic):
+    player = RULES[f"FollowTheRegularizedLeader[{name}]{'+optimism' * optimistic}"](4)
+    earned, expected = np.zeros(4), np.zeros(4)
+
+    for utility, prediction in np.random.default_rng(2).normal(size=(40, 2, 4)):
+        if prediction[0] > 0.5:
+            player.expect_utility(prediction)
+            expected = prediction
+        x = naive_leader(name, earned + expected * optimistic, 0.3)
+        np.testing.assert_allclose(player.next_strategy(), x, atol=1e-10)
+        player.observe_utility(utility)
+        earned, expected = earned + utility, utility
+
+
+@each_regularizer
+@pytest.mark.parametrize("optimistic", [False, True])
+def test_mirror_descent_makes_the_step_of_its_definition(name, optimistic):
+    # x maximizes <u, x> - D(x, z) / rate: no vertex lies in the direction of its slope there.
+    player = RULES[f"OnlineMirrorDescent[{name}]{'+optimism' * optimistic}"](3)
+    z, expected = np.full(3, 1 / 3), np.zeros(3)
+
+    def check(x, z, utility):
+        if x.min() > 1e-4 or name == "euclidean":
+            slope = utility - (naive_slope(name, x + 1e-300) - naive_slope(name, z + 1e-300)) / 0.3
+            assert slope.max() - slope @ x < 1e-6
+
+    for utility in 0.4 * np.random.default_rng(3).normal(size=(40, 3)):
+        x = player.next_strategy()
+        check(x, z, expected * optimistic)
+        player.observe_utility(utility)
+        if optimistic:
+            player.expect_utility(np.zeros(3))  # which shows z itself
+        moved = player.next_strategy()
+        check(moved, z, utility)
+        z, expected = moved, utility
+        player.expect_utility(expected)
+
+
+def test_mirror_descent_with_the_euclidean_regularizer_is_projected_gradient_descent():
+    generator = np.random.default_rng(4)
+    player = OnlineMirrorDescent(4, regularizer=Euclidean(), rate=0.3, optimistic=True)
+    z, expected = [0.25] * 4, [0.0] * 4
+
+    for utility in generator.normal(size=(80, 4)):
+        step = naive.add(z, [0.3 * m for m in expected])
+        np.testing.assert_allclose(player.next_strategy(), naive.project(step), atol=1e-12)
+        player.observe_utility(utility)
+        z = naive.project(naive.add(z, (0.3 * utility).tolist()))
+        expected = utility.tolist()
+
+
+# Special cases of each other
+
+
+@pytest.mark.parametrize("optimistic", [False, True])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        partial(FollowTheRegularizedLeader, regularizer=Entropy()),
+        partial(OnlineMirrorDescent, regularizer=Entropy()),
+        partial(MagneticMirrorDescent, temperature=0.0),
+    ],
+)
+def test_with_entropy_and_no_magnet_they_are_bitwise_hedge(rule, optimistic):
+    hedge = rk.OptimisticHedge if optimistic else rk.Hedge
+
+    same_play(
+        rule([3, 4], rate=0.7, optimistic=optimistic),
+        hedge([3, 4], rate=0.7),
+        np.random.default_rng(5),
+    )
+
+
+@pytest.mark.parametrize("name", INTERIOR)
+@pytest.mark.parametrize("optimistic", ["", "+optimism"])
+def test_in_the_interior_mirror_descent_is_bitwise_the_regularized_leader(name, optimistic):
+    one, other = (
+        RULES[f"{rule}[{name}]{optimistic}"]([3, 4])
+        for rule in ("FollowTheRegularizedLeader", "OnlineMirrorDescent")
+    )
+
+    same_play(one, other, np.random.default_rng(6))
+
+
+def test_at_the_boundary_they_differ():
+    players = [
+        RULES[f"{rule}[euclidean]"](2)
+        for rule in ("FollowTheRegularizedLeader", "OnlineMirrorDescent")
+    ]
+
+    for player in players:
+        for utility in ([100.0, 0.0], [0.0, 6.0]):
+            player.observe_utility(utility)
+
+    np.testing.assert_array_equal(players[0].next_strategy(), [1.0, 0.0])
+    np.testing.assert_allclose(players[1].next_strategy(), [0.1, 0.9], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in RULES if name.endswith("+optimism") and "mmd" not in name]
+)
+def test_expecting_nothing_turns_optimism_off(name):
+    generator = np.random.default_rng(7)
+    player, plain = RULES[name]([2, 3]), RULES[name.removesuffix("+optimism")]([2, 3])
+
+    for utility in generator.normal(size=(50, 5)):
+        player.expect_utility(np.zeros(5))
+        np.testing.assert_allclose(player.next_strategy(), plain.next_strategy(), atol=1e-12)
+        player.observe_utility(utility)
+        plain.observe_utility(utility)
+
+
+@pytest.mark.parametrize("optimistic", [False, True])
+def test_gradient_descent_on_simplices_is_mirror_descent(optimistic):
+    descent = OnlineMirrorDescent([3, 4], regularizer=Euclidean(), rate=0.3, optimistic=optimistic)
+    gradient = OnlineGradientDescent(Simplices([3, 4]), rate=0.3, optimistic=optimistic)
+
+    same_play(descent, gradient, np.random.default_rng(8), atol=1e-12)
+
+
+def test_a_rule_is_its_roles():
+    leader = Leader(regularizer=Euclidean(), rate=0.3)
+    memory = Anchored(regularizer=Euclidean(), rate=0.3)
+
+    same_play(
+        ByRoles([2, 3], remember=memory, play=leader, predict=LastUtility()),
+        OnlineMirrorDescent([2, 3], regularizer=Euclidean(), rate=0.3, optimistic=True),
+        np.random.default_rng(9),
+    )
+
+
+# Laws of leaves
+
+
+@each_rule
+def test_a_leaf_over_several_blocks_is_bitwise_a_product_of_leaves(name):
+    sizes, make = [3, 1, 40, 3, 2], RULES[name]
+
+    same_play(make(sizes), rk.Product([make(n) for n in sizes]), np.random.default_rng(10))
+
+
+@each_rule
+def test_what_all_actions_earn_alike_changes_nothing(name):
+    generator = np.random.default_rng(11)
+    player, paid = RULES[name]([2, 4]), RULES[name]([2, 4])
+
+    for utility in generator.normal(size=(40, 6)):
+        np.testing.assert_allclose(player.next_strategy(), paid.next_strategy(), atol=1e-9)
+        player.observe_utility(utility)
+        paid.observe_utility(utility + player.simplices.repeat(generator.normal(size=2)))
+
+
+@each_rule
+def test_an_untrained_leaf_is_uniform_and_stays_so_while_all_actions_earn_the_same(name):
+    player = RULES[name]([3, 7, 11])
+
+    for worth in (0.1, 1e-200, -1e200):
+        np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
+        player.observe_utility(np.full(21, worth))
+    np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        Anchored(regularizer=Euclidean(), rate=0.5),
+        Anchored(regularizer=Entropy(), rate=0.5),
+        Magnetic(rate=0.5, temperature=0.3),
+    ],
+    ids=["euclidean", "entropy", "magnetic"],
+)
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_an_idle_memory_is_one_that_saw_no_regret(memory, count):
+    simplices, regret = Simplices([2, 3]), np.random.default_rng(12).normal(size=5)
+    state = memory.remember(simplices, memory.start(simplices), regret, 1)
+
+    idle = memory.idle(simplices, state, 2, count)["regrets"]
+
+    replayed = Memory.idle(memory, simplices, state, 2, count)["regrets"]
+    np.testing.assert_allclose(idle, replayed, rtol=1e-12, atol=1e-14)
+
+
+# Regret
+
+
+def regret_by_iteration(x, u):
+    gains = u - (u * x).sum(axis=1, keepdims=True)
+    return gains.cumsum(axis=0).max(axis=1)
+
+
+@against_everyone
+@pytest.mark.parametrize("rate", [0.03, 0.3, 3.0])
+@pytest.mark.parametrize("rule", [FollowTheRegularizedLeader, OnlineMirrorDescent])
+def test_with_the_euclidean_regularizer_regret_keeps_its_bound(rule, rate, adversary):
+    # (1 - 1/n) / (2 rate)  +  rate / 2 sum_t |u_t|^2, for any constant added to u_t
+    generator = np.random.default_rng(13)
+    player = rule(5, regularizer=Euclidean(), rate=rate)
+    x, u = play(player, ADVERSARIES[adversary], 200, generator)
+
+    centered = u - u.mean(axis=1, keepdims=True)
+    bound = 0.8 / (2.0 * rate) + rate / 2.0 * (centered**2).sum(axis=1).cumsum()
+    assert (regret_by_iteration(x, u) <= bound * ROUNDING).all()
+
+
+@against_everyone
+@pytest.mark.parametrize("rule", [FollowTheRegularizedLeader, OnlineMirrorDescent])
+def test_optimistic_rules_pay_for_wrong_predictions_only(rule, adversary):
+    # (1 - 1/n) / (2 rate)  +  rate sum_t |u_t - m_t|^2, up to what all actions have in common
+    generator = np.random.default_rng(14)
+    player = rule(5, regularizer=Euclidean(), rate=0.3, optimistic=True)
+    x, u = play(player, ADVERSARIES[adversary], 200, generator)
+
+    missed = np.diff(u, axis=0, prepend=np.zeros((1, 5)))
+    missed -= missed.mean(axis=1, keepdims=True)
+    bound = 0.8 / 0.6 + 0.3 * (missed**2).sum(axis=1).cumsum()
+    assert (regret_by_iteration(x, u) <= bound * ROUNDING).all()
+
+
+@against_everyone
+@pytest.mark.parametrize(("name", "q"), [("tsallis", 0.5), ("tsallis(0.9)", 0.9)])
+def test_with_tsallis_entropy_regret_keeps_its_bound(name, q, adversary):
+    # D / rate  +  rate / (2 q) sum_t sum_a l_t[a]^2 x_t[a]^(2 - q),  with losses l_t at least 0
+    generator = np.random.default_rng(15)
+    x, u = play(
+        RULES[f"FollowTheRegularizedLeader[{name}]"](5), ADVERSARIES[adversary], 200, generator
+    )
+
+    losses = u.max(axis=1, keepdims=True) - u
+    diameter = (5 ** (1.0 - q) - 1.0) / (1.0 - q)
+    moves = (losses**2 * x ** (2.0 - q)).sum(axis=1).cumsum()
+    bound = diameter / 0.3 + 0.3 / (2.0 * q) * moves
+    assert (regret_by_iteration(x, u) <= bound * ROUNDING).all()
+
+
+@against_everyone
+def test_with_the_barrier_regret_against_what_plays_all_a_little_keeps_its_bound(adversary):
+    # y = (1 - 1/T) e_a + 1/(T n):  D(y)  <=  n ln T
+    generator, rate, n, T = np.random.default_rng(16), 0.3, 5, 200
+    x, u = play(RULES["OnlineMirrorDescent[barrier]"](n), ADVERSARIES[adversary], T, generator)
+
+    losses = u.max(axis=1, keepdims=True) - u
+    total, earned = u.sum(axis=0), (u * x).sum()
+    regret = (1.0 - 1.0 / T) * total.max() + total.mean() / T - earned
+    assert regret <= n * math.log(T) / rate + rate / 2.0 * (losses**2 * x**2).sum()
+
+
+@against_everyone
+@pytest.mark.parametrize("optimistic", [False, True])
+@pytest.mark.parametrize(
+    ("domain", "reach"),
+    [
+        (Box([-1.0, 0.0, 2.0], [1.0, 3.0, 2.5]), math.hypot(1.0, 1.5, 0.25)),
+        (Ball([1.0, -2.0, 0.0], 2.0), 2.0),
+    ],
+    ids=["box", "ball"],
+)
+def test_gradient_descent_keeps_its_bound_on_any_set(domain, reach, adversary, optimistic):
+    generator, rate = np.random.default_rng(17), 0.2
+    player = OnlineGradientDescent(domain, rate=rate, optimistic=optimistic)
+    x, u = play(player, ADVERSARIES[adversary], 150, generator)
+
+    missed = np.diff(u, axis=0, prepend=np.zeros((1, 3))) if optimistic else u
+    bound = reach**2 / (2.0 * rate) + rate * (1.0 if optimistic else 0.5) * (missed**2).sum()
+    assert domain.best_response(u.sum(axis=0))[0] - (u * x).sum() <= bound * ROUNDING
+    assert all(domain.contains(point) for point in x)
+
+
+# Magnetic mirror descent
+
+
+@pytest.mark.parametrize("optimistic", [False, True])
+def test_magnetic_mirror_descent_is_its_recurrence(optimistic):
+    generator, rate, alpha = np.random.default_rng(18), 0.4, 0.3
+    magnet = np.array([0.2, 0.5, 0.3])
+    player = MagneticMirrorDescent(
+        3, rate=rate, temperature=alpha, magnet=magnet, optimistic=optimistic
+    )
+    z = np.full(3, 1 / 3)
+
+    def step(z, u):
+        weights = (z * magnet ** (rate * alpha) * np.exp(rate * u)) ** (1.0 / (1.0 + rate * alpha))
+        return weights / weights.sum()
+
+    for utility, prediction in generator.normal(size=(50, 2, 3)):
+        player.expect_utility(prediction)
+        x = step(z, prediction) if optimistic else z
+        np.testing.assert_allclose(player.next_strategy(), x, atol=1e-12)
+        player.observe_utility(utility)
+        z = step(z, utility)
+
+
+@pytest.mark.parametrize("optimistic", [False, True])
+def test_magnetic_mirror_descent_comes_to_rest_at_the_quantal_response_equilibrium(optimistic):
+    game = rk.matrix_game(np.array([[0.0, -1.0, 3.0], [1.0, 0.0, -3.0], [-3.0, 3.0, 0.0]]))
+    alpha, magnets = 0.3, [np.array([0.5, 0.25, 0.25]), np.array([0.2, 0.2, 0.6])]
+    players = [
+        MagneticMirrorDescent(3, rate=0.03, temperature=alpha, magnet=rho, optimistic=optimistic)
+        for rho in magnets
+    ]
+
+    profile = SelfPlay(game, players, order=Simultaneous()).run(4_000).current
+
+    for player, magnet in enumerate(magnets):
+        response = magnet * np.exp(game.utility(player, profile) / alpha)
+        np.testing.assert_allclose(profile[player], response / response.sum(), atol=1e-10)
+
+
+def divergences(optimistic):
+    """Yield how far from equilibrium play is after 1, 10, 100 and 1000 iterations."""
+    game, starts = matching_pennies(), [np.array([0.7, 0.3]), np.array([0.4, 0.6])]
+    players = []
+    for number, start in enumerate(starts):
+        player = FollowTheRegularizedLeader(
+            2, regularizer=Entropy(), rate=0.1, optimistic=optimistic
+        )
+        # The published trajectory begins where the first utility was expected and found right.
+        expected = game.utility(number, starts) * optimistic
+        state = player.state_dict()
+        state["state"]["regrets"] = np.log(start) / 0.1 - expected
+        player.load_state_dict(state)
+        player.expect_utility(expected)
+        np.testing.assert_allclose(player.next_strategy(), start, atol=1e-15)
+        players.append(player)
+    run = SelfPlay(game, players, order=Simultaneous())
+    for iterations in (1, 9, 90, 900):
+        run.run(iterations)
+        yield -sum(0.5 * np.log(2.0 * x).sum() for x in run.current)
+
+
+def test_multiplicative_weights_spiral_out_of_matching_pennies_and_optimistic_ones_spiral_in():
+    out, back = list(divergences(False)), list(divergences(True))
+
+    np.testing.assert_allclose(out, [0.1085, 0.1172, 0.2425, 2.788], rtol=1e-3)
+    np.testing.assert_allclose(back[1:], [0.1003, 0.0434, 4.94e-6], rtol=1e-3)
+
+
+# The conic Blackwell algorithm
+
+
+def test_the_conic_algorithm_on_the_simplex_projects_onto_the_cone_of_its_corners():
+    generator = np.random.default_rng(19)
+    player, corners = ConicBlackwell(Simplices(4)), np.vstack([np.ones(4), np.eye(4)])
+    aggregate = np.zeros(5)
+
+    for utility in generator.normal(size=(60, 4)):
+        x = player.next_strategy()
+        expected = aggregate[1:] / aggregate[0] if aggregate[0] > 0.0 else np.full(4, 0.25)
+        np.testing.assert_allclose(x, expected, atol=1e-9)
+        player.observe_utility(utility)
+        weights, _ = nnls(corners, aggregate + np.append(-utility @ x, utility))
+        aggregate = corners @ weights
+
+
+@against_everyone
+@pytest.mark.parametrize("kappa", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize(
+    ("domain", "reach"),
+    [
+        (Simplices(4), 1.0),
+        (Simplices([2, 2]), math.sqrt(2.0)),
+        (Ball(np.zeros(4), 1.0), 1.0),
+        (Ball([0.0, 3.0, 0.0, 0.0], 1.0), 4.0),
+        (Box(-np.ones(4), np.ones(4)), 2.0),
+    ],
+    ids=["simplex", "two", "ball", "far ball", "box"],
+)
+def test_the_conic_algorithm_keeps_its_bound_on_any_set(domain, reach, kappa, adversary):
+    # |(kappa, y)| sqrt( sum_t |u_t|^2 + <u_t, x_t>^2 / kappa^2 )
+    player = ConicBlackwell(domain, kappa=kappa)
+    x, u = play(player, ADVERSARIES[adversary], 60, np.random.default_rng(20))
+
+    earned = (u * x).sum(axis=1)
+    budget = (u**2).sum() + (earned**2).sum() / kappa**2
+    bound = math.hypot(kappa, reach) * math.sqrt(budget)
+    assert domain.best_response(u.sum(axis=0))[0] - earned.sum() <= bound * ROUNDING
+    assert all(domain.contains(point) for point in x)
+
+
+@pytest.mark.parametrize("exponent", [30, -30, 300, -300])
+def test_the_conic_algorithm_plays_the_same_bits_in_another_unit(exponent):
+    player, scaled = (ConicBlackwell(Ball([1.0, 2.0, 0.0], 1.5)) for _ in "12")
+
+    for utility in np.random.default_rng(21).normal(size=(60, 3)):
+        np.testing.assert_array_equal(scaled.next_strategy(), player.next_strategy())
+        player.observe_utility(utility)
+        scaled.observe_utility(2.0**exponent * utility)
+
+
+def test_the_conic_algorithm_solves_a_game_of_balls():
+    # <x, A y> over two unit balls is 0 at the centers, and worth at most the norm of A anywhere.
+    A = np.random.default_rng(22).normal(size=(3, 3))
+    one, other = (ConicBlackwell(Ball(np.zeros(3), 1.0)) for _ in "12")
+    averages = np.zeros((2, 3))
+
+    one.observe_utility([1.0, 0.0, 0.0])  # a perturbation: the centers are a fixed point
+    for _ in range(1_000):
+        x, y = one.next_strategy(), other.next_strategy()
+        one.observe_utility(A @ y)
+        other.observe_utility(-A.T @ x)
+        averages += [x / 1_000, y / 1_000]
+
+    gap = np.linalg.norm(A @ averages[1]) + np.linalg.norm(A.T @ averages[0])
+    assert gap < 0.02 * np.linalg.norm(A, 2)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (lambda: Tsallis(q=1.0), ValueError, "q must be strictly between 0 and 1, got 1.0"),
+        (lambda: Tsallis(q=None), TypeError, "q must be a number"),
+        (
+            lambda: FollowTheRegularizedLeader(3, regularizer=Entropy, rate=1.0),
+            TypeError,
+            r"regularizer must be a regularizer, got .* as in Entropy\(\)",
+        ),
+        (
+            lambda: OnlineMirrorDescent(3, regularizer=Entropy(), rate=0.0),
+            ValueError,
+            "rate must be a finite number above 0",
+        ),
+        (
+            lambda: OnlineMirrorDescent(3, regularizer=Entropy(), rate=1.0, optimistic="yes"),
+            TypeError,
+            "optimistic",
+        ),
+        (
+            lambda: MagneticMirrorDescent(3, rate=1.0, temperature=-0.1),
+            ValueError,
+            "temperature must be at least 0, got -0.1",
+        ),
+        (
+            lambda: MagneticMirrorDescent(2, rate=1.0, temperature=0.1, magnet=[1.0, 0.0]),
+            ValueError,
+            "magnet must be a strategy on Simplices.2. that plays every action",
+        ),
+        (
+            lambda: MagneticMirrorDescent(3, rate=1.0, temperature=0.1, magnet=[0.5, 0.5]),
+            ValueError,
+            "dimension 3 is wanted",
+        ),
+        (
+            lambda: OnlineGradientDescent(Hull([Singleton([0.0]), Singleton([1.0])]), rate=1.0),
+            TypeError,
+            "domain must be a strategy set with a method project",
+        ),
+        (lambda: OnlineGradientDescent(3, rate=1.0), TypeError, "got 3; pass Simplices"),
+        (lambda: ConicBlackwell(Simplices(3), kappa=0.0), ValueError, "kappa must be a finite"),
+    ],
+)
+def test_a_rule_of_impossible_parts_is_refused(build, error, message):
+    with pytest.raises(error, match=message):
+        build()
+
+
+def test_a_magnet_of_its_own_binds_a_rule_to_its_simplices():
+    player = MagneticMirrorDescent(2, rate=1.0, temperature=0.1, magnet=[0.75, 0.25])
+
+    assert player.over(Simplices(3)) is None
+    assert train(player, np.random.default_rng(23)).iteration == 20

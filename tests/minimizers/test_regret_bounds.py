@@ -1,0 +1,218 @@
+"""What is proven about regret, iteration by iteration, with its constants."""
+
+import math
+from functools import partial
+
+import naive
+import numpy as np
+import pytest
+from factories import ADVERSARIES, MAKERS, play
+
+import regretkit as rk
+from regretkit import minimizers
+
+ROUNDING = 1.0 + 1e-12
+against_everyone = pytest.mark.parametrize("adversary", ADVERSARIES)
+
+
+def gains(strategies, utilities):
+    """Return u_t - <u_t, x_t> for every iteration, shape (iterations, actions)."""
+    return utilities - (utilities * strategies).sum(axis=1, keepdims=True)
+
+
+def regret_by_iteration(strategies, utilities):
+    return gains(strategies, utilities).cumsum(axis=0).max(axis=1)
+
+
+def ranges(utilities):
+    return utilities.max(axis=1) - utilities.min(axis=1)
+
+
+@against_everyone
+@pytest.mark.parametrize("make", [rk.RegretMatching, rk.RegretMatchingPlus])
+@pytest.mark.parametrize("actions", [1, 2, 3, 10])
+def test_regret_matching_keeps_its_potential_and_so_both_its_bounds(make, adversary, actions):
+    # max_a R_T[a]  <=  sqrt( sum_t |g_t|^2 )  <=  Delta sqrt(n T)
+    generator = np.random.default_rng(actions)
+    x, u = play(make(actions), ADVERSARIES[adversary], 300, generator)
+
+    regret = regret_by_iteration(x, u)
+
+    potential = np.sqrt((gains(x, u) ** 2).sum(axis=1).cumsum())
+    delta = np.maximum.accumulate(ranges(u))
+    textbook = delta * np.sqrt(actions * np.arange(1, 301))
+    assert (regret <= potential * ROUNDING).all()
+    assert (potential <= textbook * ROUNDING + 1e-12).all()
+
+
+@against_everyone
+@pytest.mark.parametrize("make", [rk.PredictiveRegretMatching, rk.PredictiveRegretMatchingPlus])
+@pytest.mark.parametrize("told", [False, True])
+def test_predictive_regret_matching_pays_for_wrong_predictions_only(make, adversary, told):
+    # max_a R_T[a]  <=  sqrt( sum_t |g_t - v_t|^2 ),  v_t = m_t - <m_t, x_{t-1}>
+    generator = np.random.default_rng(1)
+    player, regrets, budget = make(4), np.zeros(4), 0.0
+    last, expected = np.full(4, 0.25), np.zeros(4)
+
+    for t in range(1, 301):
+        if told:
+            expected = generator.normal(size=4)
+            player.expect_utility(expected)
+        strategy = player.next_strategy()
+        utility = ADVERSARIES[adversary](strategy, t, generator)
+        gained, predicted = utility - utility @ strategy, expected - expected @ last
+        regrets += gained
+        budget += (gained - predicted) @ (gained - predicted)
+        player.observe_utility(utility)
+        last, expected = strategy, utility
+
+        assert regrets.max() <= math.sqrt(budget) * ROUNDING
+
+
+@against_everyone
+@pytest.mark.parametrize("rate", [0.03, 0.3, 3.0])
+def test_hedge_keeps_its_bound(adversary, rate):
+    # max_a R_T[a]  <=  ln(n) / rate + rate sum_t Delta_t^2 / 8
+    generator = np.random.default_rng(2)
+    x, u = play(rk.Hedge(5, rate=rate), ADVERSARIES[adversary], 300, generator)
+
+    bound = math.log(5) / rate + rate * (ranges(u) ** 2).cumsum() / 8
+
+    assert (regret_by_iteration(x, u) <= bound * ROUNDING).all()
+
+
+def test_the_bounds_are_not_vacuous_a_constant_strategy_violates_them():
+    # The same adversary makes a player who ignores it pay 0.7 in every iteration.
+    stubborn = rk.Point([1.0, 0.0, 0.0])
+    punishing = ADVERSARIES["best-reply-punishing"]
+    x, u = play(stubborn, punishing, 300, np.random.default_rng(3))
+
+    assert regret_by_iteration(x, u)[-1] == pytest.approx(210.0)
+    assert regret_by_iteration(x, u)[-1] > np.sqrt((gains(x, u) ** 2).sum())
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if "inf" not in name])
+def test_every_leaf_finds_the_one_good_action(name):
+    generator = np.random.default_rng(4)
+    good = np.array([0.0, 0.0, 1.0, 0.0])
+
+    def noisy(strategy, t, generator):
+        return good + generator.normal(size=4)
+
+    x, u = play(MAKERS[name](4), noisy, 2_000, generator)
+
+    assert x[-500:, 2].mean() > 0.9
+    assert naive.external_regret(list(zip(x.tolist(), u.tolist(), strict=True))) < 200.0
+
+
+@against_everyone
+def test_regret_of_the_history_is_what_regret_matching_remembers(adversary):
+    player = rk.RegretMatching(4)
+    x, u = play(player, ADVERSARIES[adversary], 200, np.random.default_rng(5))
+
+    history = list(zip(x.tolist(), u.tolist(), strict=True))
+    assert player.regrets.max() == pytest.approx(naive.external_regret(history), rel=1e-9, abs=1e-9)
+
+
+# Weights
+
+
+def weighted_regret(strategies, utilities, power):
+    """Return max_a sum_t t^p g_t[a] for every T."""
+    weights = np.arange(1.0, len(utilities) + 1.0)[:, None] ** power
+    return (weights * gains(strategies, utilities)).cumsum(axis=0).max(axis=1)
+
+
+def sums(power, count=300):
+    return (np.arange(1.0, count + 1.0) ** power).cumsum()
+
+
+@against_everyone
+@pytest.mark.parametrize(
+    ("make", "power"),
+    [
+        *((rk.RegretMatchingPlus, power) for power in (0.0, 0.5, 1.0, 2.0, 7.5)),
+        *((minimizers.DiscountedRegretMatchingPlus, power) for power in (1.5, 4.0)),
+        (partial(minimizers.DiscountedRegretMatchingPlus, alpha=1.0, shift=3.0), 3.0),
+    ],
+)
+def test_rules_that_drop_negative_regret_take_growing_weights(make, power, adversary):
+    # weighted R_T  <=  w_T sqrt( sum_t |g_t|^2 ),  and so at most (p + 1) Delta sqrt(n / T)
+    x, u = play(make(4), ADVERSARIES[adversary], 300, np.random.default_rng(4))
+    t = np.arange(1, 301)
+
+    regret = weighted_regret(x, u, power)
+
+    potential = t**power * np.sqrt((gains(x, u) ** 2).sum(axis=1).cumsum())
+    relative = (power + 1.0) * np.maximum.accumulate(ranges(u)) * np.sqrt(4.0 / t)
+    assert (regret <= potential * ROUNDING).all()
+    assert (regret / sums(power) <= relative * ROUNDING + 1e-12).all()
+
+
+@against_everyone
+@pytest.mark.parametrize(
+    ("make", "powers"),
+    [
+        (rk.PredictiveRegretMatchingPlus, (0.0, 1.0, 2.0)),
+        (minimizers.PredictiveDiscountedRegretMatchingPlus, (1.0, 5.0)),
+    ],
+)
+def test_predictive_rules_that_drop_negative_regret_take_growing_weights(make, powers, adversary):
+    # weighted R_T  <=  w_T sqrt( sum_t |g_t - v_t|^2 ),  v_t = u_(t-1) - <u_(t-1), x_(t-1)>
+    x, u = play(make(4), ADVERSARIES[adversary], 300, np.random.default_rng(5))
+    g = gains(x, u)
+    predicted = np.vstack([np.zeros(4), g[:-1]])
+    budget = np.sqrt(((g - predicted) ** 2).sum(axis=1).cumsum())
+
+    for power in powers:
+        bound = np.arange(1, 301) ** power * budget
+        assert (weighted_regret(x, u, power) <= bound * ROUNDING + 1e-12).all()
+
+
+@against_everyone
+@pytest.mark.parametrize("make", [rk.RegretMatching, rk.RegretMatchingPlus])
+@pytest.mark.parametrize("power", [0.0, -0.25, -0.5, -1.0])
+def test_weights_that_fall_are_paid_for_by_the_regret_of_every_iteration(make, power, adversary):
+    # weighted R_T  <=  Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1))
+    x, u = play(make(4), ADVERSARIES[adversary], 300, np.random.default_rng(6))
+    t = np.arange(1.0, 301.0)
+
+    bound = np.maximum.accumulate(ranges(u)) * 2.0
+    bound *= (t**power * (np.sqrt(t) - np.sqrt(t - 1.0))).cumsum()
+
+    assert (weighted_regret(x, u, power) <= bound * ROUNDING + 1e-12).all()
+
+
+def test_below_a_power_of_minus_one_the_first_iteration_is_never_forgotten():
+    u = np.zeros((100_000, 2))
+    u[0, 0] = 1.0
+    for make in (rk.RegretMatching, rk.RegretMatchingPlus):
+        x = np.vstack([make(2).next_strategy(), np.zeros((len(u) - 1, 2))])
+        shares = {p: weighted_regret(x, u, p)[-1] / sums(p, len(u))[-1] for p in (-1.5, -1.0, 0.0)}
+        assert shares[-1.5] > 0.5 / 2.6124  # zeta(3 / 2): any number of iterations
+        assert shares[0.0] < 1e-5 < shares[-1.0] < 0.05
+
+
+@against_everyone
+def test_linear_and_discounted_regret_matching_take_the_weights_that_they_learn_by(adversary):
+    t, n = np.arange(1.0, 301.0), 4
+    x, u = play(rk.LinearRegretMatching(n), ADVERSARIES[adversary], 300, np.random.default_rng(7))
+    delta = np.maximum.accumulate(ranges(u))
+    bound = 2.0 * delta * np.sqrt(n / (3.0 * t))
+    assert (weighted_regret(x, u, 1.0) / sums(1.0) <= bound * ROUNDING + 1e-12).all()
+
+    make = partial(rk.DiscountedRegretMatching, alpha=1.5, beta=0.0)
+    x, u = play(make(n), ADVERSARIES[adversary], 300, np.random.default_rng(8))
+    delta = np.maximum.accumulate(ranges(u))
+    bound = 6.0 * delta * (np.sqrt(n) + 1.0 / np.sqrt(t)) / np.sqrt(t)
+    assert (weighted_regret(x, u, 2.0) / sums(2.0) <= bound * ROUNDING + 1e-12).all()
+
+
+def test_regret_matching_may_regret_half_of_the_range_under_growing_weights():
+    u = np.repeat(np.eye(2), 500, axis=0)
+    found = {}
+    for make in (rk.RegretMatching, rk.RegretMatchingPlus):
+        x, _ = play(make(2), lambda strategy, t, generator: u[t - 1], 1_000, None)
+        found[make] = weighted_regret(x, u, 1.0)[-1] / sums(1.0, 1_000)[-1]
+    assert found[rk.RegretMatchingPlus] < 0.001
+    assert found[rk.RegretMatching] > 0.49

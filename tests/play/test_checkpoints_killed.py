@@ -1,0 +1,86 @@
+"""A process that saves as it plays may be killed at any instant: what it left is resumed."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import crash_victim
+import numpy as np
+import pytest
+from engine_cases import assert_same_bits
+
+from regretkit.play import resume
+
+WAIT = 60.0
+"""Seconds until there must be something to kill."""
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Return an uninterrupted run, and its curve."""
+    record = crash_victim.record()
+    return crash_victim.solved([record]), record
+
+
+def kill_one(path, after):
+    """Let a process play, and kill it so many seconds after it first saved something."""
+    process = subprocess.Popen([sys.executable, str(Path(crash_victim.__file__)), str(path)])
+    try:
+        waited = time.monotonic() + WAIT
+        while not path.exists() and process.poll() is None and time.monotonic() < waited:
+            time.sleep(0.001)
+        time.sleep(after)
+    finally:
+        process.kill()  # which is SIGKILL, and cannot be caught
+        process.wait()
+
+
+def assert_resumed(path, whole):
+    """Go on from what a killed process left to the end, and compare; say where that was."""
+    run, record = whole
+    mine = crash_victim.record()
+    resumed = resume(path, callbacks=[mine])
+    left = resumed.iteration
+    assert 1 <= left <= crash_victim.ITERATIONS
+    assert len(mine.iterations) == left
+    resumed.run(crash_victim.ITERATIONS - left, callbacks=[mine])
+    assert_same_bits(resumed, run)
+    np.testing.assert_equal(resumed.state_dict(), run.state_dict())
+    assert mine.values == record.values
+    return left
+
+
+def killed_at_random(folder, whole, times, seed):
+    lefts = []
+    for number, after in enumerate(np.random.default_rng(seed).uniform(0.0, 0.7, size=times)):
+        path = folder / f"run{number}"
+        kill_one(path, after)
+        lefts.append(assert_resumed(path, whole))
+    return lefts
+
+
+def test_a_run_killed_at_a_random_moment_is_resumed_to_the_same_bits(whole, tmp_path):
+    lefts = killed_at_random(tmp_path, whole, 5, seed=1)
+
+    assert min(lefts) < crash_victim.ITERATIONS
+    assert len(set(lefts)) > 1
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_fifty_random_moments_is_resumed_to_the_same_bits(whole, tmp_path):
+    lefts = killed_at_random(tmp_path, whole, 50, seed=2)
+
+    assert sum(left < crash_victim.ITERATIONS for left in lefts) >= 40
+    assert len(set(lefts)) > 25
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_again_and_again_never_spoils_the_file(whole, tmp_path):
+    # Each begins anew and writes over what the one before it left.
+    path = tmp_path / "run"
+    for after in np.random.default_rng(3).uniform(0.0, 0.3, size=10):
+        kill_one(path, after)
+        assert_resumed(path, whole)
+    left = {file.name for file in tmp_path.iterdir()} - {"run"}
+    assert all(name.startswith(".run.") and name.endswith(".part") for name in left)

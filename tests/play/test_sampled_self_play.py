@@ -1,0 +1,506 @@
+"""Self-play by rules alone is self-play on the tree, sample by sample."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from attrs import define, frozen
+from naive_games import random_game
+from test_contract import ROWS, internal
+from test_user_defined_rules import Trembling
+
+import regretkit as rk
+from regretkit import SelfPlay, games
+from regretkit._state import generators
+from regretkit.circuits import AverageAsIterate, Discount, Restart
+from regretkit.evaluation import nash_conv
+from regretkit.games import CHANCE, GameTree
+from regretkit.play import (
+    Alternating,
+    AverageStrategySampling,
+    ChanceSampling,
+    ExternalSampling,
+    Last,
+    LearnedBaseline,
+    Linear,
+    OutcomeSampling,
+    RandomPlayer,
+    RobustSampling,
+    SampledSelfPlay,
+    Simultaneous,
+)
+
+SAMPLERS = {
+    "external": ExternalSampling,
+    "outcome": OutcomeSampling,
+    "outcome, greedy": partial(OutcomeSampling, exploration=0.2),
+    "robust": RobustSampling,
+    "robust, 2": partial(RobustSampling, actions=2),
+}
+GAMES = {
+    "kuhn": games.kuhn_poker(),
+    "kuhn of three": games.kuhn_poker(players=3),
+    "leduc": games.leduc_poker(),
+    "random": rk.ExtensiveFormGame(
+        GameTree.from_history(random_game(np.random.default_rng(4), depth=4))
+    ),
+}
+
+
+def of_openspiel(name):
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
+    return games.openspiel_history(name)
+
+
+def rng(seed=1):
+    return np.random.default_rng(seed)
+
+
+def pair(game, rule, make, **how):
+    """Return the same run without a tree and on the tree."""
+    players = [rk.CFR(tree, rule) for tree in game.domains]
+    return (
+        SampledSelfPlay(game, rule, make(rng()), **how),
+        SelfPlay(game, players, estimator=make(rng()), engine="numpy", **how),
+    )
+
+
+def assert_alike(free, bound):
+    """Hold strategies and averages at all information sets that were met to those of the tree."""
+    assert free.estimator.visited == bound.estimator.visited
+    for player, domain in enumerate(bound.game.domains):
+        now = bound.minimizers[player].rule.next_strategy()
+        average = domain.behavior(bound.average[player])
+        assert len(free.current[player]) == len(free.average[player]) > 0
+        for key in free.current[player]:
+            where = domain.simplices.block(key.number)
+            np.testing.assert_allclose(free.current[player][key], now[where], atol=1e-12)
+            np.testing.assert_allclose(free.average[player][key], average[where], atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [rk.RegretMatching, rk.RegretMatchingPlus])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("game", GAMES)
+def test_samples_strategies_and_averages_are_those_on_the_tree(game, sampler, rule):
+    free, bound = pair(GAMES[game], rule, SAMPLERS[sampler], averaging=Linear())
+
+    for _ in range(3):
+        free.run(15)
+        bound.run(15)
+        assert_alike(free, bound)
+
+
+ORDERS = {
+    "alternating": partial(Alternating, first=1),
+    "simultaneous": Simultaneous,
+    "random player": lambda: RandomPlayer(rng(5)),
+}
+
+
+def on_simplices(make):
+    """Return the local rule of a minimizer, None where it is bound to its set, or draws."""
+    made = make()
+    if made.over(rk.Simplices(2)) is None or any(generators(made)):
+        return None
+    return lambda simplices: make().over(simplices)
+
+
+# Every rule that plays on any simplices, and circuits of them
+RULES = {name: rule for name, make in ROWS.items() if (rule := on_simplices(make)) is not None}
+RULES |= {
+    "discount[rm]": lambda simplices: Discount(rk.RegretMatching(simplices), weight=float),
+    "restart[rm+]": lambda simplices: Restart(rk.RegretMatchingPlus(simplices), every=7),
+    "average[rm]": lambda simplices: AverageAsIterate(rk.RegretMatching(simplices)),
+    "each[internal]": rk.each(internal),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_plays_as_on_the_tree_in_every_order(rule, order):
+    free = SampledSelfPlay(
+        GAMES["kuhn"], RULES[rule], ExternalSampling(rng()), order=ORDERS[order]()
+    )
+    players = [rk.CFR(tree, RULES[rule]) for tree in GAMES["kuhn"].domains]
+    bound = SelfPlay(
+        GAMES["kuhn"],
+        players,
+        estimator=ExternalSampling(rng()),
+        order=ORDERS[order](),
+        engine="numpy",
+    )
+    assert_alike(free.run(50), bound.run(50))
+
+
+KINDS = {
+    "resting": rk.LinearRegretMatching,
+    "fading": rk.DiscountedRegretMatching,
+    "forgetting what is negative": partial(rk.DiscountedRegretMatching, beta=-np.inf),
+    "predicting": rk.PredictiveRegretMatchingPlus,
+    "of a circuit": RULES["discount[rm]"],
+}
+
+
+@pytest.mark.parametrize("sampler", ["outcome", "robust, 2"])
+@pytest.mark.parametrize("rule", KINDS)
+def test_rules_of_every_kind_meet_new_information_sets_late(rule, sampler):
+    orders = RandomPlayer(rng(5)), RandomPlayer(rng(5))
+    free = SampledSelfPlay(GAMES["leduc"], KINDS[rule], SAMPLERS[sampler](rng()), order=orders[0])
+    players = [rk.CFR(tree, KINDS[rule]) for tree in GAMES["leduc"].domains]
+    bound = SelfPlay(
+        GAMES["leduc"], players, estimator=SAMPLERS[sampler](rng()), order=orders[1], engine="numpy"
+    )
+    for _ in range(2):
+        assert_alike(free.run(40), bound.run(40))
+
+
+def test_rules_of_two_kinds_may_follow_one_another():
+    def by_size(size):
+        return rk.RegretMatching(size) if size < 3 else rk.PredictiveRegretMatchingPlus(size)
+
+    free = SampledSelfPlay(
+        GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng())
+    )
+    players = [rk.CFR(tree, rk.each(by_size)) for tree in GAMES["leduc"].domains]
+    bound = SelfPlay(GAMES["leduc"], players, estimator=OutcomeSampling(rng()), engine="numpy")
+    for _ in range(2):
+        assert_alike(free.run(40), bound.run(40))
+
+
+@pytest.mark.parametrize("rule", KINDS)
+def test_a_run_of_any_kind_goes_on_from_a_file(rule, tmp_path):
+    game = of_openspiel("leduc_poker")
+    whole = SampledSelfPlay(game, KINDS[rule], OutcomeSampling(rng()), averaging=Linear()).run(60)
+    whole.save(tmp_path / "half")
+    half = SampledSelfPlay.load(
+        tmp_path / "half", game, KINDS[rule], OutcomeSampling(rng(7)), averaging=Linear()
+    )
+
+    for which in ("current", "average"):
+        for mine, other in zip(
+            getattr(half.run(20), which), getattr(whole.run(20), which), strict=True
+        ):
+            assert list(mine) == list(other)
+            for key in mine:
+                np.testing.assert_array_equal(mine[key], other[key])
+
+
+def test_a_rule_that_draws_is_refused():
+    generator = rng()
+
+    def started_at_random(simplices):
+        rule = rk.RegretMatching(simplices)
+        rule.observe_utility(generator.random(rule.dimension))
+        return rule
+
+    for rule in (started_at_random, Trembling):
+        state = generator.bit_generator.state
+        run = SampledSelfPlay(GAMES["kuhn"], rule, ExternalSampling(generator))
+        with pytest.raises(ValueError, match="rule draws random numbers for 2 actions"):
+            run._unfolding.makers[0].make("now", ["a", "b"], None, 0)
+        assert generator.bit_generator.state == state
+
+
+@define(eq=False)
+class Restless(rk.SimplexRule):
+    """Play one action after the other, no matter what they earn."""
+
+    def _propose(self):
+        return self.simplices.normalize(
+            np.concatenate(
+                [np.arange(size) == self.iteration % size for size in self.simplices.sizes]
+            )
+        )
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+def test_a_rule_that_moves_before_it_has_learned_anything_is_refused():
+    run = SampledSelfPlay(GAMES["kuhn"], Restless, ExternalSampling(rng()))
+    with pytest.raises(ValueError, match=r"rule must not change what it plays .* \[0.0, 1.0\]"):
+        run.run(1)
+
+
+def test_a_rule_without_a_kernel_approaches_an_equilibrium():
+    def swap(simplices):
+        return rk.SwapRegret(simplices, rk.RegretMatching)
+
+    run = SampledSelfPlay(GAMES["kuhn"], swap, ExternalSampling(rng()))
+    uniform = [domain.interior_point() for domain in GAMES["kuhn"].domains]
+
+    reached = nash_conv(GAMES["kuhn"], on_the_tree(GAMES["kuhn"], run.run(1_500)))
+
+    assert reached < 0.2 < nash_conv(GAMES["kuhn"], uniform)
+
+
+def on_the_tree(game, run):
+    """Return the averages of a run as strategies of a tree whose labels are all known."""
+    profile = []
+    for domain, average in zip(game.domains, run.average, strict=True):
+        simplices = domain.simplices
+        behavior = simplices.uniform()
+        for key in average:
+            behavior[simplices.block(key.number)] = average[key]
+        profile.append(domain.sequence_form(behavior))
+    return profile
+
+
+@pytest.mark.parametrize("remember", [0, 10])
+def test_what_is_kept_in_memory_changes_nothing(remember):
+    few, all_ = (
+        SampledSelfPlay(
+            GAMES["leduc"], rk.RegretMatching, ExternalSampling(rng()), remember=room
+        ).run(40)
+        for room in (remember, 10**6)
+    )
+    for mine, other in zip(few.average, all_.average, strict=True):
+        assert set(mine) == set(other)
+        for key in mine:
+            np.testing.assert_array_equal(mine[key], other[key])
+
+
+def test_memory_grows_with_what_was_visited():
+    # More than 10^11 histories, which no tree has room for
+    run = SampledSelfPlay(
+        of_openspiel("goofspiel(num_cards=9,imp_info=True)"),
+        rk.RegretMatching,
+        OutcomeSampling(rng()),
+    ).run(20)
+
+    assert run.information_sets[0] <= 20 * 2 * 9
+
+
+def test_a_run_from_a_file_goes_on_to_the_same_bits(tmp_path):
+    history = of_openspiel("leduc_poker")
+    whole = SampledSelfPlay(history, rk.RegretMatching, OutcomeSampling(rng()), averaging=Linear())
+    whole.run(200)
+    whole.save(tmp_path / "half")
+    whole.run(100)
+
+    half = SampledSelfPlay.load(
+        tmp_path / "half", history, rk.RegretMatching, OutcomeSampling(rng(7)), averaging=Linear()
+    )
+    half.run(100)
+
+    assert half.iteration == whole.iteration == 300
+    assert half.estimator.visited == whole.estimator.visited
+    for which in ("current", "average"):
+        for mine, other in zip(getattr(half, which), getattr(whole, which), strict=True):
+            assert list(mine) == list(other)
+            for key in mine:
+                np.testing.assert_array_equal(mine[key], other[key])
+
+
+def test_a_file_of_another_run_is_refused(tmp_path):
+    history = of_openspiel("kuhn_poker")
+    run = SampledSelfPlay(history, rk.RegretMatching, ExternalSampling(rng())).run(5)
+    run.save(tmp_path / "run")
+    with pytest.raises(ValueError, match=r"of another run: run\.rule was RegretMatching"):
+        SampledSelfPlay.load(
+            tmp_path / "run", history, rk.RegretMatchingPlus, ExternalSampling(rng())
+        )
+    rk.solve(GAMES["kuhn"], iterations=2).save(tmp_path / "other")
+    with pytest.raises(ValueError, match="checkpoint of something else"):
+        SampledSelfPlay.load(
+            tmp_path / "other", history, rk.RegretMatching, ExternalSampling(rng())
+        )
+    data = (tmp_path / "run").read_bytes()
+    (tmp_path / "cut").write_bytes(data[:-20])
+    with pytest.raises(ValueError, match="truncated"):
+        SampledSelfPlay.load(tmp_path / "cut", history, rk.RegretMatching, ExternalSampling(rng()))
+
+
+@frozen
+class Forgetful:
+    """A player who acts twice and cannot tell the second time what it did the first time."""
+
+    moves: str = ""
+
+    def is_terminal(self):
+        return len(self.moves) == 3
+
+    def player(self):
+        return 0 if self.moves else CHANCE
+
+    def chance_outcomes(self):
+        return [("h", 0.5), ("t", 0.5)]
+
+    def actions(self):
+        return ["h", "t"]
+
+    def child(self, action):
+        return Forgetful(self.moves + action)
+
+    def information_set(self):
+        return len(self.moves)
+
+    def payoffs(self):
+        return [1.0]
+
+
+def test_a_player_who_forgets_is_refused_with_the_information_set():
+    run = SampledSelfPlay(Forgetful(), rk.RegretMatching, ExternalSampling(rng()))
+    with pytest.raises(ValueError, match="imperfect recall: player 0 comes to information set 2"):
+        run.run(5)
+
+
+@define(eq=False)
+class Ending(rk.SimplexRule):
+    """Regret matching that fails in its third iteration."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        if self.iteration == 2:
+            raise ArithmeticError("no more")
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+def test_who_broke_off_half_way_neither_goes_on_nor_is_saved_nor_has_an_average(tmp_path):
+    run = SampledSelfPlay(GAMES["kuhn"], Ending, ExternalSampling(rng()))
+    with pytest.raises(ArithmeticError, match="no more"):
+        run.run(100)
+    assert run.iteration == 2
+    for refused in (
+        lambda: run.run(1),
+        lambda: run.save(tmp_path / "run"),
+        lambda: run.average,
+        lambda: run.current,
+    ):
+        with pytest.raises(RuntimeError, match=r"broke off half-way, in iteration 3: .* anew"):
+            refused()
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (lambda: ChanceSampling(rng()), "estimator must be"),
+        (lambda: AverageStrategySampling(rng()), "goes by sums along a tree"),
+        (lambda: ExternalSampling(rng(), baseline=LearnedBaseline()), "leave it out"),
+        (lambda: None, "estimator must be"),
+    ],
+)
+def test_estimators_that_need_a_tree_are_refused(estimator, message):
+    with pytest.raises(TypeError, match=message):
+        SampledSelfPlay(GAMES["kuhn"], rk.RegretMatching, estimator())
+
+
+def test_weights_must_be_finite():
+    run = SampledSelfPlay(
+        GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()), averaging=Last()
+    )
+    with pytest.raises(ValueError, match="weights must be finite, use current"):
+        run.run(1)
+    assert run.iteration == 0
+
+
+def test_openspiel_histories_are_those_of_the_tree():
+    free = SampledSelfPlay(of_openspiel("kuhn_poker"), rk.RegretMatching, ExternalSampling(rng()))
+    tree = games.from_openspiel("kuhn_poker")
+    players = [rk.CFR(domain, rk.RegretMatching) for domain in tree.domains]
+    bound = SelfPlay(tree, players, estimator=ExternalSampling(rng()))
+
+    free.run(200)
+    bound.run(200)
+
+    for player in range(2):
+        for key, shares in ((key, free.average[player][key]) for key in free.average[player]):
+            np.testing.assert_allclose(shares, bound.average[player, key], atol=1e-12)
+
+
+def shared(make, iterations):
+    """Return a run whose order draws from the generator that its estimator draws from."""
+    generator = rng()
+    return make(ExternalSampling(generator), order=RandomPlayer(generator)).run(iterations)
+
+
+def test_the_order_may_draw_from_the_same_generator():
+    game = games.leduc_poker()
+
+    def free(estimator, order):
+        return SampledSelfPlay(game, rk.RegretMatching, estimator, order=order)
+
+    def bound(estimator, order):
+        players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+        return SelfPlay(game, players, estimator=estimator, order=order, engine="numpy")
+
+    assert_alike(shared(free, 300), shared(bound, 300))
+
+
+def test_callbacks_and_pauses_change_no_sample():
+    straight, watched, paused = (
+        SampledSelfPlay(games.leduc_poker(), rk.RegretMatching, OutcomeSampling(rng()))
+        for _ in range(3)
+    )
+    straight.run(700)
+    watched.run(700, callbacks=[lambda run: None])
+    for count in (1, 0, 299, 400):
+        paused.run(count)
+
+    for other in (watched, paused):
+        state = other.estimator.generator.bit_generator.state
+        assert state == straight.estimator.generator.bit_generator.state
+        for key, strategy in ((key, straight.average[0][key]) for key in straight.average[0]):
+            np.testing.assert_array_equal(other.average[0][key], strategy)
+
+
+def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
+    class Often:
+        def __init__(self):
+            self.calls = []
+
+        def due(self, run):
+            return run.iteration + 10
+
+        def __call__(self, run):
+            self.calls.append(run.iteration)
+            return np.float64(run.iteration) >= 30.0
+
+    often = Often()
+    run = SampledSelfPlay(GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()))
+    run.run(100, callbacks=[often])
+
+    assert often.calls == [10, 20, 30]
+    assert run.iteration == 30
+
+
+@frozen
+class Indifferent:
+    """One player decides once, and earns the same with every action."""
+
+    moved: bool = False
+
+    def is_terminal(self):
+        return self.moved
+
+    def player(self):
+        return 0
+
+    def chance_outcomes(self):
+        return []
+
+    def actions(self):
+        return [*range(6)]
+
+    def information_set(self):
+        return "now"
+
+    def child(self, action):
+        return Indifferent(True)
+
+    def payoffs(self):
+        return [0.1]
+
+
+@pytest.mark.parametrize("make", [partial(RobustSampling, actions=6), ExternalSampling])
+def test_with_equal_payoffs_the_regret_is_exactly_zero(make):
+    run = SampledSelfPlay(Indifferent(), rk.RegretMatching, make(rng())).run(5)
+
+    (point,) = run._unfolding.met[0].values()
+    assert point.saved()["state"][0] == [0.0] * 6
+    assert run.average[0]["now"].tolist() == pytest.approx([1 / 6] * 6)

@@ -1,0 +1,250 @@
+"""Checkpoints that were altered are refused; forged ones are refused or restore what is valid."""
+
+import copy
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import forging
+import numpy as np
+import pytest
+from run_cli import runs
+
+import regretkit as rk
+from regretkit import SelfPlay, games
+from regretkit.games.catalogue.kuhn import kuhn_history
+from regretkit.play import AverageStrategySampling, ExternalSampling, RandomPlayer, SampledSelfPlay
+from regretkit.play._container import packed, unpacked
+
+KUHN = games.kuhn_poker()
+FORGING = Path(forging.__file__)
+
+
+@pytest.mark.parametrize("how", ["altered", "forged"])
+@pytest.mark.parametrize(
+    ("count", "seed"),
+    [(240, 1), *(pytest.param(2_000, seed, marks=pytest.mark.slow) for seed in range(2, 12))],
+)
+def test_a_file_from_a_stranger_does_no_harm(how, count, seed):
+    command = [sys.executable, str(FORGING), how, str(count), str(seed)]
+    child = subprocess.run(command, capture_output=True, text=True, timeout=3_000)
+
+    assert child.returncode == 0, child.stdout + child.stderr
+    assert "refused" in child.stdout
+    if how == "altered":
+        assert f"{count} of {count} refused" in child.stdout
+
+
+# One by one
+
+
+def minimizers(rule=rk.RegretMatchingPlus):
+    return [rk.CFR(domain, rule) for domain in KUHN.domains]
+
+
+def saved(run, path):
+    run.save(path)
+    return unpacked(path.read_bytes(), "run")
+
+
+def assert_refused(path, content, message, **ways):
+    path.write_bytes(b"".join(packed(content)))
+    players = minimizers()
+    players[0].observe_utility(np.ones(players[0].dimension))
+    before = [player.state_dict() for player in players]
+
+    with pytest.raises(ValueError, match=message):
+        SelfPlay.load(path, KUHN, players, **ways)
+    np.testing.assert_equal([player.state_dict() for player in players], before)
+
+
+@pytest.fixture
+def content(tmp_path):
+    return saved(SelfPlay(KUHN, minimizers(), engine="numpy").run(5), tmp_path / "run")
+
+
+def negative(array):
+    array = array.copy()
+    array[-1] = -1.0
+    return array
+
+
+FORGED = {
+    "an average off the simplex": (("_averages", "0", "_total"), lambda x: 2.0 * x, "average must"),
+    "an average below zero": (("_averages", "1", "_total"), negative, "average must be a point"),
+    "another weight": (("_averages", "0", "_weight"), lambda x: x + 1.0, "average must be a point"),
+    "an average of no weight": (("_averages", "0", "_weight"), lambda x: 0.0, "average must be"),
+    "infinite sums": (("_averages", "0", "_total"), lambda x: x * np.inf, "finite numbers"),
+    "another length": (("_averages", "0", "_total"), lambda x: x[:-1], "average must be a point"),
+    "other iterations": (("_averages", "0", "iteration"), lambda x: x + 1, "as many iterations"),
+    "negative iterations": (("iteration",), lambda x: -1, "must be a number of iterations"),
+    "endless iterations": (("iteration",), lambda x: 2**64, "must be a number of iterations"),
+    "a truth value": (("iteration",), lambda x: True, "must be a number of iterations"),
+    "an unknown engine": (("_way",), lambda x: "magic", "there is no engine 'magic'"),
+    "a broken run": (("_broken",), lambda x: "boo", "the run broke off"),
+    "strategies played": (("played", "0"), lambda x: 3.0 * x, r"profile\[0\] must be one of"),
+    "negative regrets": (
+        ("minimizers", "0", "rule", "state", "regrets"),
+        negative,
+        "regrets of RegretMatchingPlus must be finite numbers, at least 0, got -1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_state_that_no_run_comes_to_is_refused(name, content, tmp_path):
+    (*above, key), change, message = FORGED[name]
+    holder = content["state"]["run"]
+    for step in above:
+        holder = holder[step]
+    with np.errstate(invalid="ignore"):
+        holder[key] = change(holder[key])
+
+    assert_refused(tmp_path / "run", content, message)
+
+
+def test_a_description_of_another_kind_is_refused(content, tmp_path):
+    content["built"]["minimizers"][0]["<kind>"] = np.zeros((2, 0))
+
+    assert_refused(tmp_path / "run", content, r"run is of another run: minimizers\[0\] was")
+
+
+BITS = {
+    "a position beyond the array": (
+        "MT19937",
+        ("state", "pos"),
+        10**6,
+        "pos must be from 0 to 624",
+    ),
+    "a position before the array": ("MT19937", ("state", "pos"), -1, "pos must be from 0 to 624"),
+    "nothing but zeros": (
+        "MT19937",
+        ("state", "key"),
+        np.zeros(624, np.uint32),
+        "not be all zeros",
+    ),
+    "a buffer's position": ("Philox", ("buffer_pos",), -5, "buffer_pos must be from 0 to 4"),
+    "an even increment": ("PCG64", ("state", "inc"), 0, "inc must be odd"),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_a_state_that_no_generator_comes_to_is_refused(name, tmp_path):
+    kind, (*above, key), value, message = BITS[name]
+    order = RandomPlayer(np.random.Generator(getattr(np.random, kind)(1)))
+    content = saved(
+        SelfPlay(KUHN, minimizers(), order=order, engine="numpy").run(3), tmp_path / "a"
+    )
+    holder = content["state"]["run"]["order"]["generator"]
+    for step in above:
+        holder = holder[step]
+    holder[key] = value
+
+    assert_refused(tmp_path / "a", content, message)
+
+
+def test_average_sampling_never_looks_beyond_what_was_restored(tmp_path):
+    def sampling():
+        return AverageStrategySampling(np.random.default_rng(1))
+
+    path = tmp_path / "run"
+    run = SelfPlay(KUHN, minimizers(), estimator=sampling(), engine="numpy").run(5)
+    content = saved(run, path)
+    content["state"]["run"]["estimator"]["_seen"] = np.zeros(1)
+    path.write_bytes(b"".join(packed(content)))
+
+    again = SelfPlay.load(path, KUHN, minimizers()).run(1)
+    assert again.estimator._seen.size == 12
+
+
+def test_bytes_are_read_as_one_array_alone(tmp_path):
+    many = ", ".join(['{"<array>": [">f8", [100], 0]}'] * 2)
+    body = f'{{"a": [{many}]}}\n'.encode() + bytes(800)
+    digest = hashlib.sha256(body).hexdigest()
+
+    with pytest.raises(ValueError, match="an array of 800 bytes cannot begin at 0"):
+        unpacked(f"regretkit checkpoint 1 {len(body):020d} {digest}\n".encode() + body, "run")
+
+
+# Without a tree
+
+
+def sampled(path=None):
+    arguments = (
+        kuhn_history(),
+        rk.DiscountedRegretMatching,
+        ExternalSampling(np.random.default_rng(1)),
+    )
+    return SampledSelfPlay(*arguments) if path is None else SampledSelfPlay.load(path, *arguments)
+
+
+UNFOLDED = {
+    "sums that do not fit": (("met", 0, "total"), lambda x: x * 3.0, "do not fit together"),
+    "negative sums": (("met", 0, "seen"), negative, "no negative sums"),
+    "a strategy": (("met", 0, "learned", 0, "strategy"), lambda x: [2.0, -1.0], "a distribution"),
+    "a predecessor behind": (("met", 0, "before"), lambda x: x + 99, "cannot come after number"),
+    "an action too many": (("met", 0, "via"), lambda x: x + 9, "cannot come after action"),
+    "no literal": (("met", 0, "keys", 0), lambda x: "print()", "malformed"),
+    "a deep literal": (("met", 0, "keys", 0), lambda x: "(" * 9_999, "does not fit this run"),
+    "one set twice": (("met", 0, "keys", 0), lambda x: "'Kpb'", "must differ"),
+    "more iterations than there were": (("makers", 0, "iteration"), lambda x: 2**60, "in 0 to 30"),
+    "no templates": (("makers", 0, "templates"), lambda x: {}, "for which there is a template"),
+    "fewer entries": (("met", 0), lambda x: {}, "must have the entries"),
+}
+
+
+@pytest.mark.parametrize("name", UNFOLDED)
+def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
+    (*above, key), change, message = UNFOLDED[name]
+    holder = content = copy.deepcopy(saved(sampled().run(30), tmp_path / "run"))
+    for step in above:
+        holder = holder[step]
+    holder[key] = change(holder[key])
+    (tmp_path / "run").write_bytes(b"".join(packed(content)))
+
+    with pytest.raises(ValueError, match=message):
+        sampled(tmp_path / "run")
+
+
+def test_many_iterations_in_a_file_take_no_time(tmp_path):
+    content = saved(sampled().run(30), tmp_path / "run")
+    content["iteration"] = 2**60
+    for maker in content["makers"]:
+        maker["iteration"] = 2**60
+    (tmp_path / "run").write_bytes(b"".join(packed(content)))
+
+    assert sampled(tmp_path / "run").iteration == 2**60
+
+
+# The command line
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("most", -1),
+        ("most", 2.5),
+        ("target", "x"),
+        ("target", float("nan")),
+        ("played", float("inf")),
+        ("gaps", {"0": "x", "1": "x"}),
+        ("why", "boo"),
+        ("algorithm", 3),
+    ],
+)
+def test_what_the_command_line_never_writes_down_is_refused(
+    entry, value, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    run, path = runs(capsys), tmp_path / "run"
+    assert run("solve", "kuhn_poker", "--iterations", 2, "--checkpoint", "run", "--quiet")[0] == 0
+    content = unpacked(path.read_bytes(), "run")
+    content["state"]["callbacks"]["0"][entry] = value
+    path.write_bytes(b"".join(packed(content)))
+
+    code, out, err = run("resume", "run", "--iterations", 9)
+    assert (code, out) == (2, "")
+    assert "FILE: run does not fit" in err
+    assert json.dumps(err).count("\\n") == 1

@@ -1,0 +1,153 @@
+"""A name in a strategy or a checkpoint builds little, opens no file and loads no library."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from run_cli import runs
+
+from regretkit import games, solve
+from regretkit.games import Profile
+from regretkit.play import SelfPlay, resume
+from regretkit.play._container import packed, unpacked
+
+# Each took seconds and gigabytes, or did not end, when it was built as it stands.
+COSTLY = [
+    "battleship(3, 3, (1, 1, 1, 1, 1, 1, 1, 1, 1))",
+    "blotto(1000000000, 1000000000)",
+    "blotto(100, 4)",
+    "dudo(1000000000)",
+    "dudo",
+    "goofspiel(7, memory_limit=1e300)",
+    "kuhn_poker(7)",
+    "leduc_poker(2, 13, 4)",
+    "liars_dice(2, 4, memory_limit=1e300)",
+    "oshi_zumo(coins=1000000000)",
+    "oshi_zumo(coins=10000, horizon=1)",
+    "kuhn_poker(" + "[" * 5_000 + "]" * 5_000 + ")",
+    "kuhn_poker('" + "x" * 1_000_000 + "')",
+]
+
+LIMITED = """
+import json, resource, sys, time
+from regretkit.games import matching_pennies
+from regretkit.games.fingerprints import find_described
+resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
+for name in json.load(sys.stdin):
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    try:
+        find_described({"name": name, "fingerprint": "0" * 32}, "file", 475)
+    except ValueError as error:
+        assert len(str(error)) < 600, str(error)
+        assert "pass it as game" in str(error), error
+    assert time.process_time() - began < 8.0, name
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16, name
+"""
+
+
+def test_names_in_small_files_build_no_large_games():
+    command = [sys.executable, "-c", LIMITED]
+    text = json.dumps(COSTLY)
+    child = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
+
+    assert child.returncode == 0, child.stderr
+
+
+@pytest.mark.parametrize("name", ["liars_dice", "kuhn_poker(3)", "blotto(10, 3)"])
+def test_a_game_in_proportion_to_its_file_is_found_by_name(name, tmp_path):
+    game = games.load(name)
+    uniform = Profile([domain.interior_point() for domain in game.domains], game.domains, game)
+    uniform.to_json(tmp_path / "a.json")
+
+    assert Profile.from_json(tmp_path / "a.json")._game.name == game.name
+
+
+def test_an_entry_twice_among_many_is_found_at_once(tmp_path):
+    pairs = ", ".join(f'"{number}": 0' for number in range(200_000))
+    (tmp_path / "a.json").write_text(f'{{{pairs}, "x": 0, "x": 0}}')
+
+    with pytest.raises(ValueError, match="an entry 'x' is there twice"):
+        Profile.from_json(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("depth", [10, 300, 900, 950, 980, 990, 100_000])
+def test_a_strategy_nested_deeply_is_refused(depth, tmp_path):
+    data = solve(games.kuhn_poker(), iterations=1).average.to_dict()
+    text = json.dumps(data | {"players": "HERE"}).replace('"HERE"', "[" * depth + "]" * depth)
+    (tmp_path / "a.json").write_text(text)
+
+    for game in (None, games.kuhn_poker()):
+        with pytest.raises(ValueError, match=r"a\.json"):
+            Profile.from_json(tmp_path / "a.json", game)
+
+
+# Other files than regular ones
+
+
+def read(path):
+    return [
+        lambda: Profile.from_json(path, games.kuhn_poker()),
+        lambda: resume(path),
+        lambda: SelfPlay.load(path, games.kuhn_poker(), []),
+    ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pipes in folders")
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        for reading in read(path):
+            with pytest.raises(OSError, match="no regular file"):
+                reading()
+
+
+# The command line
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    return runs(capsys)
+
+
+def forge(name):
+    """Let the checkpoint name another game, with a right checksum."""
+    from pathlib import Path
+
+    path = Path("run")
+    content = unpacked(path.read_bytes(), "run")
+    content["state"]["callbacks"]["0"]["game"] = name
+    path.write_bytes(b"".join(packed(content)))
+
+
+NAMES = ["/dev/zero", "./pipe", "/etc/passwd", "openspiel:goofspiel(num_cards=99)", "\x1b[2J", "a"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pipes in folders")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_forged_name_is_neither_opened_nor_loaded(run, name, monkeypatch, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert run("solve", "kuhn_poker", "--iterations", 5, "--checkpoint", "run")[0] == 0
+    forge(name)
+    opened = []
+    monkeypatch.setattr("regretkit.cli.games_in._loaded", lambda *words: opened.append(words))
+
+    code, out, err = run("resume", "run", "--iterations", 9)
+
+    assert (code, out, opened) == (2, "", [])
+    assert "which is not of the catalogue; pass it with --game" in err
+    assert "root" not in err
+    assert err.replace("\n", "").isprintable()
+
+
+def test_how_a_run_is_resumed_names_its_game():
+    from regretkit.cli.finishing import _how_to_go_on
+    from regretkit.cli.journal import Journal
+
+    journal = Journal(lambda: False)
+    journal.game = "/games/a game.efg"
+
+    words = "regretkit resume run --game '/games/a game.efg' goes on from here"
+    assert _how_to_go_on("run", journal) == words

@@ -1,0 +1,91 @@
+"""Every block of code in README.md and docs/ runs, or is visibly no code.
+
+Blocks with prompts (``pycon``) are doctests, which pytest collects by itself.
+"""
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*ROOT.glob("README.md"), *sorted(ROOT.glob("docs/**/*.md"))]
+RUN = {"python", "pycon", "sh"}
+NOT_CODE = {"text", "toml", "yaml", "json", "bibtex", "mermaid"}
+FENCED = re.compile(r"^([ ]*)(`{3,})(\w*)[^\n]*\n(.*?)^\1\2[ ]*$", re.MULTILINE | re.DOTALL)
+FOLDERS = ("examples/", "benchmarks/", "tests/", "docs/", "regretkit/", ".ci/")
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
+
+
+class Block(NamedTuple):
+    """A fenced block of a page, and the number of lines above its first one."""
+
+    language: str
+    code: str
+    lines_above: int
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(match[3], textwrap.dedent(match[4]), text.count("\n", 0, match.start(4)))
+        for match in FENCED.finditer(text)
+    ]
+
+
+def files_named(shell: str) -> list[str]:
+    """Return the words of a shell block that name a script, or a file of this repository."""
+    words = re.findall(r"[\w./-]+", shell)
+    return [word for word in words if word.endswith(".py") or word.startswith(FOLDERS)]
+
+
+def run(page: Path) -> None:
+    """Execute the Python blocks of a page in order, in one namespace, as a reader would."""
+    namespace = {"__name__": "__main__"}
+    for block in blocks(page.read_text()):
+        if block.language == "python":
+            padding = "\n" * block.lines_above  # tracebacks then show the page's own line
+            exec(compile(padding + block.code, str(page), "exec"), namespace)
+
+
+@each_page
+def test_the_python_of_a_page_runs(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    # A page needs no optional package, not even where one happens to be installed.
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    run(page)
+
+
+@each_page
+def test_the_commands_of_a_page_name_files_that_exist(page):
+    shell = [block.code for block in blocks(page.read_text()) if block.language == "sh"]
+
+    assert [
+        name for code in shell for name in files_named(code) if not (ROOT / name).exists()
+    ] == []
+
+
+@each_page
+def test_no_block_of_a_page_is_left_unchecked(page):
+    languages = {block.language for block in blocks(page.read_text())}
+
+    assert languages <= RUN | NOT_CODE
+
+
+def test_a_fault_in_a_page_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Text.\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")
+
+    with pytest.raises(AssertionError):
+        run(page)
+
+
+def test_a_missing_script_is_found():
+    assert files_named("pip install -e .\npython examples/gone.py --size=3\n.ci/run") == [
+        "examples/gone.py",
+        ".ci/run",
+    ]

@@ -1,0 +1,258 @@
+"""The sequence form of a tree, against recursion and against trying every strategy."""
+
+import naive
+import numpy as np
+import pytest
+from factories import random_behavior, random_tree
+
+from regretkit import DecisionTree, Simplices
+
+SEEDS = pytest.mark.parametrize("seed", range(12))
+
+
+def by_point(tree, vector):
+    return [vector[tree.simplices.block(j)].tolist() for j in range(tree.points)]
+
+
+def roots_of(tree):
+    return naive.nested(tree.parent_sequence.tolist(), tree.sizes.tolist())
+
+
+def shuffled(tree, generator):
+    """Return the same tree with its points in another order that keeps parents before children.
+
+    Also returns, for each new coordinate, the old one.
+    """
+    owner = np.append(-1, np.repeat(np.arange(tree.points), tree.sizes))
+    order, waiting = [], list(range(tree.points))
+    while waiting:
+        ready = [j for j in waiting if owner[tree.parent_sequence[j]] in {-1, *order}]
+        order.append(int(generator.choice(ready)))
+        waiting.remove(order[-1])
+    old = np.append(0, 1 + tree.simplices.coordinates(order))
+    new = np.argsort(old)
+    return DecisionTree(new[tree.parent_sequence[order]], tree.sizes[order]), old
+
+
+# Down the tree, and up
+
+
+@SEEDS
+def test_the_sequence_form_multiplies_probabilities_along_the_path(seed):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator)
+    behavior = random_behavior(generator, tree.simplices)
+
+    strategy = tree.sequence_form(behavior)
+
+    expected = naive.sequence_form(roots_of(tree), tree.sizes.tolist(), by_point(tree, behavior))
+    np.testing.assert_allclose(strategy, expected, rtol=1e-14)
+    assert tree.contains(strategy)
+
+
+@SEEDS
+def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsewhere(seed):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator)
+    behavior = random_behavior(generator, tree.simplices)
+    strategy = tree.sequence_form(behavior)
+
+    recovered = tree.behavior(strategy)
+
+    comes = tree.simplices.repeat(tree.reach(strategy)) > 0.0
+    expected = np.where(comes, behavior, tree.simplices.uniform())
+    np.testing.assert_allclose(recovered, expected, rtol=1e-12)
+    np.testing.assert_allclose(tree.sequence_form(recovered), strategy, rtol=1e-12)
+
+
+@SEEDS
+def test_counterfactual_utilities_are_those_of_the_recursion(seed):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator)
+    behavior = random_behavior(generator, tree.simplices)
+    utility = generator.normal(size=tree.dimension)
+    before = utility.copy()
+
+    value, worths = tree.counterfactual(utility, behavior)
+
+    expected, by_points = naive.counterfactual(
+        roots_of(tree), tree.sizes.tolist(), by_point(tree, behavior), utility.tolist()
+    )
+    assert value == pytest.approx(expected, abs=1e-12)
+    np.testing.assert_allclose(worths, np.concatenate(by_points), atol=1e-12)
+    np.testing.assert_array_equal(utility, before)
+
+
+@SEEDS
+def test_the_value_of_a_strategy_is_its_inner_product_with_the_utility(seed):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator, points=30)
+    behavior = random_behavior(generator, tree.simplices)
+    utility = generator.normal(size=tree.dimension)
+    strategy = tree.sequence_form(behavior)
+
+    assert tree.counterfactual(utility, behavior)[0] == pytest.approx(utility @ strategy, abs=1e-12)
+    assert tree.worth(utility, strategy) == pytest.approx(utility @ strategy, abs=1e-12)
+
+
+@SEEDS
+def test_counterfactual_utilities_are_the_gradient_of_the_value_over_reach(seed):
+    # Moving b at one action by h changes the value by h q[a] times the reach of its point.
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator, points=6)
+    behavior = random_behavior(generator, tree.simplices)
+    utility = generator.normal(size=tree.dimension)
+    reach = tree.simplices.repeat(tree.reach(tree.sequence_form(behavior)))
+
+    _, worths = tree.counterfactual(utility, behavior)
+
+    for action, step in enumerate(np.eye(tree.simplices.dimension)):
+        # The value is linear in one action's probability, so that any step will do.
+        moved = utility @ tree.sequence_form(behavior + step)
+        change = moved - utility @ tree.sequence_form(behavior)
+        assert change == pytest.approx(worths[action] * reach[action], abs=1e-12)
+
+
+@SEEDS
+def test_the_order_in_which_points_are_listed_does_not_matter(seed):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator)
+    other, old = shuffled(tree, generator)
+    behavior = random_behavior(generator, tree.simplices)
+    utility = generator.normal(size=tree.dimension)
+    moved = behavior[old[1:] - 1]
+
+    value, worths = tree.counterfactual(utility, behavior)
+    other_value, other_worths = other.counterfactual(utility[old], moved)
+
+    assert other_value == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(other_worths, worths[old[1:] - 1], atol=1e-12)
+    strategy = tree.sequence_form(behavior)
+    np.testing.assert_array_equal(other.sequence_form(moved), strategy[old])
+    assert other.best_response(utility[old])[0] == pytest.approx(tree.best_response(utility)[0])
+    assert other.depth == tree.depth
+
+
+# As a set
+
+
+@SEEDS
+def test_the_best_response_beats_every_pure_strategy_and_is_one(seed):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator, points=int(generator.integers(1, 6)))
+    utility = generator.normal(size=tree.dimension)
+    pure = np.array(list(naive.pure_strategies(tree.parent_sequence, tree.sizes.tolist())))
+
+    value, response = tree.best_response(utility)
+
+    assert value == pytest.approx((pure @ utility).max(), abs=1e-12)
+    assert utility @ response == pytest.approx(value, abs=1e-12)
+    assert (pure == response).all(axis=1).any()
+
+
+def test_of_equal_best_responses_the_first_action_is_played():
+    tree = DecisionTree([0, 1, 2], [2, 3, 2])
+
+    _, response = tree.best_response(np.zeros(8))
+
+    np.testing.assert_array_equal(response, [1, 1, 0, 1, 0, 0, 0, 0])
+
+
+@SEEDS
+def test_a_point_is_inside_exactly_when_its_flow_is_conserved(seed):
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator)
+    strategy = tree.sequence_form(random_behavior(generator, tree.simplices))
+
+    assert tree.contains(strategy)
+    assert tree.contains(tree.interior_point())
+    assert (tree.interior_point() > 0.0).all()
+    for coordinate in range(tree.dimension):
+        for change in (1e-3, -1e-3):
+            outside = strategy.copy()
+            outside[coordinate] += change
+            assert not tree.contains(outside)
+            assert tree.contains(outside, atol=1e-2)
+
+
+def test_a_negative_probability_is_outside_even_when_flow_is_conserved():
+    assert not DecisionTree([0], [2]).contains([1.0, 1.1, -0.1])
+
+
+def test_a_tree_without_decisions_has_one_strategy():
+    tree = DecisionTree([], [])
+
+    assert (tree.points, tree.dimension, tree.depth) == (0, 1, 0)
+    value, response = tree.best_response([7.0])
+    assert value == 7.0
+    np.testing.assert_array_equal(response, [1.0])
+    assert tree.contains([1.0])
+    assert not tree.contains([0.9])
+
+
+@pytest.mark.parametrize(("parents", "depth"), [([0, 0, 0], 1), ([0, 1, 3, 5], 4), ([0, 0, 3], 2)])
+def test_depth_is_the_largest_number_of_decisions_on_a_path(parents, depth):
+    assert DecisionTree(parents, [2] * len(parents)).depth == depth
+
+
+def test_trees_are_equal_when_their_shapes_are():
+    tree = DecisionTree([0, 2], [2, 3], labels=["a", "b"])
+
+    assert tree == DecisionTree((0, 2), np.array([2, 3]))
+    assert hash(tree) == hash(DecisionTree([0, 2], [2, 3]))
+    assert tree != DecisionTree([0, 1], [2, 3])
+    assert tree != DecisionTree([0, 2], [2, 2])
+    assert tree != Simplices([2, 3])
+
+
+def test_a_tree_does_not_change_when_the_arrays_it_was_built_from_do():
+    parents, sizes = np.array([0, 2]), np.array([2, 3])
+    tree = DecisionTree(parents, sizes)
+
+    parents[:], sizes[:] = 0, 1
+
+    assert tree == DecisionTree([0, 2], [2, 3])
+    for array in (tree.parent_sequence, tree.sizes, tree.simplices.first):
+        assert not array.flags.writeable
+
+
+def test_utilities_of_the_largest_size_that_is_accepted_add_up():
+    value, response = DecisionTree([0, 1], [1, 2]).best_response([0.0, 1e300, 1e300, 0.0])
+
+    assert value == 2e300
+    np.testing.assert_array_equal(response, [1, 1, 1, 0])
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("parents", "sizes", "error", "message"),
+    [
+        ([0, 3], [2, 2], ValueError, r"parent_sequence\[1\] is 3, but must lie before .* is 3"),
+        ([1], [2], ValueError, "list parents first"),
+        ([3, 0], [2, 2], ValueError, r"parent_sequence\[0\] is 3"),
+        ([0, -1], [2, 2], ValueError, r"parent_sequence\[1\] is -1"),
+        ([0, 1, 2], [2, 2], ValueError, "has 3 decision points, but sizes has 2"),
+        ([0, 1], [2, 0], ValueError, "each at least 1"),
+        ([0.0, 1.0], [2, 2], TypeError, "parent_sequence must be whole numbers"),
+        ([0, 1], [2, "b"], TypeError, "sizes must be whole numbers"),
+        ([None], [2], TypeError, "parent_sequence must be whole numbers"),
+    ],
+)
+def test_a_tree_that_is_none_is_refused(parents, sizes, error, message):
+    with pytest.raises(error, match=message):
+        DecisionTree(parents, sizes)
+
+
+@pytest.mark.parametrize(
+    ("utility", "error", "message"),
+    [
+        ([1.0, 2.0], ValueError, r"utility has shape \(2,\), but dimension 3 is wanted"),
+        ([1.0, 2.0, np.nan], ValueError, "got nan at coordinate 2"),
+        (["a", "b", "c"], TypeError, "utility must be numbers"),
+    ],
+)
+def test_a_best_response_to_no_utility_is_refused(utility, error, message):
+    with pytest.raises(error, match=message):
+        DecisionTree([0], [2]).best_response(utility)
