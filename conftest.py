@@ -15,9 +15,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Whose examples run only where an optional package is installed.
 NEEDS = {
     "pyspiel": [
-        "regretkit/games/interop/openspiel.py",
-        "regretkit/games/interop/policy.py",
-        "regretkit/games/interop/rules.py",
+        "regretkit/games/openspiel/_from_openspiel.py",
+        "regretkit/games/openspiel/_policy.py",
+        "regretkit/games/openspiel/_history.py",
         "docs/how_to/sample_large_games.md",
         "docs/how_to/use_openspiel_games.md",
     ],
@@ -42,9 +42,9 @@ def _no_figure_stays_open():
 @pytest.fixture(autouse=True)
 def _the_same_catalogue():
     """Forget the games that a test or an example has put into the catalogue."""
-    from regretkit.games import registry
+    from regretkit.games import _registry
 
-    before = dict(registry._FACTORIES)
+    before = dict(_registry._FACTORIES)
     yield
-    registry._FACTORIES.clear()
-    registry._FACTORIES.update(before)
+    _registry._FACTORIES.clear()
+    _registry._FACTORIES.update(before)

@@ -45,8 +45,8 @@ def bare(game: Any) -> int:
 def measure(name: str) -> dict[str, float]:
     """Take one game over, and say what it took."""
     from regretkit import games
-    from regretkit.games._memory import MemoryBudget
-    from regretkit.games.interop._states import States
+    from regretkit.games._memory_budget import MemoryBudget
+    from regretkit.games.openspiel._states import States
 
     pyspiel: Any = import_module("pyspiel")
     loaded = pyspiel.load_game(name)

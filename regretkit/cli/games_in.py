@@ -15,8 +15,8 @@ from regretkit.games import (
     NormalFormGame,
     fingerprint,
 )
-from regretkit.games.game import constant
-from regretkit.games.imperfect_recall import playable
+from regretkit.games._game import constant
+from regretkit.games._imperfect_recall import playable
 
 OPENSPIEL = "openspiel:"
 
@@ -64,7 +64,7 @@ def _loaded(text: str, argument: str) -> Game:
 
 
 def _of_openspiel(name: str) -> Game:
-    from regretkit.games.interop.openspiel import walked  # which few commands need
+    from regretkit.games.openspiel._from_openspiel import walked  # which few commands need
 
     name, tree = walked(name)
     return playable(tree, name)

@@ -18,7 +18,7 @@ from regretkit.cli.games_in import HELP, facts_of, game_of
 from regretkit.cli.options import complete_game, count, game_argument, json_option
 from regretkit.cli.screen import number, show, show_json, show_table
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
-from regretkit.games.registry import _FACTORIES
+from regretkit.games._registry import _FACTORIES
 
 LARGE: dict[str, dict[str, Any]] = {
     "dudo": {

@@ -11,7 +11,7 @@ from regretkit._typing import Vector
 from regretkit._validate import quote, whole_number
 from regretkit.display._style import LONGEST, axes_for, label_axes, plain, require_matplotlib
 from regretkit.games import Profile
-from regretkit.games._strategy_rows import label_of, simplices_of
+from regretkit.games._profile_table import label_of, simplices_of
 from regretkit.play.recording import Place
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from regretkit.games import (
     NormalFormGame,
     Profile,
 )
-from regretkit.games._strategy_rows import (
+from regretkit.games._profile_table import (
     MOST,
     blocks_of,
     label_of,

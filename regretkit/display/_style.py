@@ -12,7 +12,7 @@ import numpy as np
 from regretkit import games
 from regretkit._typing import Indices, Vector
 from regretkit._validate import quote
-from regretkit.games._strategy_rows import printable
+from regretkit.games._profile_table import printable
 from regretkit.play.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:

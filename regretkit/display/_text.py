@@ -8,7 +8,7 @@ import numpy as np
 from regretkit._validate import quote
 from regretkit.display._style import number
 from regretkit.games import CHANCE, TERMINAL, GameTree, NormalFormGame
-from regretkit.games._strategy_rows import printable
+from regretkit.games._profile_table import printable
 
 _LINES = ("├─ ", "└─ ", "│  ", "   ")
 _ASCII = ("|- ", "`- ", "|  ", "   ")

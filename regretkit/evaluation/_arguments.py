@@ -5,7 +5,7 @@ from numbers import Real
 
 from regretkit._validate import quote
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.games.game import check_game
+from regretkit.games._game import check_game
 
 
 def check_solvable(game: Game) -> None:

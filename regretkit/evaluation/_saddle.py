@@ -9,8 +9,8 @@ from regretkit._typing import Vector
 from regretkit.evaluation._arguments import check_solvable
 from regretkit.evaluation._highs import maximize
 from regretkit.games import ExtensiveFormGame, NormalFormGame
-from regretkit.games.game import check_player
-from regretkit.games.sequences import last_sequences, reach_of_chance
+from regretkit.games._game import check_player
+from regretkit.games.tree._sequences import last_sequences, reach_of_chance
 from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:

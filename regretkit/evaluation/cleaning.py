@@ -11,7 +11,7 @@ from regretkit._typing import Vector
 from regretkit._validate import quote
 from regretkit.evaluation.gaps import nash_conv
 from regretkit.games import Game, Profile
-from regretkit.games.game import as_strategies
+from regretkit.games._game import as_strategies
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 

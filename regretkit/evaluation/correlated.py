@@ -12,7 +12,7 @@ from regretkit._state import Stateful
 from regretkit._typing import Vector
 from regretkit._validate import floats, quote, shorten, vector
 from regretkit.games import Game, NormalFormGame
-from regretkit.games.game import as_strategies, check_game
+from regretkit.games._game import as_strategies, check_game
 from regretkit.sets import Simplices
 
 

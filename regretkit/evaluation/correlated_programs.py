@@ -13,7 +13,7 @@ from regretkit.evaluation._highs import maximize
 from regretkit.evaluation._saddle import exponent_of, own_first
 from regretkit.evaluation.correlated import cce_gaps, ce_gaps
 from regretkit.games import NormalFormGame
-from regretkit.games.game import check_player
+from regretkit.games._game import check_player
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

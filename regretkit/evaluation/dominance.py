@@ -10,7 +10,7 @@ from regretkit.evaluation._arguments import check_normal_form, check_tolerance
 from regretkit.evaluation._highs import maximize
 from regretkit.evaluation._saddle import exponent_of, own_first, saddle_point
 from regretkit.games import NormalFormGame
-from regretkit.games.game import check_player
+from regretkit.games._game import check_player
 from regretkit.sets import Simplices
 
 

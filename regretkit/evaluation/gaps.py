@@ -7,7 +7,7 @@ import numpy as np
 from regretkit._typing import Vector
 from regretkit._validate import vector
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.games.game import as_strategies, check_game, check_player, check_strategy
+from regretkit.games._game import as_strategies, check_game, check_player, check_strategy
 
 
 def expected_value(game: Game, profile: Sequence[Vector]) -> Vector:

@@ -19,10 +19,10 @@ from regretkit.evaluation.sampled_play import (
     play_out,
 )
 from regretkit.games import Game, History, Playable
-from regretkit.games.behavior import BehaviorLike, Checked, behaviors, behaviors_in
-from regretkit.games.game import as_strategies, check_game, check_player, check_strategy
-from regretkit.games.histories import history_of, payoff_bounds
-from regretkit.games.history import payoffs_of
+from regretkit.games._adapters import history_of, payoff_bounds
+from regretkit.games._behavioral import BehaviorLike, Checked, behaviors, behaviors_in
+from regretkit.games._game import as_strategies, check_game, check_player, check_strategy
+from regretkit.games.tree._history import payoffs_of
 from regretkit.sets import DecisionTree
 
 Belief: TypeAlias = list[tuple[History, float]]
@@ -154,7 +154,7 @@ def sampled_local_best_response(
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.games.behavior import uniform_behavior
+    >>> from regretkit.games._behavioral import uniform_behavior
     >>> uniform, generator = [uniform_behavior] * 2, np.random.default_rng(1)
     >>> found = sampled_local_best_response(kuhn_poker(), 0, uniform, 2_000, generator)
     >>> low, high = found.bernstein_interval(0.99)

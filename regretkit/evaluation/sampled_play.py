@@ -18,10 +18,10 @@ from regretkit.games import (
     Playable,
     Profile,
 )
-from regretkit.games.behavior import BehaviorLike, Checked, behaviors_in
-from regretkit.games.game import as_strategies
-from regretkit.games.histories import history_of, payoff_bounds
-from regretkit.games.history import outcomes_of, payoffs_of
+from regretkit.games._adapters import history_of, payoff_bounds
+from regretkit.games._behavioral import BehaviorLike, Checked, behaviors_in
+from regretkit.games._game import as_strategies
+from regretkit.games.tree._history import outcomes_of, payoffs_of
 
 Action = TypeVar("Action", bound=Hashable)
 Bounds: TypeAlias = tuple[float, float]
@@ -70,7 +70,7 @@ def sampled_value(
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.games.behavior import uniform_behavior
+    >>> from regretkit.games._behavioral import uniform_behavior
     >>> game = kuhn_poker()
     >>> generator = np.random.default_rng(1)
     >>> first, second = sampled_value(game, [uniform_behavior] * 2, 2_000, generator)

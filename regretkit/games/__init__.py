@@ -3,6 +3,16 @@
 from typing import TYPE_CHECKING
 
 from regretkit._lazily import lazily
+from regretkit.games._extensive_form import ExtensiveFormGame as ExtensiveFormGame
+from regretkit.games._fingerprint import fingerprint as fingerprint
+from regretkit.games._game import Game as Game
+from regretkit.games._imperfect_recall import ImperfectRecallGame as ImperfectRecallGame
+from regretkit.games._normal_form import NormalFormGame as NormalFormGame
+from regretkit.games._normal_form import matrix_game as matrix_game
+from regretkit.games._profile import Profile as Profile
+from regretkit.games._registry import load as load
+from regretkit.games._registry import names as names
+from regretkit.games._registry import register as register
 from regretkit.games.catalogue import battle_of_the_sexes as battle_of_the_sexes
 from regretkit.games.catalogue import battleship as battleship
 from regretkit.games.catalogue import biased_rock_paper_scissors as biased_rock_paper_scissors
@@ -19,50 +29,40 @@ from regretkit.games.catalogue import prisoners_dilemma as prisoners_dilemma
 from regretkit.games.catalogue import rock_paper_scissors as rock_paper_scissors
 from regretkit.games.catalogue import shapley_game as shapley_game
 from regretkit.games.catalogue import traffic_light as traffic_light
-from regretkit.games.catalogue.claims import dudo_history as dudo_history
-from regretkit.games.catalogue.dice import liars_dice_level as liars_dice_level
-from regretkit.games.extensive_form import ExtensiveFormGame as ExtensiveFormGame
-from regretkit.games.fingerprints import fingerprint as fingerprint
+from regretkit.games.catalogue._dudo import dudo_history as dudo_history
+from regretkit.games.catalogue._liars_dice import liars_dice_level as liars_dice_level
 from regretkit.games.gambit import read_efg as read_efg
 from regretkit.games.gambit import read_nfg as read_nfg
 from regretkit.games.gambit import save as save
 from regretkit.games.gambit import write_efg as write_efg
 from regretkit.games.gambit import write_nfg as write_nfg
-from regretkit.games.game import Game as Game
-from regretkit.games.game_tree import GameTree as GameTree
-from regretkit.games.history import CHANCE as CHANCE
-from regretkit.games.history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
-from regretkit.games.history import TERMINAL as TERMINAL
-from regretkit.games.history import History as History
-from regretkit.games.imperfect_recall import ImperfectRecallGame as ImperfectRecallGame
-from regretkit.games.level import Level as Level
-from regretkit.games.normal_form import NormalFormGame as NormalFormGame
-from regretkit.games.normal_form import matrix_game as matrix_game
-from regretkit.games.profile import Profile as Profile
-from regretkit.games.registry import load as load
-from regretkit.games.registry import names as names
-from regretkit.games.registry import register as register
+from regretkit.games.tree._game_tree import GameTree as GameTree
+from regretkit.games.tree._history import CHANCE as CHANCE
+from regretkit.games.tree._history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
+from regretkit.games.tree._history import TERMINAL as TERMINAL
+from regretkit.games.tree._history import History as History
+from regretkit.games.tree._history_batch import Level as Level
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
-    "behavior": "Behavior BehaviorLike uniform_behavior",
-    "histories": "InformationSet Playable history_of",
+    "_behavioral": "Behavior BehaviorLike uniform_behavior",
+    "_adapters": "InformationSet Playable history_of",
     "gambit._pygambit": "from_pygambit to_pygambit",
-    "interop": "from_openspiel openspiel_history to_openspiel_policy",
-    "state_graph": "StateGraph",
+    "openspiel": "from_openspiel openspiel_history to_openspiel_policy",
+    "dag._game_dag": "StateGraph",
 }
 if TYPE_CHECKING:
-    from regretkit.games.behavior import Behavior as Behavior
-    from regretkit.games.behavior import BehaviorLike as BehaviorLike
-    from regretkit.games.behavior import uniform_behavior as uniform_behavior
+    from regretkit.games._adapters import InformationSet as InformationSet
+    from regretkit.games._adapters import Playable as Playable
+    from regretkit.games._adapters import history_of as history_of
+    from regretkit.games._behavioral import Behavior as Behavior
+    from regretkit.games._behavioral import BehaviorLike as BehaviorLike
+    from regretkit.games._behavioral import uniform_behavior as uniform_behavior
+    from regretkit.games.dag._game_dag import StateGraph as StateGraph
     from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit
     from regretkit.games.gambit._pygambit import to_pygambit as to_pygambit
-    from regretkit.games.histories import InformationSet as InformationSet
-    from regretkit.games.histories import Playable as Playable
-    from regretkit.games.histories import history_of as history_of
-    from regretkit.games.interop import from_openspiel as from_openspiel
-    from regretkit.games.interop import openspiel_history as openspiel_history
-    from regretkit.games.interop import to_openspiel_policy as to_openspiel_policy
-    from regretkit.games.state_graph import StateGraph as StateGraph
+    from regretkit.games.openspiel import from_openspiel as from_openspiel
+    from regretkit.games.openspiel import openspiel_history as openspiel_history
+    from regretkit.games.openspiel import to_openspiel_policy as to_openspiel_policy
 else:
     __getattr__, __dir__, __all__ = lazily(__name__, _LATER)

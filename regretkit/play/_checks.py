@@ -10,7 +10,7 @@ from regretkit._typing import Vector
 from regretkit._validate import quote
 from regretkit.circuits._parts import as_parts, check_distinct
 from regretkit.games import Game
-from regretkit.games.game import ATOL, check_game, shown
+from regretkit.games._game import ATOL, check_game, shown
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionTree, StrategySet
 

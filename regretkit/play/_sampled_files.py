@@ -11,7 +11,7 @@ import numpy as np
 from regretkit._files import FilePath, read_file, replace_file
 from regretkit._validate import quote, shorten
 from regretkit.circuits.cfr import local_minimizer
-from regretkit.games.game import ATOL
+from regretkit.games._game import ATOL
 from regretkit.play._container import packed, unpacked
 from regretkit.play._describing import described, difference
 from regretkit.play._points import Point

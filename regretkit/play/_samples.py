@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TypeAlias, final
 
-from regretkit.games.history import TERMINAL
+from regretkit.games.tree._history import TERMINAL
 from regretkit.play._points import Point
 from regretkit.play._unfolding import Node, Opening, Unfolding
 

@@ -10,7 +10,7 @@ from regretkit._files import FilePath, read_file, replace_file
 from regretkit._state import Stateful, attributes, parts
 from regretkit._validate import quote, shorten
 from regretkit.games import Game
-from regretkit.games.fingerprints import check_described, describe, find_described, is_description
+from regretkit.games._fingerprint import check_described, describe, find_described, is_description
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import as_callbacks
 from regretkit.play._container import packed, unpacked

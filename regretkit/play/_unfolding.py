@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 
 from regretkit._validate import check_kind, quote
-from regretkit.games.history import CHANCE, TERMINAL, History, outcomes_of, payoffs_of
+from regretkit.games.tree._history import CHANCE, TERMINAL, History, outcomes_of, payoffs_of
 from regretkit.play._makers import Maker
 from regretkit.play._points import Point
 from regretkit.play.estimators import Estimator

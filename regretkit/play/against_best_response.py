@@ -10,7 +10,7 @@ from regretkit._validate import whole_number
 from regretkit.circuits._parts import as_part
 from regretkit.evaluation import saddle_gap
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
-from regretkit.games.game import check_game, check_player
+from regretkit.games._game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._checks import check_seat
 from regretkit.play._watching import exits_as_errors

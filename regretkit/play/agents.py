@@ -10,7 +10,7 @@ from attrs.validators import is_callable
 from regretkit._validate import quote
 from regretkit.evaluation.sampled_play import pick
 from regretkit.games import BehaviorLike, Profile
-from regretkit.games.behavior import Checked, behaviors
+from regretkit.games._behavioral import Checked, behaviors
 from regretkit.play._checks import check_generator
 
 if TYPE_CHECKING:

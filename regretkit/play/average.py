@@ -12,8 +12,8 @@ from regretkit._state import Stateful, is_finite_array
 from regretkit._typing import Indices, Vector
 from regretkit._validate import check_kind, floats, quote, whole_number
 from regretkit.games import Game, Profile
-from regretkit.games._strategy_rows import blocks_of
-from regretkit.games.game import ATOL, is_finite, shown
+from regretkit.games._game import ATOL, is_finite, shown
+from regretkit.games._profile_table import blocks_of
 from regretkit.play.averaging import Averaging, Uniform
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
@@ -190,7 +190,7 @@ class Average(Stateful):
         Raises
         ------
         ValueError
-            When they are none, up to :data:`~regretkit.games.game.ATOL`.
+            When they are none, up to :data:`~regretkit.games._game.ATOL`.
         """
         if self._total is None:
             return

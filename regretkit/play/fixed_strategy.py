@@ -13,7 +13,7 @@ from regretkit._typing import Vector
 from regretkit._validate import check_kind, whole_number
 from regretkit.circuits.cfr import LocalRule, local_minimizer
 from regretkit.games import Profile, StateGraph
-from regretkit.games._graph_passes import Part
+from regretkit.games.dag._passes import Part
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._driving import RunGuard
 from regretkit.play._watching import exits_as_errors

@@ -11,8 +11,8 @@ from regretkit._validate import quote, whole_number
 from regretkit.evaluation.estimate import Estimate, check_bounds
 from regretkit.evaluation.sampled_play import Bounds, check_generator, pick
 from regretkit.games import CHANCE, History, Playable
-from regretkit.games.histories import history_of, payoff_bounds
-from regretkit.games.history import outcomes_of, payoffs_of
+from regretkit.games._adapters import history_of, payoff_bounds
+from regretkit.games.tree._history import outcomes_of, payoffs_of
 from regretkit.play.agents import Agent, Listener, Situation
 
 

@@ -12,7 +12,7 @@ from regretkit._typing import Vector
 from regretkit._validate import candidates, quote
 from regretkit.circuits import CFR
 from regretkit.games import Profile
-from regretkit.games._strategy_rows import label_of, simplices_of
+from regretkit.games._profile_table import label_of, simplices_of
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play.self_play import SelfPlay
 from regretkit.sets import Simplices

@@ -14,8 +14,8 @@ from regretkit._state import Stateful
 from regretkit._typing import Vector
 from regretkit._validate import LONGEST_ERROR, check_kind, quote
 from regretkit.circuits.cfr import LocalRule
-from regretkit.games.histories import Playable, history_of
-from regretkit.games.history import History
+from regretkit.games._adapters import Playable, history_of
+from regretkit.games.tree._history import History
 from regretkit.play._checks import as_callbacks
 from regretkit.play._draws import Draws
 from regretkit.play._driving import DeferredInterrupt, RunGuard

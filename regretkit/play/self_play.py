@@ -14,7 +14,7 @@ from regretkit._state import NOT_STATE, Stateful, generators, parts
 from regretkit._typing import Vector
 from regretkit._validate import LONGEST_ERROR, check_kind, quote, whole_number
 from regretkit.games import Game, Profile
-from regretkit.games.game import as_profile, as_strategies, check_strategy
+from regretkit.games._game import as_profile, as_strategies, check_strategy
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.play._checks import as_callbacks, as_seats

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from regretkit._validate import quote, whole_number
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
-from regretkit.games.game import check_game
+from regretkit.games._game import check_game
 from regretkit.play._checks import as_callbacks
 from regretkit.play._watching import Callback
 from regretkit.play.algorithms import ALGORITHMS, Algorithm, named

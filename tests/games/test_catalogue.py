@@ -11,13 +11,13 @@ from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,
     NormalFormGame,
+    _registry,
     catalogue,
     matrix_game,
-    registry,
 )
-from regretkit.games.catalogue.kuhn import kuhn_history
-from regretkit.games.catalogue.leduc import leduc_history
-from regretkit.games.registry import call_text, load, names, register
+from regretkit.games._registry import call_text, load, names, register
+from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._leduc_poker import leduc_history
 
 # OpenSpiel's name of a game, and its first history here
 TREES = {
@@ -467,7 +467,7 @@ def test_two_functions_cannot_share_a_name_but_one_may_come_again():
 
 
 def test_a_name_holds_long_arguments_as_a_whole(monkeypatch):
-    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
+    monkeypatch.setattr(_registry, "_FACTORIES", dict(_registry._FACTORIES))
 
     @register
     def row(payoffs: tuple[float, ...]) -> NormalFormGame:

@@ -10,8 +10,8 @@ from test_catalogue import play
 from regretkit import nash_conv
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import GameTree
-from regretkit.games.catalogue.sea_battle import battleship_history
-from regretkit.games.registry import load
+from regretkit.games._registry import load
+from regretkit.games.catalogue._battleship import battleship_history
 
 # OpenSpiel 2.0.2's ``battleship`` with the same board, ships, values and so on: histories, ends,
 # information sets of each player, what uniform play earns them, and for the smaller ones its gap.

@@ -10,8 +10,8 @@ from test_catalogue import play, uniform_payoffs
 from regretkit import ExtensiveFormGame, nash_conv, solve
 from regretkit.evaluation import solve_zero_sum, worst_case_value
 from regretkit.games import GameTree
-from regretkit.games.catalogue.claims import DudoHistory, dudo_history
-from regretkit.games.registry import load
+from regretkit.games._registry import load
+from regretkit.games.catalogue._dudo import DudoHistory, dudo_history
 
 # With one die each, OpenSpiel 2.0.2's ``liars_dice`` is this game: there the highest face is wild,
 # and is claimed after the others. Histories, ends, information sets of each player, what uniform

@@ -10,8 +10,8 @@ from test_catalogue import play
 from regretkit import ExtensiveFormGame, nash_conv
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import GameTree
-from regretkit.games.catalogue.wrestler import oshi_zumo_history
-from regretkit.games.registry import load
+from regretkit.games._registry import load
+from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
 
 # OpenSpiel 2.0.2's ``oshi_zumo``, turned into a game in which player 1 bids without having seen
 # player 0's bid; its ``min_bid`` is our least bid. Histories, ends, information sets of each

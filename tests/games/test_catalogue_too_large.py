@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from regretkit import games
-from regretkit.games import dudo, registry
-from regretkit.games.catalogue.colonel_blotto import _placements
+from regretkit.games import _registry, dudo
+from regretkit.games.catalogue._blotto import _placements
 
 SMALL_BUDGET = 2**19
 """Bytes that leave room for some thousand histories, which are built in a moment."""
@@ -37,7 +37,7 @@ for call in json.load(sys.stdin):
 
 def calls_of(name):
     """Return calls of a game in which one argument, or every one, is a large number."""
-    factory = registry._FACTORIES[name]
+    factory = _registry._FACTORIES[name]
     own = [each for each in inspect.signature(factory).parameters if each != "memory_limit"]
     yield from (f"{name}({parameter}={number})" for parameter in own for number in NUMBERS)
     listed = "lengths" in own
@@ -70,8 +70,8 @@ def own_games():
     return [
         name
         for name in games.names()
-        if registry._FACTORIES[name].__module__.startswith("regretkit.games.catalogue")
-        and inspect.signature(registry._FACTORIES[name]).parameters
+        if _registry._FACTORIES[name].__module__.startswith("regretkit.games.catalogue")
+        and inspect.signature(_registry._FACTORIES[name]).parameters
     ]
 
 

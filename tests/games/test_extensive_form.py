@@ -16,9 +16,9 @@ from naive_games import (
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.games.catalogue.kuhn import kuhn_history
-from regretkit.games.catalogue.leduc import leduc_history
-from regretkit.games.sequences import merge_ends
+from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._leduc_poker import leduc_history
+from regretkit.games.tree._sequences import merge_ends
 
 # First histories of the games below
 ROOTS = {

@@ -9,9 +9,9 @@ import pytest
 from attrs import frozen
 
 from regretkit.games import CHANCE, GameTree
-from regretkit.games.catalogue.kuhn import kuhn_history
-from regretkit.games.catalogue.leduc import leduc_history
-from regretkit.games.history import TERMINAL
+from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._leduc_poker import leduc_history
+from regretkit.games.tree._history import TERMINAL
 
 ROOTS = {
     "kuhn": kuhn_history(),

@@ -14,8 +14,8 @@ from naive_levels import AsLevel, Goofspiel, LiarsDice
 
 from regretkit import games
 from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, GameTree
-from regretkit.games.catalogue.kuhn import kuhn_history
-from regretkit.games.catalogue.leduc import leduc_history
+from regretkit.games.catalogue._kuhn_poker import kuhn_history
+from regretkit.games.catalogue._leduc_poker import leduc_history
 
 ARRAYS = ("parent", "player", "information_set", "action", "probability", "payoffs", "terminals")
 

@@ -6,7 +6,7 @@ import pytest
 import regretkit as rk
 from regretkit.evaluation import nash_conv
 from regretkit.games import ExtensiveFormGame, GameTree
-from regretkit.games import game as game_module
+from regretkit.games import _game as game_module
 from regretkit.play import Alternating, Simultaneous
 
 ORDERS = [Simultaneous(), Alternating()]

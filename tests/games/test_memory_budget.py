@@ -8,11 +8,12 @@ import pytest
 from naive_levels import AsLevel, LiarsDice
 
 from regretkit import games
-from regretkit.games import GameTree, _memory, sequences
-from regretkit.games.catalogue import sea_battle, wrestler
-from regretkit.games.catalogue.leduc import leduc_history
-from regretkit.games.catalogue.sea_battle import battleship_history
-from regretkit.games.catalogue.wrestler import oshi_zumo_history
+from regretkit.games import GameTree, _memory_budget
+from regretkit.games.catalogue import _battleship, _oshi_zumo
+from regretkit.games.catalogue._battleship import battleship_history
+from regretkit.games.catalogue._leduc_poker import leduc_history
+from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
+from regretkit.games.tree import _sequences
 
 GIB = 2**30
 
@@ -20,7 +21,7 @@ GIB = 2**30
 @pytest.fixture
 def with_left(monkeypatch):
     """Return a function that leaves only so many bytes available."""
-    return lambda left: monkeypatch.setattr(_memory, "available", lambda: left)
+    return lambda left: monkeypatch.setattr(_memory_budget, "available", lambda: left)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_the_levels_that_are_counted_are_those_that_are_there(root):
     counted = levels_of(root)
     tree = GameTree.from_history(root)
 
-    levels = [1, *(level.stop - level.start for level in sequences.levels(tree))]
+    levels = [1, *(level.stop - level.start for level in _sequences.levels(tree))]
     assert counted[: len(levels)] == levels
     assert not any(counted[len(levels) :])
 
@@ -124,7 +125,7 @@ def test_of_many_bids_the_first_two_rounds_are_counted(bids, rules, monkeypatch)
     root = oshi_zumo_history(*rules)
     every = levels_of(root)
 
-    monkeypatch.setattr(wrestler, "_COUNTED_BIDS", bids - 1)
+    monkeypatch.setattr(_oshi_zumo, "_COUNTED_BIDS", bids - 1)
     some = levels_of(root)
 
     assert some == every[: len(some)]
@@ -135,8 +136,8 @@ def test_past_many_rounds_the_count_is_a_lower_bound(monkeypatch):
     calls = [oshi_zumo_history(2, 1, 0, 6), battleship_history(1, 3, (2,), None, 5, 1.0, True)]
     every = [sum(levels_of(root)) for root in calls]
 
-    monkeypatch.setattr(wrestler, "_COUNTED_ROUNDS", 2)
-    monkeypatch.setattr(sea_battle, "_COUNTED_SHOTS", 2)
+    monkeypatch.setattr(_oshi_zumo, "_COUNTED_ROUNDS", 2)
+    monkeypatch.setattr(_battleship, "_COUNTED_SHOTS", 2)
 
     for root, histories in zip(calls, every, strict=True):
         assert 0 < sum(levels_of(root)) < histories
@@ -182,8 +183,8 @@ def test_a_limit_that_is_no_number_of_bytes_is_refused(limit, error):
 
 
 def left_of(monkeypatch, files):
-    monkeypatch.setattr(_memory, "_text", lambda path: files.get(str(path), ""))
-    return _memory.available()
+    monkeypatch.setattr(_memory_budget, "_text", lambda path: files.get(str(path), ""))
+    return _memory_budget.available()
 
 
 MACHINE = {"/proc/meminfo": "MemTotal: 4000 kB\nMemFree: 10 kB\nMemAvailable: 3000 kB\n"}
@@ -215,10 +216,12 @@ def test_available_memory_is_the_least_of_all_limits(files, left, monkeypatch):
 
 
 def test_where_nothing_is_known_all_memory_counts(monkeypatch):
-    monkeypatch.setattr(_memory, "_sysconf", {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}.get)
+    monkeypatch.setattr(
+        _memory_budget, "_sysconf", {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}.get
+    )
     assert left_of(monkeypatch, {}) == 1000 * 4096
 
-    monkeypatch.setattr(_memory, "_sysconf", lambda name: 0)
+    monkeypatch.setattr(_memory_budget, "_sysconf", lambda name: 0)
     assert left_of(monkeypatch, {}) == math.inf
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from naive_games import random_game
 
-from regretkit.games import GameTree, kuhn_poker, liars_dice, sequences
+from regretkit.games import GameTree, kuhn_poker, liars_dice
+from regretkit.games.tree import _sequences
 
 
 def by_walking(tree):
@@ -40,18 +41,18 @@ each_way = pytest.mark.parametrize("few", [10**9, 1], ids=["narrow", "level by l
 @each_way
 @each_tree
 def test_last_sequences_are_those_of_a_walk(name, few, monkeypatch):
-    monkeypatch.setattr(sequences, "_NARROW", few)
+    monkeypatch.setattr(_sequences, "_NARROW", few)
 
-    np.testing.assert_array_equal(sequences.last_sequences(TREES[name]), by_walking(TREES[name]))
+    np.testing.assert_array_equal(_sequences.last_sequences(TREES[name]), by_walking(TREES[name]))
 
 
 @each_way
 @each_tree
 def test_the_reach_of_chance_is_the_product_along_a_walk(name, few, monkeypatch):
-    monkeypatch.setattr(sequences, "_NARROW", few)
+    monkeypatch.setattr(_sequences, "_NARROW", few)
     tree = TREES[name]
     products = np.ones(tree.histories)
     for history in range(1, tree.histories):
         products[history] = products[tree.parent[history]] * tree.probability[history]
 
-    np.testing.assert_array_equal(sequences.reach_of_chance(tree), products)
+    np.testing.assert_array_equal(_sequences.reach_of_chance(tree), products)

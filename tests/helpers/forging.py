@@ -20,7 +20,7 @@ import numpy as np
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.games.catalogue.kuhn import kuhn_history
+from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.play import (
     AverageStrategySampling,
     ExternalSampling,

@@ -14,7 +14,7 @@ from run_cli import runs
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.games.catalogue.kuhn import kuhn_history
+from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.play import AverageStrategySampling, ExternalSampling, RandomPlayer, SampledSelfPlay
 from regretkit.play._container import packed, unpacked
 

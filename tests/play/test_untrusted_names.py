@@ -33,7 +33,7 @@ COSTLY = [
 LIMITED = """
 import json, resource, sys, time
 from regretkit.games import matching_pennies
-from regretkit.games.fingerprints import find_described
+from regretkit.games._fingerprint import find_described
 resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
 for name in json.load(sys.stdin):
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()

@@ -10,7 +10,7 @@ from typing import Any
 import mpmath
 
 from regretkit.games import ExtensiveFormGame
-from regretkit.games.sequences import last_sequences
+from regretkit.games.tree._sequences import last_sequences
 
 mpmath.mp.dps = 60
 ZERO, ONE = mpmath.mpf(0), mpmath.mpf(1)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from regretkit._typing import Indices, Vector
 from regretkit._validate import LARGEST, quote
-from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._imperfect_recall import ImperfectRecallGame, playable
 from regretkit.games.gambit._tokens import (
     Source,
     Tokens,
@@ -28,9 +29,8 @@ from regretkit.games.gambit._tokens import (
     write_names,
     write_number,
 )
-from regretkit.games.game_tree import GameTree
-from regretkit.games.history import CHANCE, CHANCE_TOLERANCE, TERMINAL
-from regretkit.games.imperfect_recall import ImperfectRecallGame, playable
+from regretkit.games.tree._game_tree import GameTree
+from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL
 
 ExtensiveForm: TypeAlias = ExtensiveFormGame | ImperfectRecallGame | GameTree
 

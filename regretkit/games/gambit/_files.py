@@ -6,12 +6,12 @@ from pathlib import Path
 
 from regretkit._files import replace_file
 from regretkit._validate import quote
-from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._imperfect_recall import ImperfectRecallGame
+from regretkit.games._normal_form import NormalFormGame
 from regretkit.games.gambit._efg import ExtensiveForm, parse_efg, write_efg
 from regretkit.games.gambit._nfg import parse_nfg, write_nfg
 from regretkit.games.gambit._tokens import Tokens
-from regretkit.games.imperfect_recall import ImperfectRecallGame
-from regretkit.games.normal_form import NormalFormGame
 
 
 def read_game(path: PathLike[str]) -> ExtensiveFormGame | ImperfectRecallGame | NormalFormGame:

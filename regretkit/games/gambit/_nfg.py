@@ -6,6 +6,7 @@ import numpy as np
 
 from regretkit._typing import Vector
 from regretkit._validate import quote
+from regretkit.games._normal_form import NormalFormGame
 from regretkit.games.gambit._tokens import (
     Source,
     Tokens,
@@ -18,7 +19,6 @@ from regretkit.games.gambit._tokens import (
     write_names,
     write_number,
 )
-from regretkit.games.normal_form import NormalFormGame
 
 _MOST_PLAYERS = 31
 """NumPy has arrays of at most 32 dimensions before version 2."""

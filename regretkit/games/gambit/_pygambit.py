@@ -4,13 +4,13 @@ import io
 from typing import Any, Protocol
 
 from regretkit._validate import quote
-from regretkit.games.extensive_form import ExtensiveFormGame
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._imperfect_recall import ImperfectRecallGame
+from regretkit.games._normal_form import NormalFormGame
 from regretkit.games.gambit._efg import read_efg, write_efg
 from regretkit.games.gambit._nfg import read_nfg, write_nfg
-from regretkit.games.game_tree import GameTree
-from regretkit.games.imperfect_recall import ImperfectRecallGame
-from regretkit.games.interop._optional import optional
-from regretkit.games.normal_form import NormalFormGame
+from regretkit.games.openspiel._optional import optional
+from regretkit.games.tree._game_tree import GameTree
 
 
 class PygambitGame(Protocol):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from regretkit._arrays import total_by
 from regretkit._typing import Indices, Vector
 from regretkit.games import CHANCE, ExtensiveFormGame, GameTree
-from regretkit.games.sequences import last_sequences, levels, reach_of_chance
+from regretkit.games.tree._sequences import last_sequences, levels, reach_of_chance
 from regretkit.sets import Simplices
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from regretkit._typing import Indices, Narrow, Vector
 from regretkit.games import CHANCE, ExtensiveFormGame
-from regretkit.games.sequences import levels
+from regretkit.games.tree._sequences import levels
 from regretkit.play.estimators._opening import Opening, opening_of
 
 

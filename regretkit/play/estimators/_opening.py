@@ -6,7 +6,7 @@ import numpy as np
 
 from regretkit._typing import Vector
 from regretkit.games import CHANCE, GameTree
-from regretkit.games.sequences import levels
+from regretkit.games.tree._sequences import levels
 
 MOST = 64
 """Deals that are worth looking through for each number that is drawn."""

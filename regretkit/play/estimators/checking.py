@@ -7,7 +7,7 @@ import numpy as np
 from regretkit._typing import Vector
 from regretkit._validate import check_kind, whole_number
 from regretkit.games import Game
-from regretkit.games.game import as_profile, check_game
+from regretkit.games._game import as_profile, check_game
 from regretkit.play.estimators._enumeration import MOST, mean_and_variance
 from regretkit.play.estimators.estimator import Estimator
 from regretkit.sets import DecisionTree, StrategySet

@@ -10,7 +10,7 @@ from typing_extensions import override
 from regretkit._typing import Vector
 from regretkit._validate import at_least_zero, quote
 from regretkit.games import Game
-from regretkit.games.game import as_profile
+from regretkit.games._game import as_profile
 from regretkit.play.estimators._choosing import Choose, Notes, follow_one
 from regretkit.play.estimators._sampler import NONE, Sampler, behaviors, starts
 

@@ -1,0 +1,187 @@
+"""What players do at an information set when they come there, wherever it is written down."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeAlias, final
+
+import numpy as np
+from attrs import define, field
+from numpy.typing import ArrayLike
+
+from regretkit._typing import Vector
+from regretkit._validate import floats, quote
+from regretkit.games._adapters import InformationSet
+from regretkit.games._game import ATOL, Game, as_strategies
+from regretkit.games._profile import Profile
+from regretkit.games._profile_table import behavior_of, simplices_of
+from regretkit.sets import Simplices, StrategySet
+
+Behavior: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLike]
+"""Called with an information set and its actions, returns the probability of each action."""
+
+BehaviorLike: TypeAlias = Behavior | Mapping[Hashable, ArrayLike]
+"""A function, or a dict from information sets to the probabilities of their actions."""
+
+
+def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
+    """Return equal probabilities at every information set.
+
+    Examples
+    --------
+    >>> uniform_behavior("Kb", ["p", "b"])
+    array([0.5, 0.5])
+    """
+    return np.full(len(actions), 1.0 / len(actions))
+
+
+def behaviors(strategies: Sequence[BehaviorLike] | Sequence[Vector]) -> tuple["Checked", ...]:
+    """Return what each player does where it comes, from a profile, or a function or dict each."""
+    if isinstance(strategies, Profile):
+        played: Sequence[Behavior] = [
+            _OfVector(strategy, domain, player)
+            for player, (strategy, domain) in enumerate(
+                zip(strategies, strategies.domains, strict=True)
+            )
+        ]
+        return tuple(Checked(own, player) for player, own in enumerate(played))
+    if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
+        raise TypeError(
+            "strategies must be a Profile, or a function or a dict for each player, got "
+            f"{quote(strategies)}; pass a list of them"
+        )
+    return tuple(Checked(_called(own, player), player) for player, own in enumerate(strategies))
+
+
+def behaviors_in(
+    game: object, strategies: Sequence[BehaviorLike] | Sequence[Vector]
+) -> tuple["Checked", ...]:
+    """Return :func:`behaviors`, where vectors are those of a game's players."""
+    if not isinstance(strategies, Profile) and _are_vectors(strategies):
+        if not hasattr(game, "domains"):
+            raise TypeError(
+                "strategies are vectors, which say nothing without the game's sets: pass a "
+                "Profile, or for each player a function or a dict"
+            )
+        known: Game = game  # type: ignore[assignment]
+        strategies = Profile(as_strategies(known, strategies), known.domains)  # type: ignore[arg-type]
+    return behaviors(strategies)
+
+
+def _are_vectors(strategies: object) -> bool:
+    return isinstance(strategies, Sequence) and all(
+        isinstance(own, np.ndarray | list | tuple) for own in strategies
+    )
+
+
+def _called(strategy: BehaviorLike | Vector, player: int) -> Behavior:
+    if isinstance(strategy, Mapping):
+        return _OfMapping(strategy, player)
+    if not callable(strategy):
+        raise TypeError(
+            f"strategies[{player}] must be a function of an information set and its actions, or "
+            f"a dict from information sets to probabilities, got {quote(strategy)}"
+        )
+    return strategy
+
+
+@final
+@define(eq=False)
+class Checked:
+    """A player's behavior, of which every answer is looked at before it is used.
+
+    Examples
+    --------
+    >>> Checked(uniform_behavior, 0)("Kb", ["p", "b"])
+    array([0.5, 0.5])
+    """
+
+    behavior: Behavior
+    player: int
+
+    def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
+        """Return the probabilities of the actions, which sum to 1 but for rounding."""
+        answer = self.behavior(information_set, actions)
+        try:
+            chances = floats(answer, "probabilities")
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{self._at(information_set)} are no numbers: {quote(answer)}"
+            ) from error
+        if chances.shape != (len(actions),):
+            raise ValueError(
+                f"{self._at(information_set)} have shape {chances.shape}, but there are "
+                f"{len(actions)} actions: {', '.join(map(repr, actions))}"
+            )
+        # Written so that NaN, which is in no order with anything, fails it too.
+        if not (chances.min() >= -ATOL and abs(chances.sum() - 1.0) <= ATOL):
+            raise ValueError(
+                f"{self._at(information_set)} must be at least 0 and sum to 1, got {quote(answer)}"
+            )
+        chances = np.maximum(chances, 0.0)
+        whole: Vector = chances / chances.sum()
+        return whole
+
+    def _at(self, information_set: Hashable) -> str:
+        return f"player {self.player}'s probabilities at {quote(str(information_set))}"
+
+
+@final
+@define(eq=False)
+class _OfMapping:
+    answers: Mapping[Hashable, ArrayLike]
+    player: int
+
+    def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> ArrayLike:
+        if information_set not in self.answers and isinstance(information_set, InformationSet):
+            information_set = information_set.label
+        try:
+            return self.answers[information_set]
+        except KeyError:
+            raise ValueError(
+                f"strategies[{self.player}] says nothing about {quote(str(information_set))}; add "
+                "it, or pass a function that answers everywhere"
+            ) from None
+
+
+@final
+@define(eq=False)
+class _OfVector:
+    """What a vector of a player's set says, by the number of an information set or its label."""
+
+    strategy: Vector
+    domain: StrategySet
+    player: int
+    _simplices: Simplices = field(init=False)
+    _behavior: Vector = field(init=False)
+    _numbers: dict[str, int] = field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._simplices = simplices_of(self.domain, self.player)
+        self._behavior = behavior_of(self.strategy, self.domain)
+
+    def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
+        numbered = isinstance(information_set, InformationSet)
+        number = self._number(information_set)
+        known = self._simplices.labels.actions(number)
+        same = len(known) == len(actions) if numbered else known == tuple(map(str, actions))
+        if not same:
+            raise ValueError(
+                f"the strategy of player {self.player} has actions {quote(list(known))} at "
+                f"{quote(str(information_set))}, but the game has "
+                f"{quote(list(map(str, actions)))}; it is of another game"
+            )
+        return self._behavior[self._simplices.block(number)]
+
+    def _number(self, information_set: Hashable) -> int:
+        labels, label = self._simplices.labels, str(information_set)
+        if isinstance(information_set, InformationSet):
+            number = information_set.number
+            fits = number < self._simplices.blocks
+            if not fits or (labels.named and labels.block(number) != label):
+                raise ValueError(
+                    f"the strategy of player {self.player} has no information set {number} called "
+                    f"{quote(label)}; it is of another game"
+                )
+            return number
+        if label not in self._numbers:
+            self._numbers[label] = labels.find(label)
+        return self._numbers[label]

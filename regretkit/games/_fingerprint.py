@@ -1,0 +1,182 @@
+"""Fingerprints: hashes that identify games independently of their names."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from regretkit._typing import Indices, Vector
+from regretkit._validate import quote, shorten
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._game import Game, check_game
+from regretkit.games._normal_form import NormalFormGame
+from regretkit.games._registry import check_small, load, names
+from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+Numbers: TypeAlias = Vector | Indices
+
+_DIGITS = 6
+"""Decimals to which a game that has no table of payoffs is asked what strategies are worth."""
+
+_BYTES_OF_ANY_GAME, _BYTES_A_BYTE = 2**23, 4_000
+"""Memory for building a game that a file names: in any case, and for each byte of the file."""
+
+_MOST_SHOWN = 150
+"""Characters of a text from a file that a message shows."""
+
+_KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
+
+
+def fingerprint(game: Game) -> str:
+    """Return 32 hexadecimal digits that identify a game independently of its name.
+
+    Two games share them where all their numbers are the same, which are the payoffs of a game in
+    normal form, and the histories, chances and payoffs of one in extensive form; names of games,
+    information sets and actions do not matter. Of any other game only the players' sets are
+    looked at, and what a few strategies are worth, to six digits.
+
+    Parameters
+    ----------
+    game
+        The game.
+
+    Raises
+    ------
+    TypeError
+        When ``game`` is none.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker, read_efg, write_efg
+    >>> game = kuhn_poker()
+    >>> fingerprint(game) == fingerprint(read_efg(write_efg(game)))
+    True
+    >>> fingerprint(game) == fingerprint(kuhn_poker(deck=4))
+    False
+    """
+    check_game(game)
+    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
+        return _digest(_seen_from_outside(game))
+    if game not in _KNOWN:
+        numbers = _tree(game) if isinstance(game, ExtensiveFormGame) else _table(game)
+        _KNOWN[game] = _digest(numbers)
+    return _KNOWN[game]
+
+
+def describe(game: Game) -> dict[str, str | None]:
+    """Return what a file says about the game that it belongs to."""
+    name = getattr(game, "name", None)
+    return {
+        "name": name if isinstance(name, str) else None,
+        "fingerprint": fingerprint(game),
+    }
+
+
+def is_description(value: object) -> bool:
+    """Say whether something is what :func:`describe` returns."""
+    if not isinstance(value, dict) or value.keys() != {"name", "fingerprint"}:
+        return False
+    return isinstance(value["fingerprint"], str) and isinstance(value["name"], str | None)
+
+
+def check_described(game: Game, described: Mapping[str, str | None], what: str) -> None:
+    """Refuse a game that is not the one that a file says that it belongs to."""
+    mine, wanted = fingerprint(game), described["fingerprint"]
+    if mine != wanted:
+        raise ValueError(
+            f"{what} belongs to the game {_shown(described['name'])} (fingerprint "
+            f"{_shown(wanted)}), but this is {quote(game)} (fingerprint {mine}); pass the game it "
+            "was made for"
+        )
+
+
+def find_described(described: Mapping[str, str | None], what: str, size: int) -> Game:
+    """Return the game that a file of ``size`` bytes belongs to, found by its name.
+
+    The name is not trusted: it may be a registered one with small literals as arguments, and the
+    game may take memory in proportion to the file, which lists all of its information sets.
+    """
+    name = described["name"] or ""
+    # And not what load takes for the name of a file, to which another file must not point.
+    if name.partition("(")[0] not in names():
+        raise ValueError(
+            f"{what} belongs to the game {_shown(name)}, and no registered game is "
+            "called so; pass it as game"
+        )
+    limit = _BYTES_OF_ANY_GAME + _BYTES_A_BYTE * size
+    try:
+        check_small(name)
+        game = load(name, memory_limit=limit)
+    except Exception as error:  # of any factory, also of a user's
+        raise ValueError(
+            f"{what} belongs to the game {_shown(name)}, which is not built from its name: "
+            f"{shorten(str(error), _MOST_SHOWN)}; pass it as game"
+        ) from error
+    check_described(game, described, what)
+    return game
+
+
+def _shown(name: str | None) -> str:
+    return shorten(ascii(name)[1:-1], _MOST_SHOWN) if name else "without a name"
+
+
+def _digest(parts: Iterator[tuple[str, Numbers | str]]) -> str:
+    digest = hashlib.sha256()
+    for name, part in parts:
+        if isinstance(part, str):
+            digest.update(f"{name} {len(part)} {part};".encode(errors="surrogatepass"))
+            continue
+        # One dtype for all integer and float types, and no negative zero
+        numbers = part + 0.0 if part.dtype.kind == "f" else part
+        kind = "<f8" if part.dtype.kind == "f" else "<i8"
+        digest.update(f"{name} {part.shape};".encode())
+        digest.update(np.ascontiguousarray(numbers, kind).data)
+    return digest.hexdigest()[:32]
+
+
+def _table(game: NormalFormGame) -> Iterator[tuple[str, Numbers]]:
+    yield "normal form", game.payoffs
+
+
+def _tree(game: ExtensiveFormGame) -> Iterator[tuple[str, Numbers]]:
+    tree = game.tree
+    yield "extensive form", tree.parent
+    yield "player", tree.player
+    yield "information set", tree.information_set
+    yield "action", tree.action
+    yield "probability", tree.probability
+    yield "payoffs", tree.payoffs
+
+
+def _seen_from_outside(game: Game) -> Iterator[tuple[str, Numbers | str]]:
+    for domain in game.domains:
+        yield from _set(domain)
+    generator = np.random.default_rng(1)
+    directions = [generator.normal(size=domain.dimension) for domain in game.domains]
+    pairs = list(zip(game.domains, directions, strict=True))
+    inner = [domain.interior_point() for domain in game.domains]
+    outer = [domain.best_response(direction)[1] for domain, direction in pairs]
+    for profile in (inner, outer):
+        for player, direction in enumerate(directions):
+            yield "worth", _rounded(game.utility(player, profile), direction)
+
+
+def _set(domain: StrategySet) -> Iterator[tuple[str, Numbers | str]]:
+    if isinstance(domain, DecisionTree):
+        yield "parents", domain.parent_sequence
+        yield "tree", domain.sizes
+    elif isinstance(domain, Simplices):
+        yield "simplices", domain.sizes
+    else:
+        yield "set", f"{type(domain).__name__} of dimension {domain.dimension}"
+
+
+def _rounded(utility: Vector, direction: Vector) -> Indices:
+    """Return in whole numbers how a utility goes along with a direction, and how large it is."""
+    size = float(np.abs(utility).max(initial=0.0))
+    along = float(utility @ direction) / size if size > 0.0 else 0.0
+    digits = round(along * 10**_DIGITS)
+    mantissa = f"{size:.{_DIGITS - 1}e}".encode()
+    return np.array([digits, *mantissa], dtype=np.int64)

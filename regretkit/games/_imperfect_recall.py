@@ -1,0 +1,184 @@
+"""Games of imperfect recall."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from attrs import define, field
+
+from regretkit._arrays import total_by
+from regretkit._typing import Indices, Vector
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._game import as_profile
+from regretkit.games._recall_refinement import remembering
+from regretkit.games.tree._game_tree import GameTree
+from regretkit.sets import Simplices, StrategySet
+
+if TYPE_CHECKING:
+    from regretkit.games._profile import Profile
+
+_ALL_THE_SAME = (
+    "or run it without a convergence guarantee: in Python, solve(game, ..., imperfect_recall=True)"
+)
+
+
+@final
+@define(eq=False, repr=False)
+class ImperfectRecallGame:
+    """A game of imperfect recall: it has histories, but no sequence form.
+
+    A player of imperfect recall has no strategy set in which every payoff is linear, and regret
+    minimization over sequences has no guarantee for it. So accessing the players' sets, as
+    self-play does, raises a ValueError that names an information set which violates perfect
+    recall.
+
+    ``solve(game, ..., imperfect_recall=True)`` runs on :attr:`remembered`, the perfect-recall
+    refinement, with strategies shared within each original information set; there is no
+    convergence guarantee. :meth:`forget` maps the result to a strategy of this game.
+
+    Parameters
+    ----------
+    tree
+        The histories of the game.
+    name
+        What to call the game.
+
+    Raises
+    ------
+    TypeError
+        When ``tree`` is not a game tree.
+    ValueError
+        When ``tree`` has perfect recall.
+
+    Examples
+    --------
+    A driver comes to two exits and cannot tell them apart:
+
+    >>> from regretkit.games import read_efg
+    >>> game = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
+    ...     p "" 1 1 "exit" { "leave" "go on" } 0
+    ...     t "" 1 "first" { 0 }
+    ...     p "" 1 1 0
+    ...     t "" 2 "second" { 4 }
+    ...     t "" 3 "missed" { 1 }''')
+    >>> game
+    <Absent-minded driver: 1 information sets, imperfect recall>
+    >>> game.tree.payoffs.ravel()
+    array([0., 4., 1.])
+    >>> game.domains
+    Traceback (most recent call last):
+    ...
+    ValueError: imperfect recall: player 0 cannot tell the empty history from 'go on', ...
+
+    References
+    ----------
+    Piccione and Rubinstein (1997), "On the interpretation of decision problems with imperfect
+    recall", Games and Economic Behavior 20(1).
+    """
+
+    tree: GameTree
+    name: str | None = field(default=None, kw_only=True)
+    reason: str = field(init=False)
+    """Who forgets, and the information set that shows it."""
+    remembered: ExtensiveFormGame = field(init=False)
+    """The coarsest perfect-recall refinement: information sets are split by their player's past
+    actions and information sets, and keep their labels."""
+    kinds: tuple[Indices, ...] = field(init=False)
+    """For each player, the information set of this game to which each one of ``remembered``
+    belongs."""
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            ExtensiveFormGame(self.tree)
+        except ValueError as error:
+            self.reason = f"{_shortened(str(error))}; {_ALL_THE_SAME}"
+        else:
+            raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
+        tree, self.kinds = remembering(self.tree)
+        self.remembered = ExtensiveFormGame(tree, name=self.name)
+
+    def forget(self, profile: Sequence[Vector]) -> "Profile":
+        """Return the strategies of this game that a profile of :attr:`remembered` comes to.
+
+        At each information set, every player plays what it plays on average over the parts of the
+        set, each weighted by how likely the player is to play to there; uniformly where it never
+        plays to. Before that they may differ between the parts of a set, as averages over time do.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When there is not one finite vector of the right length for each player.
+
+        Examples
+        --------
+        >>> from regretkit import solve
+        >>> from regretkit.games import read_efg
+        >>> driver = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
+        ...     p "" 1 1 "exit" { "leave" "go on" } 0
+        ...     t "" 1 "first" { 0 }
+        ...     p "" 1 1 0
+        ...     t "" 2 "second" { 4 }
+        ...     t "" 3 "missed" { 1 }''')
+        >>> run = solve(driver, "cfr", iterations=1_000, imperfect_recall=True)
+        >>> print(driver.forget(run.average))
+        player 0
+          exit  leave 0.6662  go on 0.3338
+          exit  leave 0.6662  go on 0.3338
+
+        To leave with probability 1/3 would be best; counterfactual regret looks at each exit as if
+        the driver were sure to come to it.
+        """
+        from regretkit.games._profile import Profile  # which needs to know all games
+
+        domains = self.remembered.domains
+        played = []
+        for strategy, domain, kinds in zip(
+            as_profile(profile, domains), domains, self.kinds, strict=True
+        ):
+            parts = domain.simplices
+            kind = Simplices(parts.sizes[np.unique(kinds, return_index=True)[1]])
+            place = kind.coordinates(kinds)
+            behavior = kind.normalize(total_by(place, strategy[1:], kind.dimension))
+            played.append(domain.sequence_form(behavior[place]))
+        return Profile(played, domains, self.remembered)
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return self.tree.players
+
+    @property
+    def domains(self) -> tuple[StrategySet, ...]:
+        """Refuse: a player that forgets has no sequence form."""
+        raise ValueError(self.reason)
+
+    def utility(self, player: int, profile: Sequence[Vector], of: int | None = None) -> Vector:
+        """Refuse: sequences of a player that forgets have no worth of their own."""
+        raise ValueError(self.reason)
+
+    def value(self, profile: Sequence[Vector]) -> Vector:
+        """Refuse: there are no strategies to evaluate."""
+        raise ValueError(self.reason)
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import game_html
+
+        return game_html(self)
+
+    def __repr__(self) -> str:
+        sets = " + ".join(map(str, self.tree.information_sets))
+        name = self.name or "ImperfectRecallGame"
+        return f"<{name}: {sets} information sets, imperfect recall>"
+
+
+def _shortened(text: str) -> str:
+    """Return a reason without the middle of the histories in it, if they are very long."""
+    return text if len(text) <= 2_000 else f"{text[:1_000]} ... {text[-1_000:]}"
+
+
+def playable(tree: GameTree, name: str | None = None) -> ExtensiveFormGame | ImperfectRecallGame:
+    """Return the game of a tree, an ``ImperfectRecallGame`` where recall is imperfect."""
+    try:
+        return ExtensiveFormGame(tree, name=name)
+    except ValueError:
+        return ImperfectRecallGame(tree, name=name)

@@ -1,0 +1,210 @@
+"""Normal-form games: all players move once, simultaneously."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias, TypeVar, final
+
+import numpy as np
+from attrs import define, field
+from numpy.typing import ArrayLike, NDArray
+
+from regretkit._arrays import RESOLUTION, zero_cancelled
+from regretkit._typing import Vector
+from regretkit._validate import floats, quote
+from regretkit.games._game import as_profile, check_payoffs, check_player, constant
+from regretkit.sets import Simplices
+
+Names: TypeAlias = tuple[tuple[str, ...], ...]
+Listed = TypeVar("Listed")
+
+
+def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        payoffs = floats(value, "payoffs").copy()
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "payoffs must be an array of numbers, shape (players, actions of 0, actions of 1, "
+            f"...), got {quote(value)}"
+        ) from error
+    if payoffs.ndim < 2 or payoffs.shape[0] != payoffs.ndim - 1 or 0 in payoffs.shape:
+        wanted = "(players, actions of player 0, actions of player 1, ...)"
+        raise ValueError(
+            f"payoffs has shape {payoffs.shape}, but {wanted} is wanted, with one axis of "
+            "actions for each player; for one matrix of a zero-sum game use matrix_game"
+        )
+    check_payoffs(payoffs, str)
+    payoffs.setflags(write=False)
+    return payoffs
+
+
+def _names(value: Iterable[Iterable[str]] | None) -> Names | None:
+    if value is None:
+        return None
+    return tuple(tuple(own) for own in map(_listed, _listed(value)))
+
+
+def _listed(value: Iterable[Listed]) -> Iterable[Listed]:
+    # A string would be taken for the list of its letters.
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(
+            "actions must be a sequence of names for each player, as in "
+            f"[['up', 'down'], ['left', 'right']], got {quote(value)} in place of a sequence"
+        )
+    return value
+
+
+@final
+@define(eq=False, repr=False)
+class NormalFormGame:
+    """A game of any number of players who choose one action each, all at once.
+
+    Parameters
+    ----------
+    payoffs
+        Payoff of every player in every outcome, shape ``(players, n_0, n_1, ...)`` with n_i the
+        number of actions of player i, finite.
+    actions
+        For each player, a name for each action.
+    name
+        What to call the game.
+
+    Raises
+    ------
+    TypeError
+        When ``payoffs`` are not numbers, or ``actions`` are not sequences.
+    ValueError
+        When ``payoffs`` has another shape, is not finite or beyond 1e300, or ``actions`` does not
+        fit it.
+
+    Examples
+    --------
+    Chicken, in which the first action is to dare:
+
+    >>> game = NormalFormGame([[[0, 7], [2, 6]], [[0, 2], [7, 6]]])
+    >>> game.value([np.array([0.5, 0.5]), np.array([0.5, 0.5])])
+    array([3.75, 3.75])
+    >>> game.utility(0, [np.array([0.5, 0.5]), np.array([0.0, 1.0])])
+    array([7., 6.])
+    """
+
+    payoffs: NDArray[np.float64] = field(converter=_payoffs)
+    actions: Names | None = field(default=None, converter=_names, kw_only=True)
+    name: str | None = field(default=None, kw_only=True)
+    domains: tuple[Simplices, ...] = field(init=False)
+    _own_first: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        names = [None] * self.players if self.actions is None else list(self.actions)
+        if len(names) != self.players:
+            raise ValueError(
+                f"actions must name those of {self.players} players, got {len(names)} lists"
+            )
+        self.domains = tuple(
+            Simplices(count, actions=None if own is None else [own])
+            for count, own in zip(self.payoffs.shape[1:], names, strict=True)
+        )
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.payoffs)
+
+    @property
+    def constant_sum(self) -> float | None:
+        """What all players earn together, None where it depends on the outcome.
+
+        Equal up to rounding: a relative 1e-12 of the largest payoff.
+        """
+        return constant(self.payoffs.sum(axis=0), self.payoffs)
+
+    def utility(self, player: int, profile: Sequence[Vector], of: int | None = None) -> Vector:
+        """Return what each action of ``player`` is worth while the others play ``profile``.
+
+        In units of payoff, shape ``(n,)``; with ``of``, what it is worth to that player. The
+        player's own entry of ``profile`` is not looked at.
+        """
+        check_player(player, self.players)
+        strategies = as_profile(profile, self.domains, unseen=player)
+        if of is not None:
+            check_player(of, self.players)
+        tensor = self._tensor(player, player if of is None else of)
+        utility = self._contracted(tensor, player, strategies)
+        # Where nothing can have cancelled, magnitudes need not be looked at.
+        small = np.abs(utility) <= RESOLUTION * np.abs(tensor).max()
+        if (small & (utility != 0.0)).any():
+            zero_cancelled(utility, self._contracted(np.abs(tensor), player, strategies))
+        return utility
+
+    def _contracted(
+        self, tensor: NDArray[np.float64], player: int, strategies: Sequence[Vector]
+    ) -> NDArray[np.float64]:
+        """Return a tensor, own actions first, times the strategies of all others, a new array."""
+        for other in reversed([i for i in range(self.players) if i != player]):
+            # einsum and not @: it adds up every row in the same order, so that actions with equal
+            # payoffs have bitwise equal utilities.
+            tensor = np.einsum("...j,j->...", tensor, strategies[other])
+        return tensor.copy() if self.players == 1 else tensor
+
+    def value(self, profile: Sequence[Vector]) -> Vector:
+        """Return the expected payoff of every player, shape ``(players,)``."""
+        strategies = as_profile(profile, self.domains)
+        return np.array(
+            [
+                domain.worth(self.utility(player, strategies), strategies[player])
+                for player, domain in enumerate(self.domains)
+            ]
+        )
+
+    def _tensor(self, player: int, of: int) -> NDArray[np.float64]:
+        """Return a payoff tensor with the player's own axis in front, contiguous."""
+        if (player, of) not in self._own_first:
+            tensor = np.moveaxis(self.payoffs[of], player, 0)
+            self._own_first[player, of] = np.ascontiguousarray(tensor)
+        return self._own_first[player, of]
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import game_html
+
+        return game_html(self)
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(str(count) for count in self.payoffs.shape[1:])
+        return f"<{self.name or 'NormalFormGame'}: {sizes} actions>"
+
+
+def matrix_game(
+    payoffs: ArrayLike, *, actions: Sequence[Sequence[str]] | None = None, name: str | None = None
+) -> NormalFormGame:
+    """Return the two-player zero-sum game in which the row player earns ``payoffs``.
+
+    Parameters
+    ----------
+    payoffs
+        A, shape ``(rows, columns)``: what player 0 gets from player 1, finite.
+    actions
+        Names of the rows and names of the columns.
+    name
+        What to call the game.
+
+    Raises
+    ------
+    TypeError
+        When ``payoffs`` are not numbers.
+    ValueError
+        When ``payoffs`` is not a matrix, not finite, or beyond 1e300.
+
+    Examples
+    --------
+    >>> game = matrix_game([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]])
+    >>> game.value([np.array([1, 1, 10]) / 12, np.array([4, 5, 3]) / 12])
+    array([ 0.25, -0.25])
+    """
+    try:
+        matrix = floats(payoffs, "payoffs")
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"payoffs must be a matrix of numbers, got {quote(payoffs)}") from error
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"payoffs has shape {matrix.shape}, but a matrix (rows, columns) is wanted; "
+            "use NormalFormGame for other games"
+        )
+    return NormalFormGame([matrix, -matrix], actions=actions, name=name)

@@ -1,0 +1,175 @@
+"""Strategies as plain records, one for each information set, and back."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from regretkit import _validate
+from regretkit._typing import Vector
+from regretkit._validate import quote
+from regretkit.games._fingerprint import check_described, find_described, is_description
+from regretkit.games._game import ATOL, Game
+from regretkit.games._profile_table import behavior_of, label_of, simplices_of
+from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+if TYPE_CHECKING:
+    from regretkit.games._profile import Profile
+
+FORMAT, VERSION = "regretkit strategy", 1
+_KEYS = {"format", "version", "game", "players"}
+_RECORD_KEYS = {"information_set", "label", "actions", "probabilities"}
+
+_ROUNDING = 1e-12
+"""Probabilities whose sum is this close to 1 are kept unchanged, others divided by their sum."""
+
+
+def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return a profile as plain dicts, lists, texts and numbers."""
+    players = [
+        list(_records(profile[player], domain, player))
+        for player, domain in enumerate(profile.domains)
+    ]
+    return {"format": FORMAT, "version": VERSION, "game": dict(game), "players": players}
+
+
+def _records(strategy: Vector, domain: StrategySet, player: int) -> Iterator[dict[str, Any]]:
+    simplices, behavior = simplices_of(domain, player), behavior_of(strategy, domain)
+    for number in range(simplices.blocks):
+        yield {
+            "information_set": number,
+            "label": label_of(simplices, number),
+            "actions": list(simplices.labels.actions(number)),
+            "probabilities": behavior[simplices.block(number)].tolist(),
+        }
+
+
+# And back
+
+
+def game_of(data: object, what: str) -> Game:
+    """Return the game that a strategy belongs to, found by its name."""
+    opened = _opened(data, what)
+    return find_described(opened["game"], what, len(repr(opened["players"])))
+
+
+def strategies(data: object, game: Game, what: str) -> list[Vector]:
+    """Return a strategy of each player of a game from what :func:`as_dict` made of one."""
+    opened = _opened(data, what)
+    check_described(game, opened["game"], what)
+    players = opened["players"]
+    if not isinstance(players, list) or len(players) != len(game.domains):
+        raise ValueError(
+            f"{what}: players must be a list of {len(game.domains)}, got {_shown(players)}"
+        )
+    return [
+        _strategy(own, domain, player, f"{what}: players[{player}]")
+        for player, (own, domain) in enumerate(zip(players, game.domains, strict=True))
+    ]
+
+
+def _opened(data: object, what: str) -> dict[str, Any]:
+    """Return the entries of a strategy, or refuse what is none."""
+    top = _entries(data, _KEYS, what)
+    if top["format"] != FORMAT:
+        raise ValueError(
+            f"{what} must have the format {quote(FORMAT)}, got {_shown(top['format'])}"
+        )
+    if top["version"] != VERSION or isinstance(top["version"], bool):
+        raise ValueError(
+            f"{what} has version {_shown(top['version'])} of the format, but this is read: "
+            f"{VERSION}; use the regretkit that wrote it"
+        )
+    if not is_description(top["game"]):
+        raise ValueError(
+            f"{what}: game must have a name and a fingerprint, both texts, got "
+            f"{_shown(top['game'])}"
+        )
+    return top
+
+
+def _strategy(records: object, domain: StrategySet, player: int, where: str) -> Vector:
+    simplices = simplices_of(domain, player)
+    if not isinstance(records, list):
+        raise ValueError(f"{where} must be a list of information sets, got {_shown(records)}")
+    behavior = np.full(simplices.dimension, np.nan)
+    read = np.zeros(simplices.blocks, dtype=np.bool_)
+    for place, entry in enumerate(records):
+        here = f"{where}[{place}]"
+        record = _entries(entry, _RECORD_KEYS, here)
+        number = _number(record["information_set"], simplices, here)
+        here = f"{here}, information set {_called(simplices, number)}"
+        if read[number]:
+            raise ValueError(f"{here} is there twice; leave one of them out")
+        read[number] = True
+        _check_names(record, simplices, number, here)
+        size = int(simplices.sizes[number])
+        behavior[simplices.block(number)] = _distribution(record["probabilities"], size, here)
+    if not read.all():
+        missing = [_called(simplices, int(number)) for number in np.flatnonzero(~read)[:6]]
+        more = int(np.count_nonzero(~read)) - len(missing)
+        raise ValueError(
+            f"{where} lacks the information sets {', '.join(missing)}"
+            f"{f' and {more} more' if more else ''}; give each a distribution over its actions"
+        )
+    return domain.sequence_form(behavior) if isinstance(domain, DecisionTree) else behavior
+
+
+def _number(value: object, simplices: Simplices, where: str) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not (whole and 0 <= value < simplices.blocks):  # type: ignore[operator]
+        raise ValueError(
+            f"{where} is of an unknown information set, {_shown(value)}; their numbers go from 0 "
+            f"to {simplices.blocks - 1}"
+        )
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def _check_names(record: Mapping[str, Any], simplices: Simplices, number: int, where: str) -> None:
+    label, actions = label_of(simplices, number), list(simplices.labels.actions(number))
+    if record["label"] != label:
+        raise ValueError(
+            f"{where} has the label {_shown(record['label'])}, but must have {quote(label)}"
+        )
+    if record["actions"] != actions:
+        known = _validate.candidates(actions)
+        raise ValueError(
+            f"{where} has the actions {_shown(record['actions'])}, but must have [{known}]"
+        )
+
+
+def _distribution(value: object, size: int, where: str) -> Vector:
+    if not isinstance(value, list) or len(value) != size:
+        raise ValueError(f"{where} must have {size} probabilities, got {_shown(value)}")
+    for probability in value:
+        number = isinstance(probability, int | float) and not isinstance(probability, bool)
+        # NaN is in no order with anything, and fails it too.
+        if not (number and 0.0 <= probability <= 1.0 + ATOL):
+            raise ValueError(
+                f"{where} must have probabilities from 0 to 1, got {_shown(probability)}"
+            )
+    total = math.fsum(value)
+    if not abs(total - 1.0) <= ATOL:
+        raise ValueError(
+            f"{where} has probabilities that must sum to 1 within {ATOL:g}, but sum to "
+            f"{quote(total)}"
+        )
+    distribution = np.array(value, dtype=np.float64)
+    return distribution if abs(total - 1.0) <= _ROUNDING else distribution / total
+
+
+def _entries(value: object, keys: set[str], where: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or value.keys() != keys:
+        held = sorted(map(str, value)) if isinstance(value, dict) else value
+        raise ValueError(f"{where} must have the entries {sorted(keys)}, got {_shown(held)}")
+    return value
+
+
+def _called(simplices: Simplices, number: int) -> str:
+    label = label_of(simplices, number)
+    return str(number) if label is None else f"{number} ({label!r})"
+
+
+def _shown(value: object) -> str:
+    return quote(value, 60)

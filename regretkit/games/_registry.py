@@ -1,0 +1,201 @@
+"""Games by name or from a file, so that a command line or a table can say which one is meant."""
+
+import ast
+import difflib
+import inspect
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+from regretkit._validate import quote
+from regretkit.games._game import Game
+from regretkit.games._memory_budget import memory_capped
+from regretkit.games.gambit._files import read_game
+
+_FACTORIES: dict[str, Callable[..., Game]] = {}
+
+_LONGEST_NAME, _LARGEST_IN_NAME = 1_000, 10_000
+"""Characters of a game's name in a file, and the largest whole number that it may contain."""
+
+Factory = TypeVar("Factory", bound=Callable[..., Game])
+
+
+def register(factory: Factory) -> Factory:
+    """Make a function that returns a game known to :func:`load`, under its own name.
+
+    Parameters
+    ----------
+    factory
+        The function; its arguments should have defaults, and be literals.
+
+    Raises
+    ------
+    ValueError
+        When another function has the name already.
+
+    Examples
+    --------
+    >>> from regretkit.games import matrix_game
+    >>> @register
+    ... def unfair_pennies(stake: float = 2.0) -> Game:
+    ...     return matrix_game([[stake, -1.0], [-1.0, 1.0]])
+    >>> load("unfair_pennies(stake=3)").domains
+    (Simplices(2), Simplices(2))
+    """
+    name = factory.__name__
+    known = _FACTORIES.setdefault(name, factory)
+    # A cell of a notebook, or a module, may run again and bring a new version of its function.
+    if (known.__module__, known.__qualname__) != (factory.__module__, factory.__qualname__):
+        raise ValueError(
+            f"there is a game called {quote(name)} already, from {known.__module__}; "
+            "give the function another name"
+        )
+    _FACTORIES[name] = factory
+    return factory
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all registered games, in alphabetical order.
+
+    Examples
+    --------
+    >>> "kuhn_poker" in names()
+    True
+    """
+    return tuple(sorted(_FACTORIES))
+
+
+def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Game:
+    """Return the game called ``text``, like ``"kuhn_poker(deck=5)"``, or the game in a file.
+
+    Parameters
+    ----------
+    text
+        A registered name, and after it, in parentheses, arguments if there are any. They are
+        literals such as ``3``, ``-0.5``, ``True`` or ``"a"``; nothing is evaluated. Or a path
+        to a file in one of Gambit's formats: a :class:`~pathlib.Path`, or a string that ends
+        in ``.efg`` or ``.nfg``. What the file holds decides how it is read, see
+        :func:`~regretkit.games.read_efg` and :func:`~regretkit.games.read_nfg`.
+    memory_limit
+        Bytes that building a game by name may take, by default all that are available. A larger
+        ``memory_limit`` in ``text`` does not raise it.
+
+    Raises
+    ------
+    TypeError
+        When ``text`` is neither a string nor a path, or an argument of the wrong kind.
+    OSError
+        When the file cannot be read.
+    ValueError
+        When ``text`` is no such call, or no game has the name, or it does not take the arguments;
+        or when the file holds no game, with the line and the column that show it.
+    MemoryError
+        When the game has more histories or outcomes than memory has room for.
+
+    Examples
+    --------
+    >>> load("kuhn_poker(players=3)").domains[2].points
+    16
+    """
+    if isinstance(text, PathLike) or _is_file_name(text):
+        return read_game(Path(text))
+    name, positional, keywords = _parsed(text)
+    if name not in _FACTORIES:
+        close = difflib.get_close_matches(name, names()) or [n for n in names() if name in n]
+        hint = f"did you mean {' or '.join(close)}? The" if close else "the"
+        raise ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(names())}")
+    factory = _FACTORIES[name]
+    signature = inspect.signature(factory)
+    try:
+        signature.bind(*positional, **keywords)
+    except TypeError as error:
+        shown = signature.replace(return_annotation=inspect.Signature.empty)
+        raise ValueError(f"{quote(text)}: {error}; it is {name}{shown}") from error
+    with memory_capped(memory_limit):
+        return factory(*positional, **keywords)
+
+
+def check_small(text: str) -> None:
+    """Refuse the name of a game that has large numbers or long texts as arguments.
+
+    A file that comes from elsewhere may name a game; checked so, the name cannot make a factory
+    compute for long before the size of the game is known.
+
+    Raises
+    ------
+    ValueError
+        When ``text`` is no name with literal arguments, or one of them is large.
+    """
+    if len(text) > _LONGEST_NAME:
+        raise ValueError(f"the name has {len(text)} characters, more than {_LONGEST_NAME}")
+    _, positional, keywords = _parsed(text)
+    for number in _whole_numbers([*positional, *keywords.values()]):
+        if abs(number) > _LARGEST_IN_NAME:
+            raise ValueError(f"the name has the number {number}, larger than {_LARGEST_IN_NAME:,}")
+
+
+def _whole_numbers(literal: object) -> Iterator[int]:
+    """Yield the whole numbers in a literal."""
+    if isinstance(literal, int):
+        yield literal
+    elif isinstance(literal, dict):
+        yield from _whole_numbers([*literal, *literal.values()])
+    elif isinstance(literal, list | tuple | set):
+        for item in literal:
+            yield from _whole_numbers(item)
+
+
+def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
+    """Return what :func:`load` would have to be given: the name, and what is not a default."""
+    parameters = inspect.signature(factory).parameters
+    given = [
+        f"{name}={value!r}"
+        for name, value in arguments.items()
+        if value != parameters[name].default
+    ]
+    return f"{factory.__name__}({', '.join(given)})" if given else factory.__name__
+
+
+def _is_file_name(text: str) -> bool:
+    return isinstance(text, str) and text.lower().endswith((".efg", ".nfg"))
+
+
+def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Return the name, the positional and the keyword arguments of a call."""
+    if not isinstance(text, str):
+        raise TypeError(
+            f"a game is named by a string such as 'kuhn_poker(deck=5)', got {quote(text)}"
+        )
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _unreadable(text) from error
+    if isinstance(call, ast.Name):
+        return call.id, [], {}
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        raise _unreadable(text)
+    positional = [_literal(node, text) for node in call.args]
+    keywords: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None or keyword.arg in keywords:
+            raise _unreadable(text)
+        keywords[keyword.arg] = _literal(keyword.value, text)
+    return call.func.id, positional, keywords
+
+
+def _literal(node: ast.expr, text: str) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise ValueError(
+            f"the arguments in {quote(text)} must be literals such as 3, -0.5, True or 'a', "
+            f"got {ast.get_source_segment(text.strip(), node)}"
+        ) from error
+
+
+def _unreadable(text: str) -> ValueError:
+    return ValueError(
+        f"cannot read {quote(text)}; write a name and literal arguments, each once, "
+        "as in 'kuhn_poker(deck=5)'"
+    )

@@ -1,0 +1,417 @@
+"""Battleship: two hidden fleets, and shots at them."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from numbers import Real
+from string import ascii_lowercase
+from typing import final
+
+from attrs import evolve, frozen
+
+from regretkit._validate import quote, vector, whole_number, whole_numbers
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._registry import call_text, register
+
+Ship = tuple[str, ...]
+"""The cells that a ship covers, from left to right or from top to bottom."""
+
+_COUNTED_SHOTS = 100
+"""How many shots of a player may be, for all histories to be counted."""
+_COUNTED_SHIPS = 100
+"""How many ships count towards the least number of ways to place them all."""
+_TRIED = 3_000_000
+"""How many cells are looked at, at most, to count in how many ways ships can be placed."""
+
+
+@register
+def battleship(
+    height: int = 2,
+    width: int = 2,
+    lengths: Sequence[int] = (1,),
+    values: Sequence[float] | None = None,
+    shots: int = 2,
+    loss_multiplier: float = 1.0,
+    repeated_shots: bool = False,
+    *,
+    memory_limit: float | None = None,
+) -> ExtensiveFormGame:
+    """Return Battleship, in which both players hide ships and shoot at those of the other.
+
+    Each player has a board, with the cells ``a1``, ``a2``, ... in the first row, ``b1``, ``b2``,
+    ... in the second. First they take turns in hiding one ship each, in the given order, until
+    all are placed; a ship lies in a row or in a column, ships do not overlap, and one may not be
+    put where it leaves no room for later ones. Then they take turns in shooting at a cell of the
+    other's board, and are told whether they missed, hit a ship, or sank it: all of its cells are
+    hit. Player 0 begins. The game is over when all shots are fired or a player has lost all
+    ships. A player earns the values of the ships it sank, minus ``loss_multiplier`` times those
+    of the ships it lost.
+
+    An information set is named by the player, its own ships, and all shots, with what came of
+    its own. At ``1:a1-a2/b1,a2 miss,a2`` player 1 has its ship in the first row; was shot at in
+    ``b1``; missed with ``a2``, and lost that part of its ship which lies in ``a2``.
+
+    Parameters
+    ----------
+    height
+        Number of rows of each board, from 1 to 26.
+    width
+        Number of columns, at least 1.
+    lengths
+        Number of cells of each ship, at least 1; one ship or more, which all fit on the board.
+    values
+        Value of each ship, a finite number, at least 0; by default 1 each.
+    shots
+        Number of shots of each player, at least 1.
+    loss_multiplier
+        What a ship is worth to who loses it, in units of what it is worth to who sinks it; a
+        finite number, at least 0. At 1 the game is zero-sum; above 1 a ship that sinks costs both
+        together.
+    repeated_shots
+        Whether a player may shoot at a cell again. If not, there may not be more shots than cells.
+    memory_limit
+        Bytes that building may take, by default all that are available.
+
+    Raises
+    ------
+    TypeError
+        When a number is not whole where it should be, or is no number, or ``repeated_shots`` not
+        True or False.
+    ValueError
+        When an argument is out of its range, the ships do not fit, there is not one value for
+        each, or there are too many shots.
+    MemoryError
+        When there are more histories than memory has room for.
+
+    Examples
+    --------
+    >>> battleship().tree
+    <GameTree: 1573 histories, 1072 terminals, 53 + 109 information sets>
+    >>> battleship(height=1, width=3, lengths=[2, 1]).tree.actions[0][0]
+    ('a1-a2', 'a2-a3')
+    >>> battleship(loss_multiplier=2.0).constant_sum is None
+    True
+
+    References
+    ----------
+    Farina, Ling, Fang and Sandholm (2019), "Correlation in extensive-form games: saddle-point
+    formulation and benchmarks", NeurIPS. Rules as in OpenSpiel's ``battleship``.
+    """
+    rules = _rules(height, width, lengths, values, shots, loss_multiplier, repeated_shots)
+    budget = MemoryBudget(memory_limit, walked=True)
+    # Up to one shot of each player
+    budget.check_histories(rules.least_ways**2 * rules.area * (rules.area - 1), more=True)
+    rules.check_room(sum(rules.lengths) <= rules.area and any(rules.openings()))
+    budget.check_levels(rules.levels())
+    name = call_text(
+        battleship,
+        height=rules.height,
+        width=rules.width,
+        lengths=rules.lengths,
+        values=None if set(rules.values) == {1.0} else rules.values,
+        shots=rules.shots,
+        loss_multiplier=rules.loss_multiplier,
+        repeated_shots=rules.repeated_shots,
+    )
+    root = BattleshipHistory(rules)
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
+
+
+def battleship_history(
+    height: int = 2,
+    width: int = 2,
+    lengths: Sequence[int] = (1,),
+    values: Sequence[float] | None = None,
+    shots: int = 2,
+    loss_multiplier: float = 1.0,
+    repeated_shots: bool = False,
+) -> "BattleshipHistory":
+    """Return the empty history of Battleship."""
+    rules = _rules(height, width, lengths, values, shots, loss_multiplier, repeated_shots)
+    rules.check_room(rules.have_room(rules.lengths, frozenset(rules.cells())))
+    return BattleshipHistory(rules)
+
+
+def _rules(
+    height: int,
+    width: int,
+    lengths: Sequence[int],
+    values: Sequence[float] | None,
+    shots: int,
+    loss_multiplier: float,
+    repeated_shots: bool,
+) -> "Rules":
+    height = whole_number(height, "height", least=1, most=len(ascii_lowercase))
+    width = whole_number(width, "width", least=1)
+    sizes = whole_numbers(lengths, "lengths").tolist()
+    lengths = tuple(whole_number(size, "each of lengths", least=1) for size in sizes)
+    if not lengths:
+        raise ValueError("lengths must have one number for each ship, got none; pass at least one")
+    worth = (1.0,) * len(lengths) if values is None else _values(values, len(lengths))
+    if not isinstance(repeated_shots, bool):
+        raise TypeError(f"repeated_shots must be True or False, got {quote(repeated_shots)}")
+    most = None if repeated_shots else height * width
+    shots = whole_number(shots, "shots", least=1, most=most)
+    loss_multiplier = _multiplier(loss_multiplier)
+    return Rules(height, width, lengths, worth, shots, loss_multiplier, repeated_shots)
+
+
+def _values(values: Sequence[float], ships: int) -> tuple[float, ...]:
+    worth = tuple(vector(values, ships, "values").tolist())
+    if min(worth) < 0.0:
+        raise ValueError(f"values must be at least 0, got {quote(list(worth))}")
+    return worth
+
+
+def _multiplier(value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"loss_multiplier must be a number, got {quote(value)}")
+    if not 0.0 <= value < math.inf:
+        raise ValueError(f"loss_multiplier must be a finite number, at least 0, got {quote(value)}")
+    return float(value)
+
+
+def _name(ship: Ship) -> str:
+    return ship[0] if len(ship) == 1 else f"{ship[0]}-{ship[-1]}"
+
+
+@final
+@frozen
+class Rules:
+    """What stays the same throughout a game of Battleship."""
+
+    height: int
+    width: int
+    lengths: tuple[int, ...]
+    values: tuple[float, ...]
+    shots: int
+    loss_multiplier: float
+    repeated_shots: bool
+
+    def cells(self) -> list[str]:
+        """Return the cells of a board, row by row."""
+        rows, columns = ascii_lowercase[: self.height], range(1, self.width + 1)
+        return [f"{row}{column}" for row in rows for column in columns]
+
+    def places(self, length: int) -> dict[str, Ship]:
+        """Return where a ship of that length may lie, in a row or in a column."""
+        board, width = self.cells(), self.width
+        ships = [
+            tuple(board[row * width + column : row * width + column + length])
+            for row in range(self.height)
+            for column in range(width - length + 1)
+        ] + [
+            tuple(board[row * width + column :: width][:length])
+            for row in range(self.height - length + 1)
+            for column in range(width)
+        ]
+        # A ship of one cell has the same name both ways, and is there once.
+        return {_name(ship): ship for ship in ships}
+
+    @property
+    def area(self) -> int:
+        """Number of cells of a board."""
+        return self.height * self.width
+
+    @property
+    def least_ways(self) -> int:
+        """A lower bound, quick to compute, on the ways to place the ships if they fit at all."""
+        if sum(self.lengths) > self.area:
+            return 0
+        ways, covered = [], 0
+        for length in self.lengths:
+            across = self.height * max(self.width - length + 1, 0)
+            down = self.width * max(self.height - length + 1, 0)
+            directions = min(length, 2)  # a ship of one cell lies the same way in both
+            places = across + down if directions == 2 else self.area
+            # A cell that is covered already is part of so many places.
+            ways.append(places - covered * length * directions)
+            covered += length
+        return math.prod(ways[:_COUNTED_SHIPS]) if min(ways) > 0 else 1
+
+    def have_room(self, lengths: Sequence[int], free: frozenset[str]) -> bool:
+        """Return whether ships of these lengths can all be put on free cells."""
+        if not lengths:
+            return True
+        return sum(lengths) <= len(free) and any(
+            self.have_room(lengths[1:], free.difference(ship))
+            for ship in self.places(lengths[0]).values()
+            if free.issuperset(ship)
+        )
+
+    def check_room(self, fit: bool) -> None:
+        """Refuse ships that do not fit on the board."""
+        if not fit:
+            raise ValueError(
+                f"ships of lengths {list(self.lengths)} do not fit on {self.height} x {self.width} "
+                "cells; pass a larger board, or fewer or shorter ships"
+            )
+
+    def openings(self) -> tuple[Mapping[frozenset[str], int], ...]:
+        """Return, for each number of ships, in how many ways they leave each set of free cells.
+
+        Only sets of cells that have room for all later ships are there.
+        """
+        return _openings(self.height, self.width, self.lengths)
+
+    def levels(self) -> Iterator[tuple[int, int]]:
+        """Yield how many histories of each length there are.
+
+        See :meth:`~regretkit.games._memory_budget.MemoryBudget.check_levels`.
+        """
+        ways = [sum(opening.values()) for opening in self.openings()]
+        for fewer, more in pairwise(ways):
+            yield from ((fewer * fewer, 1), (more * fewer, 1))
+        fleets, afloat = ways[-1] ** 2, [1]
+        yield fleets, 1
+        shot = 0
+        while shot < self.shots and any(afloat):
+            # If cells repeat, no shot has fewer histories than the one before.
+            counted = shot < _COUNTED_SHOTS or not self.repeated_shots
+            number = 1 if counted else self.shots - shot
+            targets = self.area - (0 if self.repeated_shots else shot)
+            after = self._after_shot(afloat, shot)
+            yield fleets * sum(afloat) ** 2 * targets, number
+            yield fleets * sum(after) * sum(afloat) * targets, number
+            afloat, shot = after, shot + number
+
+    def _after_shot(self, afloat: list[int], shot: int) -> list[int]:
+        """Return the sequences of one more shot that leave a fleet afloat, by the cells hit."""
+        fleet = sum(self.lengths)
+        before = [*afloat, 0]
+        return [
+            ways * (self.area - fleet + (hit if self.repeated_shots else hit - shot))
+            + (before[hit - 1] * (fleet - hit + 1) if hit else 0)
+            for hit, ways in enumerate(before[:fleet])
+        ]
+
+
+@lru_cache(maxsize=16)
+def _openings(
+    height: int, width: int, lengths: tuple[int, ...]
+) -> tuple[Mapping[frozenset[str], int], ...]:
+    rules = Rules(height, width, lengths, (), 1, 1.0, False)
+    places = {length: list(rules.places(length).values()) for length in lengths}
+    openings = [Counter({frozenset(rules.cells()): 1})]
+    tried = 0
+    for length in lengths:
+        after: Counter[frozenset[str]] = Counter()
+        for free, ways in openings[-1].items():
+            tried += len(places[length]) * rules.area
+            if tried > _TRIED:
+                raise MemoryError(
+                    f"there are too many ways to place {len(lengths)} ships on {height} x {width} "
+                    "cells to count the histories of the game; choose a smaller game"
+                )
+            for ship in places[length]:
+                if free.issuperset(ship):
+                    after[free.difference(ship)] += ways
+        openings.append(after)
+    for number, length in reversed(list(enumerate(lengths))):
+        after = openings[number + 1]
+        openings[number] = Counter(
+            {
+                free: ways
+                for free, ways in openings[number].items()
+                if any(
+                    free.difference(ship) in after
+                    for ship in places[length]
+                    if free.issuperset(ship)
+                )
+            }
+        )
+    return tuple(openings)
+
+
+@final
+@frozen
+class BattleshipHistory:
+    """Where the ships are, and what was shot at."""
+
+    rules: Rules
+    ships: tuple[Ship, ...] = ()
+    """The ships that were placed, by player 0 and player 1 in turn."""
+    shots: tuple[tuple[str, str], ...] = ()
+    """The cells that were shot at, by player 0 and player 1 in turn, and what came of it."""
+
+    def is_terminal(self) -> bool:
+        """Return whether all shots are fired, or all ships of a player are lost."""
+        fleet = len(self.rules.lengths)
+        return len(self.shots) == 2 * self.rules.shots or any(
+            len(self._lost(player)) == fleet for player in (0, 1)
+        )
+
+    def player(self) -> int:
+        """Return whose turn it is."""
+        return (len(self.ships) + len(self.shots)) % 2
+
+    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
+        """Return nothing: chance does not act."""
+        return ()
+
+    def actions(self) -> Sequence[str]:
+        """Return where the next ship may be put, or what may be shot at."""
+        player, rules = self.player(), self.rules
+        if not self._placed:
+            placed = self.ships[player::2]
+            free = frozenset(rules.cells()).difference(*placed)
+            length, *later = rules.lengths[len(placed) :]
+            return [
+                name
+                for name, ship in rules.places(length).items()
+                if free.issuperset(ship) and rules.have_room(later, free.difference(ship))
+            ]
+        fired = set() if rules.repeated_shots else self._fired(player)
+        return [cell for cell in rules.cells() if cell not in fired]
+
+    def child(self, action: str) -> "BattleshipHistory":
+        """Return the history after a ship was placed or a shot was fired."""
+        if not self._placed:
+            ship = self.rules.places(self.rules.lengths[len(self.ships) // 2])[action]
+            return evolve(self, ships=(*self.ships, ship))
+        return evolve(self, shots=(*self.shots, (action, self._outcome(action))))
+
+    def information_set(self) -> str:
+        """Return the player, its ships, and all shots with what came of its own."""
+        player = self.player()
+        ships = [_name(ship) for ship in self.ships[player::2]]
+        shots = [
+            f"{cell} {outcome}" if turn % 2 == player else cell
+            for turn, (cell, outcome) in enumerate(self.shots)
+        ]
+        label = f"{player}:{','.join(ships)}"
+        return f"{label}/{','.join(shots)}" if shots else label
+
+    def payoffs(self) -> Sequence[float]:
+        """Return the value of the ships that a player sank, minus that of its own losses."""
+        one, other = (
+            sum(self.rules.values[ship] for ship in self._lost(player)) for player in (0, 1)
+        )
+        multiplier = self.rules.loss_multiplier
+        return [other - multiplier * one, one - multiplier * other]
+
+    @property
+    def _placed(self) -> bool:
+        """Whether all ships are placed."""
+        return len(self.ships) == 2 * len(self.rules.lengths)
+
+    def _fired(self, player: int) -> set[str]:
+        """Return the cells that a player has shot at."""
+        return {cell for cell, _ in self.shots[player::2]}
+
+    def _lost(self, player: int) -> list[int]:
+        """Return which ships of a player were sunk."""
+        hit = self._fired(1 - player)
+        return [number for number, ship in enumerate(self.ships[player::2]) if hit.issuperset(ship)]
+
+    def _outcome(self, cell: str) -> str:
+        """Return what comes of a shot at a cell by the player whose turn it is."""
+        player = self.player()
+        hit = self._fired(player) | {cell}
+        for ship in self.ships[1 - player :: 2]:
+            if cell in ship:
+                return "sunk" if hit.issuperset(ship) else "hit"
+        return "miss"

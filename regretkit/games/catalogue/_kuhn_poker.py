@@ -1,0 +1,138 @@
+"""Kuhn poker: one card each, one bet."""
+
+import math
+from collections.abc import Sequence
+from typing import final
+
+from attrs import frozen
+
+from regretkit._validate import whole_number
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._registry import call_text, register
+from regretkit.games.catalogue._deck import RANKS
+from regretkit.games.tree._history import CHANCE
+
+
+@register
+def kuhn_poker(
+    players: int = 2, deck: int | None = None, *, memory_limit: float | None = None
+) -> ExtensiveFormGame:
+    """Return Kuhn poker, the smallest poker in which bluffing pays.
+
+    Each player antes 1 and is dealt one card, player 0 first. Then they act in turn. Before the
+    first bet, a player passes (``p``) or bets 1 more (``b``); after it, each other player gets one
+    turn, to fold (``p``) or to call (``b``). The pot goes to the highest card among the players
+    that bet, or among all without a bet.
+
+    An information set is named by the player's card and what was done so far: at ``Kpb`` player 0
+    holds the king, has passed and faces a bet.
+
+    Parameters
+    ----------
+    players
+        Number of players, from 2 to 13.
+    deck
+        Number of cards, at least one for each player and at most 13, by default one more than
+        there are players. The cards are the highest of A 2 3 4 5 6 7 8 9 T J Q K, the ace
+        being the lowest.
+    memory_limit
+        Bytes that building may take, by default all that are available.
+
+    Raises
+    ------
+    TypeError
+        When an argument is not a whole number.
+    ValueError
+        When an argument is out of its range.
+    MemoryError
+        When there are more histories than memory has room for.
+
+    Examples
+    --------
+    >>> game = kuhn_poker()
+    >>> game.tree
+    <GameTree: 58 histories, 30 terminals, 6 + 6 information sets>
+    >>> game.tree.labels[0]
+    ('J', 'Q', 'K', 'Jpb', 'Qpb', 'Kpb')
+
+    References
+    ----------
+    Kuhn (1950), "A simplified two-person poker", Contributions to the Theory of Games 1. With
+    more players: Lanctot (2014), "Further developments of extensive-form replicator dynamics
+    using the sequence-form representation", AAMAS. Rules as in OpenSpiel's ``kuhn_poker``.
+    """
+    root = kuhn_history(players, deck)
+    MemoryBudget(memory_limit, walked=True).check_histories(root.histories, root.players)
+    cards = None if len(root.deck) == root.players + 1 else len(root.deck)
+    name = call_text(kuhn_poker, players=root.players, deck=cards)
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
+
+
+def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
+    """Return the empty history of Kuhn poker."""
+    players = whole_number(players, "players", least=2, most=len(RANKS))
+    cards = players + 1 if deck is None else deck
+    return KuhnHistory(
+        players, RANKS[-whole_number(cards, "deck", least=players, most=len(RANKS)) :]
+    )
+
+
+@final
+@frozen
+class KuhnHistory:
+    """What was dealt and what was done."""
+
+    players: int
+    deck: str
+    cards: str = ""
+    """The cards dealt so far, player 0's first."""
+    bets: str = ""
+    """The players' actions so far."""
+
+    @property
+    def histories(self) -> int:
+        """Number of histories of the whole game."""
+        cards, players = len(self.deck), self.players
+        dealing = sum(math.perm(cards, dealt) for dealt in range(players))
+        # Only passes, and after each possible first bet the answers of all others
+        acting = players + 1 + players * ((1 << players) - 1)
+        return dealing + math.perm(cards, players) * acting
+
+    def is_terminal(self) -> bool:
+        """Return whether all have passed, or all others have answered the bet."""
+        opened = self.bets.find("b")
+        return len(self.bets) == self.players + max(opened, 0)
+
+    def player(self) -> int:
+        """Return whose turn it is."""
+        if len(self.cards) < self.players:
+            return CHANCE
+        return len(self.bets) % self.players
+
+    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
+        """Return the cards that are left."""
+        left = [card for card in self.deck if card not in self.cards]
+        return [(card, 1.0 / len(left)) for card in left]
+
+    def actions(self) -> Sequence[str]:
+        """Return to pass or to bet."""
+        return ("p", "b")
+
+    def child(self, action: str) -> "KuhnHistory":
+        """Return the history after a card or an action."""
+        if len(self.cards) < self.players:
+            return KuhnHistory(self.players, self.deck, self.cards + action)
+        return KuhnHistory(self.players, self.deck, self.cards, self.bets + action)
+
+    def information_set(self) -> str:
+        """Return the player's card, and all actions so far."""
+        return self.cards[self.player()] + self.bets
+
+    def payoffs(self) -> Sequence[float]:
+        """Return what each player wins or loses."""
+        bettors = {turn % self.players for turn, bet in enumerate(self.bets) if bet == "b"}
+        # The best card of the players that bet, or of all without a bet
+        winner = max(bettors or range(self.players), key=lambda i: self.deck.index(self.cards[i]))
+        paid = [2.0 if player in bettors else 1.0 for player in range(self.players)]
+        return [sum(paid) - own if i == winner else -own for i, own in enumerate(paid)]

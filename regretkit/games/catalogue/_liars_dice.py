@@ -1,0 +1,296 @@
+"""Liar's dice: hidden dice, bids on all of them, and a challenge."""
+
+from typing import final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from regretkit._typing import Indices, Vector
+from regretkit._validate import whole_number
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._registry import call_text, register
+from regretkit.games.tree._history import CHANCE, TERMINAL
+
+_BITS = 62
+"""A hand and the bids are one number, of so many bits at most."""
+_COUNTED = 100
+"""More dice or bids than this are counted as so many; no memory has room for either."""
+
+
+@register
+def liars_dice(
+    dice: int = 1, sides: int = 6, players: int = 2, *, memory_limit: float | None = None
+) -> ExtensiveFormGame:
+    """Return liar's dice, a game of bids on hidden dice.
+
+    Each player rolls some dice and sees only its own. Then the players bid in turn, player 0
+    first: the bid ``3-5`` claims that there are at least three fives among all dice, where the
+    highest face is wild and counts as any. A bid must be higher than the last one, by its quantity
+    or, with the same quantity, by its face. Instead of bidding, a player may call the last bidder
+    a ``liar``, which ends the game, and after the highest bid that is its only action. If the bid
+    was true the bidder wins 1 and the caller loses 1, otherwise the reverse; all other players
+    earn 0.
+
+    An information set is named by the player's dice, the lowest first, and all bids: ``2 1-3 1-5``.
+
+    Parameters
+    ----------
+    dice
+        Number of dice of each player, at least 1.
+    sides
+        Number of sides of a die, at least 1.
+    players
+        Number of players, at least 2.
+    memory_limit
+        Bytes that building may take, by default all that are available.
+
+    Raises
+    ------
+    TypeError
+        When an argument is not a whole number.
+    ValueError
+        When an argument is out of its range.
+    MemoryError
+        When memory has no room for the histories, of which there are, with n dice of s sides in
+        all, ``1 + s + ... + s**n + s**n (2**(n s + 1) - 2)``.
+
+    Examples
+    --------
+    >>> game = liars_dice(sides=4)
+    >>> game.tree
+    <GameTree: 8181 histories, 4080 terminals, 512 + 512 information sets>
+    >>> game.tree.labels[1][5], game.tree.actions[1][5]
+    ('1 2-2', ('2-3', '2-4', 'liar'))
+
+    References
+    ----------
+    Lisý, Lanctot and Bowling (2015), "Online Monte Carlo counterfactual regret minimization for
+    search in imperfect information games", AAMAS. Rules as in OpenSpiel's ``liars_dice``.
+    """
+    rules = _rules(dice, sides, players)
+    MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
+    name = call_text(liars_dice, dice=rules.dice, sides=rules.sides, players=rules.players)
+    return ExtensiveFormGame.from_levels(rules.start(), name=name, memory_limit=memory_limit)
+
+
+def liars_dice_level(
+    dice: int = 1, sides: int = 6, players: int = 2, *, memory: int | None = None
+) -> "LiarsDice":
+    """Return the level of the empty history of :func:`liars_dice`, of any size.
+
+    ``history_of`` plays it without its tree.
+
+    Parameters
+    ----------
+    dice
+        Number of dice of each player, at least 1.
+    sides
+        Number of sides of a die, at least 1.
+    players
+        Number of players, at least 2.
+    memory
+        How many bids players remember, at least 1; None for all. Who remembers only the last few
+        forgets what it did itself, so that there is no tree of its decisions; but histories with
+        the same dice and the same last bids go on alike, and a ``StateGraph`` has them once.
+
+    Raises
+    ------
+    TypeError
+        When an argument is not a whole number.
+    ValueError
+        When an argument is out of its range, or there are more bids and dice than 62 bits tell
+        apart.
+
+    Examples
+    --------
+    >>> from regretkit.games import history_of
+    >>> history = history_of(liars_dice_level(dice=3, memory=2))
+    >>> for move in [*"265431", "2-6", "3-5", "4-6"]:
+    ...     history = history.child(move)
+    >>> history.information_set()
+    '134 3-5 4-6'
+    """
+    rules = _rules(dice, sides, players, memory)
+    if rules.bids + (rules.sides**rules.dice - 1).bit_length() > _BITS:
+        raise ValueError(
+            f"dice={rules.dice}, sides={rules.sides} and players={rules.players} make {rules.bids} "
+            f"bids and {rules.sides**rules.dice} rolls of a player, which {_BITS} bits do not "
+            "tell apart; take fewer dice or sides"
+        )
+    return rules.start()
+
+
+def _rules(dice: int, sides: int, players: int, memory: int | None = None) -> "_Rules":
+    return _Rules(
+        whole_number(dice, "dice", least=1),
+        whole_number(sides, "sides", least=1),
+        whole_number(players, "players", least=2),
+        None if memory is None else whole_number(memory, "memory", least=1),
+    )
+
+
+@final
+@frozen
+class _Rules:
+    """How many there are of everything; bids are numbered from the lowest."""
+
+    dice: int
+    sides: int
+    players: int
+    memory: int | None = None
+
+    @property
+    def rolls(self) -> int:
+        return self.dice * self.players
+
+    @property
+    def bids(self) -> int:
+        return self.rolls * self.sides
+
+    @property
+    def histories(self) -> int:
+        rolls, bids = min(self.rolls, _COUNTED), min(self.bids, _COUNTED)
+        rolled = sum(int(self.sides**rolled) for rolled in range(rolls + 1))
+        return rolled + int(self.sides**rolls) * ((1 << bids + 1) - 2)
+
+    def start(self) -> "LiarsDice":
+        none = np.zeros(1, dtype=np.int64)
+        return LiarsDice(self, 0, none, none, none - 1, none > 0)
+
+    def faces(self, deals: Indices) -> Indices:
+        """Return the faces of all dice, player by player, of some deals: ``(rolls, deals)``."""
+        place = self.sides ** np.arange(self.rolls, dtype=np.int64)[::-1, np.newaxis]
+        faces: Indices = deals // place % self.sides
+        return faces
+
+    def hands(self, player: int, deals: Indices) -> Indices:
+        """Return for some deals a player's dice, the lowest first, as the digits of a number."""
+        own = self.faces(deals)[player * self.dice : (player + 1) * self.dice]
+        number = np.zeros(deals.size, dtype=np.int64)
+        for die in np.sort(own, axis=0):
+            number = number * self.sides + die
+        return number
+
+    def counts(self, deals: Indices) -> Indices:
+        """Return for some deals how many dice count as each face, shape ``(deals, sides)``."""
+        faces = self.faces(deals)[..., np.newaxis]
+        alike = (faces == np.arange(self.sides)) | (faces == self.sides - 1)
+        counts: Indices = np.count_nonzero(alike, axis=0)
+        return counts
+
+    def different(self, deals: Indices) -> tuple[Indices, Indices]:
+        """Return deals of which some may be looked up, and where each is among them."""
+        every = self.sides**self.rolls
+        if every <= deals.size:
+            return np.arange(every), deals
+        return deals, np.arange(deals.size)
+
+
+@final
+@frozen(eq=False)
+class LiarsDice:
+    """What was rolled and bid, after ``length`` moves."""
+
+    rules: _Rules
+    length: int
+    deal: Indices
+    """What was rolled, a digit each."""
+    bids: Indices
+    """Which bids were made, a bit each."""
+    last: Indices
+    """The last of them, -1 before the first."""
+    over: NDArray[np.bool_]
+    """Whether the last bid was challenged."""
+
+    @property
+    def _turn(self) -> int:
+        """How many moves there were after the dice had been rolled."""
+        return self.length - self.rules.rolls
+
+    def player(self) -> Indices:
+        """Return whose turn it is."""
+        mover = CHANCE if self._turn < 0 else self._turn % self.rules.players
+        return np.where(self.over, TERMINAL, mover)
+
+    def actions(self, at: Indices) -> NDArray[np.bool_]:
+        """Return all faces, or all higher bids and behind them, after a bid, ``liar``."""
+        if self._turn < 0:
+            return np.ones((at.size, self.rules.sides), dtype=np.bool_)
+        last = self.last[at].astype(np.int8)
+        possible = np.arange(self.rules.bids + 1, dtype=np.int8) > last[:, np.newaxis]
+        possible[:, -1] = last >= 0
+        return possible
+
+    def child(self, at: Indices, action: Indices) -> "LiarsDice":
+        """Return the histories after a roll, or after a bid or ``liar``."""
+        deal, bids, last = self.deal[at], self.bids[at], self.last[at]
+        if self._turn < 0:
+            deal = deal * self.rules.sides + action
+            return LiarsDice(self.rules, self.length + 1, deal, bids, last, last >= 0)
+        over = action == self.rules.bids
+        bids |= np.where(over, 0, np.int64(1) << action)
+        last = np.where(over, last, action)
+        return LiarsDice(self.rules, self.length + 1, deal, bids, last, over)
+
+    def probability(self, at: Indices, action: Indices) -> Vector:
+        """Return that of a face of a fair die."""
+        return np.full(at.size, 1.0 / self.rules.sides)
+
+    def information_set(self, at: Indices) -> Indices:
+        """Return the player's dice and the bids as one number."""
+        deals, place = self.rules.different(self.deal[at])
+        hands = self.rules.hands(self._turn % self.rules.players, deals) << self.rules.bids
+        return hands[place] | self._remembered(at)
+
+    def state(self, at: Indices) -> Indices:
+        """Return what of the past still matters, a row of numbers for each history."""
+        turn = self._turn if self._turn < 0 else self._turn % self.rules.players
+        whose = np.full(at.size, turn)
+        seen = self.deal[at], self._remembered(at), self.last[at], self.over[at], whose
+        return np.stack(seen, axis=1)
+
+    def _remembered(self, at: Indices) -> Indices:
+        """Return the bids that players remember, a bit each."""
+        bids = self.bids[at]
+        if self.rules.memory is None:
+            return bids
+        kept = np.zeros_like(bids)
+        for _ in range(self.rules.memory):
+            highest = _highest_bit(bids & ~kept)
+            kept |= highest
+        return kept
+
+    def payoffs(self, at: Indices) -> Vector:
+        """Return 1 for the winner of the challenge, -1 for its loser, and 0 for the others."""
+        quantity, face = np.divmod(self.last[at], self.rules.sides)
+        deals, place = self.rules.different(self.deal[at])
+        true = self.rules.counts(deals)[place, face] > quantity
+        payoffs = np.zeros((at.size, self.rules.players))
+        payoffs[:, (self._turn - 2) % self.rules.players] = np.where(true, 1.0, -1.0)
+        payoffs[:, (self._turn - 1) % self.rules.players] = np.where(true, -1.0, 1.0)
+        return payoffs
+
+    def action_name(self, player: int, action: int) -> str:
+        """Return a face, a bid as quantity and face, or ``liar``."""
+        if player == CHANCE:
+            return str(action + 1)
+        quantity, face = divmod(action, self.rules.sides)
+        return "liar" if action == self.rules.bids else f"{quantity + 1}-{face + 1}"
+
+    def label(self, player: int, information_set: int) -> str:
+        """Return the dice, and what was bid."""
+        hand, made = divmod(information_set, 2**self.rules.bids)
+        sides, places = self.rules.sides, reversed(range(self.rules.dice))
+        dice = "".join(str(hand // sides**place % sides + 1) for place in places)
+        bids = [self.action_name(player, bid) for bid in range(self.rules.bids) if made >> bid & 1]
+        return " ".join([dice, *bids])
+
+
+def _highest_bit(numbers: Indices) -> Indices:
+    """Return each number's highest bit alone."""
+    below = numbers.copy()
+    for shift in (1, 2, 4, 8, 16, 32):
+        below |= below >> shift
+    return below ^ (below >> 1)

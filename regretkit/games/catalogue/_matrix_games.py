@@ -1,0 +1,199 @@
+"""The small games that every textbook has, as tables of payoffs."""
+
+import math
+
+from regretkit._validate import quote
+from regretkit.games._normal_form import NormalFormGame, matrix_game
+from regretkit.games._registry import call_text, register
+
+_HANDS = ["rock", "paper", "scissors"]
+
+
+@register
+def rock_paper_scissors() -> NormalFormGame:
+    """Return rock-paper-scissors: rock beats scissors, scissors beat paper, paper beats rock.
+
+    Zero-sum and of value 0. In equilibrium, everything is played with probability 1/3.
+
+    Examples
+    --------
+    >>> rock_paper_scissors().payoffs[0]
+    array([[ 0., -1.,  1.],
+           [ 1.,  0., -1.],
+           [-1.,  1.,  0.]])
+    """
+    payoffs = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
+    return matrix_game(payoffs, actions=[_HANDS, _HANDS], name="rock_paper_scissors")
+
+
+@register
+def biased_rock_paper_scissors() -> NormalFormGame:
+    """Return rock-paper-scissors with stakes that depend on what meets what.
+
+    Zero-sum and of value 0. The only equilibrium is (1, 10, 5) / 16 for both.
+
+    Examples
+    --------
+    >>> biased_rock_paper_scissors().payoffs[0]
+    array([[  0., -25.,  50.],
+           [ 25.,   0.,  -5.],
+           [-50.,   5.,   0.]])
+
+    References
+    ----------
+    OpenSpiel's ``matrix_brps``.
+    """
+    payoffs = [[0, -25, 50], [25, 0, -5], [-50, 5, 0]]
+    return matrix_game(payoffs, actions=[_HANDS, _HANDS], name="biased_rock_paper_scissors")
+
+
+@register
+def matching_pennies() -> NormalFormGame:
+    """Return matching pennies: player 0 wins if the pennies show the same, else player 1.
+
+    Zero-sum and of value 0. In equilibrium, both sides are equally likely.
+
+    Examples
+    --------
+    >>> matching_pennies().payoffs[0]
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    sides = ["heads", "tails"]
+    return matrix_game([[1, -1], [-1, 1]], actions=[sides, sides], name="matching_pennies")
+
+
+@register
+def prisoners_dilemma() -> NormalFormGame:
+    """Return the prisoner's dilemma, in which to defect is always better, and bad for both.
+
+    In the only equilibrium, of any kind, both defect.
+
+    Examples
+    --------
+    >>> prisoners_dilemma().payoffs[0]
+    array([[ 5.,  0.],
+           [10.,  1.]])
+
+    References
+    ----------
+    Payoffs as in OpenSpiel's ``matrix_pd``.
+    """
+    actions = ["cooperate", "defect"]
+    payoffs = [[[5, 0], [10, 1]], [[5, 10], [0, 1]]]
+    return NormalFormGame(payoffs, actions=[actions, actions], name="prisoners_dilemma")
+
+
+@register
+def battle_of_the_sexes() -> NormalFormGame:
+    """Return the battle of the sexes: both want to meet, each at another concert.
+
+    Two pure equilibria, and a mixed one in which each goes where it prefers with probability 3/5.
+
+    Examples
+    --------
+    >>> battle_of_the_sexes().payoffs
+    array([[[3., 0.],
+            [0., 2.]],
+    <BLANKLINE>
+           [[2., 0.],
+            [0., 3.]]])
+
+    References
+    ----------
+    Payoffs as in OpenSpiel's ``matrix_bos``.
+    """
+    actions = ["Bach", "Stravinsky"]
+    payoffs = [[[3, 0], [0, 2]], [[2, 0], [0, 3]]]
+    return NormalFormGame(payoffs, actions=[actions, actions], name="battle_of_the_sexes")
+
+
+@register
+def chicken() -> NormalFormGame:
+    """Return chicken: who dares wins, unless both do.
+
+    Besides the three Nash equilibria there are correlated ones that pay more, such as both
+    yielding with probability 1/2 and each daring alone with probability 1/4: 5.25 for each.
+
+    Examples
+    --------
+    >>> chicken().payoffs[0]
+    array([[0., 7.],
+           [2., 6.]])
+
+    References
+    ----------
+    Aumann (1974), "Subjectivity and correlation in randomized strategies", Journal of
+    Mathematical Economics 1(1).
+    """
+    actions = ["dare", "yield"]
+    payoffs = [[[0, 7], [2, 6]], [[0, 2], [7, 6]]]
+    return NormalFormGame(payoffs, actions=[actions, actions], name="chicken")
+
+
+@register
+def traffic_light(crash: float = -100.0) -> NormalFormGame:
+    """Return two cars at a crossing: to go pays 1 if the other stops, and ``crash`` if not.
+
+    In the mixed equilibrium each goes with probability ``1 / (1 - crash)``. A traffic light that
+    lets one go at a time is a correlated equilibrium and pays 1/2 each.
+
+    Parameters
+    ----------
+    crash
+        What both earn if both go, a finite number; below 0 for the above to hold.
+
+    Raises
+    ------
+    TypeError
+        When ``crash`` is not a number.
+    ValueError
+        When ``crash`` is not finite.
+
+    Examples
+    --------
+    >>> traffic_light().payoffs[0]
+    array([[-100.,    1.],
+           [   0.,    0.]])
+
+    References
+    ----------
+    Nisan, Roughgarden, Tardos and Vazirani (2007), "Algorithmic game theory", section 1.3.
+    """
+    try:
+        crash = float(crash)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"crash must be a number, got {quote(crash)}") from error
+    if not math.isfinite(crash):
+        raise ValueError(f"crash must be finite, got {crash}")
+    actions = ["go", "stop"]
+    payoffs = [[[crash, 1.0], [0.0, 0.0]], [[crash, 0.0], [1.0, 0.0]]]
+    name = call_text(traffic_light, crash=crash)
+    return NormalFormGame(payoffs, actions=[actions, actions], name=name)
+
+
+@register
+def shapley_game() -> NormalFormGame:
+    """Return Shapley's game, in which fictitious play goes around for ever.
+
+    Player 0 wins where both do the same, player 1 where it is one action ahead. The only Nash
+    equilibrium is uniform and pays 1/3 each; correlated play can pay 1/2 each.
+
+    Examples
+    --------
+    >>> shapley_game().payoffs[1]
+    array([[0., 1., 0.],
+           [0., 0., 1.],
+           [1., 0., 0.]])
+
+    References
+    ----------
+    Shapley (1964), "Some topics in two-person games", Advances in Game Theory, Annals of
+    Mathematics Studies 52.
+    """
+    actions = ["first", "second", "third"]
+    payoffs = [
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
+    ]
+    return NormalFormGame(payoffs, actions=[actions, actions], name="shapley_game")

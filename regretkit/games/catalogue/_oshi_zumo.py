@@ -1,0 +1,260 @@
+"""Oshi-Zumo: the higher bid pushes the wrestler away."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import final
+
+import numpy as np
+from attrs import evolve, frozen
+
+from regretkit._typing import Indices
+from regretkit._validate import quote, whole_number
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._registry import call_text, register
+
+_COUNTED_BIDS, _COUNTED_ROUNDS = 1000, 100
+"""How many bids there may be, and rounds, for all histories to be counted."""
+
+
+@register
+def oshi_zumo(
+    coins: int = 5,
+    size: int = 1,
+    minimum_bid: int = 1,
+    horizon: int | None = None,
+    alesia: bool = False,
+    *,
+    memory_limit: float | None = None,
+) -> ExtensiveFormGame:
+    """Return Oshi-Zumo, in which two players bid for pushing a wrestler.
+
+    The wrestler stands in the middle of a row of ``2 * size + 1`` cells, between the players. In
+    each round both bid some of their coins, which are spent. The higher bid pushes the wrestler by
+    one cell towards the other player; after equal bids it stays. A player with fewer coins than
+    the least bid bids them all. The game ends when the wrestler is pushed off the row, when no
+    coins are left, or after ``horizon`` rounds. The player on whose side of the middle, or off
+    whose end of the row, the wrestler is then loses 1 to the other. In the middle, both earn 0.
+
+    Both bid at once: player 0 is asked first, and player 1 does not see that bid before it has
+    made its own. Then both see both. An information set is named by the player and the bids of
+    earlier rounds: at ``1:2-1,0-3`` player 1 bids for the third time; at first player 0 bid 2 and
+    player 1 bid 1, then player 0 bid nothing and player 1 bid 3.
+
+    Parameters
+    ----------
+    coins
+        Number of coins that each player begins with, at least 1.
+    size
+        Number of cells on each side of the middle, at least 0.
+    minimum_bid
+        The least bid, from 0 to ``coins``.
+    horizon
+        Number of rounds, at least 1, after which the game ends in any case; None for as many as
+        the coins last. If the least bid is 0 they could last for ever, and a number is needed.
+    alesia
+        Whether only a wrestler off the row decides the game, and all else is a draw. That variant
+        is called Alesia.
+    memory_limit
+        Bytes that building may take, by default all that are available.
+
+    Raises
+    ------
+    TypeError
+        When a number is not whole, or ``alesia`` not True or False.
+    ValueError
+        When an argument is out of its range, or there is neither a least bid nor a horizon.
+    MemoryError
+        When there are more histories than memory has room for.
+
+    Examples
+    --------
+    >>> oshi_zumo().tree
+    <GameTree: 738 histories, 230 terminals, 214 + 214 information sets>
+    >>> oshi_zumo(coins=2).tree.labels[1]
+    ('1:', '1:1-1', '1:1-2', '1:2-1')
+    >>> oshi_zumo(coins=3, minimum_bid=0, horizon=2).tree.actions[0][0]
+    ('0', '1', '2', '3')
+
+    References
+    ----------
+    Buro (2003), "Solving the Oshi-Zumo game", Advances in Computer Games. Rules as in
+    OpenSpiel's ``oshi_zumo``.
+    """
+    root = oshi_zumo_history(coins, size, minimum_bid, horizon, alesia)
+    MemoryBudget(memory_limit, walked=True).check_levels(root.levels())
+    name = call_text(
+        oshi_zumo,
+        coins=root.coins[0],
+        size=root.size,
+        minimum_bid=root.minimum_bid,
+        horizon=root.horizon,
+        alesia=root.alesia,
+    )
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
+
+
+def oshi_zumo_history(
+    coins: int = 5,
+    size: int = 1,
+    minimum_bid: int = 1,
+    horizon: int | None = None,
+    alesia: bool = False,
+) -> "OshiZumoHistory":
+    """Return the empty history of Oshi-Zumo."""
+    coins = whole_number(coins, "coins", least=1)
+    size = whole_number(size, "size", least=0)
+    minimum_bid = whole_number(minimum_bid, "minimum_bid", least=0, most=coins)
+    if horizon is not None:
+        horizon = whole_number(horizon, "horizon", least=1)
+    elif minimum_bid == 0:
+        raise ValueError(
+            "horizon must be a whole number where minimum_bid is 0, because both players could "
+            "bid nothing for ever; pass a number of rounds, or minimum_bid=1"
+        )
+    if not isinstance(alesia, bool):
+        raise TypeError(f"alesia must be True or False, got {quote(alesia)}")
+    return OshiZumoHistory(size, minimum_bid, horizon, alesia, (coins, coins))
+
+
+@final
+@frozen
+class OshiZumoHistory:
+    """What was bid, and where that has left the coins and the wrestler."""
+
+    size: int
+    minimum_bid: int
+    horizon: int | None
+    alesia: bool
+    coins: tuple[int, int]
+    """What each player has left."""
+    position: int = 0
+    """How far the wrestler was pushed: to player 1 above 0, to player 0 below."""
+    bids: tuple[tuple[int, int], ...] = ()
+    """The bids of the rounds that are over."""
+    hidden: int | None = None
+    """Player 0's bid of this round, where it has bid."""
+
+    def levels(self) -> Iterator[tuple[int, int]]:
+        """Yield how many histories of each length follow a first one, where that is cheap to count.
+
+        See :meth:`~regretkit.games._memory_budget.MemoryBudget.check_levels`.
+        """
+        least, size, horizon = self.minimum_bid, self.size, self.horizon
+        bids = self.coins[0] - least + 1
+        yield from ((1, 1), (bids, 1), (bids**2, 1))
+        if horizon == 1:
+            return
+        coins = np.arange(bids)
+        choices = coins - np.minimum(coins, least) + 1
+        if bids > _COUNTED_BIDS:
+            # The second round alone, after every pair of bids or every two that are equal
+            one, both = (bids, choices.sum()) if size else (1, choices)
+            yield from ((int(np.sum(choices * own)) - 1, 1) for own in (one, both))
+            return
+        standings, rounds = _after_first_round(bids, size), 1
+        while standings and rounds != horizon:
+            counts = sum(standings.values())
+            # Without a least bid both may bid nothing: no round is smaller than the one before.
+            number = (horizon or 0) - rounds if rounds >= _COUNTED_ROUNDS and not least else 1
+            yield int((choices @ counts).sum()), number
+            yield int(choices @ counts @ choices), number
+            standings, rounds = _after_round(standings, size, least), rounds + number
+
+    def is_terminal(self) -> bool:
+        """Return whether the wrestler is off the row, or no coins or no rounds are left."""
+        return self.hidden is None and (
+            abs(self.position) > self.size or self.coins == (0, 0) or len(self.bids) == self.horizon
+        )
+
+    def player(self) -> int:
+        """Return who has yet to bid in this round."""
+        return 0 if self.hidden is None else 1
+
+    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
+        """Return nothing: chance does not act."""
+        return ()
+
+    def actions(self) -> Sequence[int]:
+        """Return the bids that the player can pay, or all it has where that is too little."""
+        coins = self.coins[self.player()]
+        return range(min(self.minimum_bid, coins), coins + 1)
+
+    def child(self, action: int) -> "OshiZumoHistory":
+        """Return the history after a bid."""
+        if self.hidden is None:
+            return evolve(self, hidden=action)
+        return evolve(
+            self,
+            coins=(self.coins[0] - self.hidden, self.coins[1] - action),
+            position=self.position + (self.hidden > action) - (self.hidden < action),
+            bids=(*self.bids, (self.hidden, action)),
+            hidden=None,
+        )
+
+    def information_set(self) -> str:
+        """Return whose turn it is, and the bids of the rounds that are over."""
+        return f"{self.player()}:{','.join(f'{one}-{other}' for one, other in self.bids)}"
+
+    def payoffs(self) -> Sequence[float]:
+        """Return 1 for the player that pushed the wrestler away, and -1 for the other."""
+        undecided = self.alesia and abs(self.position) <= self.size
+        if undecided or self.position == 0:
+            return [0.0, 0.0]
+        return [1.0, -1.0] if self.position > 0 else [-1.0, 1.0]
+
+
+Standings = Mapping[int, Indices]
+"""For each position, the number of histories that leave each pair of coins, shape ``(n, n)``."""
+
+
+def _after_first_round(bids: int, size: int) -> Standings:
+    every = np.ones((bids, bids), dtype=np.int64)
+    return _open({0: np.diag(every[0]), 1: np.triu(every, 1), -1: np.tril(every, -1)}, size)
+
+
+def _after_round(standings: Standings, size: int, least: int) -> Standings:
+    after: defaultdict[int, Indices] = defaultdict(lambda: np.zeros((), dtype=np.int64))
+    for position, counts in standings.items():
+        after[position] = after[position] + _shifted(_along_diagonals(counts), least)
+        after[position + 1] = after[position + 1] + _higher_bids(counts, least)
+        after[position - 1] = after[position - 1] + _higher_bids(counts.T, least).T
+    return _open(after, size)
+
+
+def _open(standings: Standings, size: int) -> Standings:
+    """Return the standings without those in which the game is over."""
+    for counts in standings.values():
+        counts[0, 0] = 0
+    return {
+        position: counts
+        for position, counts in standings.items()
+        if abs(position) <= size and counts.any()
+    }
+
+
+def _higher_bids(counts: Indices, least: int) -> Indices:
+    """Return the standings after one round in which player 0 bids more."""
+    richer = np.cumsum(counts[::-1], axis=0)[::-1]
+    after = _along_diagonals(np.append(richer[1:], 0 * richer[:1], axis=0))
+    after = _shifted(after, least)
+    if least:
+        # Player 1 has too little, and bids it all.
+        all_in = _shifted(richer[:, :least].sum(axis=1, keepdims=True), least, columns=0)
+        after[:, :1] += all_in
+    return after
+
+
+def _along_diagonals(counts: Indices) -> Indices:
+    """Return the sum of each entry and all that follow it on its diagonal."""
+    sums = counts.copy()
+    for row in range(len(sums) - 2, -1, -1):
+        sums[row, :-1] += sums[row + 1, 1:]
+    return sums
+
+
+def _shifted(counts: Indices, rows: int, columns: int | None = None) -> Indices:
+    """Return the entries that lie so far behind, 0 where there are none."""
+    behind = counts[rows:, rows if columns is None else columns :]
+    padding = [(0, own - other) for own, other in zip(counts.shape, behind.shape, strict=True)]
+    return np.pad(behind, padding)

@@ -1,0 +1,1 @@
+"""Game DAGs: histories with equal continuations are one node."""

@@ -1,0 +1,93 @@
+"""OpenSpiel's states as histories, for play without a tree."""
+
+import sys
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeGuard, final
+
+from regretkit.games.openspiel._from_openspiel import in_turns
+from regretkit.games.openspiel._protocols import OpenSpielGame, OpenSpielState, State
+from regretkit.games.tree._history import History
+
+_END = -4
+"""Who acts at the end of a game, as OpenSpiel numbers it."""
+
+
+def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int]:
+    """Return a history of a game of OpenSpiel, to be played by its rules, without a tree.
+
+    For games that are too large for :func:`from_openspiel`. Players, actions and information sets
+    are OpenSpiel's: actions are its numbers, and an information set is its information state
+    string. Where all players move at once, they move one after the other, unseen.
+
+    Parameters
+    ----------
+    game
+        The game, or a name that ``pyspiel.load_game`` knows, with arguments or without, for the
+        empty history; or a state, to go on from there. A state is copied.
+
+    Raises
+    ------
+    ImportError
+        When OpenSpiel is not installed: ``pip install 'regretkit[openspiel]'``.
+    TypeError
+        When ``game`` is neither a game or a state of OpenSpiel nor a name.
+    ValueError
+        When OpenSpiel has no such game, or it has outcomes of chance that it does not list, or does
+        not say what players know.
+
+    Examples
+    --------
+    >>> history = openspiel_history("leduc_poker")
+    >>> history.player(), len(history.chance_outcomes())
+    (-1, 6)
+    """
+    begun: Any = game if is_openspiel(game, "State") else None
+    loaded, turns, by_string = in_turns(game if begun is None else begun.get_game())
+    if begun is None:
+        return _OfState(turns.new_initial_state(), by_string)
+    if turns is loaded:
+        return _OfState(begun.clone(), by_string)
+    state = turns.new_initial_state()
+    for action in begun.history():  # of all who moved at once, one after the other
+        state.apply_action(action)
+    return _OfState(state, by_string)
+
+
+def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSpielState]:
+    """Say whether something is of OpenSpiel's classes of these names, without importing it."""
+    pyspiel = sys.modules.get("pyspiel")  # imported already if such an object exists
+    return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
+
+
+@final
+class _OfState:
+    """One state."""
+
+    __slots__ = ("_by_string", "_player", "_state")
+
+    def __init__(self, state: State, by_string: bool) -> None:
+        self._state, self._by_string = state, by_string
+        self._player = int(state.current_player())
+
+    def is_terminal(self) -> bool:
+        return self._player == _END
+
+    def player(self) -> int:
+        return self._player
+
+    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
+        return self._state.chance_outcomes()
+
+    def actions(self) -> Sequence[int]:
+        return self._state.legal_actions()
+
+    def child(self, action: int) -> "_OfState":
+        return _OfState(self._state.child(action), self._by_string)
+
+    def information_set(self) -> Hashable:
+        if self._by_string:
+            return self._state.information_state_string()
+        return self._state.history_str()
+
+    def payoffs(self) -> Sequence[float]:
+        return self._state.returns()

@@ -1,0 +1,241 @@
+"""Expanding a game level by level into flat arrays, without an object for each history."""
+
+from typing import NamedTuple, Never, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from regretkit._typing import Indices, Vector
+from regretkit._validate import floats, quote
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games.tree._from_history import Arrays, Names, path_to
+from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
+from regretkit.games.tree._history_batch import Level
+from regretkit.games.tree._infoset_index import InformationSets, Possible
+
+Joined = TypeVar("Joined", bound=np.generic)
+
+_LARGEST = np.iinfo(np.int32).max
+
+
+def expand(root: Level, budget: MemoryBudget) -> Arrays:
+    """Return the game that begins with a level of one history as arrays, in breadth-first order."""
+    if not isinstance(root, Level) or isinstance(root, type):
+        raise TypeError(f"root must have the methods of a Level, got {quote(root)}")
+    expansion = _Expansion(root, budget)
+    level: Level | None = root
+    while level is not None:
+        level = expansion.visit(level)
+    return expansion.arrays()
+
+
+class _Moves(NamedTuple):
+    """What leads from the histories of a level to their children."""
+
+    at: Indices
+    action: Indices
+    place: Indices
+    """Place of the action among those that are possible at its history."""
+
+
+@final
+class _Expansion:
+    """Notes one level after the other; each appends its children behind all others."""
+
+    def __init__(self, root: Level, budget: MemoryBudget) -> None:
+        self._root, self._budget = root, budget
+        self._found, self._visited = 1, 0
+        # One array for each level that was visited
+        self._player: list[Indices] = []
+        self._information_set: list[Indices] = []
+        self._payoffs: list[Vector] = []
+        # One array for each level that was found, which is visited later
+        self._parent: list[Indices] = [np.array([-1], dtype=np.int32)]
+        self._action: list[Indices] = [np.array([-1], dtype=np.int32)]
+        self._probability: dict[int, Vector] = {}
+        """Of the children of each level at which chance acts, by the number of the first."""
+        self._sets: dict[int, InformationSets] = {}
+        self._chance = Possible()
+
+    def visit(self, level: Level) -> Level | None:
+        """Note one level, and return that of the children if there are any."""
+        player = self._players(level)
+        numbers = np.full(player.size, -1, dtype=np.int32)
+        self._player.append(player)
+        self._information_set.append(numbers)
+        moves = []
+        for who in np.unique(player):
+            at = np.flatnonzero(player == who)
+            if who == TERMINAL:
+                self._payoffs.append(self._ends(level, at))
+            else:
+                moves.append(self._moves(level, int(who), at, numbers))
+        return self._children(level, player, _merged(moves)) if moves else None
+
+    def arrays(self) -> Arrays:
+        """Return everything that was noted."""
+        players = self._payoffs[0].shape[1]
+        for player in self._sets:
+            if player >= players:
+                here = self._path(int(np.flatnonzero(_joined(self._player) == player)[0]))
+                raise ValueError(
+                    f"player {player} acts at {here}, but payoffs() has {players} "
+                    "columns; players are numbered from 0, and each needs a payoff"
+                )
+        sets = [self._sets.get(player, InformationSets()) for player in range(players)]
+        return Arrays(
+            parent=_joined(self._parent),
+            player=_joined(self._player),
+            information_set=_joined(self._information_set),
+            action=_joined(self._action),
+            probability=self._probabilities(),
+            payoffs=_joined(self._payoffs),
+            labels=tuple(own.labels(self._root, player) for player, own in enumerate(sets)),
+            actions=tuple(
+                own.possible.names(self._root, player) for player, own in enumerate(sets)
+            ),
+            outcomes=self._chance.names(self._root, CHANCE),
+        )
+
+    def _probabilities(self) -> Vector:
+        probability = np.ones(self._found)
+        for first, drawn in self._probability.items():
+            probability[first : first + drawn.size] = drawn
+        probability.setflags(write=False)
+        return probability
+
+    # What a level says, once it is sure to fit
+
+    def _players(self, level: Level) -> Indices:
+        histories = self._found - self._visited
+        player = _whole(level.player(), histories, "player()")
+        if player.min() < TERMINAL or player.max() > _LARGEST:
+            wrong = int(np.argmax((player < TERMINAL) | (player > _LARGEST)))
+            raise ValueError(
+                f"player() must be players, numbered from 0, or CHANCE ({CHANCE}) or TERMINAL "
+                f"({TERMINAL}), got {player[wrong]} {self._here(wrong)}"
+            )
+        return player.astype(np.int32)
+
+    def _ends(self, level: Level, at: Indices) -> Vector:
+        payoffs = floats(level.payoffs(at), "payoffs()")
+        columns = self._payoffs[0].shape[1] if self._payoffs else None
+        if payoffs.ndim != 2 or len(payoffs) != at.size or columns not in {None, payoffs.shape[1]}:
+            raise ValueError(
+                f"payoffs() has shape {payoffs.shape} for {at.size} histories, of which the first "
+                f"lies {self._here(int(at[0]))}; return a row for each and a column for each "
+                f"player, shape ({at.size}, {'players' if columns is None else columns})"
+            )
+        return payoffs
+
+    def _moves(self, level: Level, who: int, at: Indices, numbers: Indices) -> _Moves:
+        possible = np.asarray(level.actions(at))
+        if possible.ndim != 2 or len(possible) != at.size or possible.dtype != np.bool_:
+            raise ValueError(
+                f"actions() has shape {possible.shape} and type {possible.dtype} for {at.size} "
+                f"histories, of which the first lies {self._here(int(at[0]))}; return True or "
+                f"False for each action of each, shape ({at.size}, actions)"
+            )
+        cells = np.flatnonzero(possible)
+        self._budget.check_histories(self._found + cells.size, more=True)
+        row, action = np.divmod(cells, max(possible.shape[1], 1))
+        counts = np.bincount(row, minlength=at.size)
+        if not counts.all():
+            raise ValueError(
+                f"actions() is empty {self._here(int(at[np.argmin(counts)]))}; allow at least one, "
+                "or let player() say that the game is over there"
+            )
+        place = np.arange(row.size) - (np.cumsum(counts) - counts)[row]
+        self._note(level, who, at, np.packbits(possible, axis=1), numbers)
+        return _Moves(at[row], action, place.astype(np.int32))
+
+    def _note(
+        self, level: Level, who: int, at: Indices, possible: NDArray[np.uint8], numbers: Indices
+    ) -> None:
+        """Note what may be done at histories of a player, or of chance, and what it knows there."""
+        if who == CHANCE:
+            self._chance.add(possible)
+            return
+        keys = _whole(level.information_set(at), at.size, "information_set()")
+        numbers[at], same = self._sets.setdefault(who, InformationSets()).add(keys, possible)
+        if not same.all():
+            self._refuse_actions(who, int(at[np.argmin(same)]), int(numbers[at[np.argmin(same)]]))
+
+    def _children(self, level: Level, player: Indices, moves: _Moves) -> Level:
+        drawn = player[moves.at] == CHANCE
+        if drawn.any():
+            self._probability[self._found] = self._chances(level, moves, drawn)
+        self._parent.append((self._visited + moves.at).astype(np.int32))
+        self._action.append(moves.place)
+        self._visited += player.size
+        self._found += moves.at.size
+        children = level.child(moves.at, moves.action)
+        if type(children) is not type(level) and not isinstance(children, Level):
+            raise TypeError(f"child() must return a Level, got {quote(children)}")
+        return children
+
+    def _chances(self, level: Level, moves: _Moves, drawn: NDArray[np.bool_]) -> Vector:
+        at, action = moves.at[drawn], moves.action[drawn]
+        chances = floats(level.probability(at, action), "probability()")
+        if chances.shape != at.shape:
+            raise ValueError(
+                f"probability() has shape {chances.shape} for {at.size} moves of chance, of which "
+                f"the first lies {self._here(int(at[0]))}; return one number for each"
+            )
+        probability = np.ones(moves.at.size)
+        probability[drawn] = chances
+        return probability
+
+    # Where something is wrong
+
+    def _refuse_actions(self, who: int, wrong: int, number: int) -> Never:
+        here = self._visited + wrong
+        alike = (_joined(self._player) == who) & (_joined(self._information_set) == number)
+        one, label = int(np.argmax(alike)), self._sets[who].labels(self._root, who)[number]
+        raise ValueError(
+            f"information set {quote(label)} of player {who} has other actions at "
+            f"{self._path(one)} than at {self._path(here)}; give its histories the same actions, "
+            "or different information sets"
+        )
+
+    def _here(self, number: int) -> str:
+        """Name a history of the level that is being visited."""
+        return f"at {self._path(self._visited + number)}"
+
+    def _path(self, history: int) -> str:
+        parent, action = _joined(self._parent), _joined(self._action)
+        return path_text(path_to(history, parent, action, self._names))
+
+    def _names(self, history: int) -> Names:
+        player = _joined(self._player)
+        who = int(player[history])
+        if who == CHANCE:
+            before = int(np.count_nonzero(player[:history] == CHANCE))
+            return self._chance.names(self._root, CHANCE)[before]
+        number = _joined(self._information_set)[history]
+        return self._sets[who].possible.names(self._root, who)[number]
+
+
+def _merged(moves: list[_Moves]) -> _Moves:
+    """Return the moves of players and of chance in the order of their histories."""
+    if len(moves) == 1:
+        return moves[0]
+    order = np.argsort(np.concatenate([own.at for own in moves]), kind="stable")
+    return _Moves(*(np.concatenate(part)[order] for part in zip(*moves, strict=True)))
+
+
+def _whole(value: ArrayLike, length: int, name: str) -> Indices:
+    array = np.asarray(value)
+    if array.shape != (length,) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} has shape {array.shape} and type {array.dtype}, but there are {length} "
+            f"histories; return one whole number for each, shape ({length},)"
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def _joined(parts: list[NDArray[Joined]]) -> NDArray[Joined]:
+    """Return all levels' arrays as one, which from then on is the only part."""
+    parts[:] = [np.concatenate(parts)]
+    parts[0].setflags(write=False)
+    return parts[0]

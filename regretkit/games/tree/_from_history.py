@@ -1,0 +1,253 @@
+"""Walking a game from its first history, level by level, into flat arrays."""
+
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypedDict, final
+
+import numpy as np
+
+from regretkit._typing import Indices, Vector
+from regretkit._validate import ordered, quote
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games.tree._history import CHANCE, TERMINAL, Action, History, outcomes_of, path_text
+
+Names = tuple[str, ...]
+
+_BETWEEN_LOOKS = 4096
+"""Number of histories that are found between two looks at how much memory is left."""
+
+
+class Arrays(TypedDict):
+    """The arguments of a :class:`~regretkit.games.GameTree`."""
+
+    parent: Indices
+    player: Indices
+    information_set: Indices
+    action: Indices
+    probability: Vector
+    payoffs: Vector
+    labels: tuple[Sequence[str], ...]
+    actions: tuple[Sequence[Names], ...]
+    outcomes: Sequence[Names]
+
+
+def walk(root: History, budget: MemoryBudget) -> Arrays:
+    """Return the game that begins with ``root`` as arrays, in breadth-first order."""
+    if not isinstance(root, History):
+        raise TypeError(f"root must have the methods of a History, got {quote(root)}")
+    walker = _Walker(budget)
+    level = [root]
+    while level:
+        level = [child for history in level for child in walker.visit(history)]
+    return walker.arrays()
+
+
+def path_to(
+    history: int,
+    parent: Sequence[int] | Indices,
+    action: Sequence[int] | Indices,
+    names: Callable[[int], Sequence[str]],
+) -> Names:
+    """Return the actions that lead to a history; ``names`` gives those of one on the way."""
+    path = []
+    while (before := int(parent[history])) >= 0:
+        path.append(names(before)[action[history]])
+        history = before
+    return tuple(reversed(path))
+
+
+@final
+class _Walker:
+    """Notes histories one after the other; each appends its children behind all others."""
+
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
+        self._next_look = _BETWEEN_LOOKS
+        # One entry for each history that was visited
+        self._player = array("q")
+        self._information_set = array("q")
+        # One entry for each history that was found, which is visited later
+        self._parent = array("q", [-1])
+        self._action = array("q", [-1])
+        self._probability = array("d", [1.0])
+        # One entry for each terminal history, each chance history, each information set
+        self._payoffs = array("d")
+        self._players: int | None = None
+        self._outcomes: list[Names] = []
+        self._shared: dict[Names, Names] = {}
+        self._numbers: dict[tuple[int, Hashable], int] = {}
+        self._first: dict[tuple[int, Hashable], tuple[int, tuple[Hashable, ...]]] = {}
+        self._labels: dict[int, list[str]] = {}
+        self._actions: dict[int, list[Names]] = {}
+
+    def visit(self, history: History[Action]) -> Iterator[History[Action]]:
+        """Note one history, and yield its children."""
+        if history.is_terminal():
+            self._end(history)
+            return
+        player = history.player()
+        if player == CHANCE:
+            actions, probabilities = self._chance(history)
+        else:
+            actions, probabilities = self._decision(history, player), None
+        found = len(self._parent) + len(actions)
+        if found >= self._next_look:
+            self._budget.check_objects(found)
+            self._next_look = found + _BETWEEN_LOOKS
+        self._parent.extend([len(self._player) - 1] * len(actions))
+        self._action.extend(range(len(actions)))
+        self._probability.extend(probabilities or [1.0] * len(actions))
+        for action in actions:
+            child = history.child(action)
+            # Kinds that were seen before need no second look, which would take longer.
+            if type(child) is not type(history) and not isinstance(child, History):
+                raise TypeError(
+                    f"child({quote(action)}) must be a History, got {quote(child)} at "
+                    f"{self._path(len(self._player) - 1)}"
+                )
+            yield child
+
+    def arrays(self) -> Arrays:
+        """Return everything that was noted."""
+        players = self._players or 0
+        for player, _ in self._numbers:
+            if player >= players:
+                here = self._path(self._player.index(player))
+                raise ValueError(
+                    f"player {player} acts at {here}, but payoffs() has {players} "
+                    "numbers; players are numbered from 0, and each needs a payoff"
+                )
+        return Arrays(
+            parent=np.array(self._parent),
+            player=np.array(self._player),
+            information_set=np.array(self._information_set),
+            action=np.array(self._action),
+            probability=np.array(self._probability),
+            payoffs=np.array(self._payoffs).reshape(-1, players),
+            labels=tuple(tuple(self._labels.get(player, ())) for player in range(players)),
+            actions=tuple(tuple(self._actions.get(player, ())) for player in range(players)),
+            outcomes=tuple(self._outcomes),
+        )
+
+    def _note(self, player: int, information_set: int) -> None:
+        self._player.append(player)
+        self._information_set.append(information_set)
+
+    def _end(self, history: History) -> None:
+        payoffs = history.payoffs()
+        ordered(payoffs, "payoffs()")
+        try:
+            count = len(payoffs)
+            self._payoffs.extend(payoffs)
+        except TypeError as error:
+            raise ValueError(
+                f"payoffs() must be one number for each player, got {quote(payoffs)} {self._here()}"
+            ) from error
+        if count == 0:
+            raise ValueError(
+                f"payoffs() is empty {self._here()}: a game needs at least one player; "
+                "return one number for each"
+            )
+        if self._players not in {None, count}:
+            raise ValueError(
+                f"payoffs() has {count} numbers {self._here()}, but {self._players} at the first "
+                "end of the game; return one for each player everywhere"
+            )
+        self._players = count
+        self._note(TERMINAL, -1)
+
+    def _chance(self, history: History[Action]) -> tuple[tuple[Action, ...], list[float]]:
+        outcomes = outcomes_of(history)
+        try:
+            pairs = [(action, float(probability)) for action, probability in outcomes]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "chance_outcomes() must be pairs of an action and its probability, "
+                f"got {quote(outcomes)} {self._here()}"
+            ) from error
+        actions = tuple(action for action, _ in pairs)
+        self._check_distinct(actions, "chance_outcomes()")
+        names = tuple(map(str, actions))
+        # Chance often has the same outcomes again and again.
+        self._outcomes.append(self._shared.setdefault(names, names))
+        self._note(CHANCE, -1)
+        return actions, [probability for _, probability in pairs]
+
+    def _decision(self, history: History[Action], player: int) -> tuple[Action, ...]:
+        key = (player, history.information_set())
+        actions = self._actions_of(history)
+        try:
+            number = self._numbers.get(key)
+        except TypeError as error:
+            raise TypeError(
+                f"information_set() must be hashable, got {quote(key[1])} {self._here()}; "
+                "return a string or a tuple"
+            ) from error
+        if number is None:
+            number = self._add_information_set(key, actions)
+        elif actions != self._first[key][1]:
+            there, others = self._first[key]
+            raise ValueError(
+                f"information set {quote(str(key[1]))} of player {player} has actions "
+                f"{quote(list(others))} at {self._path(there)}, but {quote(list(actions))} "
+                f"{self._here()}; give its histories the same actions in the same order, or "
+                "different information sets"
+            )
+        self._note(player, number)
+        return actions
+
+    def _actions_of(self, history: History[Action]) -> tuple[Action, ...]:
+        actions = history.actions()
+        if not isinstance(actions, Iterable):
+            raise TypeError(
+                f"actions() must be a sequence of actions, got {quote(actions)} {self._here()}; "
+                "return at least one where a player acts"
+            )
+        return tuple(actions)
+
+    def _add_information_set(self, key: tuple[int, Hashable], actions: tuple[Hashable, ...]) -> int:
+        player, label = key
+        if not isinstance(player, int | np.integer) or player < 0:
+            raise ValueError(
+                f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, "
+                f"got {quote(player)} {self._here()}"
+            )
+        self._check_distinct(actions, "actions()")
+        labels = self._labels.setdefault(player, [])
+        self._numbers[key] = len(labels)
+        self._first[key] = (len(self._player), actions)
+        labels.append(str(label))
+        self._actions.setdefault(player, []).append(tuple(map(str, actions)))
+        return self._numbers[key]
+
+    def _check_distinct(self, actions: tuple[Hashable, ...], name: str) -> None:
+        if not actions:
+            raise ValueError(
+                f"{name} is empty {self._here()}; return at least one, "
+                "or let is_terminal() say that the game is over"
+            )
+        try:
+            distinct = len(set(actions))
+        except TypeError as error:
+            raise TypeError(
+                f"{name} must be hashable, got {quote(list(actions))} {self._here()}; "
+                "use strings, numbers or tuples"
+            ) from error
+        if distinct < len(actions):
+            raise ValueError(
+                f"{name} has duplicates {self._here()}: {quote(list(actions))}; list each action "
+                "once"
+            )
+
+    def _here(self) -> str:
+        """Name the history that is being visited."""
+        return f"at {self._path(len(self._player))}"
+
+    def _path(self, history: int) -> str:
+        return path_text(path_to(history, self._parent, self._action, self._names))
+
+    def _names(self, history: int) -> Names:
+        player = self._player[history]
+        if player == CHANCE:
+            return self._outcomes[self._player[:history].count(CHANCE)]
+        return self._actions[player][self._information_set[history]]
