@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from attrs import frozen
 
+from regretkit._errors import argument_of
 from regretkit._validate import quote
 from regretkit.cli.exits import Failure, Refusal, reason
 from regretkit.cli.recall import Found
@@ -121,8 +122,10 @@ def started(
             kinds=found.kinds,
         )
     except (TypeError, ValueError) as error:
-        if str(error).startswith("engine"):
-            raise Refusal(f"--engine: {error}") from error
+        if argument_of(error) == "engine":
+            raise Refusal(
+                f"--engine: {reason(error)}; leave it out to have the fastest that can"
+            ) from error
         hint = f"; pass it as in '{choice.rule}(name=value)'" if "required" in str(error) else ""
         raise Refusal(
             f"{argument}: {choice.label} cannot play {quote(found.game)}: {error}{hint}"

@@ -1,12 +1,12 @@
 """How a command ends: exit codes, and errors that fit on one line."""
 
-import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
+from regretkit._errors import problem_of
 from regretkit._validate import quote, shorten
 
 DONE = 0
@@ -38,10 +38,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f"{quote(str(error.filename))}: " if error.filename is not None else ""
         return f"{where}{error.strerror}"
-    # What a function could be passed cannot be passed here.
-    return (
-        re.split(", or pass (?:memory_limit|max_histories)", str(error))[0] or type(error).__name__
-    )
+    return problem_of(error) or type(error).__name__
 
 
 def shell_word(text: str) -> str:

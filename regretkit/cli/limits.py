@@ -7,7 +7,7 @@ from regretkit.cli.exits import Refusal
 from regretkit.cli.journal import Journal
 from regretkit.cli.recall import Found
 from regretkit.play import Estimator
-from regretkit.play.solving import _check_reached
+from regretkit.play.solving import doubt_of_reaching
 
 ITERATIONS = 1_000
 """How many are played where nobody says when to stop."""
@@ -35,12 +35,12 @@ class Limits:
         found.check_gap(self.gap)
         if self.gap is None or self.iterations is not None or self.seconds is not None:
             return
-        try:
-            _check_reached(found.game, choice.algorithm, estimator, self.gap)
-        except ValueError as error:
-            text = str(error).replace("target_gap alone", f"{self.gap:g} alone")
-            text = text.replace("iterations as well", "--iterations or --time as well")
-            raise Refusal(f"--gap: {text}") from error
+        doubt = doubt_of_reaching(self.gap, found.game, choice.algorithm, estimator)
+        if doubt is not None:
+            raise Refusal(
+                f"--gap: {self.gap:g} alone could go on forever: {doubt}; pass --iterations or "
+                "--time as well"
+            )
 
     def put_into(self, journal: Journal) -> None:
         """Let a journal keep to these limits."""

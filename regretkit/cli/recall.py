@@ -6,7 +6,6 @@ from attrs import frozen
 from regretkit.cli.exits import Refusal
 from regretkit.cli.games_in import game_of
 from regretkit.games import Game, ImperfectRecallGame, Profile
-from regretkit.games._imperfect_recall import _ALL_THE_SAME
 from regretkit.play.algorithms import Kinds
 
 recall_option = click.option(
@@ -60,7 +59,7 @@ def found_game(text: str, argument: str = "GAME", *, forgetful: bool) -> Found:
 
 def why(game: ImperfectRecallGame) -> str:
     """Say who forgets, without what only Python can do about it."""
-    return game.reason.removesuffix(f"; {_ALL_THE_SAME}")
+    return game.reason
 
 
 def responses(forgetful: bool) -> str:

@@ -3,7 +3,7 @@
 import click
 
 from regretkit.cli.algorithms_in import Choice, blamed, chosen
-from regretkit.cli.exits import Failure, Refusal, refusing, shell_word
+from regretkit.cli.exits import Failure, Refusal, reason, refusing, shell_word
 from regretkit.cli.finishing import Outputs, saving_to
 from regretkit.cli.games_in import is_known, settled
 from regretkit.cli.journal import Journal
@@ -143,9 +143,7 @@ def _game_of(saved: Saved, name: str, game: str | None) -> Found:
     try:
         return Found(saved.find_game())
     except ValueError as error:
-        raise Refusal(
-            f"FILE: {str(error).replace('pass it as game', 'pass it with --game')}"
-        ) from error
+        raise Refusal(f"FILE: {reason(error)}; pass it with --game") from error
 
 
 def _started(saved: Saved, found: Found, choice: Choice, ways: Ways) -> SelfPlay:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from regretkit import games
+from regretkit._errors import problem_of
 from regretkit._files import replace_file
 from regretkit._validate import quote
 from regretkit.cli import figures
@@ -153,13 +154,14 @@ def show_game(game: str, limit: int, svg: str | None, as_json: bool) -> int:
 
 
 def _picture(game: Game, limit: int) -> str:
-    from regretkit.display._game_figure import game_figure
+    from regretkit.display._game_figure import game_figure, size_of
     from regretkit.display._style import svg_of
 
     try:
         return svg_of(game_figure(game, limit))
     except (TypeError, ValueError) as error:
-        raise Refusal(f"--svg: {str(error).replace('limit=', '--limit ')}") from error
+        size = size_of(game)[0]
+        raise Refusal(f"--svg: {problem_of(error)}; pass --limit {size} to draw it") from error
 
 
 def _facts(facts: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from regretkit._errors import advised
 from regretkit._validate import quote, whole_number
 from regretkit.display._matrix_figure import MatrixFigure
 from regretkit.display._style import (
@@ -96,7 +97,7 @@ def draw_game(
     Traceback (most recent call last):
     ...
     ValueError: game has 9457 histories, and a picture of more than 250 is hard to read; pass
-    limit=9457 to draw it all the same
+    limit=9457 to draw it anyway
     """
     require_matplotlib("display.draw_game")
     return _draw(game, limit, title, partial(axes_for, ax, figsize))
@@ -142,10 +143,8 @@ def _draw(game: Game | GameTree, limit: int, title: str | None, new_axes: NewAxe
     limit = whole_number(limit, "limit", least=1)
     size, unit = size_of(game)
     if size > limit:
-        raise ValueError(
-            f"game has {size} {unit}, and a picture of more than {limit} is hard to read; pass "
-            f"limit={size} to draw it all the same"
-        )
+        problem = f"game has {size} {unit}, and a picture of more than {limit} is hard to read"
+        raise advised(ValueError, problem, f"pass limit={size} to draw it anyway")
     name = str(getattr(game, "name", None) or "Game")
     heading = plain(title_of(name) if title is None else title, 80)
     if isinstance(game, NormalFormGame):

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from regretkit._errors import advised
 from regretkit._typing import Indices, Vector
 from regretkit._validate import quote, shorten
 from regretkit.games._extensive_form import ExtensiveFormGame
@@ -101,19 +102,18 @@ def find_described(described: Mapping[str, str | None], what: str, size: int) ->
     name = described["name"] or ""
     # And not what load takes for the name of a file, to which another file must not point.
     if name.partition("(")[0] not in names():
-        raise ValueError(
-            f"{what} belongs to the game {_shown(name)}, and no registered game is "
-            "called so; pass it as game"
-        )
+        problem = f"{what} belongs to the game {_shown(name)}, and no registered game is called so"
+        raise advised(ValueError, problem, "pass it as game")
     limit = _BYTES_OF_ANY_GAME + _BYTES_A_BYTE * size
     try:
         check_small(name)
         game = load(name, memory_limit=limit)
     except Exception as error:  # of any factory, also of a user's
-        raise ValueError(
+        problem = (
             f"{what} belongs to the game {_shown(name)}, which is not built from its name: "
-            f"{shorten(str(error), _MOST_SHOWN)}; pass it as game"
-        ) from error
+            f"{shorten(str(error), _MOST_SHOWN)}"
+        )
+        raise advised(ValueError, problem, "pass it as game") from error
     check_described(game, described, what)
     return game
 

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define, field
 
 from regretkit._arrays import total_by
+from regretkit._errors import advised
 from regretkit._typing import Indices, Vector
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import as_profile
@@ -17,9 +18,7 @@ from regretkit.sets import Simplices, StrategySet
 if TYPE_CHECKING:
     from regretkit.games._profile import Profile
 
-_ALL_THE_SAME = (
-    "or run it without a convergence guarantee: in Python, solve(game, ..., imperfect_recall=True)"
-)
+_ADVICE = "or pass imperfect_recall=True to solve, which runs it without a convergence guarantee"
 
 
 @final
@@ -91,7 +90,7 @@ class ImperfectRecallGame:
         try:
             ExtensiveFormGame(self.tree)
         except ValueError as error:
-            self.reason = f"{_shortened(str(error))}; {_ALL_THE_SAME}"
+            self.reason = _shortened(str(error))
         else:
             raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
         tree, self.kinds = remembering(self.tree)
@@ -150,15 +149,18 @@ class ImperfectRecallGame:
     @property
     def domains(self) -> tuple[StrategySet, ...]:
         """Refuse: a player that forgets has no sequence form."""
-        raise ValueError(self.reason)
+        raise self._refusal()
 
     def utility(self, player: int, profile: Sequence[Vector], of: int | None = None) -> Vector:
         """Refuse: sequences of a player that forgets have no worth of their own."""
-        raise ValueError(self.reason)
+        raise self._refusal()
 
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Refuse: there are no strategies to evaluate."""
-        raise ValueError(self.reason)
+        raise self._refusal()
+
+    def _refusal(self) -> ValueError:
+        return advised(ValueError, self.reason, _ADVICE)
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import game_html

@@ -9,6 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Never, final
 
+from regretkit._errors import advised
 from regretkit._validate import quote
 
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
@@ -102,7 +103,7 @@ class MemoryBudget:
         own = available() if limit is None else _as_limit(limit)
         self._limit = min(own, _cap.get())
         raisable = limit is None and own <= _cap.get()
-        self._hint = ", or pass memory_limit=math.inf to try all the same" if raisable else ""
+        self._hint = "pass memory_limit=math.inf to try all the same" if raisable else ""
         self._before = resident()
         self._bytes = BYTES_A_HISTORY + _BYTES_AN_OBJECT * walked
 
@@ -148,10 +149,11 @@ class MemoryBudget:
     def _refuse(self, what: str, number: int, needed: int, *, more: bool, hint: str) -> Never:
         limit = self._limit
         left = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
-        raise MemoryError(
+        problem = (
             f"the game has {_count(number, more)} {what}, which take about "
-            f"{_size(needed)} of memory while it is built, but {left}; choose a smaller game{hint}"
+            f"{_size(needed)} of memory while it is built, but {left}; choose a smaller game"
         )
+        raise advised(MemoryError, problem, hint, joint=", or ") if hint else MemoryError(problem)
 
 
 def _as_limit(limit: float) -> float:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from typing_extensions import override
 
+from regretkit._errors import advised
 from regretkit._validate import quote
 
 if TYPE_CHECKING:
@@ -126,10 +127,9 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
         engine = next(engine for engine in _engines() if engine.name == name)
         refusal = engine.refusal(run) or engine.missing()
         if refusal is not None:
-            raise ValueError(
-                f"engine {quote(name)} cannot run this: {refusal}; pass engine={quote(AUTO)} to "
-                "have the fastest that can"
-            )
+            problem = f"engine {quote(name)} cannot run this: {refusal}"
+            advice = f"pass engine={quote(AUTO)} to have the fastest that can"
+            raise advised(ValueError, problem, advice, argument="engine")
         return engine
     for engine in _engines():
         if engine.name in _FAILED.get(run, ()):

@@ -91,7 +91,7 @@ def solve(
             )
         watching.append(Geometrically(StopAtGap(target_gap), ratio=1.05))
         if iterations is None:
-            _check_reached(game, chosen, estimator, target_gap)
+            _check_reached(target_gap, game, chosen, estimator)
     horizon = None if iterations is None else max(iterations, 1)
     run = chosen.start(
         game,
@@ -104,31 +104,32 @@ def solve(
 
 
 def _check_reached(
-    game: Game, algorithm: Algorithm, estimator: Estimator | None, target_gap: float
+    target_gap: float, game: Game, algorithm: Algorithm, estimator: Estimator | None
 ) -> None:
-    """Refuse a target that might never be reached."""
-    forever = "target_gap alone could go on forever: "
+    doubt = doubt_of_reaching(target_gap, game, algorithm, estimator)
+    if doubt is not None:
+        raise ValueError(f"target_gap alone could go on forever: {doubt}; pass iterations as well")
+
+
+def doubt_of_reaching(
+    target_gap: float, game: Game, algorithm: Algorithm, estimator: Estimator | None
+) -> str | None:
+    """Return why a target might never be reached, None where it is known to be."""
     if not any(algorithm is known for known in ALGORITHMS.values()):
-        raise ValueError(
-            f"{forever}only of {', '.join(map(repr, ALGORITHMS))} is it known that the gap "
-            "vanishes, and this is another algorithm; pass iterations as well"
-        )
+        names = ", ".join(map(repr, ALGORITHMS))
+        return f"only for {names} is it known that the gap vanishes, and this is another algorithm"
     if not (estimator is None or isinstance(estimator, FullSweep)):
-        raise ValueError(
-            f"{forever}with {quote(estimator)}, utilities are not exact; pass iterations as well"
+        return f"with {quote(estimator)}, utilities are not exact"
+    payoffs = _payoffs_of(game)
+    if payoffs is None:
+        return (
+            "only in two-player constant-sum games is the gap sure to vanish, and this is "
+            f"{quote(game)}"
         )
-    sizes = _payoffs_of(game)
-    if sizes is None:
-        raise ValueError(
-            f"{forever}only in two-player constant-sum games is the gap sure to vanish, and this "
-            f"is {quote(game)}; pass iterations as well"
-        )
-    least = _ROUNDING * float(np.abs(sizes).max())
+    least = _ROUNDING * float(np.abs(payoffs).max())
     if target_gap < least:
-        raise ValueError(
-            f"{forever}{quote(target_gap)} is below what rounding leaves of payoffs of this size; "
-            f"pass at least {least:g}, or iterations as well"
-        )
+        return f"{quote(target_gap)} is below {least:g}, the rounding error of payoffs of this size"
+    return None
 
 
 def _payoffs_of(game: Game) -> NDArray[np.float64] | None:

@@ -10,6 +10,7 @@ import pytest
 
 import regretkit as rk
 from regretkit import games
+from regretkit._errors import advised
 from regretkit.cli.entry import main
 from regretkit.cli.exits import reason
 from regretkit.cli.journal import Journal
@@ -238,9 +239,10 @@ def test_a_forged_checkpoint_is_refused(folder, capsys, name, value):
 
 
 def test_what_only_functions_can_be_passed_is_not_advised():
-    for name in ("memory_limit=1e9", "max_histories to walk on"):
-        error = ValueError(f"the game is too large; choose a smaller one, or pass {name}")
-        assert reason(error) == "the game is too large; choose a smaller one"
+    error = advised(ValueError, "the game is too large", "pass memory_limit=1e9")
+
+    assert str(error) == "the game is too large; pass memory_limit=1e9"
+    assert reason(error) == "the game is too large"
 
 
 def test_a_module_that_ends_the_program_is_refused(folder, capsys):

@@ -4,6 +4,7 @@ import itertools
 from array import array
 from typing import Never, final
 
+from regretkit._errors import advised
 from regretkit._validate import quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.openspiel._protocols import OpenSpielGame, State
@@ -123,11 +124,11 @@ class States:
     def _check_size(self, found: int, state: State) -> None:
         self._budget.check_objects(found)
         if found > self._most:
-            raise ValueError(
+            problem = (
                 f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {shown(state)}; choose a smaller "
-                "game, or pass max_histories to walk on"
+                f"{len(state.history())} actions long: {shown(state)}; choose a smaller game"
             )
+            raise advised(ValueError, problem, "pass max_histories to walk on", joint=", or ")
 
     def _refuse_nothing(self, state: State) -> Never:
         raise ValueError(f"the game goes on, but nothing can be done at {shown(state)}")
