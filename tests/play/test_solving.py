@@ -189,9 +189,7 @@ def test_a_target_alone_is_refused_for_ways_to_play_that_promise_nothing(argumen
 def test_a_target_below_rounding_is_measured_by_the_payoffs():
     matrix = 1e6 * np.array([[3.0, 0.0], [0.0, 1.0]])
 
-    with pytest.raises(
-        ValueError, match=r"1e-07 is below 3e-06, the rounding error .* pass"
-    ):
+    with pytest.raises(ValueError, match=r"1e-07 is below 3e-06, the rounding error .* pass"):
         solve(matrix_game(matrix), target_gap=1e-7)
     assert solve(matrix_game(0.0 * matrix), target_gap=1e-300).iteration == 1
 
