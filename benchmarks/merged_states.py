@@ -26,9 +26,9 @@ from benchmarks.pages import PAGE, number, put, table
 from regretkit.evaluation import nash_conv
 from regretkit.games import (
     ExtensiveFormGame,
+    GameDAG,
     GameTree,
     ImperfectRecallGame,
-    StateGraph,
     dudo_history,
 )
 from regretkit.play import FixedStrategyIteration
@@ -63,24 +63,24 @@ def held(thing: object) -> float:
 def measure(sides: int, memory: int, iterations: int) -> dict[str, float]:
     """Build and play, and say what it took."""
     root = dudo_history(sides=sides, memory=memory or None)
-    graphs: list[StateGraph] = []
-    built = cpu_seconds(lambda: graphs.append(StateGraph.from_history(root)))
+    graphs: list[GameDAG] = []
+    built = cpu_seconds(lambda: graphs.append(GameDAG.from_history(root)))
     graph, tree = graphs[0], GameTree.from_history(root)
     swept = FixedStrategyIteration(graph, rk.RegretMatching)
     drawn = FixedStrategyIteration(graph, rk.RegretMatching, generator=np.random.default_rng(1))
     drawn.run(4 * sides**2)  # what chance leaves is found once for each roll of the dice
     times = best_times({"swept": swept.run, "drawn": drawn.run}, turns=5)
     game = ImperfectRecallGame(tree) if memory else ExtensiveFormGame(tree)
-    played = game.remembered if isinstance(game, ImperfectRecallGame) else game
+    played = game.refinement if isinstance(game, ImperfectRecallGame) else game
     run = FixedStrategyIteration(graph, rk.RegretMatching).run(iterations)
     return {
         "histories": tree.histories,
         "states": graph.states,
-        "moves": graph.whole.edges.child.size,
+        "moves": graph.full.edges.child.size,
         "sets": sum(own.blocks for own in graph.simplices),
         "built": built,
-        "memory": held(graph.whole),
-        "gap": nash_conv(played, graph.unfold(run.average, game)),
+        "memory": held(graph.full),
+        "gap": nash_conv(played, graph.to_tree_profile(run.average, game)),
         **times,
     }
 

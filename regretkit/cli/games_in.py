@@ -16,7 +16,7 @@ from regretkit.games import (
     fingerprint,
 )
 from regretkit.games._game import constant
-from regretkit.games._imperfect_recall import playable
+from regretkit.games._imperfect_recall import game_from_tree
 
 OPENSPIEL = "openspiel:"
 
@@ -67,7 +67,7 @@ def _of_openspiel(name: str) -> Game:
     from regretkit.games.openspiel._from_openspiel import walked  # which few commands need
 
     name, tree = walked(name)
-    return playable(tree, name)
+    return game_from_tree(tree, name)
 
 
 def is_known(text: str) -> bool:

@@ -29,11 +29,11 @@ class Found:
     @property
     def kinds(self) -> Kinds | None:
         """Which decision points are to be played alike, None where nobody forgets."""
-        return None if self.forgetful is None else self.forgetful.kinds
+        return None if self.forgetful is None else self.forgetful.coarse_information_set
 
     def forgotten(self, profile: Profile) -> Profile:
         """Return what strategies come to where somebody forgets, elsewhere themselves."""
-        return profile if self.forgetful is None else self.forgetful.forget(profile)
+        return profile if self.forgetful is None else self.forgetful.coarsen(profile)
 
     def check_gap(self, gap: float | None) -> None:
         """Refuse a gap as a goal where somebody forgets."""
@@ -54,12 +54,12 @@ def found_game(text: str, argument: str = "GAME", *, forgetful: bool) -> Found:
             f"{argument}: {why(game)}; or pass --imperfect-recall, which takes it all the same, "
             "but promises nothing"
         )
-    return Found(game.remembered, game)
+    return Found(game.refinement, game)
 
 
 def why(game: ImperfectRecallGame) -> str:
     """Say who forgets, without what only Python can do about it."""
-    return game.reason
+    return game.recall_violation
 
 
 def responses(forgetful: bool) -> str:

@@ -71,7 +71,7 @@ def facts(*pairs: tuple[str, str | float], profile: Profile | None = None) -> st
 def game_html(game: ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | GameTree) -> str:
     """Return a small game as its figure, as text without matplotlib; a large one by its sizes."""
     name = str(getattr(game, "name", None) or type(game).__name__)
-    reason = shortened(game.reason, 400) if isinstance(game, ImperfectRecallGame) else ""
+    reason = shortened(game.recall_violation, 400) if isinstance(game, ImperfectRecallGame) else ""
     about = f"<p>{escaped(reason)}</p>" if reason else ""
     if size_of(game)[0] > _DRAWN:
         return f"<p><b>{escaped(name)}</b></p>{table(_sizes(game))}{about}"

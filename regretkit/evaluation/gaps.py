@@ -66,7 +66,7 @@ def best_response(game: Game, player: int, profile: Sequence[Vector]) -> tuple[f
     """
     check_game(game)
     check_player(player, len(game.domains))
-    strategies = as_strategies(game, profile, unseen=player)
+    strategies = as_strategies(game, profile, ignored_player=player)
     return game.domains[player].best_response(game.utility(player, strategies))
 
 
@@ -196,7 +196,7 @@ def saddle_gap(game: Game, profile: Sequence[Vector], *, of: int = 0) -> float:
     check_player(of, 2)
     other = 1 - of
     highest, _ = game.domains[of].best_response(game.utility(of, strategies))
-    negated, _ = game.domains[other].best_response(-game.utility(other, strategies, of=of))
+    negated, _ = game.domains[other].best_response(-game.utility(other, strategies, payoff_of=of))
     return highest + negated
 
 
@@ -244,5 +244,5 @@ def worst_case_value(
         )
     other = 1 - player
     profile = [own if i == player else d.interior_point() for i, d in enumerate(game.domains)]
-    lowest, _ = game.domains[other].best_response(-game.utility(other, profile, of=player))
+    lowest, _ = game.domains[other].best_response(-game.utility(other, profile, payoff_of=player))
     return -lowest

@@ -19,8 +19,13 @@ from regretkit.evaluation.sampled_play import (
     play_out,
 )
 from regretkit.games import Game, History, Playable
-from regretkit.games._adapters import history_of, payoff_bounds
-from regretkit.games._behavioral import BehaviorLike, Checked, behaviors, behaviors_in
+from regretkit.games._adapters import as_history, payoff_bounds
+from regretkit.games._behavioral import (
+    BehavioralStrategyLike,
+    ValidatedStrategy,
+    behaviors,
+    behaviors_in,
+)
 from regretkit.games._game import as_strategies, check_game, check_player, check_strategy
 from regretkit.games.tree._history import payoffs_of
 from regretkit.sets import DecisionTree
@@ -110,12 +115,12 @@ def local_best_response(
 def sampled_local_best_response(
     game: Playable,
     player: int,
-    strategies: Sequence[BehaviorLike] | Sequence[Vector],
+    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
     samples: int,
     generator: np.random.Generator,
     *,
     rollouts: int | None = 100,
-    continuation: BehaviorLike | None = None,
+    continuation: BehavioralStrategyLike | None = None,
     bounds: Bounds | None = None,
 ) -> Estimate:
     """Estimate what a player earns by a greedy response to the others, by playing the game.
@@ -129,8 +134,8 @@ def sampled_local_best_response(
     Parameters
     ----------
     game
-        A game, its tree, or its rules: a ``Level`` or the empty ``History``. The player must not
-        forget what it did or knew.
+        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``. The
+        player must have perfect recall.
     player
         Who responds.
     strategies
@@ -165,7 +170,7 @@ def sampled_local_best_response(
     if rollouts is not None:
         rollouts = whole_number(rollouts, "rollouts", least=1)
     check_generator(generator)
-    root, played = history_of(game), behaviors_in(game, strategies)
+    root, played = as_history(game), behaviors_in(game, strategies)
     check_player(player, len(played))
     later = list(played)
     if continuation is not None:
@@ -184,8 +189,8 @@ class _Response:
 
     root: History
     player: int
-    played: Sequence[Checked]
-    later: Sequence[Checked]
+    played: Sequence[ValidatedStrategy]
+    later: Sequence[ValidatedStrategy]
     rollouts: int | None
     generator: np.random.Generator
     _decided: dict[Hashable, tuple[int, Belief]] = field(factory=dict, init=False)

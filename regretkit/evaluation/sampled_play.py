@@ -18,8 +18,8 @@ from regretkit.games import (
     Playable,
     Profile,
 )
-from regretkit.games._adapters import history_of, payoff_bounds
-from regretkit.games._behavioral import BehaviorLike, Checked, behaviors_in
+from regretkit.games._adapters import as_history, payoff_bounds
+from regretkit.games._behavioral import BehavioralStrategyLike, ValidatedStrategy, behaviors_in
 from regretkit.games._game import as_strategies
 from regretkit.games.tree._history import outcomes_of, payoffs_of
 
@@ -32,7 +32,7 @@ _AT_ONCE = 1 << 16
 
 def sampled_value(
     game: Playable,
-    strategies: Sequence[BehaviorLike] | Sequence[Vector],
+    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
     samples: int,
     generator: np.random.Generator,
     *,
@@ -47,7 +47,7 @@ def sampled_value(
     Parameters
     ----------
     game
-        A game, its tree, or its rules: a ``Level`` or the empty ``History``.
+        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
     strategies
         A profile, or for each player a function of an information set and its actions that returns
         their probabilities, or a dict from information sets to such probabilities. A profile goes
@@ -82,14 +82,14 @@ def sampled_value(
     check_generator(generator)
     known = payoff_bounds(game)
     if isinstance(game, ImperfectRecallGame):
-        game = game.remembered if isinstance(strategies, Profile) else game.tree
+        game = game.refinement if isinstance(strategies, Profile) else game.tree
     vectors = _vectors(game, strategies)
     if vectors is not None and isinstance(game, ExtensiveFormGame):
         drawn = _on_tree(game, vectors, samples, generator)
     elif vectors is not None and isinstance(game, NormalFormGame):
         drawn = _on_table(game, vectors, samples, generator)
     else:
-        drawn = _by_rules(history_of(game), behaviors_in(game, strategies), samples, generator)
+        drawn = _by_rules(as_history(game), behaviors_in(game, strategies), samples, generator)
     return estimates(drawn, known, bounds)
 
 
@@ -115,7 +115,7 @@ def check_generator(generator: np.random.Generator) -> None:
 
 
 def _vectors(
-    game: Playable, strategies: Sequence[BehaviorLike] | Sequence[Vector]
+    game: Playable, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
 ) -> list[Vector] | None:
     """Return vectors of the players' sets, None where strategies are something else."""
     if not isinstance(game, ExtensiveFormGame | NormalFormGame):
@@ -131,14 +131,14 @@ def _vectors(
 
 
 def _by_rules(
-    root: History, played: Sequence[Checked], samples: int, generator: np.random.Generator
+    root: History, played: Sequence[ValidatedStrategy], samples: int, generator: np.random.Generator
 ) -> Vector:
     drawn = [play_out(root, played, generator) for _ in range(samples)]
     return np.array(drawn, dtype=np.float64).reshape(samples, -1)
 
 
 def play_out(
-    history: History, played: Sequence[Checked], generator: np.random.Generator
+    history: History, played: Sequence[ValidatedStrategy], generator: np.random.Generator
 ) -> Sequence[float]:
     """Play from a history to a terminal, and return the payoffs of all players."""
     while not history.is_terminal():
@@ -152,7 +152,9 @@ def play_out(
     return payoffs
 
 
-def choices(history: History[Action], played: Sequence[Checked]) -> tuple[list[Action], Vector]:
+def choices(
+    history: History[Action], played: Sequence[ValidatedStrategy]
+) -> tuple[list[Action], Vector]:
     """Return what chance or a player may do at a history, and how likely each of it is."""
     player = history.player()
     if player == CHANCE:

@@ -30,7 +30,7 @@ from regretkit.games.catalogue import rock_paper_scissors as rock_paper_scissors
 from regretkit.games.catalogue import shapley_game as shapley_game
 from regretkit.games.catalogue import traffic_light as traffic_light
 from regretkit.games.catalogue._dudo import dudo_history as dudo_history
-from regretkit.games.catalogue._liars_dice import liars_dice_level as liars_dice_level
+from regretkit.games.catalogue._liars_dice import liars_dice_batch as liars_dice_batch
 from regretkit.games.gambit import read_efg as read_efg
 from regretkit.games.gambit import read_nfg as read_nfg
 from regretkit.games.gambit import save as save
@@ -41,24 +41,24 @@ from regretkit.games.tree._history import CHANCE as CHANCE
 from regretkit.games.tree._history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
 from regretkit.games.tree._history import TERMINAL as TERMINAL
 from regretkit.games.tree._history import History as History
-from regretkit.games.tree._history_batch import Level as Level
+from regretkit.games.tree._history_batch import HistoryBatch as HistoryBatch
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
-    "_behavioral": "Behavior BehaviorLike uniform_behavior",
-    "_adapters": "InformationSet Playable history_of",
+    "_behavioral": "BehavioralStrategy BehavioralStrategyLike uniform_behavior",
+    "_adapters": "InformationSet Playable as_history",
     "gambit._pygambit": "from_pygambit to_pygambit",
     "openspiel": "from_openspiel openspiel_history to_openspiel_policy",
-    "dag._game_dag": "StateGraph",
+    "dag._game_dag": "GameDAG",
 }
 if TYPE_CHECKING:
     from regretkit.games._adapters import InformationSet as InformationSet
     from regretkit.games._adapters import Playable as Playable
-    from regretkit.games._adapters import history_of as history_of
-    from regretkit.games._behavioral import Behavior as Behavior
-    from regretkit.games._behavioral import BehaviorLike as BehaviorLike
+    from regretkit.games._adapters import as_history as as_history
+    from regretkit.games._behavioral import BehavioralStrategy as BehavioralStrategy
+    from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
     from regretkit.games._behavioral import uniform_behavior as uniform_behavior
-    from regretkit.games.dag._game_dag import StateGraph as StateGraph
+    from regretkit.games.dag._game_dag import GameDAG as GameDAG
     from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit
     from regretkit.games.gambit._pygambit import to_pygambit as to_pygambit
     from regretkit.games.openspiel import from_openspiel as from_openspiel

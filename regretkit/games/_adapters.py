@@ -15,7 +15,7 @@ from regretkit.games.openspiel._history import is_openspiel, openspiel_history
 from regretkit.games.openspiel._protocols import OpenSpielGame, OpenSpielState
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, TERMINAL, History
-from regretkit.games.tree._history_batch import Level
+from regretkit.games.tree._history_batch import HistoryBatch
 from regretkit.sets import Simplices
 
 Playable: TypeAlias = (
@@ -23,7 +23,7 @@ Playable: TypeAlias = (
     | ImperfectRecallGame
     | NormalFormGame
     | GameTree
-    | Level
+    | HistoryBatch
     | History
     | OpenSpielGame
     | OpenSpielState
@@ -33,13 +33,13 @@ Playable: TypeAlias = (
 _FIRST: Indices = np.zeros(1, dtype=np.int64)
 
 
-def history_of(game: Playable) -> History:
+def as_history(game: Playable) -> History:
     """Return the empty history of a game, from which it can be played move by move.
 
     A game in extensive form is followed along its tree, a normal form is played as if one player
-    after the other chose unseen, and a :class:`Level` is expanded one history at a time, so that
-    games whose trees have no room in memory can be played and sampled as well. Games and states of
-    OpenSpiel are played by its rules, as :func:`openspiel_history` says.
+    after the other chose unseen, and a :class:`HistoryBatch` is expanded one history at a time, so
+    that games whose trees do not fit into memory can be played and sampled as well. Games and
+    states of OpenSpiel are played by its rules, as :func:`openspiel_history` says.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def history_of(game: Playable) -> History:
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> history = history_of(kuhn_poker())
+    >>> history = as_history(kuhn_poker())
     >>> history.chance_outcomes()[0]
     ('J', 0.3333333333333333)
     >>> dealt = history.child("J").child("K")
@@ -69,15 +69,15 @@ def history_of(game: Playable) -> History:
     if isinstance(game, NormalFormGame):
         return _OfTable(game)
     # A class has the methods of its objects, but is none.
-    if isinstance(game, Level) and not isinstance(game, type):
+    if isinstance(game, HistoryBatch) and not isinstance(game, type):
         return _OfLevel(_Names(game), game)
     if isinstance(game, History) and not isinstance(game, type):
         return game
     if is_openspiel(game, "Game", "State"):
         return openspiel_history(game)
     raise TypeError(
-        "game must be a game in extensive or normal form, a GameTree, a Level or a History, or a "
-        f"game or a state of OpenSpiel, got {quote(game)}; pass games.load('kuhn_poker'), say, or "
+        "game must be a game in extensive or normal form, a GameTree, a HistoryBatch, a History, "
+        f"or a game or a state of OpenSpiel, got {quote(game)}; pass games.load('kuhn_poker') or "
         "games.openspiel_history('leduc_poker')"
     )
 
@@ -203,7 +203,7 @@ class _OfTable:
 class _Names:
     """The names of actions, cached as they are requested."""
 
-    root: Level
+    root: HistoryBatch
     _known: dict[tuple[int, int], str] = field(factory=dict, init=False, repr=False)
 
     def action(self, player: int, action: int) -> str:
@@ -223,7 +223,7 @@ class _OfLevel:
     """One history as a level of its own, beside the names of everything."""
 
     names: _Names
-    level: Level
+    level: HistoryBatch
 
     def is_terminal(self) -> bool:
         return self.player() == TERMINAL

@@ -15,10 +15,10 @@ from regretkit.games._profile import Profile
 from regretkit.games._profile_table import behavior_of, simplices_of
 from regretkit.sets import Simplices, StrategySet
 
-Behavior: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLike]
+BehavioralStrategy: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLike]
 """Called with an information set and its actions, returns the probability of each action."""
 
-BehaviorLike: TypeAlias = Behavior | Mapping[Hashable, ArrayLike]
+BehavioralStrategyLike: TypeAlias = BehavioralStrategy | Mapping[Hashable, ArrayLike]
 """A function, or a dict from information sets to the probabilities of their actions."""
 
 
@@ -33,27 +33,31 @@ def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> 
     return np.full(len(actions), 1.0 / len(actions))
 
 
-def behaviors(strategies: Sequence[BehaviorLike] | Sequence[Vector]) -> tuple["Checked", ...]:
+def behaviors(
+    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
+) -> tuple["ValidatedStrategy", ...]:
     """Return what each player does where it comes, from a profile, or a function or dict each."""
     if isinstance(strategies, Profile):
-        played: Sequence[Behavior] = [
+        played: Sequence[BehavioralStrategy] = [
             _OfVector(strategy, domain, player)
             for player, (strategy, domain) in enumerate(
                 zip(strategies, strategies.domains, strict=True)
             )
         ]
-        return tuple(Checked(own, player) for player, own in enumerate(played))
+        return tuple(ValidatedStrategy(own, player) for player, own in enumerate(played))
     if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
         raise TypeError(
             "strategies must be a Profile, or a function or a dict for each player, got "
             f"{quote(strategies)}; pass a list of them"
         )
-    return tuple(Checked(_called(own, player), player) for player, own in enumerate(strategies))
+    return tuple(
+        ValidatedStrategy(_called(own, player), player) for player, own in enumerate(strategies)
+    )
 
 
 def behaviors_in(
-    game: object, strategies: Sequence[BehaviorLike] | Sequence[Vector]
-) -> tuple["Checked", ...]:
+    game: object, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
+) -> tuple["ValidatedStrategy", ...]:
     """Return :func:`behaviors`, where vectors are those of a game's players."""
     if not isinstance(strategies, Profile) and _are_vectors(strategies):
         if not hasattr(game, "domains"):
@@ -72,7 +76,7 @@ def _are_vectors(strategies: object) -> bool:
     )
 
 
-def _called(strategy: BehaviorLike | Vector, player: int) -> Behavior:
+def _called(strategy: BehavioralStrategyLike | Vector, player: int) -> BehavioralStrategy:
     if isinstance(strategy, Mapping):
         return _OfMapping(strategy, player)
     if not callable(strategy):
@@ -85,16 +89,16 @@ def _called(strategy: BehaviorLike | Vector, player: int) -> Behavior:
 
 @final
 @define(eq=False)
-class Checked:
+class ValidatedStrategy:
     """A player's behavior, of which every answer is looked at before it is used.
 
     Examples
     --------
-    >>> Checked(uniform_behavior, 0)("Kb", ["p", "b"])
+    >>> ValidatedStrategy(uniform_behavior, 0)("Kb", ["p", "b"])
     array([0.5, 0.5])
     """
 
-    behavior: Behavior
+    behavior: BehavioralStrategy
     player: int
 
     def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:

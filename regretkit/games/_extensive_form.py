@@ -14,11 +14,11 @@ from regretkit.games._game import as_profile, check_player, constant
 from regretkit.games._payoff_rows import PayoffRows, payoff_rows
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import History
-from regretkit.games.tree._history_batch import Level
+from regretkit.games.tree._history_batch import HistoryBatch
 from regretkit.games.tree._sequences import (
     decision_trees,
     last_sequences,
-    merge_ends,
+    merge_terminals,
     reach_of_chance,
 )
 from regretkit.sets import DecisionTree
@@ -87,7 +87,9 @@ class ExtensiveFormGame:
         del at_histories
         weights = reach_of_chance(self.tree)[terminals]
         dimensions = [domain.dimension for domain in self.domains]
-        self.sequences, self.payoffs = merge_ends(at_ends, weights, self.tree.payoffs, dimensions)
+        self.sequences, self.payoffs = merge_terminals(
+            at_ends, weights, self.tree.payoffs, dimensions
+        )
 
     @classmethod
     def from_history(
@@ -114,15 +116,15 @@ class ExtensiveFormGame:
         return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
 
     @classmethod
-    def from_levels(
-        cls, root: Level, *, name: str | None = None, memory_limit: float | None = None
+    def from_batch(
+        cls, root: HistoryBatch, *, name: str | None = None, memory_limit: float | None = None
     ) -> "ExtensiveFormGame":
         """Expand a game level by level and return it.
 
         Parameters and errors are those of :meth:`from_history`, but ``root`` is the level of the
         empty history.
         """
-        return cls(GameTree.from_levels(root, memory_limit=memory_limit), name=name)
+        return cls(GameTree.from_batch(root, memory_limit=memory_limit), name=name)
 
     @property
     def players(self) -> int:
@@ -137,7 +139,9 @@ class ExtensiveFormGame:
         """
         return constant(self.tree.payoffs.sum(axis=1), self.tree.payoffs)
 
-    def utility(self, player: int, profile: Sequence[Vector], of: int | None = None) -> Vector:
+    def utility(
+        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
+    ) -> Vector:
         """Return what each sequence of ``player`` is worth while the others play ``profile``.
 
         The sum of payoffs over the ends of the game with that last sequence, each times the
@@ -145,10 +149,10 @@ class ExtensiveFormGame:
         ``of``, the payoffs of that player. The player's own entry of ``profile`` is not looked at.
         """
         check_player(player, self.players)
-        strategies = as_profile(profile, self.domains, unseen=player)
-        if of is not None:
-            check_player(of, self.players)
-        payer = player if of is None else of
+        strategies = as_profile(profile, self.domains, ignored_player=player)
+        if payoff_of is not None:
+            check_player(payoff_of, self.players)
+        payer = player if payoff_of is None else payoff_of
         if self.players == 2:
             return self._payoff_rows(player, payer).utility(strategies[1 - player])
         terms = self.payoffs[payer]

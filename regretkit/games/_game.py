@@ -32,7 +32,9 @@ class Game(Protocol):
         """The set on which each player plays."""
         ...
 
-    def utility(self, player: int, profile: Sequence[Vector], of: int | None = None) -> Vector:
+    def utility(
+        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
+    ) -> Vector:
         """Return what each coordinate of ``player`` is worth while the others play ``profile``.
 
         It is the gradient of the expected payoff of player ``of``, by default of ``player``
@@ -65,7 +67,7 @@ def check_player(player: int, players: int) -> None:
 
 
 @final
-class CheckedProfile(list[Vector]):
+class ValidatedProfile(list[Vector]):
     """One finite vector of the right length for each player, as :func:`as_profile` returns it.
 
     An entry that is replaced is checked alone, so that a run of many players who learn one after
@@ -84,14 +86,17 @@ class CheckedProfile(list[Vector]):
 
 
 def as_profile(
-    profile: Iterable[ArrayLike], domains: Sequence[StrategySet], *, unseen: int | None = None
+    profile: Iterable[ArrayLike],
+    domains: Sequence[StrategySet],
+    *,
+    ignored_player: int | None = None,
 ) -> list[Vector]:
     """Return one finite vector of the right length for each player, or raise.
 
-    The entry of player ``unseen``, which is ignored, need not be finite. A profile that was
+    The entry of player ``ignored_player``, which is ignored, need not be finite. A profile that was
     checked for the same domains is returned as it is.
     """
-    if isinstance(profile, CheckedProfile) and profile.domains is domains:
+    if isinstance(profile, ValidatedProfile) and profile.domains is domains:
         return profile
     try:
         ordered(profile, "profile")
@@ -106,8 +111,8 @@ def as_profile(
             "pass one strategy for each"
         )
     for player, (strategy, domain) in enumerate(zip(strategies, domains, strict=True)):
-        _check_entry(strategy, domain, player, finite=player != unseen)
-    return strategies if unseen is not None else CheckedProfile(strategies, domains)
+        _check_entry(strategy, domain, player, finite=player != ignored_player)
+    return strategies if ignored_player is not None else ValidatedProfile(strategies, domains)
 
 
 def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: bool) -> None:
@@ -119,17 +124,19 @@ def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: 
             f"{_sequence_form(domain)}"
         )
     if finite and not is_finite(strategy):
-        raise ValueError(f"profile[{player}] must be finite, got {shown(strategy)}; repair it")
+        raise ValueError(
+            f"profile[{player}] must be finite, got {format_array(strategy)}; repair it"
+        )
 
 
 def as_strategies(
-    game: Game, profile: Iterable[ArrayLike], *, unseen: int | None = None
+    game: Game, profile: Iterable[ArrayLike], *, ignored_player: int | None = None
 ) -> list[Vector]:
     """Return a profile that lies in the players' sets, or refuse the game or what came."""
     check_game(game)
-    strategies = as_profile(profile, game.domains, unseen=unseen)
+    strategies = as_profile(profile, game.domains, ignored_player=ignored_player)
     for player, (strategy, domain) in enumerate(zip(strategies, game.domains, strict=True)):
-        if player != unseen:
+        if player != ignored_player:
             check_strategy(strategy, domain, player, f"profile[{player}]")
     return strategies
 
@@ -139,7 +146,7 @@ def check_strategy(strategy: Vector, domain: StrategySet, player: int, name: str
     if not domain.contains(strategy, atol=ATOL):
         raise ValueError(
             f"{name} must be one of player {player}'s, a point of {quote(domain)} within "
-            f"{ATOL:g}, got {shown(strategy)}{_sequence_form(domain)}"
+            f"{ATOL:g}, got {format_array(strategy)}{_sequence_form(domain)}"
         )
 
 
@@ -149,7 +156,7 @@ def _sequence_form(domain: StrategySet) -> str:
     return tree if isinstance(domain, DecisionTree) else ""
 
 
-def shown(array: NDArray[np.float64]) -> str:
+def format_array(array: NDArray[np.float64]) -> str:
     """Return an array as messages show it, cut where it is long."""
     return np.array2string(array, threshold=8, max_line_width=200)
 

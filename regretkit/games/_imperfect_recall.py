@@ -11,7 +11,7 @@ from regretkit._errors import advised
 from regretkit._typing import Indices, Vector
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import as_profile
-from regretkit.games._recall_refinement import remembering
+from regretkit.games._recall_refinement import perfect_recall_refinement
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.sets import Simplices, StrategySet
 
@@ -31,9 +31,9 @@ class ImperfectRecallGame:
     self-play does, raises a ValueError that names an information set which violates perfect
     recall.
 
-    ``solve(game, ..., imperfect_recall=True)`` runs on :attr:`remembered`, the perfect-recall
+    ``solve(game, ..., imperfect_recall=True)`` runs on :attr:`refinement`, the perfect-recall
     refinement, with strategies shared within each original information set; there is no
-    convergence guarantee. :meth:`forget` maps the result to a strategy of this game.
+    convergence guarantee. :meth:`coarsen` maps the result to a strategy of this game.
 
     Parameters
     ----------
@@ -77,27 +77,27 @@ class ImperfectRecallGame:
 
     tree: GameTree
     name: str | None = field(default=None, kw_only=True)
-    reason: str = field(init=False)
-    """Who forgets, and the information set that shows it."""
-    remembered: ExtensiveFormGame = field(init=False)
+    recall_violation: str = field(init=False)
+    """An information set that violates perfect recall, with two of its histories."""
+    refinement: ExtensiveFormGame = field(init=False)
     """The coarsest perfect-recall refinement: information sets are split by their player's past
     actions and information sets, and keep their labels."""
-    kinds: tuple[Indices, ...] = field(init=False)
-    """For each player, the information set of this game to which each one of ``remembered``
+    coarse_information_set: tuple[Indices, ...] = field(init=False)
+    """For each player, the information set of this game to which each one of ``refinement``
     belongs."""
 
     def __attrs_post_init__(self) -> None:
         try:
             ExtensiveFormGame(self.tree)
         except ValueError as error:
-            self.reason = _shortened(str(error))
+            self.recall_violation = _shortened(str(error))
         else:
             raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
-        tree, self.kinds = remembering(self.tree)
-        self.remembered = ExtensiveFormGame(tree, name=self.name)
+        tree, self.coarse_information_set = perfect_recall_refinement(self.tree)
+        self.refinement = ExtensiveFormGame(tree, name=self.name)
 
-    def forget(self, profile: Sequence[Vector]) -> "Profile":
-        """Return the strategies of this game that a profile of :attr:`remembered` comes to.
+    def coarsen(self, profile: Sequence[Vector]) -> "Profile":
+        """Return the strategies of this game that a profile of :attr:`refinement` comes to.
 
         At each information set, every player plays what it plays on average over the parts of the
         set, each weighted by how likely the player is to play to there; uniformly where it never
@@ -119,7 +119,7 @@ class ImperfectRecallGame:
         ...     t "" 2 "second" { 4 }
         ...     t "" 3 "missed" { 1 }''')
         >>> run = solve(driver, "cfr", iterations=1_000, imperfect_recall=True)
-        >>> print(driver.forget(run.average))
+        >>> print(driver.coarsen(run.average))
         player 0
           exit  leave 0.6662  go on 0.3338
           exit  leave 0.6662  go on 0.3338
@@ -129,17 +129,17 @@ class ImperfectRecallGame:
         """
         from regretkit.games._profile import Profile  # which needs to know all games
 
-        domains = self.remembered.domains
+        domains = self.refinement.domains
         played = []
         for strategy, domain, kinds in zip(
-            as_profile(profile, domains), domains, self.kinds, strict=True
+            as_profile(profile, domains), domains, self.coarse_information_set, strict=True
         ):
             parts = domain.simplices
             kind = Simplices(parts.sizes[np.unique(kinds, return_index=True)[1]])
             place = kind.coordinates(kinds)
             behavior = kind.normalize(total_by(place, strategy[1:], kind.dimension))
             played.append(domain.sequence_form(behavior[place]))
-        return Profile(played, domains, self.remembered)
+        return Profile(played, domains, self.refinement)
 
     @property
     def players(self) -> int:
@@ -151,7 +151,9 @@ class ImperfectRecallGame:
         """Refuse: a player that forgets has no sequence form."""
         raise self._refusal()
 
-    def utility(self, player: int, profile: Sequence[Vector], of: int | None = None) -> Vector:
+    def utility(
+        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
+    ) -> Vector:
         """Refuse: sequences of a player that forgets have no worth of their own."""
         raise self._refusal()
 
@@ -160,7 +162,7 @@ class ImperfectRecallGame:
         raise self._refusal()
 
     def _refusal(self) -> ValueError:
-        return advised(ValueError, self.reason, _ADVICE)
+        return advised(ValueError, self.recall_violation, _ADVICE)
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import game_html
@@ -178,7 +180,9 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 2_000 else f"{text[:1_000]} ... {text[-1_000:]}"
 
 
-def playable(tree: GameTree, name: str | None = None) -> ExtensiveFormGame | ImperfectRecallGame:
+def game_from_tree(
+    tree: GameTree, name: str | None = None
+) -> ExtensiveFormGame | ImperfectRecallGame:
     """Return the game of a tree, an ``ImperfectRecallGame`` where recall is imperfect."""
     try:
         return ExtensiveFormGame(tree, name=name)

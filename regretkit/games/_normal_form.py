@@ -116,17 +116,19 @@ class NormalFormGame:
         """
         return constant(self.payoffs.sum(axis=0), self.payoffs)
 
-    def utility(self, player: int, profile: Sequence[Vector], of: int | None = None) -> Vector:
+    def utility(
+        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
+    ) -> Vector:
         """Return what each action of ``player`` is worth while the others play ``profile``.
 
         In units of payoff, shape ``(n,)``; with ``of``, what it is worth to that player. The
         player's own entry of ``profile`` is not looked at.
         """
         check_player(player, self.players)
-        strategies = as_profile(profile, self.domains, unseen=player)
-        if of is not None:
-            check_player(of, self.players)
-        tensor = self._tensor(player, player if of is None else of)
+        strategies = as_profile(profile, self.domains, ignored_player=player)
+        if payoff_of is not None:
+            check_player(payoff_of, self.players)
+        tensor = self._tensor(player, player if payoff_of is None else payoff_of)
         utility = self._contracted(tensor, player, strategies)
         # Where nothing can have cancelled, magnitudes need not be looked at.
         small = np.abs(utility) <= RESOLUTION * np.abs(tensor).max()

@@ -7,7 +7,7 @@ from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._sequences import levels
 
 
-def remembering(tree: GameTree) -> tuple[GameTree, tuple[Indices, ...]]:
+def perfect_recall_refinement(tree: GameTree) -> tuple[GameTree, tuple[Indices, ...]]:
     """Split every information set by what its player did and knew before.
 
     Also returns, for each player and new information set, the old one of which it is a part.

@@ -10,7 +10,7 @@ from regretkit._typing import Vector
 from regretkit._validate import quote
 from regretkit.circuits._parts import as_parts, check_distinct
 from regretkit.games import Game
-from regretkit.games._game import ATOL, check_game, shown
+from regretkit.games._game import ATOL, check_game, format_array
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionTree, StrategySet
 
@@ -46,8 +46,8 @@ def check_seat(minimizer: RegretMinimizer, domain: StrategySet, player: int, nam
     for point in _probes(minimizer.domain):
         if not domain.contains(point, atol=ATOL):
             raise ValueError(
-                f"{name} plays on {quote(minimizer.domain)}, where {shown(point)} lies, but player "
-                f"{player} plays on {quote(domain)}; build it there{_how(domain)}"
+                f"{name} plays on {quote(minimizer.domain)}, where {format_array(point)} lies, but "
+                f"player {player} plays on {quote(domain)}; build it there{_how(domain)}"
             )
 
 

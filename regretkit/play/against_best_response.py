@@ -100,7 +100,7 @@ def best_response_play(
     profile: list[Vector] = [domain.interior_point() for domain in game.domains]
     for _ in range(iterations):
         profile[player] = minimizer.next_strategy()
-        cost = game.utility(other, profile, of=player)
+        cost = game.utility(other, profile, payoff_of=player)
         _, profile[other] = game.domains[other].best_response(-cost)
         utility = game.utility(player, profile)
         for average, strategy in zip(averages, profile, strict=True):

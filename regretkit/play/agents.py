@@ -9,8 +9,8 @@ from attrs.validators import is_callable
 
 from regretkit._validate import quote
 from regretkit.evaluation.sampled_play import pick
-from regretkit.games import BehaviorLike, Profile
-from regretkit.games._behavioral import Checked, behaviors
+from regretkit.games import BehavioralStrategyLike, Profile
+from regretkit.games._behavioral import ValidatedStrategy, behaviors
 from regretkit.play._checks import check_generator
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ class StrategyAgent:
     1
     """
 
-    strategy: Profile | BehaviorLike | Sequence[BehaviorLike]
+    strategy: Profile | BehavioralStrategyLike | Sequence[BehavioralStrategyLike]
     generator: np.random.Generator = field(validator=check_generator, repr=False)
-    _parts: dict[int, Checked] = field(init=False, repr=False)
+    _parts: dict[int, ValidatedStrategy] = field(init=False, repr=False)
     """The strategies of the players for which it has acted."""
 
     def __attrs_post_init__(self) -> None:
@@ -120,14 +120,14 @@ class StrategyAgent:
         chances = self._played(situation.player)(situation.information_set, situation.actions)
         return pick(chances, self.generator)
 
-    def _played(self, player: int) -> Checked:
+    def _played(self, player: int) -> ValidatedStrategy:
         if player not in self._parts and isinstance(self.strategy, Sequence):
             raise ValueError(
                 f"the strategy is of {len(self._parts)} players, but plays for player {player}; "
                 "it is of another game"
             )
         if player not in self._parts:
-            self._parts[player] = Checked(self._parts[0].behavior, player)
+            self._parts[player] = ValidatedStrategy(self._parts[0].behavior, player)
         return self._parts[player]
 
 

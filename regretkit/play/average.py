@@ -12,7 +12,7 @@ from regretkit._state import Stateful, is_finite_array
 from regretkit._typing import Indices, Vector
 from regretkit._validate import check_kind, floats, quote, whole_number
 from regretkit.games import Game, Profile
-from regretkit.games._game import ATOL, is_finite, shown
+from regretkit.games._game import ATOL, format_array, is_finite
 from regretkit.games._profile_table import blocks_of
 from regretkit.play.averaging import Averaging, Uniform
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -168,7 +168,7 @@ class Average(Stateful):
                 f"{self._total.shape}; keep one average for each player"
             )
         if not is_finite(checked):
-            raise ValueError(f"strategy must be finite, got {shown(checked)}; repair it")
+            raise ValueError(f"strategy must be finite, got {format_array(checked)}; repair it")
         return checked
 
     @override
@@ -203,7 +203,7 @@ class Average(Stateful):
         if wrong or not (is_point or (self._weight == 0.0 and not self._total.any())):
             raise ValueError(
                 f"the average must be a point of {quote(domain)} within {ATOL:g}, got "
-                f"{shown(average)} of weight {quote(self._weight)}"
+                f"{format_array(average)} of weight {quote(self._weight)}"
             )
 
     @property

@@ -183,9 +183,9 @@ def resume(
     True
     """
     saved = Saved.read(path)
-    kinds = game.kinds if isinstance(game, ImperfectRecallGame) else None
+    kinds = game.coarse_information_set if isinstance(game, ImperfectRecallGame) else None
     if isinstance(game, ImperfectRecallGame):
-        game = game.remembered
+        game = game.refinement
     if game is None:
         game = saved.find_game()
     saved.check_game(game)

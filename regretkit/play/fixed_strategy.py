@@ -12,7 +12,7 @@ from regretkit._state import NOT_STATE, Stateful
 from regretkit._typing import Vector
 from regretkit._validate import check_kind, whole_number
 from regretkit.circuits.cfr import LocalRule, local_minimizer
-from regretkit.games import Profile, StateGraph
+from regretkit.games import GameDAG, Profile
 from regretkit.games.dag._passes import Part
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._driving import RunGuard
@@ -40,7 +40,7 @@ class FixedStrategyIteration(Stateful):
     over all ways to its states.
 
     Where players forget, no regret bound says where this leads, as on the tree: what comes out is
-    measured, by :meth:`StateGraph.unfold` and an exact best response, or by sampled play.
+    measured, by :meth:`GameDAG.to_tree_profile` and an exact best response, or by sampled play.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class FixedStrategyIteration(Stateful):
     Examples
     --------
     >>> from regretkit import RegretMatching
-    >>> from regretkit.games import StateGraph, dudo_history
-    >>> graph = StateGraph.from_history(dudo_history(sides=3, memory=1))
+    >>> from regretkit.games import GameDAG, dudo_history
+    >>> graph = GameDAG.from_history(dudo_history(sides=3, memory=1))
     >>> run = FixedStrategyIteration(graph, RegretMatching).run(300)
     >>> run.average[1, "3:2x3"].round(2)  # to claim two ones, or to doubt that there are two threes
     array([0., 1.])
@@ -86,7 +86,7 @@ class FixedStrategyIteration(Stateful):
     introduction to counterfactual regret minimization", section 5.
     """
 
-    graph: StateGraph
+    graph: GameDAG
     local: LocalRule
     order: Order = field(factory=Simultaneous, kw_only=True)
     averaging: Averaging = field(factory=Uniform, kw_only=True)
@@ -101,7 +101,7 @@ class FixedStrategyIteration(Stateful):
     """For each player that has learned in this iteration, what it played and how it came there."""
 
     def __attrs_post_init__(self) -> None:
-        check_kind(self.graph, StateGraph, "graph", "StateGraph.from_tree(game.tree)")
+        check_kind(self.graph, GameDAG, "graph", "GameDAG.from_tree(game.tree)")
         check_kind(self.order, Order, "order", "Simultaneous()")
         check_kind(self.averaging, Averaging, "averaging", "Uniform()")
         if self.generator is not None:
@@ -135,7 +135,7 @@ class FixedStrategyIteration(Stateful):
         return self._guard.driving() if writes else self._guard.reading()
 
     def _iterate(self) -> None:
-        self._part = None if self.generator is None else self.graph.draw(self.generator)
+        self._part = None if self.generator is None else self.graph.sample_chance(self.generator)
         self._played = {}
         asked = [self.strategy(player) for player in range(self.players)]
         self.order.iterate(self)
@@ -147,7 +147,7 @@ class FixedStrategyIteration(Stateful):
         self.iteration += 1
 
     def _utility(self, player: int, behaviors: Sequence[Vector]) -> tuple[Vector, Vector]:
-        part = self.graph.whole if self._part is None else self._part
+        part = self.graph.full if self._part is None else self._part
         self.visited += part.states
         return self.graph.utility(player, behaviors, part)[:2]
 

@@ -11,7 +11,7 @@ from regretkit._validate import quote, whole_number
 from regretkit.evaluation.estimate import Estimate, check_bounds
 from regretkit.evaluation.sampled_play import Bounds, check_generator, pick
 from regretkit.games import CHANCE, History, Playable
-from regretkit.games._adapters import history_of, payoff_bounds
+from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games.tree._history import outcomes_of, payoffs_of
 from regretkit.play.agents import Agent, Listener, Situation
 
@@ -90,7 +90,7 @@ def play_match(
     Parameters
     ----------
     game
-        A game, its tree, or its rules: a ``Level`` or the empty ``History``.
+        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
     agents
         One for each player, in order. One that is a :class:`Listener` as well hears of each round.
     rounds
@@ -128,7 +128,7 @@ def play_match(
     """
     rounds = whole_number(rounds, "rounds", least=1)
     check_generator(generator)
-    root, seated = history_of(game), _seated(agents)
+    root, seated = as_history(game), _seated(agents)
     if bounds is not None:
         known: tuple[Bounds, ...] | None = (check_bounds(bounds, "bounds"),) * len(seated)
     else:

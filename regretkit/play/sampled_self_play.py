@@ -14,7 +14,7 @@ from regretkit._state import Stateful
 from regretkit._typing import Vector
 from regretkit._validate import LONGEST_ERROR, check_kind, quote
 from regretkit.circuits.cfr import LocalRule
-from regretkit.games._adapters import Playable, history_of
+from regretkit.games._adapters import Playable, as_history
 from regretkit.games.tree._history import History
 from regretkit.play._checks import as_callbacks
 from regretkit.play._draws import Draws
@@ -53,7 +53,7 @@ class SampledSelfPlay:
     Parameters
     ----------
     game
-        The empty history of the game, or anything that :func:`~regretkit.games.history_of` takes,
+        The empty history of the game, or anything that :func:`~regretkit.games.as_history` takes,
         of perfect recall.
     rule
         Called with simplices of a single block, once for each player and number of actions, returns
@@ -102,7 +102,7 @@ class SampledSelfPlay:
     extensive games", NIPS.
     """
 
-    game: History = field(converter=history_of)
+    game: History = field(converter=as_history)
     rule: LocalRule
     estimator: Sampler
     order: Order = field(factory=Alternating, kw_only=True)

@@ -76,7 +76,7 @@ def solve(
     """
     chosen = named(algorithm)
     forgetful = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
-    game = game if forgetful is None else forgetful.remembered
+    game = game if forgetful is None else forgetful.refinement
     check_game(game)
     if iterations is None and target_gap is None:
         raise ValueError("iterations and target_gap are both missing: pass one, or both")
@@ -98,7 +98,7 @@ def solve(
         estimator=estimator,
         horizon=horizon,
         engine=engine,
-        kinds=None if forgetful is None else forgetful.kinds,
+        kinds=None if forgetful is None else forgetful.coarse_information_set,
     )
     return run.run(_EVER if iterations is None else iterations, callbacks=watching)
 

@@ -18,7 +18,7 @@ import regretkit as rk
 from regretkit import games
 from regretkit.cli import matching
 from regretkit.evaluation import Estimate
-from regretkit.games import Profile, history_of
+from regretkit.games import Profile, as_history
 
 KUHN = games.kuhn_poker()
 THREE = games.kuhn_poker(players=3)
@@ -219,7 +219,7 @@ def test_a_person_earns_what_the_rules_say(run, monkeypatch, game):
     assert [number for number, *_ in played] == list(range(1, 41))
     assert [player for _, player, *_ in played] == [0, 1] * 20  # places are changed
     for _, player, moves, earned in played:
-        history = history_of(rules)
+        history = as_history(rules)
         for move in moves:
             history = history.child(move)
         assert history.is_terminal()

@@ -41,7 +41,9 @@ def report(run):
 def played_alike(game, profile):
     """Say how far the parts of an information set are apart in what is played there."""
     apart = 0.0
-    for own, domain, kinds in zip(profile, game.remembered.domains, game.kinds, strict=True):
+    for own, domain, kinds in zip(
+        profile, game.refinement.domains, game.coarse_information_set, strict=True
+    ):
         behavior = domain.behavior(own)
         for kind in np.unique(kinds):
             blocks = [domain.simplices.block(int(b)) for b in np.flatnonzero(kinds == kind)]
@@ -76,14 +78,14 @@ def test_what_is_reported_is_what_players_that_forget_earn(report, path, algorit
 
     game = games.load(path)
     run = rk.solve(game, algorithm, iterations=60, imperfect_recall=True)
-    profile = game.forget(run.average)
+    profile = game.coarsen(run.average)
     assert came["imperfect_recall"] is True
-    assert came["value"] == pytest.approx(list(game.remembered.value(profile)), abs=1e-12)
-    assert came["gap"] == pytest.approx(nash_conv(game.remembered, profile), abs=1e-12)
+    assert came["value"] == pytest.approx(list(game.refinement.value(profile)), abs=1e-12)
+    assert came["gap"] == pytest.approx(nash_conv(game.refinement, profile), abs=1e-12)
     assert came["curve"]["gap"][-1] == came["gap"]
     if path == "dudo.efg":  # what happens to be played alike proves nothing
         assert played_alike(game, run.average) > 1e-3
-    written = Profile.from_json("a.json", game.remembered)
+    written = Profile.from_json("a.json", game.refinement)
     assert played_alike(game, written) < 1e-12
 
 
@@ -148,7 +150,7 @@ def test_no_gap_is_a_goal_where_none_is_known_to_vanish(run, report, words):
 
 
 def test_a_strategy_is_evaluated_as_players_that_forget_can_play_it(report):
-    remembered = DRIVER.remembered
+    remembered = DRIVER.refinement
     behavior = np.array([0.25, 0.75, 0.5, 0.5])  # at the first and the second exit
     vectors = [remembered.domains[0].sequence_form(behavior)]
     Profile(vectors, remembered.domains, remembered).to_json("a.json")
@@ -176,9 +178,9 @@ def test_games_of_openspiel_may_forget_too(report, run):
     assert "pass --imperfect-recall" in err
     # The same game by its rules, in which actions are called otherwise.
     game = ImperfectRecallGame(GameTree.from_history(games.openspiel_history(name)))
-    average = game.forget(rk.solve(game, "cfr+", iterations=40, imperfect_recall=True).average)
-    assert came["value"] == pytest.approx(list(game.remembered.value(average)), abs=1e-9)
-    assert came["gap"] == pytest.approx(nash_conv(game.remembered, average), abs=1e-9)
+    average = game.coarsen(rk.solve(game, "cfr+", iterations=40, imperfect_recall=True).average)
+    assert came["value"] == pytest.approx(list(game.refinement.value(average)), abs=1e-9)
+    assert came["gap"] == pytest.approx(nash_conv(game.refinement, average), abs=1e-9)
     assert "somebody forgets" in run("show", f"openspiel:{name}", "--limit", 1)[1]
 
 
@@ -188,7 +190,7 @@ def test_algorithms_are_compared_on_imperfect_recall_games(report, run):
 
     for name in ("cfr", "cfr+"):
         average = rk.solve(DRIVER, name, iterations=30, imperfect_recall=True).average
-        known = sum(gains(DRIVER.remembered, DRIVER.forget(average)))
+        known = sum(gains(DRIVER.refinement, DRIVER.coarsen(average)))
         last = [r for r in rows if (r["game"], r["algorithm"]) == ("driver.efg", name)][-1]
         assert (last["iteration"], last["gap"]) == (30, pytest.approx(known, abs=1e-12))
     assert "best responses that forget nothing" in run(*words, "--iterations", 3)[1]

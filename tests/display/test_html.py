@@ -158,10 +158,10 @@ def test_a_run_that_broke_off_says_so():
         def __init__(self, game):
             self.game, self.domains, self.value = game, game.domains, game.value
 
-        def utility(self, player, profile, of=None):
+        def utility(self, player, profile, payoff_of=None):
             if player == 1:
                 raise KeyError("half-way")
-            return self.game.utility(player, profile, of)
+            return self.game.utility(player, profile, payoff_of)
 
     game = Failing(games.kuhn_poker())
     run = rk.SelfPlay(game, [rk.CFR(tree, rk.RegretMatching) for tree in game.domains])

@@ -135,8 +135,8 @@ class Wrapped:
     def domains(self):
         return self.game.domains
 
-    def utility(self, player, profile, of=None):
-        return self.game.utility(player, profile, of)
+    def utility(self, player, profile, payoff_of=None):
+        return self.game.utility(player, profile, payoff_of)
 
     def value(self, profile):
         return self.game.value(profile)

@@ -448,7 +448,7 @@ class SquareGame:
 
     domains = (rk.sets.Box([0.0], [1.0]),)
 
-    def utility(self, player, profile, of=None):
+    def utility(self, player, profile, payoff_of=None):
         return np.ones(1)
 
     def value(self, profile):

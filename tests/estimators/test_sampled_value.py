@@ -10,9 +10,9 @@ from regretkit.games import (
     GameTree,
     ImperfectRecallGame,
     Profile,
+    as_history,
     dudo_history,
-    history_of,
-    liars_dice_level,
+    liars_dice_batch,
     uniform_behavior,
 )
 
@@ -66,7 +66,7 @@ def test_every_way_of_playing_random_games_has_the_exact_mean(seed):
     functions = [asked(player) for player in range(game.players)]
     check(sampled_value(game, functions, 2_000, generator), value)
     labelled = Profile(vectors, game.domains)
-    estimates = sampled_value(history_of(game), labelled, 2_000, generator, bounds=(-9.0, 9.0))
+    estimates = sampled_value(as_history(game), labelled, 2_000, generator, bounds=(-9.0, 9.0))
     check(estimates, value)
 
 
@@ -79,7 +79,7 @@ def test_rules_alone_are_played_by_dicts_functions_and_profiles_of_the_tree():
     check(estimates, game.value(profile), bounds=False)
     assert estimates[0].bounds is None
     estimates = sampled_value(
-        liars_dice_level(sides=3), [uniform_behavior] * 2, 500, generator, bounds=(-1.0, 1.0)
+        liars_dice_batch(sides=3), [uniform_behavior] * 2, 500, generator, bounds=(-1.0, 1.0)
     )
     liars = games.liars_dice(sides=3)
     check(estimates, liars.value([domain.interior_point() for domain in liars.domains]))
@@ -89,7 +89,7 @@ def test_a_game_that_is_too_large_for_its_tree_is_played():
     with pytest.raises(MemoryError):
         games.liars_dice(dice=3)
     first, second = sampled_value(
-        liars_dice_level(dice=3), [uniform_behavior] * 2, 20, np.random.default_rng(0)
+        liars_dice_batch(dice=3), [uniform_behavior] * 2, 20, np.random.default_rng(0)
     )
 
     assert abs(first.mean) <= 1.0
@@ -138,7 +138,7 @@ def test_matrices_are_played():
     check(sampled_value(game, profile, 20_000, np.random.default_rng(3)), game.value(profile))
     check(
         sampled_value(
-            history_of(game),
+            as_history(game),
             Profile(profile, game.domains),
             4_000,
             np.random.default_rng(3),
@@ -150,7 +150,7 @@ def test_matrices_are_played():
 
 def test_who_forgets_can_be_sampled():
     game = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
-    played = game.remembered
+    played = game.refinement
     profile = Profile([d.interior_point() for d in played.domains], played.domains, played)
 
     estimates = sampled_value(game, profile, 20_000, np.random.default_rng(4))

@@ -151,7 +151,7 @@ def test_what_cannot_be_cleaned_is_refused(clean):
     class OnAHull:
         domains = (Hull([Simplices(2), Simplices(2)]),)
 
-        def utility(self, player, profile, of=None):
+        def utility(self, player, profile, payoff_of=None):
             return np.zeros(2)
 
         def value(self, profile):

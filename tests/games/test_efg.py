@@ -313,7 +313,9 @@ def test_a_game_of_imperfect_recall_says_so_and_keeps_its_tree():
     assert isinstance(driver, ImperfectRecallGame)
     assert repr(driver) == "<game: 1 information sets, imperfect recall>"
     assert driver.players == 1
-    assert driver.reason.startswith("imperfect recall: player 0 cannot tell the empty history")
+    assert driver.recall_violation.startswith(
+        "imperfect recall: player 0 cannot tell the empty history"
+    )
     np.testing.assert_array_equal(driver.tree.payoffs.ravel(), [0.0, 4.0, 0.0])
 
 
@@ -322,8 +324,8 @@ def test_the_reason_stays_short_where_histories_are_long():
     drunkard = game(f'p "" 1 1 "pub" {{ "go" "stay" }} 0 t "" 0 {steps} t "" 0')
 
     assert drunkard.tree.depth == 5_001
-    assert len(drunkard.reason) < 3_000
-    assert "information set 'pub'" in drunkard.reason
+    assert len(drunkard.recall_violation) < 3_000
+    assert "information set 'pub'" in drunkard.recall_violation
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import regretkit as rk
 from regretkit import evaluation, games
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.games.catalogue._leduc_poker import leduc_history
-from regretkit.games.tree._sequences import merge_ends
+from regretkit.games.tree._sequences import merge_terminals
 
 # First histories of the games below
 ROOTS = {
@@ -81,8 +81,8 @@ def test_utilities_collect_what_ends_after_each_sequence(root):
 
     for player in range(game.players):
         for of in range(game.players):
-            found = by_name(game, player, game.utility(player, profile, of=of))
-            expected = utility(root, player, behavior, of=of)
+            found = by_name(game, player, game.utility(player, profile, payoff_of=of))
+            expected = utility(root, player, behavior, payoff_of=of)
 
             assert expected.keys() <= found.keys()
             for name, worth in found.items():
@@ -219,7 +219,7 @@ def test_ends_are_merged_in_the_order_of_their_sequences(ends, dimensions):
     sequences = generator.integers(4, size=(3, ends)) % np.array([[4], [3], [5]])
     weights, payoffs = generator.random(ends), generator.normal(size=(ends, 3))
 
-    distinct, merged = merge_ends(sequences, weights, payoffs, dimensions)
+    distinct, merged = merge_terminals(sequences, weights, payoffs, dimensions)
 
     worth = {}
     for column, weight, paid in zip(sequences.T.tolist(), weights, payoffs, strict=True):

@@ -58,7 +58,7 @@ def test_a_game_says_whether_it_has_perfect_recall(name):
 
     if not known["perfect_recall"]:
         assert isinstance(game, ImperfectRecallGame)
-        assert game.reason.startswith("imperfect recall: player")
+        assert game.recall_violation.startswith("imperfect recall: player")
     else:
         assert [domain.dimension for domain in game.domains] == known["sequences"]
 

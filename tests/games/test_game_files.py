@@ -190,4 +190,4 @@ def test_the_shipped_toll_is_paid_on_the_way():
 
 
 def test_the_shipped_driver_forgets():
-    assert "'exit'" in load(SHIPPED / "absent_minded_driver.efg").reason
+    assert "'exit'" in load(SHIPPED / "absent_minded_driver.efg").recall_violation

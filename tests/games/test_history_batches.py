@@ -95,7 +95,7 @@ def test_a_game_built_in_arrays_is_the_one_that_its_rules_say_history_by_history
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("root", SMALL.values(), ids=SMALL)
 def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):
-    tree = GameTree.from_levels(AsLevel([root], key))
+    tree = GameTree.from_batch(AsLevel([root], key))
 
     expected = GameTree.from_history(root)
 
@@ -106,7 +106,7 @@ def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):
 @pytest.mark.parametrize("root", SMALL.values(), ids=SMALL)
 def test_actions_need_not_be_numbered_without_gaps(root):
     # With more than eight columns the possible actions fill more than a byte of bits.
-    tree = GameTree.from_levels(AsLevel([root], spread=11))
+    tree = GameTree.from_batch(AsLevel([root], spread=11))
 
     assert_same_arrays(tree, GameTree.from_history(root))
     for own, sizes in zip(tree.actions, tree.sizes, strict=True):
@@ -119,7 +119,7 @@ def test_an_information_set_may_have_histories_of_different_lengths():
     last = decision(0, "I", a=end(1.0, 0.0), b=end(2.0, 0.0))
     root = decision(1, "start", a=last, b=decision(1, "again", a=last, b=last))
 
-    tree = GameTree.from_levels(AsLevel([root]))
+    tree = GameTree.from_batch(AsLevel([root]))
 
     assert_same_arrays(tree, GameTree.from_history(root))
     assert tree.information_sets == (1, 2)
@@ -256,7 +256,7 @@ def closed(answer, *cells):
 
 
 def test_the_rounds_are_a_game_while_nothing_is_broken():
-    tree = GameTree.from_levels(Rounds({}))
+    tree = GameTree.from_batch(Rounds({}))
 
     assert (tree.histories, tree.terminals.size, tree.information_sets) == (7, 4, (1,))
     assert tree.payoffs.ravel().tolist() == [1.0, -1.0, -1.0, 1.0]
@@ -301,25 +301,25 @@ def test_the_rounds_are_a_game_while_nothing_is_broken():
 )
 def test_an_answer_that_does_not_fit_is_refused(length, method, change, message):
     with pytest.raises(ValueError, match=message):
-        GameTree.from_levels(Rounds({(length, method): change}))
+        GameTree.from_batch(Rounds({(length, method): change}))
 
 
 def test_payoffs_for_other_players_than_at_the_first_end_are_refused():
     root = decision(0, "I", a=end(1.0), b=decision(0, "J", c=end(1.0, 2.0)))
 
     with pytest.raises(ValueError, match=r"has shape \(1, 2\) .* '1' '0'; return .* \(1, 1\)"):
-        GameTree.from_levels(AsLevel([root]))
+        GameTree.from_batch(AsLevel([root]))
 
 
 @pytest.mark.parametrize("root", ["liars_dice", None, Rounds, kuhn_history()])
 def test_what_is_no_level_is_refused(root):
-    with pytest.raises(TypeError, match="root must have the methods of a Level, got"):
-        GameTree.from_levels(root)
+    with pytest.raises(TypeError, match="root must have the methods of a HistoryBatch, got"):
+        GameTree.from_batch(root)
 
 
 def test_a_child_that_is_no_level_is_refused():
-    with pytest.raises(TypeError, match=r"child\(\) must return a Level, got None"):
-        GameTree.from_levels(Rounds({(0, "child"): lambda level: None}))
+    with pytest.raises(TypeError, match=r"child\(\) must return a HistoryBatch, got None"):
+        GameTree.from_batch(Rounds({(0, "child"): lambda level: None}))
 
 
 def test_a_player_who_forgets_is_refused_as_in_any_tree():
@@ -328,4 +328,4 @@ def test_a_player_who_forgets_is_refused_as_in_any_tree():
     root = decision(0, "I", a=again, b=again)
 
     with pytest.raises(ValueError, match="imperfect recall: player 0 cannot tell"):
-        ExtensiveFormGame.from_levels(AsLevel([root]))
+        ExtensiveFormGame.from_batch(AsLevel([root]))

@@ -105,15 +105,18 @@ def test_regrets_are_those_of_textbook_cfr_on_the_sets_as_they_are(game):
     # What it would play next, which the regrets of all iterations decide
     behaviors = [minimizer.rule.next_strategy() for minimizer in run.minimizers]
     for player, expected in enumerate(naive_cfr(game.tree, 30)):
-        simplices = game.remembered.domains[player].simplices
-        for part, kind in enumerate(game.kinds[player]):
+        simplices = game.refinement.domains[player].simplices
+        for part, kind in enumerate(game.coarse_information_set[player]):
             mine = behaviors[player][simplices.block(part)]
             np.testing.assert_allclose(mine, expected[kind], atol=1e-9)
 
 
 def test_the_parts_of_a_set_are_played_alike_and_know_what_their_player_did():
     game = read_efg(DRIVER)
-    first, second = game.remembered.domains[0].simplices.labels.block(0), game.kinds[0]
+    first, second = (
+        game.refinement.domains[0].simplices.labels.block(0),
+        game.coarse_information_set[0],
+    )
     assert first == "exit"
     assert second.tolist() == [0, 0]
     run = solve(game, "cfr+", iterations=50, imperfect_recall=True)
@@ -125,7 +128,7 @@ def test_the_driver_ends_where_equal_weights_of_both_exits_lead():
     # 4 = 4 (1 - p) + p + 1: to leave earns as much as to go on, each exit weighted by one
     game = read_efg(DRIVER)
     run = solve(game, "cfr", iterations=3_000, imperfect_recall=True)
-    forgetful = game.forget(run.average)
+    forgetful = game.coarsen(run.average)
     np.testing.assert_allclose(forgetful[0, 0], [2 / 3, 1 / 3], atol=1e-3)
     np.testing.assert_array_equal(forgetful[0, 0], forgetful[0, 1])
 
@@ -134,7 +137,7 @@ def test_forgetting_weights_parts_by_how_likely_the_player_comes_to_them():
     game = read_efg(DRIVER)
     # Leaves with 1/4 at the first exit, and with 2/3 at the second
     strategy = np.array([1.0, 0.25, 0.75, 0.5, 0.25])
-    forgetful = game.forget([strategy])
+    forgetful = game.coarsen([strategy])
     np.testing.assert_allclose(forgetful[0, 0], [0.75 / 1.75, 1.0 / 1.75])
 
 

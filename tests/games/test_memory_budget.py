@@ -146,8 +146,8 @@ def test_past_many_rounds_the_count_is_a_lower_bound(monkeypatch):
 @pytest.mark.parametrize(
     ("build", "root"),
     [
-        (GameTree.from_levels, AsLevel([LiarsDice(1, 4)])),
-        (games.ExtensiveFormGame.from_levels, AsLevel([LiarsDice(1, 4)])),
+        (GameTree.from_batch, AsLevel([LiarsDice(1, 4)])),
+        (games.ExtensiveFormGame.from_batch, AsLevel([LiarsDice(1, 4)])),
         (GameTree.from_history, LiarsDice(1, 4)),
         (games.ExtensiveFormGame.from_history, leduc_history()),
     ],

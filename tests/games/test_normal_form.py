@@ -50,7 +50,7 @@ def test_utilities_are_sums_over_what_the_others_do(shape, seed):
     game, profile = random_game(generator, shape), random_profile(generator, shape)
 
     for player, of in itertools.product(range(game.players), repeat=2):
-        found = game.utility(player, profile, of=of)
+        found = game.utility(player, profile, payoff_of=of)
 
         np.testing.assert_allclose(found, naive_utility(game, player, profile, of), atol=1e-13)
 
@@ -71,7 +71,7 @@ def test_a_players_own_payoffs_are_the_default(shape):
 
     for player in range(game.players):
         np.testing.assert_array_equal(
-            game.utility(player, profile), game.utility(player, profile, of=player)
+            game.utility(player, profile), game.utility(player, profile, payoff_of=player)
         )
 
 
@@ -267,7 +267,7 @@ def test_a_player_that_is_not_in_the_game_is_refused(player):
         game.utility(player, profile)
     if player is not None:  # None means the player itself
         with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
-            game.utility(0, profile, of=player)
+            game.utility(0, profile, payoff_of=player)
 
 
 @pytest.mark.parametrize(

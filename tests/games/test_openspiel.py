@@ -38,7 +38,7 @@ def load(name):
     return pyspiel.load_game(name)
 
 
-def in_turns(game):
+def as_turn_based(game):
     together = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     return pyspiel.convert_to_turn_based(game) if together else game
 
@@ -108,7 +108,7 @@ GAMES = [
 
 @pytest.mark.parametrize("name", GAMES)
 def test_nash_conv_is_that_of_openspiel_own_code(name):
-    game, theirs = games.from_openspiel(name), in_turns(load(name))
+    game, theirs = games.from_openspiel(name), as_turn_based(load(name))
 
     for profile in (uniform(game), rk.solve(game, "cfr+", iterations=10).average):
         policy = games.to_openspiel_policy(game, profile)
@@ -130,7 +130,7 @@ def test_openspiel_functions_in_python_take_the_policy_too():
 
 def states(name):
     """Yield all states of OpenSpiel's game, level by level, with the payoffs of its ends."""
-    level = [in_turns(load(name)).new_initial_state()]
+    level = [as_turn_based(load(name)).new_initial_state()]
     while level:
         yield from level
         level = [
@@ -193,7 +193,7 @@ def test_a_player_that_forgets_is_refused_with_two_histories_that_show_it():
 def test_a_player_that_remembers_has_more_information_sets_under_the_same_strings():
     # What is one information state string becomes several information sets, and only those.
     name = "goofspiel(num_cards=4,imp_info=False,points_order=descending)"
-    game, theirs = games.from_openspiel(name, remember=True), in_turns(load(name))
+    game, theirs = games.from_openspiel(name, remember=True), as_turn_based(load(name))
     strings = [
         {state.information_state_string() for state in states(name) if state.current_player() == p}
         for p in range(2)

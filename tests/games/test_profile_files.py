@@ -362,7 +362,7 @@ class UserDefined:
         self.matrix, self.noise = matrix, noise
         self.domains = (first or Simplices(2), Simplices(3))
 
-    def utility(self, player, profile, of=None):
+    def utility(self, player, profile, payoff_of=None):
         sign = 1.0 if player == 0 else -1.0
         seen = self.matrix @ profile[1] if player == 0 else self.matrix.T @ profile[0]
         return sign * seen * (1.0 + self.noise)

@@ -49,7 +49,7 @@ def without_a_tree():
 
 
 def on_a_graph():
-    graph = games.StateGraph.from_history(games.dudo_history(sides=2, memory=1))
+    graph = games.GameDAG.from_history(games.dudo_history(sides=2, memory=1))
     return FixedStrategyIteration(graph, rk.RegretMatching)
 
 

@@ -229,7 +229,7 @@ RUNS = {
     ),
     "sampled": lambda rule: sampled(rule).run(50),
     "fixed": lambda rule: play.FixedStrategyIteration(
-        games.StateGraph.from_tree(games.kuhn_poker().tree), rule
+        games.GameDAG.from_tree(games.kuhn_poker().tree), rule
     ).run(5),
     "best response": lambda rule: play.best_response_play(
         games.rock_paper_scissors(), rule(Simplices(3)), iterations=5

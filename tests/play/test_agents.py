@@ -9,9 +9,9 @@ from regretkit.games import (
     GameTree,
     ImperfectRecallGame,
     Profile,
+    as_history,
     dudo_history,
-    history_of,
-    liars_dice_level,
+    liars_dice_batch,
     uniform_behavior,
 )
 from regretkit.play import Match, Person, Situation, StrategyAgent, play_match
@@ -123,10 +123,10 @@ def test_every_kind_of_game_can_be_played():
         KUHN,
         KUHN.tree,
         games.chicken(),
-        history_of(games.rock_paper_scissors()),
+        as_history(games.rock_paper_scissors()),
         ImperfectRecallGame(forgetful),
         dudo_history(dice=2),
-        liars_dice_level(dice=2, players=3),
+        liars_dice_batch(dice=2, players=3),
     ):
         agents = 3 if game is not KUHN and "LiarsDice" in type(game).__name__ else 2
         payoffs = match(game, [uniform_behavior] * agents, 5).payoffs

@@ -187,7 +187,7 @@ class Bilinear:
     def __init__(self, domain):
         self.domains = (domain, rk.Simplices(1))
 
-    def utility(self, player, profile, of=None):
+    def utility(self, player, profile, payoff_of=None):
         return np.linspace(-1.0, 1.0, self.domains[player].dimension)
 
     def value(self, profile):

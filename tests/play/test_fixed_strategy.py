@@ -8,11 +8,11 @@ import regretkit as rk
 from regretkit import ExtensiveFormGame, games
 from regretkit.evaluation import nash_conv
 from regretkit.games import (
+    GameDAG,
     GameTree,
     ImperfectRecallGame,
-    StateGraph,
+    as_history,
     dudo_history,
-    history_of,
     uniform_behavior,
 )
 from regretkit.play import (
@@ -36,11 +36,11 @@ RULES = {
 
 def forgetful(sides, memory):
     root = dudo_history(sides=sides, memory=memory)
-    return StateGraph.from_history(root), ImperfectRecallGame(GameTree.from_history(root))
+    return GameDAG.from_history(root), ImperfectRecallGame(GameTree.from_history(root))
 
 
 def gap(run, graph, game):
-    return nash_conv(game.remembered, graph.unfold(run.average, game))
+    return nash_conv(game.refinement, graph.to_tree_profile(run.average, game))
 
 
 # With perfect recall it is CFR
@@ -53,14 +53,16 @@ def test_with_perfect_recall_it_is_cfr_on_the_tree(rule, order):
     for seed in range(4):
         root = random_game(np.random.default_rng(seed), 2 + seed % 2, 4)
         game = ExtensiveFormGame.from_history(root)
-        graph = StateGraph.from_tree(game.tree)
+        graph = GameDAG.from_tree(game.tree)
         run = FixedStrategyIteration(graph, rule, order=order, averaging=Linear()).run(8)
         players = [rk.CFR(tree, rule) for tree in game.domains]
         tree = SelfPlay(game, players, order=order, averaging=Linear()).run(8)
 
         for mine, cfr in zip(run.minimizers, players, strict=True):
             np.testing.assert_allclose(mine.next_strategy(), cfr.rule.next_strategy(), atol=1e-12)
-        for mine, theirs in zip(graph.unfold(run.average, game), tree.average, strict=True):
+        for mine, theirs in zip(
+            graph.to_tree_profile(run.average, game), tree.average, strict=True
+        ):
             np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
 
@@ -69,36 +71,36 @@ def test_with_perfect_recall_it_is_cfr_on_the_tree(rule, order):
     "game", [games.liars_dice(sides=3), games.leduc_poker()], ids=["liars dice", "leduc"]
 )
 def test_so_it_is_in_games_of_the_catalogue(game, order):
-    graph = StateGraph.from_tree(game.tree)
+    graph = GameDAG.from_tree(game.tree)
     run = FixedStrategyIteration(graph, rk.RegretMatching, order=order).run(50)
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
     tree = SelfPlay(game, players, order=order).run(50)
 
-    mine = nash_conv(game, graph.unfold(run.average, game))
+    mine = nash_conv(game, graph.to_tree_profile(run.average, game))
     assert mine == pytest.approx(nash_conv(game, tree.average), rel=1e-9)
 
 
 def test_a_known_number_comes_out():
     # NashConv of simultaneous CFR on Kuhn poker after 100 iterations
     game = games.kuhn_poker()
-    graph = StateGraph.from_tree(game.tree)
+    graph = GameDAG.from_tree(game.tree)
     run = FixedStrategyIteration(graph, rk.RegretMatching).run(100)
 
-    assert nash_conv(game, graph.unfold(run.average, game)) == pytest.approx(
+    assert nash_conv(game, graph.to_tree_profile(run.average, game)) == pytest.approx(
         0.05134947169, abs=1e-10
     )
 
 
 def test_what_does_not_matter_changes_nothing():
     # Before Kuhn poker player 0 makes a move that no information set records.
-    kuhn = history_of(games.kuhn_poker())
+    kuhn = as_history(games.kuhn_poker())
     root = decision(0, "before the deal", hello=kuhn, well=kuhn)
-    graph = StateGraph.from_history(root, state=_of_kuhn)
-    alone = StateGraph.from_tree(games.kuhn_poker().tree)
+    graph = GameDAG.from_history(root, state=_of_kuhn)
+    alone = GameDAG.from_tree(games.kuhn_poker().tree)
     one = FixedStrategyIteration(graph, rk.RegretMatching).run(50)
     other = FixedStrategyIteration(alone, rk.RegretMatching).run(50)
 
-    assert graph.states == 1 + StateGraph.from_history(kuhn, state=_of_kuhn).states
+    assert graph.states == 1 + GameDAG.from_history(kuhn, state=_of_kuhn).states
     for known in ("J", "Qpb"):
         np.testing.assert_allclose(one.average[0, known], other.average[0, known], atol=1e-12)
     for known in ("Jp", "Qb"):
@@ -131,8 +133,8 @@ def test_with_some_memory_the_gap_goes_down_as_on_the_tree(memory):
 
 def test_who_remembers_one_claim_is_still_far_better_than_who_plays_anyhow():
     graph, game = forgetful(3, 1)
-    uniform = graph.unfold([own.uniform() for own in graph.simplices], game)
-    assert nash_conv(game.remembered, uniform) == pytest.approx(10 / 9)
+    uniform = graph.to_tree_profile([own.uniform() for own in graph.simplices], game)
+    assert nash_conv(game.refinement, uniform) == pytest.approx(10 / 9)
 
     assert gap(FixedStrategyIteration(graph, rk.RegretMatching).run(300), graph, game) < 0.15
     drawn = FixedStrategyIteration(
@@ -145,7 +147,7 @@ def test_who_remembers_one_claim_is_still_far_better_than_who_plays_anyhow():
 
 def test_what_is_learned_plays_the_game_by_its_rules():
     root = dudo_history(memory=1)
-    run = FixedStrategyIteration(StateGraph.from_history(root), rk.RegretMatchingPlus).run(60)
+    run = FixedStrategyIteration(GameDAG.from_history(root), rk.RegretMatchingPlus).run(60)
     agents = [
         StrategyAgent(strategy, np.random.default_rng(seed))
         for seed, strategy in enumerate([run.average, uniform_behavior])
@@ -185,10 +187,10 @@ def test_a_restored_run_continues_bitwise_identically(generator):
 )
 def test_every_order_of_play_leads_a_run(order):
     game = games.kuhn_poker()
-    graph = StateGraph.from_tree(game.tree)
+    graph = GameDAG.from_tree(game.tree)
     run = FixedStrategyIteration(graph, rk.RegretMatchingPlus, order=order).run(200)
 
-    assert nash_conv(game, graph.unfold(run.average, game)) < 0.15
+    assert nash_conv(game, graph.to_tree_profile(run.average, game)) < 0.15
 
 
 def test_what_cannot_be_played_is_refused():

@@ -59,7 +59,7 @@ LARGE = (
 """Games of which OpenSpiel takes more than four seconds to measure a hundred averages."""
 
 
-def in_turns(game):
+def as_turn_based(game):
     together = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     return pyspiel.convert_to_turn_based(game) if together else game
 
@@ -67,7 +67,7 @@ def in_turns(game):
 def both(name, algorithm):
     """Return our game, OpenSpiel's, its solver, and our run before the first iteration."""
     game = games.from_openspiel(name)
-    theirs = in_turns(pyspiel.load_game(name))
+    theirs = as_turn_based(pyspiel.load_game(name))
     solver = getattr(pyspiel, SOLVERS[algorithm])(theirs)
     return game, theirs, solver, rk.play.named(algorithm).start(game)
 

@@ -47,7 +47,7 @@ def game_of(text: str) -> ExtensiveFormGame:
 
 def divided(tree: GameTree, divisor: float) -> GameTree:
     """Return a tree with payoffs divided."""
-    tree = GameTree.from_history(rk.games.history_of(ExtensiveFormGame(tree)))
+    tree = GameTree.from_history(rk.games.as_history(ExtensiveFormGame(tree)))
     object.__setattr__(tree, "payoffs", tree.payoffs / divisor)
     return tree
 

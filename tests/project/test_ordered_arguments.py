@@ -16,7 +16,7 @@ from regretkit.evaluation import (
     sampled_local_best_response,
     sampled_value,
 )
-from regretkit.games import CHANCE, GameTree, StateGraph
+from regretkit.games import CHANCE, GameDAG, GameTree
 from regretkit.play import ExternalSampling, SampledSelfPlay, StrategyAgent, play_match
 
 PENNIES = games.matching_pennies()
@@ -80,7 +80,7 @@ def uniform(information_set, actions):
 
 BY_RULES = {
     "GameTree.from_history": lambda root: GameTree.from_history(root),
-    "StateGraph.from_history": lambda root: StateGraph.from_history(root, state=lambda h: h.moves),
+    "GameDAG.from_history": lambda root: GameDAG.from_history(root, state=lambda h: h.moves),
     "SampledSelfPlay": lambda root: SampledSelfPlay(
         root, rk.RegretMatching, ExternalSampling(rng())
     ).run(1),

@@ -126,7 +126,7 @@ def expected_value(history, behavior):
     return sum(p * expected_value(child, behavior) for p, child in moves(history, behavior))
 
 
-def utility(root, player, behavior, of=None):
+def utility(root, player, behavior, payoff_of=None):
     """Return what ends after each of a player's last actions, if it comes to there.
 
     The keys are an information set and the action there, and None where the player never acted.
@@ -135,7 +135,7 @@ def utility(root, player, behavior, of=None):
 
     def visit(history, reach, last):
         if history.is_terminal():
-            worth[last] += reach * history.payoffs()[player if of is None else of]
+            worth[last] += reach * history.payoffs()[player if payoff_of is None else payoff_of]
         elif history.player() == player:
             for action in history.actions():
                 here = (str(history.information_set()), str(action))

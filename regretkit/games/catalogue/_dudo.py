@@ -95,7 +95,7 @@ def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) ->
     memory
         How many claims players remember, at least 1; None for all. Who remembers only the last few
         forgets what it did itself, so that there is no tree of its decisions; but histories with
-        the same dice and the same last claims go on alike, and a ``StateGraph`` has them once.
+        the same dice and the same last claims go on alike, and a ``GameDAG`` has them once.
 
     Raises
     ------

@@ -100,7 +100,7 @@ def goofspiel(
         turns=None if rules.turns == cards else rules.turns,
         returns=returns,
     )
-    return ExtensiveFormGame.from_levels(rules.start(), name=name, memory_limit=memory_limit)
+    return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
 
 def _one_of(value: str, name: str, options: Sequence[str]) -> str:

@@ -72,15 +72,15 @@ def liars_dice(
     rules = _rules(dice, sides, players)
     MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
     name = call_text(liars_dice, dice=rules.dice, sides=rules.sides, players=rules.players)
-    return ExtensiveFormGame.from_levels(rules.start(), name=name, memory_limit=memory_limit)
+    return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
 
-def liars_dice_level(
+def liars_dice_batch(
     dice: int = 1, sides: int = 6, players: int = 2, *, memory: int | None = None
 ) -> "LiarsDice":
     """Return the level of the empty history of :func:`liars_dice`, of any size.
 
-    ``history_of`` plays it without its tree.
+    ``as_history`` plays it without its tree.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def liars_dice_level(
     memory
         How many bids players remember, at least 1; None for all. Who remembers only the last few
         forgets what it did itself, so that there is no tree of its decisions; but histories with
-        the same dice and the same last bids go on alike, and a ``StateGraph`` has them once.
+        the same dice and the same last bids go on alike, and a ``GameDAG`` has them once.
 
     Raises
     ------
@@ -105,8 +105,8 @@ def liars_dice_level(
 
     Examples
     --------
-    >>> from regretkit.games import history_of
-    >>> history = history_of(liars_dice_level(dice=3, memory=2))
+    >>> from regretkit.games import as_history
+    >>> history = as_history(liars_dice_batch(dice=3, memory=2))
     >>> for move in [*"265431", "2-6", "3-5", "4-6"]:
     ...     history = history.child(move)
     >>> history.information_set()

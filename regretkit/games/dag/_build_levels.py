@@ -11,10 +11,10 @@ from regretkit._typing import Indices
 from regretkit._validate import floats, quote
 from regretkit.games.dag._build import Found, Merged
 from regretkit.games.tree._history import CHANCE, TERMINAL
-from regretkit.games.tree._history_batch import Level
+from regretkit.games.tree._history_batch import HistoryBatch
 
 
-class Stated(Level, Protocol):
+class AggregatedBatch(HistoryBatch, Protocol):
     """A level that says what of the past still matters."""
 
     def state(self, at: Indices) -> Indices:
@@ -22,7 +22,7 @@ class Stated(Level, Protocol):
         ...
 
 
-def merged_levels(root: Stated) -> Merged:
+def merged_levels(root: AggregatedBatch) -> Merged:
     """Put histories together whose rows of numbers are equal, on the way down."""
     merging = _Merging(root)
     [number] = merging.number(root)
@@ -56,7 +56,7 @@ class _Seen(NamedTuple):
     payoffs: tuple[float, ...]
 
 
-def _seen(level: Stated) -> list[_Seen]:
+def _seen(level: AggregatedBatch) -> list[_Seen]:
     player = np.asarray(level.player())
     rows = np.asarray(level.state(np.arange(player.size))).tolist()
     known = np.full(player.size, -1)
@@ -75,7 +75,7 @@ def _seen(level: Stated) -> list[_Seen]:
     ]
 
 
-def _moves(level: Level) -> tuple[Indices, Indices]:
+def _moves(level: HistoryBatch) -> tuple[Indices, Indices]:
     """Return all that may be done at the histories of a level, in their order."""
     player, moves = np.asarray(level.player()), [np.zeros((2, 0), dtype=np.int64)]
     for who in np.unique(player[player != TERMINAL]).tolist():
@@ -90,7 +90,7 @@ def _moves(level: Level) -> tuple[Indices, Indices]:
 @final
 @define(eq=False)
 class _Merging:
-    root: Level
+    root: HistoryBatch
     states: list[Found] = field(factory=list)
     _numbers: dict[Hashable, int] = field(factory=dict)
     _facts: list[_Seen] = field(factory=list)
@@ -101,7 +101,7 @@ class _Merging:
     """For each player, the numbers of its information sets by what the rules call them."""
     _possible: list[list[Indices]] = field(factory=list)
 
-    def number(self, level: Stated) -> list[int]:
+    def number(self, level: AggregatedBatch) -> list[int]:
         """Return the number of the state of each history, noting those that are new."""
         found = []
         for seen in _seen(level):
@@ -115,7 +115,9 @@ class _Merging:
             found.append(place)
         return found
 
-    def look_ahead(self, level: Stated, at: Indices, action: Indices, states: Indices) -> None:
+    def look_ahead(
+        self, level: AggregatedBatch, at: Indices, action: Indices, states: Indices
+    ) -> None:
         """Note what follows the first history of each state that does not stand for it."""
         _, first = np.unique(states, return_index=True)
         chosen = np.sort([f for f in first.tolist() if int(states[f]) not in self._ahead])
@@ -148,7 +150,7 @@ class _Merging:
             self._possible.append([])
         return self._sets[player].setdefault(called, len(self._sets[player]))
 
-    def visit(self, level: Level, here: list[int]) -> tuple[Indices, Indices]:
+    def visit(self, level: HistoryBatch, here: list[int]) -> tuple[Indices, Indices]:
         """Return all moves of some new states, the histories of a level."""
         at, action = _moves(level)
         player = np.asarray(level.player())

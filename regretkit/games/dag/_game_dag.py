@@ -8,7 +8,7 @@ from attrs import define
 
 from regretkit._typing import Indices, Vector
 from regretkit._validate import quote
-from regretkit.games._adapters import Playable, history_of
+from regretkit.games._adapters import Playable, as_history
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._imperfect_recall import ImperfectRecallGame
 from regretkit.games._profile import Profile
@@ -23,7 +23,7 @@ from regretkit.sets import Simplices
 
 @final
 @define(eq=False, repr=False, init=False)
-class StateGraph:
+class GameDAG:
     """A game whose histories are put together where they go on alike.
 
     Histories with the same information sets, actions and payoffs from then on are one state, which
@@ -38,10 +38,10 @@ class StateGraph:
     Examples
     --------
     >>> from regretkit.games import dudo_history
-    >>> StateGraph.from_history(dudo_history(memory=1))
-    <StateGraph: 873 states in 16 levels, 72 + 72 information sets>
-    >>> StateGraph.from_history(dudo_history(sides=3))  # of 1,147 histories
-    <StateGraph: 582 states in 10 levels, 96 + 96 information sets>
+    >>> GameDAG.from_history(dudo_history(memory=1))
+    <GameDAG: 873 states in 16 levels, 72 + 72 information sets>
+    >>> GameDAG.from_history(dudo_history(sides=3))  # of 1,147 histories
+    <GameDAG: 582 states in 10 levels, 96 + 96 information sets>
 
     References
     ----------
@@ -58,7 +58,7 @@ class StateGraph:
     """The information sets of each player side by side, with their names."""
     levels: Indices
     """How many states come before each level, and in all, shape ``(levels + 1,)``."""
-    whole: Part
+    full: Part
     """The graph, ready for passes."""
     _chances: Vector
     """Concatenated probabilities: a buffer for those of players, chance's, and a 1."""
@@ -96,19 +96,19 @@ class StateGraph:
         for number, state in enumerate(states):
             if state.player == TERMINAL:
                 payoffs[:, number] = state.payoffs
-        self.whole = Part(self._edges(child), self.levels, payoffs)
-        self._draws = Draws(self.whole, self.player, self.levels, self._edges_before, self._chances)
+        self.full = Part(self._edges(child), self.levels, payoffs)
+        self._draws = Draws(self.full, self.player, self.levels, self._edges_before, self._chances)
 
     @classmethod
     def from_history(
         cls, game: Playable, state: Callable[[History], Hashable] | None = None
-    ) -> "StateGraph":
+    ) -> "GameDAG":
         """Walk a game from its first history, each state once.
 
         Parameters
         ----------
         game
-            The empty history, or any other argument of :func:`history_of`.
+            The empty history, or any other argument of :func:`as_history`.
         state
             Called with a history, returns what of the past still matters: two histories for which
             it is equal must have equal continuations, information sets included. By default the
@@ -125,7 +125,7 @@ class StateGraph:
             that follows at once, and others without: a ``state`` that forgets what only matters
             for some, and much later, may pass.
         """
-        root = history_of(game)
+        root = as_history(game)
         if state is None and root is not game and callable(getattr(game, "state", None)):
             return cls(merged_levels(game))  # type: ignore[arg-type]
         if state is None:
@@ -138,7 +138,7 @@ class StateGraph:
         return cls(merged_history(root, state))
 
     @classmethod
-    def from_tree(cls, tree: GameTree) -> "StateGraph":
+    def from_tree(cls, tree: GameTree) -> "GameDAG":
         """Merge all histories of a tree that have equal continuations, and no others.
 
         The graph is the smallest possible. If all players observe and remember all actions, only
@@ -152,7 +152,7 @@ class StateGraph:
         if not isinstance(tree, GameTree):
             raise TypeError(
                 f"tree must be a GameTree, got {quote(tree)}; pass game.tree, or the rules to "
-                "StateGraph.from_history"
+                "GameDAG.from_history"
             )
         return cls(merged_tree(tree))
 
@@ -186,15 +186,15 @@ class StateGraph:
             For each player the probabilities of its actions, those of one information set after
             those of the other.
         part
-            What chance has left, by :meth:`draw`; by default the whole graph.
+            What chance has left, by :meth:`sample_chance`; by default the whole graph.
         """
         probabilities = self._chances.copy()
         for first, behavior in zip(self._firsts, behaviors, strict=False):
             probabilities[first : first + behavior.size] = behavior
-        on, first = self.whole if part is None else part, int(self._firsts[player])
+        on, first = self.full if part is None else part, int(self._firsts[player])
         return on.counterfactual(player, probabilities, first, self.simplices[player].dimension)
 
-    def draw(self, generator: np.random.Generator) -> Part:
+    def sample_chance(self, generator: np.random.Generator) -> Part:
         """Draw once what chance does in each state that may then be come to.
 
         What is left of the graph gives utilities whose mean are those of the whole. It is kept for
@@ -202,12 +202,12 @@ class StateGraph:
         """
         return self._draws.draw(generator)
 
-    def unfold(
+    def to_tree_profile(
         self, behaviors: Sequence[Vector], game: ExtensiveFormGame | ImperfectRecallGame
     ) -> Profile:
         """Return the profile of a game's tree with the behaviors of this graph, for evaluation.
 
-        For imperfect recall, a profile of ``game.remembered``, constant on each original
+        For imperfect recall, a profile of ``game.refinement``, constant on each original
         information set.
 
         Parameters
@@ -228,14 +228,14 @@ class StateGraph:
         --------
         >>> from regretkit.games import GameTree, ImperfectRecallGame, dudo_history
         >>> root = dudo_history(sides=2, memory=1)
-        >>> graph = StateGraph.from_history(root)
+        >>> graph = GameDAG.from_history(root)
         >>> game = ImperfectRecallGame(GameTree.from_history(root))
-        >>> profile = graph.unfold([own.uniform() for own in graph.simplices], game)
-        >>> game.remembered.value(profile)
+        >>> profile = graph.to_tree_profile([own.uniform() for own in graph.simplices], game)
+        >>> game.refinement.value(profile)
         array([ 0.125, -0.125])
         """
         if isinstance(game, ImperfectRecallGame):
-            played, kinds = game.remembered, game.kinds
+            played, kinds = game.refinement, game.coarse_information_set
         elif isinstance(game, ExtensiveFormGame):
             played, kinds = game, tuple(np.arange(own.points) for own in game.domains)
         else:
@@ -265,7 +265,7 @@ class StateGraph:
     def __repr__(self) -> str:
         sets = " + ".join(str(own.blocks) for own in self.simplices)
         return (
-            f"<StateGraph: {self.states} states in {self.levels.size - 1} levels, "
+            f"<GameDAG: {self.states} states in {self.levels.size - 1} levels, "
             f"{sets} information sets>"
         )
 

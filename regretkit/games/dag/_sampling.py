@@ -25,7 +25,7 @@ class Draws:
     The last of ``chances`` is the 1 that stands for what chance has drawn.
     """
 
-    whole: Part
+    full: Part
     player: Indices
     levels: Indices
     edges_before: Indices
@@ -48,7 +48,7 @@ class Draws:
             if start > self._until:
                 break
             kept.append(self._survivors(alive, slice(start, stop), generator, drawn))
-            alive[self.whole.edges.child[kept[-1]]] = True
+            alive[self.full.edges.child[kept[-1]]] = True
         key = tuple(drawn)
         if key not in self._parts:
             if len(self._parts) >= _PARTS:
@@ -65,7 +65,7 @@ class Draws:
         made = np.empty(chance.size, dtype=np.int64)
         for place, state in enumerate(chance.tolist()):
             first, end = self.edges_before[state : state + 2].tolist()
-            sums = np.cumsum(self.chances[self.whole.edges.place[first:end]])
+            sums = np.cumsum(self.chances[self.full.edges.place[first:end]])
             number = int(np.searchsorted(sums, generator.random() * sums[-1], side="right"))
             made[place] = first + min(number, end - first - 1)
         drawn += made.tolist()
@@ -82,8 +82,8 @@ class Draws:
         """Return the part of the graph that can still be come to."""
         for start, stop in list(pairwise(self.levels.tolist()))[len(kept) :]:
             kept.append(self._moves(start + np.flatnonzero(alive[start:stop])))
-            alive[self.whole.edges.child[kept[-1]]] = True
-        edges = self.whole.edges.select(np.concatenate(kept))
+            alive[self.full.edges.child[kept[-1]]] = True
+        edges = self.full.edges.select(np.concatenate(kept))
         states = np.flatnonzero(alive)
         renumbered = Edges(
             source=np.searchsorted(states, edges.source),
@@ -92,4 +92,4 @@ class Draws:
             place=np.where(edges.mover == CHANCE, self.chances.size - 1, edges.place),
         )
         levels = np.searchsorted(states, self.levels)
-        return Part(renumbered, levels, self.whole.payoffs[:, states])
+        return Part(renumbered, levels, self.full.payoffs[:, states])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from regretkit._typing import Indices, Vector
 from regretkit._validate import LARGEST, quote
 from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._imperfect_recall import ImperfectRecallGame, playable
+from regretkit.games._imperfect_recall import ImperfectRecallGame, game_from_tree
 from regretkit.games.gambit._tokens import (
     Source,
     Tokens,
@@ -95,7 +95,7 @@ def parse_efg(tokens: Tokens) -> ExtensiveFormGame | ImperfectRecallGame:
     read_description(tokens)
     nodes = _Nodes(tokens, players)
     nodes.read()
-    return playable(_tree(tokens, nodes), title)
+    return game_from_tree(_tree(tokens, nodes), title)
 
 
 # Nodes, in the prefix order of the file

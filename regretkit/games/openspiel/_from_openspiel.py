@@ -93,13 +93,13 @@ def walked(
     remember: bool = False,
 ) -> tuple[str, GameTree]:
     """Return the name and the tree of a game of OpenSpiel, of perfect or imperfect recall."""
-    loaded, turns, by_string = in_turns(game)
+    loaded, turns, by_string = as_turn_based(game)
     states = States(turns, budget or MemoryBudget(), max_histories, by_string=by_string)
     tree = tree_of(turns, states, remember=remember)
     return game if isinstance(game, str) else str(loaded), tree
 
 
-def in_turns(game: object) -> tuple[Any, Any, bool]:
+def as_turn_based(game: object) -> tuple[Any, Any, bool]:
     """Return a game as OpenSpiel has it, one in which players move in turn, and how they know.
 
     That is whether information state strings say what they know, or else histories.

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeGuard, final
 
-from regretkit.games.openspiel._from_openspiel import in_turns
+from regretkit.games.openspiel._from_openspiel import as_turn_based
 from regretkit.games.openspiel._protocols import OpenSpielGame, OpenSpielState, State
 from regretkit.games.tree._history import History
 
@@ -42,7 +42,7 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
     (-1, 6)
     """
     begun: Any = game if is_openspiel(game, "State") else None
-    loaded, turns, by_string = in_turns(game if begun is None else begun.get_game())
+    loaded, turns, by_string = as_turn_based(game if begun is None else begun.get_game())
     if begun is None:
         return _OfState(turns.new_initial_state(), by_string)
     if turns is loaded:

@@ -10,7 +10,7 @@ from regretkit._validate import floats, quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._from_history import Arrays, Names, path_to
 from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
-from regretkit.games.tree._history_batch import Level
+from regretkit.games.tree._history_batch import HistoryBatch
 from regretkit.games.tree._infoset_index import InformationSets, Possible
 
 Joined = TypeVar("Joined", bound=np.generic)
@@ -18,12 +18,12 @@ Joined = TypeVar("Joined", bound=np.generic)
 _LARGEST = np.iinfo(np.int32).max
 
 
-def expand(root: Level, budget: MemoryBudget) -> Arrays:
+def expand(root: HistoryBatch, budget: MemoryBudget) -> Arrays:
     """Return the game that begins with a level of one history as arrays, in breadth-first order."""
-    if not isinstance(root, Level) or isinstance(root, type):
-        raise TypeError(f"root must have the methods of a Level, got {quote(root)}")
+    if not isinstance(root, HistoryBatch) or isinstance(root, type):
+        raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}")
     expansion = _Expansion(root, budget)
-    level: Level | None = root
+    level: HistoryBatch | None = root
     while level is not None:
         level = expansion.visit(level)
     return expansion.arrays()
@@ -42,7 +42,7 @@ class _Moves(NamedTuple):
 class _Expansion:
     """Notes one level after the other; each appends its children behind all others."""
 
-    def __init__(self, root: Level, budget: MemoryBudget) -> None:
+    def __init__(self, root: HistoryBatch, budget: MemoryBudget) -> None:
         self._root, self._budget = root, budget
         self._found, self._visited = 1, 0
         # One array for each level that was visited
@@ -57,7 +57,7 @@ class _Expansion:
         self._sets: dict[int, InformationSets] = {}
         self._chance = Possible()
 
-    def visit(self, level: Level) -> Level | None:
+    def visit(self, level: HistoryBatch) -> HistoryBatch | None:
         """Note one level, and return that of the children if there are any."""
         player = self._players(level)
         numbers = np.full(player.size, -1, dtype=np.int32)
@@ -106,7 +106,7 @@ class _Expansion:
 
     # What a level says, once it is sure to fit
 
-    def _players(self, level: Level) -> Indices:
+    def _players(self, level: HistoryBatch) -> Indices:
         histories = self._found - self._visited
         player = _whole(level.player(), histories, "player()")
         if player.min() < TERMINAL or player.max() > _LARGEST:
@@ -117,7 +117,7 @@ class _Expansion:
             )
         return player.astype(np.int32)
 
-    def _ends(self, level: Level, at: Indices) -> Vector:
+    def _ends(self, level: HistoryBatch, at: Indices) -> Vector:
         payoffs = floats(level.payoffs(at), "payoffs()")
         columns = self._payoffs[0].shape[1] if self._payoffs else None
         if payoffs.ndim != 2 or len(payoffs) != at.size or columns not in {None, payoffs.shape[1]}:
@@ -128,7 +128,7 @@ class _Expansion:
             )
         return payoffs
 
-    def _moves(self, level: Level, who: int, at: Indices, numbers: Indices) -> _Moves:
+    def _moves(self, level: HistoryBatch, who: int, at: Indices, numbers: Indices) -> _Moves:
         possible = np.asarray(level.actions(at))
         if possible.ndim != 2 or len(possible) != at.size or possible.dtype != np.bool_:
             raise ValueError(
@@ -150,7 +150,12 @@ class _Expansion:
         return _Moves(at[row], action, place.astype(np.int32))
 
     def _note(
-        self, level: Level, who: int, at: Indices, possible: NDArray[np.uint8], numbers: Indices
+        self,
+        level: HistoryBatch,
+        who: int,
+        at: Indices,
+        possible: NDArray[np.uint8],
+        numbers: Indices,
     ) -> None:
         """Note what may be done at histories of a player, or of chance, and what it knows there."""
         if who == CHANCE:
@@ -161,7 +166,7 @@ class _Expansion:
         if not same.all():
             self._refuse_actions(who, int(at[np.argmin(same)]), int(numbers[at[np.argmin(same)]]))
 
-    def _children(self, level: Level, player: Indices, moves: _Moves) -> Level:
+    def _children(self, level: HistoryBatch, player: Indices, moves: _Moves) -> HistoryBatch:
         drawn = player[moves.at] == CHANCE
         if drawn.any():
             self._probability[self._found] = self._chances(level, moves, drawn)
@@ -170,11 +175,11 @@ class _Expansion:
         self._visited += player.size
         self._found += moves.at.size
         children = level.child(moves.at, moves.action)
-        if type(children) is not type(level) and not isinstance(children, Level):
-            raise TypeError(f"child() must return a Level, got {quote(children)}")
+        if type(children) is not type(level) and not isinstance(children, HistoryBatch):
+            raise TypeError(f"child() must return a HistoryBatch, got {quote(children)}")
         return children
 
-    def _chances(self, level: Level, moves: _Moves, drawn: NDArray[np.bool_]) -> Vector:
+    def _chances(self, level: HistoryBatch, moves: _Moves, drawn: NDArray[np.bool_]) -> Vector:
         at, action = moves.at[drawn], moves.action[drawn]
         chances = floats(level.probability(at, action), "probability()")
         if chances.shape != at.shape:

@@ -15,7 +15,7 @@ from regretkit.games.tree._checks import check_tree
 from regretkit.games.tree._from_batch import expand
 from regretkit.games.tree._from_history import path_to, walk
 from regretkit.games.tree._history import CHANCE, TERMINAL, History
-from regretkit.games.tree._history_batch import Level
+from regretkit.games.tree._history_batch import HistoryBatch
 from regretkit.sets._lazy import Lazy
 
 Number = TypeVar("Number", bound=np.generic)
@@ -35,7 +35,7 @@ class GameTree:
     labels are for people and need not differ.
 
     Nothing here asks for perfect recall; :class:`~regretkit.games.ExtensiveFormGame` does.
-    Usually built by :meth:`from_history`, or by :meth:`from_levels` where there are very many.
+    Usually built by :meth:`from_history`, or by :meth:`from_batch` where there are very many.
     Whole numbers are held in 32 bits, and in 64 where those are not enough. Arrays that are passed
     in are copied, unless they are read-only already.
 
@@ -167,7 +167,7 @@ class GameTree:
         return cls(**walk(root, MemoryBudget(memory_limit)))
 
     @classmethod
-    def from_levels(cls, root: Level, *, memory_limit: float | None = None) -> "GameTree":
+    def from_batch(cls, root: HistoryBatch, *, memory_limit: float | None = None) -> "GameTree":
         """Expand a game level by level and return all histories.
 
         This takes no object for a history, nor for the name of one. The tree is the same as that

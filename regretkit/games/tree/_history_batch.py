@@ -9,7 +9,7 @@ from regretkit._typing import Indices, Vector
 
 
 @runtime_checkable
-class Level(Protocol):
+class HistoryBatch(Protocol):
     """Many histories of one length, side by side, in arrays.
 
     What :class:`~regretkit.games.History` says of one history this says of all of them at once, so
@@ -47,7 +47,7 @@ class Level(Protocol):
     ...     def payoffs(self, at): return self.right[at].reshape(-1, 1)
     ...     def action_name(self, player, action): return "ht"[action]
     ...     def label(self, player, information_set): return f"call toss {information_set}"
-    >>> tree = GameTree.from_levels(Tosses(8, 0, np.zeros(1), np.zeros(1, dtype=int)))
+    >>> tree = GameTree.from_batch(Tosses(8, 0, np.zeros(1), np.zeros(1, dtype=int)))
     >>> tree
     <GameTree: 131071 histories, 65536 terminals, 8 information sets>
     >>> tree.labels[0][7], tree.actions[0][7]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretkit._typing import Indices
-from regretkit.games.tree._history_batch import Level
+from regretkit.games.tree._history_batch import HistoryBatch
 from regretkit.sets._lazy import Lazy
 
 Bits: TypeAlias = NDArray[np.uint8]
@@ -35,7 +35,7 @@ class Possible:
             same &= own == others[numbers]
         return same
 
-    def names(self, level: Level, player: int) -> Lazy[tuple[str, ...]]:
+    def names(self, level: HistoryBatch, player: int) -> Lazy[tuple[str, ...]]:
         """Return for each place what a level calls the actions."""
         return Lazy(len(self._bits), partial(_action_names, level, player, self._bits))
 
@@ -58,7 +58,7 @@ class InformationSets:
         self.possible.add(bits[new])
         return numbers, self.possible.equal(numbers, bits)
 
-    def labels(self, level: Level, player: int) -> Lazy[str]:
+    def labels(self, level: HistoryBatch, player: int) -> Lazy[str]:
         """Return what a level calls the information sets."""
         return Lazy(self._keys.size, partial(_label, level, player, self._keys))
 
@@ -97,10 +97,10 @@ def _widened(bits: Bits, width: int) -> Bits:
     return np.pad(bits, [(0, 0), (0, width - bits.shape[1])])
 
 
-def _label(level: Level, player: int, keys: Indices, number: int) -> str:
+def _label(level: HistoryBatch, player: int, keys: Indices, number: int) -> str:
     return str(level.label(player, int(keys[number])))
 
 
-def _action_names(level: Level, player: int, bits: Bits, number: int) -> tuple[str, ...]:
+def _action_names(level: HistoryBatch, player: int, bits: Bits, number: int) -> tuple[str, ...]:
     possible = np.flatnonzero(np.unpackbits(bits[number])).tolist()
     return tuple(str(level.action_name(player, action)) for action in possible)

@@ -94,7 +94,7 @@ def reach_of_chance(tree: GameTree) -> Vector:
     return reach
 
 
-def merge_ends(
+def merge_terminals(
     sequences: Indices, weights: Vector, payoffs: Vector, dimensions: Sequence[int]
 ) -> tuple[Indices, Vector]:
     """Return the distinct columns of ``sequences``, in order, and what is paid there in all.

@@ -10,7 +10,7 @@ from assert_games import assert_same_tree
 from naive_games import random_game
 
 from regretkit import ExtensiveFormGame, games, matrix_game
-from regretkit.games import GameTree, InformationSet, history_of, liars_dice_level
+from regretkit.games import GameTree, InformationSet, as_history, liars_dice_batch
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -18,9 +18,9 @@ def test_a_tree_walked_one_history_at_a_time_is_the_tree(seed):
     root = random_game(np.random.default_rng(seed), 2 + seed % 2)
     game = ExtensiveFormGame.from_history(root)
 
-    assert history_of(root) is root
-    assert_same_tree(GameTree.from_history(history_of(game)), game.tree)
-    assert_same_tree(GameTree.from_history(history_of(game.tree)), game.tree)
+    assert as_history(root) is root
+    assert_same_tree(GameTree.from_history(as_history(game)), game.tree)
+    assert_same_tree(GameTree.from_history(as_history(game.tree)), game.tree)
 
 
 @pytest.mark.parametrize(("dice", "sides", "players"), [(1, 3, 2), (2, 1, 2), (1, 2, 3)])
@@ -28,13 +28,13 @@ def test_a_level_walked_one_history_at_a_time_is_its_tree(dice, sides, players):
     tree = games.liars_dice(dice, sides, players).tree
 
     assert_same_tree(
-        GameTree.from_history(history_of(liars_dice_level(dice, sides, players))), tree
+        GameTree.from_history(as_history(liars_dice_batch(dice, sides, players))), tree
     )
 
 
 def test_a_normal_form_is_played_unseen():
     matrix = np.array([[3.0, -1.0, 0.0], [0.0, 2.0, 5.0]])
-    game = ExtensiveFormGame.from_history(history_of(matrix_game(matrix)))
+    game = ExtensiveFormGame.from_history(as_history(matrix_game(matrix)))
 
     assert game.tree.information_sets == (1, 1)
     x, y = np.array([0.25, 0.75]), np.array([0.5, 0.25, 0.25])
@@ -47,7 +47,7 @@ def test_names_that_are_not_unique_can_be_told_apart():
         p "" 1 1 "same" { "go" "go" } 0
         t "" 1 "" { 1 }
         t "" 2 "" { 2 }""")
-    root = history_of(game)
+    root = as_history(game)
     first, second = root.actions()
 
     assert first != second
@@ -61,7 +61,7 @@ def test_information_sets_are_their_numbers():
 @pytest.mark.parametrize("wrong", ["kuhn_poker", 3, games.kuhn_poker, type(games.kuhn_poker())])
 def test_what_is_no_game_is_refused(wrong):
     with pytest.raises(TypeError, match="game must be"):
-        history_of(wrong)
+        as_history(wrong)
 
 
 # OpenSpiel's
@@ -78,7 +78,7 @@ def openspiel(name):
 )
 def test_a_game_of_openspiel_walked_one_history_at_a_time_is_its_tree(name):
     game = openspiel(name)
-    mine, known = GameTree.from_history(history_of(game)), games.from_openspiel(name).tree
+    mine, known = GameTree.from_history(as_history(game)), games.from_openspiel(name).tree
 
     for part in ("parent", "player", "information_set", "probability", "payoffs"):
         np.testing.assert_array_equal(getattr(mine, part), getattr(known, part))
@@ -120,7 +120,7 @@ def test_a_state_of_openspiel_is_gone_on_from(name, seed):
     generator, state = np.random.default_rng(seed), game.new_initial_state()
 
     while True:
-        history = history_of(state)
+        history = as_history(state)
         known = worth_by_openspiel(state)
         np.testing.assert_allclose(worth(history), known, rtol=0, atol=1e-12)
         if state.is_terminal():
@@ -136,9 +136,9 @@ def test_a_state_of_openspiel_is_gone_on_from(name, seed):
 def test_openspiel_is_neither_needed_nor_loaded_to_refuse_what_is_no_game():
     code = (
         "import sys\n"
-        "from regretkit.games import history_of\n"
+        "from regretkit.games import as_history\n"
         "try:\n"
-        "    history_of('leduc_poker')\n"
+        "    as_history('leduc_poker')\n"
         "except TypeError as error:\n"
         "    print(error)\n"
         "print('pyspiel' in sys.modules)\n"
@@ -176,8 +176,8 @@ def test_with_a_short_memory_players_know_their_dice_and_the_last_claims(memory)
 
 @pytest.mark.parametrize("memory", [1, 2])
 def test_the_same_holds_of_bids(memory):
-    whole = GameTree.from_levels(liars_dice_level(2, 2))
-    short = GameTree.from_levels(liars_dice_level(2, 2, memory=memory))
+    whole = GameTree.from_batch(liars_dice_batch(2, 2))
+    short = GameTree.from_batch(liars_dice_batch(2, 2, memory=memory))
 
     np.testing.assert_array_equal(whole.parent, short.parent)
     np.testing.assert_array_equal(whole.payoffs, short.payoffs)
@@ -190,10 +190,10 @@ def test_the_same_holds_of_bids(memory):
 
 
 def test_a_memory_is_some_and_a_level_has_bits_for_its_bids():
-    for make in (games.dudo_history, liars_dice_level):
+    for make in (games.dudo_history, liars_dice_batch):
         with pytest.raises(ValueError, match="memory"):
             make(memory=0)
         with pytest.raises(TypeError, match="memory"):
             make(memory=1.0)
     with pytest.raises(ValueError, match="62 bits"):
-        liars_dice_level(dice=5)
+        liars_dice_batch(dice=5)

@@ -9,12 +9,12 @@ from naive_games import Node, chance, decision, end, random_game, random_profile
 from regretkit import ExtensiveFormGame, games
 from regretkit.games import (
     CHANCE,
+    GameDAG,
     GameTree,
     ImperfectRecallGame,
-    StateGraph,
+    as_history,
     dudo_history,
-    history_of,
-    liars_dice_level,
+    liars_dice_batch,
 )
 
 CATALOGUE = {
@@ -46,7 +46,7 @@ def assert_same_worth(graph, game, behaviors):
 
 @pytest.mark.parametrize("game", CATALOGUE.values(), ids=CATALOGUE)
 def test_actions_are_worth_what_they_are_worth_on_the_tree(game):
-    graph = StateGraph.from_tree(game.tree)
+    graph = GameDAG.from_tree(game.tree)
 
     assert graph.states < game.tree.histories
     assert_same_worth(graph, game, random_behaviors(graph))
@@ -63,18 +63,18 @@ def test_so_they_are_in_random_games(seed):
         for player in range(game.players)
     ]
 
-    assert_same_worth(StateGraph.from_tree(game.tree), game, behaviors)
+    assert_same_worth(GameDAG.from_tree(game.tree), game, behaviors)
 
 
 def test_dice_games_given_by_their_rules_are_worth_the_same():
     for root, game in (
         (dudo_history(sides=3), CATALOGUE["dudo"]),
-        (liars_dice_level(sides=3), CATALOGUE["liars dice"]),
+        (liars_dice_batch(sides=3), CATALOGUE["liars dice"]),
     ):
-        graph = StateGraph.from_history(root)
+        graph = GameDAG.from_history(root)
         # Numbers of information sets may come in another order.
         behaviors = random_behaviors(graph)
-        profile = graph.unfold(behaviors, game)
+        profile = graph.to_tree_profile(behaviors, game)
         for player in range(2):
             worth = graph.utility(player, behaviors)[2]
             assert worth == pytest.approx(game.value(profile)[player], abs=1e-12)
@@ -130,11 +130,11 @@ def naive_worth(tree, player, behaviors):
 
 @pytest.mark.parametrize("memory", [1, 2])
 @pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("make", [dudo_history, liars_dice_level])
+@pytest.mark.parametrize("make", [dudo_history, liars_dice_batch])
 def test_merged_states_are_worth_the_sum_over_their_histories(make, memory, player):
     root = make(sides=3, memory=memory)
-    tree = GameTree.from_history(history_of(root))
-    for graph in (StateGraph.from_tree(tree), StateGraph.from_history(root)):
+    tree = GameTree.from_history(as_history(root))
+    for graph in (GameDAG.from_tree(tree), GameDAG.from_history(root)):
         behaviors = random_behaviors(graph, memory)
         order = [
             np.concatenate([own.coordinates([own.labels.find(label)]) for label in labels])
@@ -161,7 +161,7 @@ def fork():
 
 
 def test_a_small_fork_is_what_comes_out_by_hand():
-    graph = StateGraph.from_history(fork(), state=id)
+    graph = GameDAG.from_history(fork(), state=id)
     assert graph.states == 9  # the fork, the decision after it, two of the other's, five ends
     first, again, other = [0.5, 0.25, 0.25], [0.75, 0.25], [0.5, 0.5]
     behaviors = [np.array(first + again), np.array(other)]
@@ -193,12 +193,12 @@ def test_there_is_a_state_for_each_thing_that_still_matters(memory):
                 yield from walk(history.child(action))
 
     root = dudo_history(sides=2, memory=memory)
-    graph = StateGraph.from_history(root)
+    graph = GameDAG.from_history(root)
     assert graph.states == len(set(walk(root)))
     assert graph.players == 2
     # Every move leads to a later level.
     level = np.searchsorted(graph.levels, np.arange(graph.states), side="right")
-    edges = graph.whole.edges
+    edges = graph.full.edges
     assert (level[edges.child] > level[edges.source]).all()
 
 
@@ -206,12 +206,12 @@ def test_no_graph_is_smaller_than_that_of_the_tree():
     root = dudo_history(sides=3, memory=1)
     tree = GameTree.from_history(root)
 
-    assert StateGraph.from_tree(tree).states <= StateGraph.from_history(root).states
+    assert GameDAG.from_tree(tree).states <= GameDAG.from_history(root).states
 
 
 def test_six_sides_shrink_to_a_few_thousand_states():
     # Dice, what is remembered and whose turn it is: 36 rolls, and 2 of 13 claims and "dudo" at most
-    graph = StateGraph.from_history(dudo_history(memory=2))
+    graph = GameDAG.from_history(dudo_history(memory=2))
 
     assert graph.states < 1 + 6 + 36 * 2 * (1 + 12 + 12 * 11 / 2) + 2
     assert graph.states < games.liars_dice().tree.histories / 60
@@ -233,8 +233,8 @@ class Grid:
 @pytest.mark.parametrize(
     ("graph", "draws", "steps"),
     [
-        (StateGraph.from_tree(games.kuhn_poker().tree), 2, 6),
-        (StateGraph.from_history(dudo_history(sides=2, memory=1)), 2, 2),
+        (GameDAG.from_tree(games.kuhn_poker().tree), 2, 6),
+        (GameDAG.from_history(dudo_history(sides=2, memory=1)), 2, 2),
     ],
     ids=["kuhn", "dudo"],
 )
@@ -243,7 +243,7 @@ def test_what_chance_leaves_has_the_mean_of_the_whole(graph, draws, steps):
     numbers = [(step + 0.5) / steps for step in range(steps)]
     for player in range(graph.players):
         found = [
-            graph.utility(player, behaviors, graph.draw(Grid(drawn)))
+            graph.utility(player, behaviors, graph.sample_chance(Grid(drawn)))
             for drawn in itertools.product(numbers, repeat=draws)
         ]
         for mine, whole in zip(
@@ -255,21 +255,30 @@ def test_what_chance_leaves_has_the_mean_of_the_whole(graph, draws, steps):
 def test_chance_in_the_middle_of_a_game_is_drawn_once_in_each_state():
     late = chance([0.25, 0.75], h=end(4.0), t=end(0.0))
     root = chance([0.5, 0.5], u=decision(0, "u", x=late, y=late), d=decision(0, "d", x=end(1.0)))
-    graph = StateGraph.from_history(root, state=id)
+    graph = GameDAG.from_history(root, state=id)
 
-    up_heads, up_tails = graph.draw(Grid([0.1, 0.2])), graph.draw(Grid([0.1, 0.3]))
+    up_heads, up_tails = (
+        graph.sample_chance(Grid([0.1, 0.2])),
+        graph.sample_chance(Grid([0.1, 0.3])),
+    )
     uniform = [own.uniform() for own in graph.simplices]
     assert graph.utility(0, uniform, up_heads)[0].tolist() == [4.0, 4.0, 0.0]
     assert graph.utility(0, uniform, up_tails)[0].tolist() == [0.0, 0.0, 0.0]
-    assert graph.utility(0, uniform, graph.draw(Grid([0.9])))[0].tolist() == [0.0, 0.0, 1.0]
-    assert graph.draw(Grid([0.1, 0.2])) is up_heads  # kept
+    assert graph.utility(0, uniform, graph.sample_chance(Grid([0.9])))[0].tolist() == [
+        0.0,
+        0.0,
+        1.0,
+    ]
+    assert graph.sample_chance(Grid([0.1, 0.2])) is up_heads  # kept
 
 
 def test_a_game_without_chance_is_left_as_it_is():
-    graph = StateGraph.from_history(fork(), state=id)
+    graph = GameDAG.from_history(fork(), state=id)
     behaviors = random_behaviors(graph)
     for one, other in zip(
-        graph.utility(0, behaviors, graph.draw(Grid([]))), graph.utility(0, behaviors), strict=True
+        graph.utility(0, behaviors, graph.sample_chance(Grid([]))),
+        graph.utility(0, behaviors),
+        strict=True,
     ):
         np.testing.assert_array_equal(one, other)
 
@@ -283,14 +292,14 @@ def test_histories_that_go_on_differently_are_no_state():
         return (rolls[:turn], rolls[turn + 1 :], said, turn) if len(rolls) == 2 else rolls
 
     with pytest.raises(ValueError, match="only what goes on alike"):
-        StateGraph.from_history(dudo_history(sides=3), forgetting_the_other_die)
+        GameDAG.from_history(dudo_history(sides=3), forgetting_the_other_die)
     for forgetting in (
         lambda h: len(h.said) + len(h.rolls),
         lambda h: (len(h.rolls), h.said),
         lambda h: (h.rolls, h.said[:-1], len(h.said)),
     ):
         with pytest.raises(ValueError, match="only what goes on alike"):
-            StateGraph.from_history(dudo_history(sides=3), forgetting)
+            GameDAG.from_history(dudo_history(sides=3), forgetting)
 
 
 class Lossy:
@@ -311,16 +320,16 @@ class Lossy:
 
 @pytest.mark.parametrize("lost", [0, 4], ids=["the dice", "whose turn it is"])
 def test_nor_are_those_of_a_level(lost):
-    whole = StateGraph.from_history(Lossy(liars_dice_level(sides=2, memory=1), []))
-    assert whole.states == StateGraph.from_history(liars_dice_level(sides=2, memory=1)).states
+    whole = GameDAG.from_history(Lossy(liars_dice_batch(sides=2, memory=1), []))
+    assert whole.states == GameDAG.from_history(liars_dice_batch(sides=2, memory=1)).states
 
     with pytest.raises(ValueError, match="only what goes on alike"):
-        StateGraph.from_history(Lossy(liars_dice_level(sides=2, memory=1), lost))
+        GameDAG.from_history(Lossy(liars_dice_batch(sides=2, memory=1), lost))
 
 
 def test_levels_and_histories_make_the_same_graph():
-    level = liars_dice_level(sides=3, memory=2)
-    from_level = StateGraph.from_history(level)
+    level = liars_dice_batch(sides=3, memory=2)
+    from_level = GameDAG.from_history(level)
     # One after the other: the same rules, and the dice, the last bids and the turn as a key
     keys = {}
 
@@ -328,7 +337,7 @@ def test_levels_and_histories_make_the_same_graph():
         one = np.zeros(1, dtype=np.int64)
         return keys.setdefault(tuple(history.level.state(one)[0].tolist()), len(keys))
 
-    from_history = StateGraph.from_history(history_of(level), state)
+    from_history = GameDAG.from_history(as_history(level), state)
     assert from_level.states == from_history.states
     assert from_level.levels.tolist() == from_history.levels.tolist()
     assert [own.blocks for own in from_level.simplices] == [48, 48]
@@ -337,7 +346,7 @@ def test_levels_and_histories_make_the_same_graph():
 def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
     with pytest.raises(MemoryError):
         games.liars_dice(dice=2)
-    graph = StateGraph.from_history(liars_dice_level(dice=2, sides=4, memory=1))
+    graph = GameDAG.from_history(liars_dice_batch(dice=2, sides=4, memory=1))
 
     assert graph.states < 2**15
     uniform = [own.uniform() for own in graph.simplices]
@@ -350,30 +359,30 @@ def test_a_game_must_come_to_an_end():
     circle.children["again"], circle.children["out"] = circle, end(1.0)
 
     with pytest.raises(ValueError, match="in a circle"):
-        StateGraph.from_history(circle, state=id)
+        GameDAG.from_history(circle, state=id)
 
 
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: StateGraph.from_tree(games.kuhn_poker()), TypeError, "pass game.tree"),
-        (lambda: StateGraph.from_history(games.kuhn_poker()), TypeError, "still matters"),
-        (lambda: StateGraph.from_history(dudo_history(), 3), TypeError, "still matters"),
-        (lambda: StateGraph.from_history("dudo"), TypeError, "game must be"),
+        (lambda: GameDAG.from_tree(games.kuhn_poker()), TypeError, "pass game.tree"),
+        (lambda: GameDAG.from_history(games.kuhn_poker()), TypeError, "still matters"),
+        (lambda: GameDAG.from_history(dudo_history(), 3), TypeError, "still matters"),
+        (lambda: GameDAG.from_history("dudo"), TypeError, "game must be"),
         (
-            lambda: StateGraph.from_history(chance([0.5, 0.4], a=end(1), b=end(2)), id),
+            lambda: GameDAG.from_history(chance([0.5, 0.4], a=end(1), b=end(2)), id),
             ValueError,
             "sum to 1",
         ),
         (
-            lambda: StateGraph.from_history(
+            lambda: GameDAG.from_history(
                 decision(0, "x", a=decision(0, "x", b=end(1)), b=end(1)), id
             ),
             ValueError,
             "has actions",
         ),
         (
-            lambda: StateGraph.from_history(decision(1, "x", a=end(1)), id),
+            lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id),
             ValueError,
             "each needs a payoff",
         ),
@@ -385,14 +394,14 @@ def test_what_makes_no_graph_is_refused(make, error, message):
 
 
 def test_a_game_of_other_information_sets_is_no_place_to_unfold():
-    graph = StateGraph.from_history(dudo_history(sides=2, memory=1))
+    graph = GameDAG.from_history(dudo_history(sides=2, memory=1))
     behaviors = [own.uniform() for own in graph.simplices]
 
     with pytest.raises(ValueError, match="which this graph does not have"):
-        graph.unfold(behaviors, games.dudo(sides=2))
+        graph.to_tree_profile(behaviors, games.dudo(sides=2))
     with pytest.raises(TypeError, match="extensive form"):
-        graph.unfold(behaviors, games.chicken())
+        graph.to_tree_profile(behaviors, games.chicken())
     forgetful = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
-    profile = graph.unfold(behaviors, forgetful)
+    profile = graph.to_tree_profile(behaviors, forgetful)
     value = graph.utility(0, behaviors)[2]
-    assert forgetful.remembered.value(profile)[0] == pytest.approx(value, abs=1e-15)
+    assert forgetful.refinement.value(profile)[0] == pytest.approx(value, abs=1e-15)
