@@ -54,7 +54,7 @@ def prefixes(run: rk.SelfPlay) -> Sequence[Action]:
     rule: Any = getattr(run.minimizers[0], "rule", run.minimizers[0])
     kernel = rule._kernel()
     parts = jitted(go, filling_for(kernel, type(drive._payoffs).__name__))
-    numbers = np.array(kernel.numbers_of(1), dtype=np.float64)
+    numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
     laid = (drive._payoffs, drive._forest, drive._table, drive._state)
     return [partial(parts, upto, numbers, *laid) for upto in range(len(PARTS))]
 

@@ -19,6 +19,12 @@ _RTOL = 1e-9
 """Sums may go in another order: relative to the largest number of the same block."""
 
 
+class _Traits(Protocol):
+    invariant_to_zero_utility: bool
+    only_discounts_on_zero_utility: bool
+    ignores_singleton_blocks: bool
+
+
 class _Kernel(Protocol):
     """What this law needs of a kernel."""
 
@@ -26,11 +32,9 @@ class _Kernel(Protocol):
     learn: Callable[..., None]
     state: Sequence[str]
     block_state: Sequence[str]
-    rests: bool
-    fades: bool
-    ignores_forced: bool
+    traits: _Traits
 
-    def numbers_of(self, iteration: int) -> Sequence[float]: ...
+    def parameters_at(self, iteration: int) -> Sequence[float]: ...
 
 
 class _Rule(Protocol):
@@ -61,16 +65,16 @@ def kernel_agrees(make: Make) -> None:
             else:
                 utility = generator.integers(-1, 2, size=rule.dimension).astype(np.float64)
             _compare_lessons(rule, kernel, utility, strategy)
-            if kernel.rests:
+            if kernel.traits.invariant_to_zero_utility:
                 _require_rest(rule, kernel)
-            if kernel.fades:
+            if kernel.traits.only_discounts_on_zero_utility:
                 _require_fading(rule, kernel)
-            if kernel.ignores_forced:
+            if kernel.traits.ignores_singleton_blocks:
                 _require_no_notice(rule, kernel, utility, start)
 
 
 def _compare_proposals(rule: RegretMinimizer, kernel: _Kernel) -> Vector:
-    strategy, numbers = rule.next_strategy(), np.array(kernel.numbers_of(rule.iteration))
+    strategy, numbers = rule.next_strategy(), np.array(kernel.parameters_at(rule.iteration))
     for block in _blocks(rule, kernel):
         proposed = block.alone(np.full_like(strategy, np.nan))
         _plain(kernel.propose)(*block.place, proposed, block.state, numbers)
@@ -84,7 +88,7 @@ def _compare_proposals(rule: RegretMinimizer, kernel: _Kernel) -> Vector:
 def _compare_lessons(
     rule: RegretMinimizer, kernel: _Kernel, utility: Vector, strategy: Vector
 ) -> None:
-    numbers = np.array(kernel.numbers_of(rule.iteration + 1))
+    numbers = np.array(kernel.parameters_at(rule.iteration + 1))
     blocks, names = _blocks(rule, kernel), (*kernel.state, *kernel.block_state)
     values = cast(Simplices, rule.domain).expectation(utility, strategy)
     rule.observe_utility(utility)
@@ -108,15 +112,15 @@ def _compare_lessons(
 
 
 def _require_rest(rule: RegretMinimizer, kernel: _Kernel) -> None:
-    moved = "its kernel says that it rests, but where nothing is earned it moves"
+    moved = "its kernel declares invariant_to_zero_utility, but a zero utility changes it"
     for before, after, _ in _through_nothing(rule, kernel):
         for array, laid in zip(before, after, strict=True):
             require(np.array_equal(array, laid), moved)
 
 
 def _require_fading(rule: RegretMinimizer, kernel: _Kernel) -> None:
-    kept, dropped = kernel.numbers_of(rule.iteration + 1)[:2]
-    moved = "its kernel says that it only fades, but where nothing is earned it does something else"
+    kept, dropped = kernel.parameters_at(rule.iteration + 1)[:2]
+    moved = "its kernel declares only_discounts_on_zero_utility, but that is not all"
     for before, after, own in _through_nothing(rule, kernel):
         faded = before[1] * np.where(before[1] > 0.0, kept, dropped)
         require(np.array_equal(faded[own], after[1][own]), moved)
@@ -130,7 +134,7 @@ def _through_nothing(
 ) -> Iterator[tuple[Sequence[Vector], Sequence[Vector], slice]]:
     """Yield each block's proposal and state before an iteration worth nothing, and after it."""
     size, (now, later) = rule.dimension, (rule.iteration, rule.iteration + 1)
-    numbers, others = np.array(kernel.numbers_of(now)), np.array(kernel.numbers_of(later))
+    numbers, others = np.array(kernel.parameters_at(now)), np.array(kernel.parameters_at(later))
     for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
         nothing, before, after = (block.alone(np.zeros(size)) for _ in range(3))
         _plain(kernel.propose)(*block.place, before, block.state, numbers)
@@ -142,7 +146,7 @@ def _through_nothing(
 def _require_no_notice(
     rule: RegretMinimizer, kernel: _Kernel, utility: Vector, start: Sequence["_Block"]
 ) -> None:
-    numbers = np.array(kernel.numbers_of(rule.iteration + 1))
+    numbers = np.array(kernel.parameters_at(rule.iteration + 1))
     noticed = "its kernel says that it ignores forced moves, but where there is one action it moves"
     for old, block in zip(start, _blocks(rule, kernel), strict=True):
         if block.actions.stop - block.actions.start > 1:

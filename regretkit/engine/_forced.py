@@ -2,7 +2,7 @@
 
 In Liar's dice, the only answer to the highest claim is to call: half of all decision points are of
 this kind. The utility of such a move is added to that of the sequence before it, whose probability
-it shares. They are left out if the kernels of all rules declare ``ignores_forced``.
+it shares. They are left out if the kernels of all rules declare ``ignores_singleton_blocks``.
 """
 
 from typing import NamedTuple

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from attrs import evolve
 
 from regretkit._typing import Vector
-from regretkit.minimizers.kernel import BlockFunction, Kernel, settle_none
+from regretkit.minimizers._kernel import BlockFunction, Kernel, settle_none
 
 State = tuple[Vector, ...]
 Numbers = Sequence[float] | Callable[[int], Sequence[float]]
@@ -51,21 +51,21 @@ def mixture(kernels: Sequence[Kernel]) -> Mixture:
         if _mark(kernel) not in parts:
             begin = len(by_action)
             by_action += [True] * len(kernel.state) + [False] * len(kernel.block_state)
-            part = Part(len(parts), begin, len(by_action), len(kernel.numbers_of(0)))
+            part = Part(len(parts), begin, len(by_action), len(kernel.parameters_at(0)))
             parts[_mark(kernel)] = part, kernel
     places = [parts[_mark(kernel)][0] for kernel in kernels]
     if len(parts) == 1:
         return Mixture([*kernels], places, kernels[0], by_action)
     widest = max(place.width for place in places)
     marked = [
-        evolve(kernel, numbers=_marked(kernel.numbers, place, widest))
+        evolve(kernel, parameters=_marked(kernel.parameters, place, widest))
         for kernel, place in zip(kernels, places, strict=True)
     ]
     return Mixture(marked, places, _together([*parts.values()]), by_action)
 
 
 def _mark(kernel: Kernel) -> tuple[object, ...]:
-    sizes = len(kernel.state), len(kernel.block_state), len(kernel.numbers_of(0))
+    sizes = len(kernel.state), len(kernel.block_state), len(kernel.parameters_at(0))
     return kernel.propose, kernel.learn, kernel.settle_regrets, *sizes
 
 
@@ -86,7 +86,8 @@ def _together(parts: Sequence[tuple[Part, Kernel]]) -> Kernel:
         propose = _proposal(part, sized(kernel), propose)
         learn = _lesson(part, kernel.learn, learn)
         settle = _settling(part, kernel.settle_regrets, settle)
-    return evolve(parts[0][1], propose=propose, learn=learn, sized=True, settle_regrets=settle)
+    traits = evolve(parts[0][1].traits, returns_size=True)
+    return evolve(parts[0][1], propose=propose, learn=learn, traits=traits, settle_regrets=settle)
 
 
 @cache
@@ -105,7 +106,7 @@ def _proposal(part: Part, own: BlockFunction, others: BlockFunction) -> BlockFun
 
 def sized(kernel: Kernel) -> BlockFunction:
     """Return how a kernel proposes, with infinity for the size of its regrets if it says none."""
-    return kernel.propose if kernel.sized else without_size(kernel.propose)
+    return kernel.propose if kernel.traits.returns_size else without_size(kernel.propose)
 
 
 @cache

@@ -48,11 +48,11 @@ class Sampled(Drive):
         behavior = np.concatenate([np.zeros(size), self._laid.flat.chances])
         waiting = np.zeros(points, dtype=np.uint32)
         fading = np.zeros((len(self._seats), 8))
-        faded = np.zeros((points if kernel.fades else 0, 4))
+        faded = np.zeros((points if kernel.traits.only_discounts_on_zero_utility else 0, 4))
         self._sheet = Sheet(behavior, utility, sums, np.zeros(points), waiting, faded, fading)
         self._table = Table(strategy, behavior, utility, total, total, total, waiting, waiting)
-        self._numbers = len(kernel.numbers_of(0))
-        self._fades = kernel.fades
+        self._numbers = len(kernel.parameters_at(0))
+        self._fades = kernel.traits.only_discounts_on_zero_utility
         self._begin, _ = iterations(kernel, "Matrix")
         self._iterate, self._complete = sampled_iterations(
             kernel, sampler._choose(), sampler.baseline is not None

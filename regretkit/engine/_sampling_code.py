@@ -4,7 +4,7 @@ from typing import Any
 
 from regretkit.engine import _kernels, _sampling
 from regretkit.engine._specialize import _kept
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel
 from regretkit.play.estimators._choosing import Choose
 from regretkit.play.estimators._hooks import learn_guesses
 from regretkit.play.estimators._opening import guess, guess_evenly
@@ -20,7 +20,7 @@ def sampled_iterations(kernel: Kernel, choose: Choose, guessing: bool) -> tuple[
         _sampling.notice: learn_guesses if guessing else _notice_nothing,
         guess: guess_evenly,
     }
-    if kernel.fades:
+    if kernel.traits.only_discounts_on_zero_utility:
         filling |= {_sampling.pass_time: _sampling.pass_fading_time}
         filling |= {_sampling.fade: _sampling.fade_together}
     # All of it put in line at once: a walk is short, and a call within would be much of it.

@@ -15,7 +15,7 @@ from regretkit.engine._forest import Forest
 from regretkit.engine._mixture import mixture
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel
 from regretkit.play.engines import CannotStartError
 from regretkit.play.self_play import SelfPlay
 from regretkit.sets import StrategySet
@@ -61,7 +61,7 @@ class Seat:
         state: tuple[Vector, ...],
     ) -> None:
         self.minimizer, self.rule, self._kernel = minimizer, rule, kernel
-        self.player, self.steady = player, not callable(kernel.numbers)
+        self.player, self.steady = player, not callable(kernel.parameters)
         self._learned_last = False
         self._given: tuple[Vector | None, Vector | None] = None, None
         sequences, points = forest.sequences, forest.points
@@ -113,28 +113,28 @@ class Seat:
     def numbers(self, moves: NDArray[np.bool_]) -> Vector:
         """Return the kernel's numbers in iterations, in some of which the player learns."""
         kernel = self._kernel
-        if not callable(kernel.numbers):
-            return np.tile(np.array(kernel.numbers, dtype=np.float64), (moves.size, 1))
-        many = getattr(kernel.numbers, "rows", None)
+        if not callable(kernel.parameters):
+            return np.tile(np.array(kernel.parameters, dtype=np.float64), (moves.size, 1))
+        many = getattr(kernel.parameters, "rows", None)
         if many is not None and moves.all():
             rows_at_once: Vector = many(self.rule.iteration + 1, moves.size)
             return rows_at_once
         counts = self.rule.iteration + np.cumsum(moves)
-        rows = list(map(kernel.numbers, counts.tolist()))
-        width = len(kernel.numbers_of(0))
+        rows = list(map(kernel.parameters, counts.tolist()))
+        width = len(kernel.parameters_at(0))
         if set(map(len, rows)) - {width}:
             raise ValueError(f"the kernel of {quote(self.rule)} must always get as many numbers")
         return np.fromiter(chain.from_iterable(rows), np.float64).reshape(moves.size, width)
 
     def follow(self, kernel: Kernel) -> None:
         """Take over a kernel's numbers."""
-        self._kernel = evolve(self._kernel, numbers=kernel.numbers)
-        self.steady = not callable(kernel.numbers)
+        self._kernel = evolve(self._kernel, parameters=kernel.parameters)
+        self.steady = not callable(kernel.parameters)
 
     def asks_as(self, other: "Seat") -> bool:
         """Return whether it wants the same numbers as another seat where both always learn."""
-        mine, theirs = self._kernel.numbers, other._kernel.numbers
-        return mine is theirs and self.rule.iteration == other.rule.iteration
+        mine, theirs = self._kernel.parameters, other._kernel.parameters
+        return mine == theirs and self.rule.iteration == other.rule.iteration
 
     def count(self, moves: int) -> None:
         """Let the minimizer know in how many iterations it has learned."""
@@ -187,7 +187,9 @@ def all_ignore_forced(run: SelfPlay) -> bool:
     """Return whether blocks of forced moves can be left out for all that rules know of them."""
     kernels = [kernel_of(rule) for rule in rules_of(run)]
     # Numbers by block would stand elsewhere if blocks were left out.
-    return all(kernel.ignores_forced and not kernel.block_state for kernel in kernels)
+    return all(
+        kernel.traits.ignores_singleton_blocks and not kernel.block_state for kernel in kernels
+    )
 
 
 def seated(run: SelfPlay, forest: Forest) -> tuple[list[Seat], tuple[Vector, ...], Kernel]:

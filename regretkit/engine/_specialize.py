@@ -15,7 +15,7 @@ from regretkit.engine._code_cache import keep_on_disk
 from regretkit.engine._mixture import sized, without_size
 from regretkit.engine._operations import Code
 from regretkit.engine._payoffs import Ends, Matrix, Tensor
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel
 
 _FORMS: dict[str, Any] = {"Matrix": Matrix, "Ends": Ends, "Tensor": Tensor}
 _EARNERS: dict[str, Any] = {

@@ -94,9 +94,10 @@ def _against_resting(run: SelfPlay) -> str | None:
     kernels = [kernel_of(rule) for rule in rules]
     alike = len(set(mixture(kernels).parts)) == 1
     for player, (rule, kernel) in enumerate(zip(rules, kernels, strict=True)):
-        if not (kernel.rests or kernel.fades):
+        traits = kernel.traits
+        if not (traits.invariant_to_zero_utility or traits.only_discounts_on_zero_utility):
             return f"minimizers[{player}]: {quote(rule)} moves where a sample does not come"
-        if kernel.fades and not alike:
+        if traits.only_discounts_on_zero_utility and not alike:
             return (
                 f"minimizers[{player}]: the regrets of {quote(rule)} fade, unlike those of others"
             )

@@ -1,5 +1,7 @@
 """Leaves: rules that play without other minimizers, one family a file."""
 
+from regretkit.minimizers._kernel import Kernel as Kernel
+from regretkit.minimizers._kernel import KernelTraits as KernelTraits
 from regretkit.minimizers.adaptive_hedge import AdaHedge as AdaHedge
 from regretkit.minimizers.adaptive_hedge import NormalHedge as NormalHedge
 from regretkit.minimizers.adaptive_hedge import NormalPotential as NormalPotential
@@ -32,7 +34,6 @@ from regretkit.minimizers.horizon import ScheduledRegretMatching as ScheduledReg
 from regretkit.minimizers.invariant_norm import (
     NormKeepingRegretMatchingPlus as NormKeepingRegretMatchingPlus,
 )
-from regretkit.minimizers.kernel import Kernel as Kernel
 from regretkit.minimizers.magnetic import Magnetic as Magnetic
 from regretkit.minimizers.magnetic import MagneticMirrorDescent as MagneticMirrorDescent
 from regretkit.minimizers.memories import Cumulative as Cumulative

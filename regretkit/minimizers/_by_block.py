@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from regretkit._arrays import RESOLUTION
 from regretkit._typing import Vector
-from regretkit.minimizers.kernel import BlockFunction
+from regretkit.minimizers._kernel import BlockFunction
 
 Arrays: TypeAlias = tuple[Vector, ...]
 Play: TypeAlias = Callable[[int, int, Vector, float], float]

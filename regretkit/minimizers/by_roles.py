@@ -20,7 +20,7 @@ from regretkit.minimizers._by_block import (
     settle_predicted,
     settle_regrets,
 )
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel, KernelTraits
 from regretkit.minimizers.predictors import NoPrediction
 from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
 from regretkit.minimizers.simplex_rule import SimplexRule
@@ -141,14 +141,18 @@ class AbstractByRoles(SimplexRule):
             lesson(memory.remember, predictive, belief.repeats),
             state=[name for name in _BY_ACTION if name in self.state],
             block_state=[name for name in _BY_BLOCK if name in self.state],
-            numbers=numbers(1) if memory.steady else numbers,
-            # What adds nothing and expects nothing stays as it is.
-            rests=memory.remember is add_regret and not predictive,
-            # All that is positive fades alike, and is played in the same proportion.
-            fades=memory.lasting and not predictive and play[0] is in_proportion,
-            # A single action is never regretted.
-            ignores_forced=memory.remember in (add_regret, fade_and_add),
-            sized=True,
+            parameters=numbers(1) if memory.steady else numbers,
+            traits=KernelTraits(
+                # What adds nothing and expects nothing stays as it is.
+                invariant_to_zero_utility=memory.remember is add_regret and not predictive,
+                # All that is positive fades alike, and is played in the same proportion.
+                only_discounts_on_zero_utility=(
+                    memory.lasting and not predictive and play[0] is in_proportion
+                ),
+                # A single action is never regretted.
+                ignores_singleton_blocks=memory.remember in (add_regret, fade_and_add),
+                returns_size=True,
+            ),
             settle_regrets=settle_predicted if predictive else settle_regrets,
         )
 

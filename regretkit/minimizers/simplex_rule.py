@@ -13,7 +13,7 @@ from regretkit._state import StateDict
 from regretkit._typing import Vector
 from regretkit._validate import quote
 from regretkit.minimizer import RegretMinimizer
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel
 from regretkit.sets import Simplices, as_simplices
 
 _PER = "per"

@@ -107,7 +107,7 @@ class Maker:
         else:
             shared = Shared(made, kernel)
             template = OfKernel(shared, *place)
-            if callable(kernel.numbers) or kernel.fades:
+            if callable(kernel.parameters) or kernel.traits.only_discounts_on_zero_utility:
                 self._changing.append(shared)
             shared.advance(1)
         self._initial[size] = list(template.strategy)
@@ -127,7 +127,7 @@ class Maker:
         self._check_initial(template)
         if isinstance(template, OfKernel):
             shared = template._shared
-            shared.numbers = shared.kernel.numbers_of(self.iteration + 1)
+            shared.numbers = shared.kernel.parameters_at(self.iteration + 1)
             shared.before = as_discounts(saved["before"])
             shared.after = as_discounts(saved["after"])
 

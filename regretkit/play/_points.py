@@ -13,7 +13,7 @@ from typing_extensions import override
 from regretkit._typing import Vector
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel
 
 Numbers: TypeAlias = list[float]
 Saved: TypeAlias = dict[str, Any]
@@ -102,7 +102,7 @@ class Shared:
     def __init__(self, rule: SimplexRule, kernel: Kernel) -> None:
         self.rule, self.kernel = rule, kernel
         self.propose, self.learn = plain(kernel.propose), plain(kernel.learn)
-        self.numbers: Sequence[float] = kernel.numbers_of(0)
+        self.numbers: Sequence[float] = kernel.parameters_at(0)
         self.before: Discounts = (0.0, 0.0, 0.0, 0.0)
         """The product of all discounts before the iteration to come,"""
         self.after: Discounts = self.before
@@ -110,9 +110,9 @@ class Shared:
 
     def advance(self, iteration: int) -> None:
         """Look up the kernel's numbers of the next iteration in which the player learns."""
-        self.numbers = self.kernel.numbers_of(iteration)
+        self.numbers = self.kernel.parameters_at(iteration)
         self.before = self.after
-        if self.kernel.fades:
+        if self.kernel.traits.only_discounts_on_zero_utility:
             positive, other = self.numbers[:2]
             self.after = (*_times(self.before[:2], positive), *_times(self.before[2:], other))
 
@@ -145,18 +145,19 @@ class OfKernel(Point):
         self._state: tuple[Numbers, ...] = tuple(learned[name].tolist() for name in names)
         size = len(self.actions)
         self.strategy = [0.0] * size
-        shared.propose(0, 0, size, self.strategy, self._state, kernel.numbers_of(0))
+        shared.propose(0, 0, size, self.strategy, self._state, kernel.parameters_at(0))
 
     @property
     @override
     def is_lazy(self) -> bool:
-        return self._shared.kernel.rests or self._shared.kernel.fades
+        traits = self._shared.kernel.traits
+        return traits.invariant_to_zero_utility or traits.only_discounts_on_zero_utility
 
     @override
     def learn(self, utility: Numbers, value: float) -> None:
         shared, strategy, state = self._shared, self.strategy, self._state
         size, numbers, self.sums = len(strategy), shared.numbers, []
-        if shared.kernel.fades:
+        if shared.kernel.traits.only_discounts_on_zero_utility:
             if self._discounts != shared.before:
                 self._discount(shared.before)
             self._discounts = shared.after

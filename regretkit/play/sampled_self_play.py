@@ -42,8 +42,9 @@ class SampledSelfPlay:
     averages are those of :class:`SelfPlay` with the same estimator, rule and order on the game's
     tree, up to the rounding of sums.
 
-    An iteration costs what its samples visit if the rule has a kernel that ``rests`` or ``fades``
-    (see :class:`~regretkit.minimizers.Kernel`), as those of regret matching, regret matching+ and
+    An iteration costs what its samples visit if the rule's kernel declares
+    ``invariant_to_zero_utility`` or ``only_discounts_on_zero_utility`` (see
+    :class:`~regretkit.minimizers.KernelTraits`), as those of regret matching, regret matching+ and
     their linear and most discounted forms do. Any other rule learns at every information set that
     was ever visited, from zero utilities where the sample did not come, as it does on the tree.
 

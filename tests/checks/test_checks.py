@@ -6,7 +6,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit.checks import LAWS, check_minimizer, keep, laws_of, parametrize_with_checks
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel
 
 
 class Follower(rk.RegretMinimizer):

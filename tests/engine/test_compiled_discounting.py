@@ -11,7 +11,7 @@ import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit._laws.kernels import kernel_agrees
 from regretkit.checks import keep
-from regretkit.minimizers import DiscountedRegretMatchingPlus, Kernel
+from regretkit.minimizers import DiscountedRegretMatchingPlus, Kernel, KernelTraits
 from regretkit.play import (
     Alternating,
     ExternalSampling,
@@ -128,7 +128,7 @@ def test_where_only_some_regrets_fade_or_what_is_played_changes_it_is_said():
 
 @pytest.mark.parametrize("rule", [*RULES.values(), rk.LinearRegretMatching], ids=str)
 def test_numbers_of_many_iterations_are_those_of_each(rule):
-    numbers = rule(3)._kernel().numbers
+    numbers = rule(3)._kernel().parameters
 
     assert numbers.rows(1, 50).tolist() == [list(numbers(t)) for t in range(1, 51)]
     assert numbers.rows(30, 1).tolist() == [list(numbers(30))]
@@ -142,11 +142,12 @@ class SaysItFades(Fading):
 
     def _kernel(self):
         plain = super()._kernel()
-        names = {"state": ["regrets"], "numbers": self.factors, "fades": True}
+        names = {"state": ["regrets"], "parameters": self.factors}
+        names["traits"] = KernelTraits(only_discounts_on_zero_utility=True)
         return Kernel(plain.propose, plain.learn, **names)
 
 
 def test_a_kernel_that_says_it_fades_otherwise_than_it_does_is_found_out():
     keep(kernel_agrees, lambda: SaysItFades(3))
-    with pytest.raises(AssertionError, match="its kernel says that it only fades"):
+    with pytest.raises(AssertionError, match="its kernel declares only_discounts_on_zero_utility"):
         keep(kernel_agrees, lambda: SaysItFades(3, factors=(0.5, 0.25)))

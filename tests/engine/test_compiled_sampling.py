@@ -15,8 +15,7 @@ from regretkit import ExtensiveFormGame, SelfPlay, games
 from regretkit.checks import check_minimizer
 from regretkit.engine import _specialize
 from regretkit.evaluation import exploitability
-from regretkit.minimizers import state
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers import Kernel, KernelTraits, state
 from regretkit.play import (
     Alternating,
     AverageStrategySampling,
@@ -322,7 +321,7 @@ def test_one_generator_for_order_and_estimator_is_drawn_from_in_turn():
 class Fading(rk.SimplexRule):
     """Plays uniformly, and forgets half of its regrets in every iteration."""
 
-    rests: bool = False
+    invariant: bool = False
     regrets: np.ndarray = state()
 
     def _propose(self):
@@ -332,7 +331,8 @@ class Fading(rk.SimplexRule):
         self.regrets = self.regrets * 0.5 + self.simplices.regret(utility, strategy)
 
     def _kernel(self):
-        return Kernel(play_uniformly, halve_and_add, state=["regrets"], rests=self.rests)
+        traits = KernelTraits(invariant_to_zero_utility=self.invariant)
+        return Kernel(play_uniformly, halve_and_add, state=["regrets"], traits=traits)
 
     def exemptions(self):
         return {"regret_grows_slowly": "it never learns"}
@@ -350,8 +350,8 @@ def halve_and_add(block, first, last, utility, value, strategy, state, numbers):
 
 def test_a_kernel_that_says_it_rests_and_moves_is_found_out():
     check_minimizer(lambda: Fading(3))
-    with pytest.raises(AssertionError, match="its kernel says that it rests"):
-        check_minimizer(lambda: Fading(3, rests=True))
+    with pytest.raises(AssertionError, match="its kernel declares invariant_to_zero_utility"):
+        check_minimizer(lambda: Fading(3, invariant=True))
 
 
 # What comes of it

@@ -14,7 +14,7 @@ from regretkit._laws.kernels import kernel_agrees
 from regretkit.checks import keep
 from regretkit.engine._forced import without_forced
 from regretkit.engine.compiled import _next_pace
-from regretkit.minimizers import Kernel
+from regretkit.minimizers import Kernel, KernelTraits
 from regretkit.play import Last, Linear
 
 LIARS_DICE = games.liars_dice(sides=3)
@@ -77,9 +77,8 @@ class OfUtilities(rk.SimplexRule):
         self.earned += utility
 
     def _kernel(self):
-        return Kernel(
-            propose_in_proportion, add_utilities, state=["earned"], ignores_forced=self.ignores
-        )
+        traits = KernelTraits(ignores_singleton_blocks=self.ignores)
+        return Kernel(propose_in_proportion, add_utilities, state=["earned"], traits=traits)
 
 
 def add_utilities(block, first, last, utility, value, strategy, state, numbers):
@@ -145,7 +144,11 @@ class OfUtilitiesByBlock(OfUtilities):
         self.counted += 1.0
 
     def _kernel(self):
-        names = {"state": ["earned"], "block_state": ["counted"], "ignores_forced": True}
+        names = {
+            "state": ["earned"],
+            "block_state": ["counted"],
+            "traits": KernelTraits(ignores_singleton_blocks=True),
+        }
         return Kernel(propose_in_proportion, add_regret, **names)
 
 

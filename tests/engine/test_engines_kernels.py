@@ -16,7 +16,7 @@ from attrs import define, field
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import nash_conv
-from regretkit.minimizers.kernel import Kernel
+from regretkit.minimizers._kernel import Kernel
 from regretkit.play import Alternating, Linear, Simultaneous
 
 KUHN = games.kuhn_poker()
@@ -113,7 +113,7 @@ class Elaborate(rk.SimplexRule):
             fading(self.floor),
             state=["regrets"],
             block_state=["worst", "count"],
-            numbers=self.numbers,
+            parameters=self.numbers,
         )
 
 
@@ -214,7 +214,7 @@ def test_a_kernel_that_cannot_be_compiled_names_its_rule_and_leaves_the_run_whol
             r"says that the rule learns 'regret', shape \(12,\), but it learns",
         ),
         ({"state": [], "block_state": ["regrets"]}, r"learns 'regrets', shape \(6,\), but it lear"),
-        ({"numbers": lambda t: (1.0,) * (1 + t)}, "must always get as many numbers"),
+        ({"parameters": lambda t: (1.0,) * (1 + t)}, "must always get as many numbers"),
     ],
 )
 def test_a_kernel_that_does_not_fit_its_rule_is_refused(names, message):
@@ -338,7 +338,7 @@ class Rated(rk.SimplexRule):
         self.regrets += self.simplices.regret(utility, strategy)
 
     def _kernel(self):
-        return Kernel(by_rate, learn, state=["regrets"], numbers=[self.rate])
+        return Kernel(by_rate, learn, state=["regrets"], parameters=[self.rate])
 
 
 def by_rate(block, first, last, strategy, state, numbers):

@@ -147,7 +147,7 @@ def iterated(rule, forest, payoffs, order, count=6, forced=NONE, code=machine_co
 
 
 def rule_numbers(kernel, t):
-    return kernel.numbers(t) if callable(kernel.numbers) else kernel.numbers
+    return kernel.parameters(t) if callable(kernel.parameters) else kernel.parameters
 
 
 def same_bits(one, other):

@@ -1,0 +1,173 @@
+"""A rule written for one block at a time, so that an engine can turn it into machine code."""
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, TypeAlias, final
+
+from attrs import Attribute, field, frozen
+
+from regretkit._typing import Vector
+from regretkit._validate import of_kind, quote, truth
+
+BlockFunction: TypeAlias = Callable[..., object]
+"""A function of plain loops over the actions of one block, which writes to the arrays it gets."""
+
+
+def _function(_: object, attribute: "Attribute[Any]", value: object) -> None:
+    # One that is compiled already has the plain one within.
+    if not isinstance(getattr(value, "py_func", value), FunctionType):
+        raise TypeError(
+            f"{attribute.name} must be a plain function, got {quote(value)}; write it with def"
+        )
+
+
+def settle_none(
+    block: int,
+    first: int,
+    last: int,
+    rounding: float,
+    state: tuple[Vector, ...],
+    parameters: Vector,
+) -> None:
+    """Leave everything as it is."""
+
+
+_SETTLE_NONE: BlockFunction = settle_none
+
+
+@final
+@frozen(kw_only=True)
+class KernelTraits:
+    """What a rule declares about its kernel, so that an engine can leave work out.
+
+    :func:`~regretkit.checks.check_minimizer` tests all but the last.
+
+    Parameters
+    ----------
+    invariant_to_zero_utility
+        Whether a zero utility leaves a block of the rule bitwise unchanged, its arrays and its
+        strategy, for any ``parameters``. Where an iteration visits only a few decision points,
+        such a rule need not be updated at the others.
+    only_discounts_on_zero_utility
+        Whether a zero utility only multiplies the first array of ``state``, by ``parameters[0]``
+        where it is positive and by ``parameters[1]``, both at least 0, elsewhere, and leaves the
+        strategy unchanged up to rounding. Where an iteration visits only a few decision points,
+        the factors can then be applied at the others on their next visit.
+    ignores_singleton_blocks
+        Whether a block with a single action stays bitwise in its initial state, its arrays and its
+        strategy, at any utility. If this holds for the kernels of all players, and they have no
+        arrays by block, last moves with a single action are left out of iterations in two-player
+        games.
+    returns_size
+        Whether ``propose`` returns, in units of utility, the size of those numbers in ``state``
+        whose signs decide what it proposes, such as the sum of positive regrets in regret
+        matching: a rule that is discontinuous where they are zero must not follow rounding.
+
+    Raises
+    ------
+    TypeError
+        When one of these is not True or False.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> RegretMatching(3)._kernel().traits.invariant_to_zero_utility
+    True
+    """
+
+    invariant_to_zero_utility: bool = field(default=False, validator=truth)
+    only_discounts_on_zero_utility: bool = field(default=False, validator=truth)
+    ignores_singleton_blocks: bool = field(default=False, validator=truth)
+    returns_size: bool = field(default=False, validator=truth)
+
+
+@final
+@frozen
+class Kernel:
+    """How to play and to learn at one block, in loops that a compiler understands.
+
+    A rule that has one, returned by its hook ``_kernel``, runs in machine code from end to end, as
+    the rules of this library do. It must do what the rule's own hooks do, which
+    :func:`~regretkit.checks.check_minimizer` looks at. Nothing here needs a compiler to be
+    installed: as it stands, it is plain Python.
+
+    All blocks of all players lie end to end in the arrays that the functions get. A block has the
+    number ``block`` there, and its actions the numbers from ``first`` up to, not including,
+    ``last``. The functions may only read and write what belongs to their block.
+
+    Parameters
+    ----------
+    propose
+        Called as ``propose(block, first, last, strategy, state, parameters)``; writes the block's
+        distribution to ``strategy[first:last]``.
+    learn
+        Called before it as
+        ``learn(block, first, last, utility, value, strategy, state, parameters)`` with the
+        ``utility`` of each action, the ``strategy`` that was played, and the ``value``,
+        a number, that it earned: the regret of an action is ``utility[a] - value``. Writes to the
+        arrays of ``state``, and to nothing else.
+    state
+        Names of the rule's arrays with one number for each action, in the order in which
+        ``state`` holds them.
+    block_state
+        Names of those with one number for each block, which stand behind the others.
+    parameters
+        The floats that the functions get as ``parameters``, or a function that returns them for
+        iteration t, and for t = 0 before the first one; always the same number of them.
+    traits
+        What holds for the rule, which lets an engine leave work out.
+    settle_regrets
+        Called as ``settle_regrets(block, first, last, rounding, state, parameters)``, where the
+        size that ``propose`` returned is at most ``rounding``, before ``propose`` is called again;
+        sets such numbers to zero.
+
+    Raises
+    ------
+    TypeError
+        When one of the functions is no plain function, or ``traits`` are no ``KernelTraits``.
+
+    Examples
+    --------
+    Regret matching:
+
+    >>> import numpy as np
+    >>> from attrs import define
+    >>> from regretkit import SimplexRule, state
+    >>> def propose(block, first, last, strategy, state, parameters):
+    ...     total = 0.0
+    ...     for a in range(first, last):
+    ...         strategy[a] = max(state[0][a], 0.0)
+    ...         total += strategy[a]
+    ...     for a in range(first, last):
+    ...         strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / (last - first)
+    >>> def learn(block, first, last, utility, value, strategy, state, parameters):
+    ...     for a in range(first, last):
+    ...         state[0][a] += utility[a] - value
+    >>> @define(eq=False)
+    ... class Mine(SimplexRule):
+    ...     regrets: np.ndarray = state()
+    ...
+    ...     def _propose(self):
+    ...         return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+    ...
+    ...     def _learn(self, utility, strategy):
+    ...         self.regrets += self.simplices.regret(utility, strategy)
+    ...
+    ...     def _kernel(self):
+    ...         return Kernel(propose, learn, state=["regrets"])
+    >>> player = Mine(2)
+    """
+
+    propose: BlockFunction = field(validator=_function)
+    learn: BlockFunction = field(validator=_function)
+    state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
+    block_state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
+    parameters: Sequence[float] | Callable[[int], Sequence[float]] = field(default=(), kw_only=True)
+    traits: KernelTraits = field(
+        factory=KernelTraits, kw_only=True, validator=of_kind(KernelTraits, "KernelTraits()")
+    )
+    settle_regrets: BlockFunction = field(default=_SETTLE_NONE, kw_only=True, validator=_function)
+
+    def parameters_at(self, iteration: int) -> Sequence[float]:
+        """Return the floats that the functions get as ``parameters`` in an iteration."""
+        return self.parameters(iteration) if callable(self.parameters) else self.parameters
