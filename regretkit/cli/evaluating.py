@@ -12,7 +12,7 @@ from regretkit.cli.recall import found_game, recall_option, responses
 from regretkit.cli.reports import value_of
 from regretkit.cli.screen import number, numbers, show, show_json
 from regretkit.cli.strategies_in import profile_of
-from regretkit.evaluation import gains, threshold
+from regretkit.evaluation import best_response_gains, threshold
 
 
 @click.command(short_help="Say how good a strategy in a file is.", epilog=HELP)
@@ -60,7 +60,7 @@ def evaluate(
         cleaned = threshold(found, profile, 1.0 if least is None else least)
         profile = taken.forgotten(cleaned.profile)
         report["gap_before"] = cleaned.gap_before
-    own = [float(gain) for gain in gains(found, profile)]
+    own = [float(gain) for gain in best_response_gains(found, profile)]
     report |= {
         "value": value_of(found, profile),
         "gains": own,

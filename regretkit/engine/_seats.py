@@ -31,7 +31,7 @@ def rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | st
     if rule._kernel() is None:
         return f"{quote(rule)} has no kernel"
     if minimizer._account is not None or rule._account is not None:
-        return f"{quote(minimizer)} stands in a ledger, which wants to see every iteration"
+        return f"{quote(minimizer)} is tracked by a ledger, which wants to see every iteration"
     return rule
 
 

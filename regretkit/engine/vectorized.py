@@ -44,7 +44,7 @@ class Vectorized(Engine):
                     f"minimizers[{player}]: {quote(minimizer)} plays on a part of its player's set"
                 )
             if isinstance(minimizer, CFR) and minimizer._account is not None:
-                return f"minimizers[{player}]: {quote(minimizer)} stands in a ledger"
+                return f"minimizers[{player}]: {quote(minimizer)} is tracked by a ledger"
             if isinstance(minimizer, CFR) and minimizer._is_delicate():
                 return f"minimizers[{player}]: a part of {quote(minimizer)} may refuse a utility"
         return in_the_way(run)

@@ -8,7 +8,7 @@ from attrs import frozen
 from regretkit._typing import Vector
 from regretkit._validate import whole_number
 from regretkit.circuits._parts import as_part
-from regretkit.evaluation import saddle_gap
+from regretkit.evaluation import duality_gap
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
@@ -111,7 +111,7 @@ def best_response_play(
 
     found = average_profile(averages, game)
     best, _ = game.domains[player].best_response(total)
-    gap = saddle_gap(game, found, of=player)
+    gap = duality_gap(game, found, payoff_of=player)
     return BestResponsePlay(average=found, regret=float(best - earned) / iterations, gap=gap)
 
 

@@ -8,7 +8,7 @@ from attrs import define, field, frozen
 from attrs.validators import is_callable
 
 from regretkit._validate import quote
-from regretkit.evaluation.sampled_play import pick
+from regretkit.evaluation._monte_carlo import pick
 from regretkit.games import BehavioralStrategyLike, Profile
 from regretkit.games._behavioral import ValidatedStrategy, behaviors
 from regretkit.play._checks import check_generator

@@ -8,8 +8,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from regretkit._validate import quote, whole_number
-from regretkit.evaluation.estimate import Estimate, check_bounds
-from regretkit.evaluation.sampled_play import Bounds, check_generator, pick
+from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, check_generator, pick
 from regretkit.games import CHANCE, History, Playable
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games.tree._history import outcomes_of, payoffs_of

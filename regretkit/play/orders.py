@@ -214,12 +214,12 @@ class Extragradient(Order):
     circles:
 
     >>> from regretkit import SelfPlay, matrix_game
-    >>> from regretkit.evaluation import saddle_gap
+    >>> from regretkit.evaluation import duality_gap
     >>> from regretkit.minimizers import ExtragradientRegretMatchingPlus
     >>> game = matrix_game([[3, 0, -3], [0, 3, -4], [0, 0, 1]])
     >>> players = [ExtragradientRegretMatchingPlus(3, rate=0.1) for _ in "xy"]
     >>> run = SelfPlay(game, players, order=Extragradient()).run(1_000)
-    >>> saddle_gap(game, run.current) < 1e-6
+    >>> duality_gap(game, run.current) < 1e-6
     True
 
     References

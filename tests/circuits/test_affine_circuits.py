@@ -9,7 +9,7 @@ from factories import MAKERS, PREDICTIVE, meets, regret
 import regretkit as rk
 from regretkit import sets
 from regretkit.circuits import AffineImage, MinkowskiSum, Scaled
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -85,7 +85,7 @@ def test_the_regret_of_a_sum_is_the_sum_of_the_regrets(seed):
 def test_the_ledger_knows_the_theorems_of_images_and_sums(seed):
     image = AffineImage(rk.Product([rk.RegretMatching(2), hull(seed)]), matrix(seed), np.ones(3))
     player = MinkowskiSum([Scaled(image, -2.0), rk.PredictiveRegretMatching(3)])
-    ledger = Ledger(player, strict=True)  # raises where one is broken
+    ledger = RegretLedger(player, strict=True)  # raises where one is broken
 
     for _ in meets(player, seed):
         pass
@@ -192,7 +192,7 @@ def test_a_hull_may_weigh_images_and_sums(make):
 
     other = rk.Point(np.zeros(player.dimension))
     both = rk.ConvexHull([make(), other], rk.RegretMatching(2))
-    ledger = Ledger(both, strict=True)
+    ledger = RegretLedger(both, strict=True)
     for _ in meets(both, seed=5):
         pass
     assert ledger.theorems()["top"].gap <= 1e-9

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import regretkit as rk
 from regretkit import sets
 from regretkit.circuits import AffineImage, Constrained, MinkowskiSum
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 from regretkit.minimizers import OnlineGradientDescent
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
@@ -269,7 +269,7 @@ def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule
     matrix, bound = constraints(generator, 4, 2)
     player = Constrained(rule(4), matrix, bound, box_prices(2, 10.0, rule))
     list(meets(player, seed, 7))  # before there is a ledger
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     history = list(meets(player, seed, 80))
 
@@ -297,13 +297,13 @@ def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule
 @pytest.mark.parametrize("by", [-1e3, 1e3])
 def test_a_ledger_with_a_wrong_account_is_found_out(part, by):
     player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], prices(1, 5.0))
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     list(meets(player, seed=3, iterations=20))
     ledger.check()
 
     ledger.account(getattr(player, part)).earned += by
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks .R against"):
+    with pytest.raises(AssertionError, match=r"top, .* violates .R against"):
         ledger.check()
 
 
@@ -314,9 +314,9 @@ def test_a_lagrangian_with_another_price_than_it_says_is_found_out(factor, monke
 
     monkeypatch.setattr(Constrained, "_priced", wrong)
     player = Constrained(rk.RegretMatching(3), [[1.0, 0.0, 2.0]], [0.5], prices(1, 5.0))
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks .R against"):
+    with pytest.raises(AssertionError, match=r"top, .* violates .R against"):
         list(meets(player, seed=4, iterations=20))
 
 

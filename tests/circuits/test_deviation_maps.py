@@ -15,7 +15,7 @@ from regretkit.circuits import (
     constant_maps,
     internal_maps,
 )
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 MAPS = [
@@ -89,7 +89,7 @@ class Own(MarkovMaps):
 @pytest.mark.parametrize("maps", MAPS, ids=repr)
 def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(maps, own, seed):
     player = rk.RegretMatching(maps.domain)
-    account = Ledger(player).account(player)
+    account = RegretLedger(player).account(player)
     gains, earned = np.zeros(maps.coefficients.dimension), 0.0
 
     for x, u in meets(player, seed):
@@ -103,7 +103,7 @@ def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(map
 
 def test_regret_against_pairs_and_constants_is_internal_and_external_regret():
     player = rk.RegretMatching(4)
-    account = Ledger(player).account(player)
+    account = RegretLedger(player).account(player)
     list(meets(player, seed=3))
 
     assert internal_maps(4).regret(account) == pytest.approx(account.internal)
@@ -116,7 +116,7 @@ def test_regret_against_pairs_and_constants_is_internal_and_external_regret():
 def test_maps_of_ones_own_are_played_like_those_of_the_library(maps):
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
     own = rk.PhiRegret(rk.RegretMatching(maps.coefficients), Own(maps))
-    Ledger(own, strict=True)
+    RegretLedger(own, strict=True)
 
     for x, u in meets(player, seed=4):
         np.testing.assert_array_equal(own.next_strategy(), x)
@@ -201,7 +201,7 @@ def test_rows_that_are_nearly_distributions_make_maps_that_keep_their_theorem():
     off = rows * np.random.default_rng(1).uniform(0.9995, 1.0005, size=(4, 3, 1))
     maps = MixturesOf(off, atol=1e-3)
     player = rk.PhiRegret(rk.RegretMatching(4), maps)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
     list(meets(player, seed=5))
 

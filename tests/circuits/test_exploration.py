@@ -9,7 +9,7 @@ from factories import MAKERS, meets, regret, train
 
 import regretkit as rk
 from regretkit.circuits import AverageAsIterate, Exploring, Thresholded
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 from regretkit.games import kuhn_poker, matching_pennies
 from regretkit.minimizers import DilatedMirrorDescent
 from regretkit.play import Last, SelfPlay, Simultaneous
@@ -93,7 +93,7 @@ def test_exp3_is_hedge_exploring_and_keeps_its_bound(seed):
 def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(seed, toward):
     player = Exploring(rk.RegretMatching([2, 3]), gamma=0.3, toward=toward)
     learn(player, seed)  # before there is a ledger
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
     inner, history = [], []
 
     for x, u in meets(player, seed):
@@ -117,9 +117,9 @@ def test_exploring_more_or_less_than_it_says_is_found_out(wrong, monkeypatch):
 
     monkeypatch.setattr(Exploring, "_reshaped", reshaped)
     player = Exploring(rk.RegretMatching(3), gamma=0.2)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks 'R = \(1 - gamma\) R of the min"):
+    with pytest.raises(AssertionError, match=r"top, .* violates 'R = \(1 - gamma\) R of the min"):
         list(meets(player, seed=0))
 
 
@@ -180,7 +180,7 @@ def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
     is_tree = name == "tree"
     inner = rk.CFR(domain, rk.RegretMatching) if is_tree else rk.RegretMatching(domain)
     player = Thresholded(inner, threshold=threshold)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
     alone, history = [], []
 
     for x, u in meets(player, seed=1):
@@ -201,7 +201,7 @@ def test_the_bound_on_the_cost_of_a_threshold_is_tight():
     below = 0.2 - 1e-9
     inner = PlayedOn(Simplices(3), np.array([1.0 - 2.0 * below, below, below]))
     player = Thresholded(inner, threshold=0.2)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     for _ in range(10):
         player.observe_utility([0.0, 1.0, 1.0])
@@ -214,9 +214,11 @@ def test_the_bound_on_the_cost_of_a_threshold_is_tight():
 def test_a_cut_that_takes_more_than_it_says_is_found_out(monkeypatch):
     monkeypatch.setattr(Thresholded, "_cut", lambda self, simplices, x: 1.0 * (x == x.min()))
     player = Thresholded(PlayedOn(Simplices(2), np.array([0.9, 0.1])), threshold=0.05)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks 'R <= R of the minimizer [+] share"):
+    with pytest.raises(
+        AssertionError, match=r"top, .* violates 'R <= R of the minimizer [+] share"
+    ):
         player.observe_utility([1.0, 0.0])
 
 
@@ -303,7 +305,7 @@ def test_of_averages_as_iterates_the_ledger_knows_no_theorem_for_there_is_none()
     # All utilities favour what is not played, but the last one, which is zero: the minimizer has
     # learned nothing in sum, and has no regret.
     player = AverageAsIterate(PlayedOn(Simplices(2), np.array([1.0, 0.0])))
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     for _ in range(100):
         player.observe_utility([0.0, 1.0])

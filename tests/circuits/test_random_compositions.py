@@ -28,7 +28,7 @@ from regretkit.circuits import (
     constant_maps,
     internal_maps,
 )
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 from regretkit.sets import Ball, Box, Simplices, as_simplices
 
 # Every rule over simplices, once or more; each is called with simplices, or with a number.
@@ -298,7 +298,7 @@ def test_a_random_circuit_of_parts_that_keep_all_laws_keeps_all_laws(seed):
 @pytest.mark.parametrize("seed", [*OF_ANY, *slowly])
 def test_a_random_circuit_keeps_every_theorem(seed, promising):
     player = composed(seed, promising)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     for utility in np.random.default_rng(seed).normal(size=(30, player.dimension)):
         player.observe_utility(utility)

@@ -8,7 +8,7 @@ import pytest
 
 import regretkit as rk
 from regretkit.circuits import Restart, TreeSwap
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 from regretkit.minimizers import OnlineGradientDescent
 from regretkit.sets import Ball
 
@@ -64,7 +64,7 @@ def external_regret_of_one_step(steps):
 def test_swap_regret_is_below_one_layers_external_regret_and_one_over_the_layers(layers):
     branching = 12
     player = TreeSwap(lambda: rk.RegretMatching(3), layers=layers, branching=branching)
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     time = branching**layers
 
     for t in range(time):
@@ -100,7 +100,7 @@ RULES = [rk.RegretMatching, rk.PredictiveRegretMatchingPlus]
 @pytest.mark.parametrize(("layers", "branching"), [(1, 3), (2, 4), (3, 2), (4, 3)])
 def test_the_ledger_knows_the_theorem_in_the_middle_of_every_period(rule, layers, branching):
     player = TreeSwap(lambda: rule(3), layers=layers, branching=branching)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
     utilities = np.random.default_rng(layers).normal([0.5, 0.0, -0.5], size=(50, 3))
     strategies = []
 
@@ -123,7 +123,7 @@ def test_off_simplices_the_theorem_is_about_external_regret():
         return OnlineGradientDescent(Ball([1.0, 0.0], 2.0), rate=0.1)
 
     player = TreeSwap(make, layers=2, branching=3)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
     for utility in np.random.default_rng(0).normal(size=(20, 2)):
         player.observe_utility(utility)
 
@@ -137,7 +137,7 @@ def test_the_ledger_says_nothing_where_it_began_within_what_a_layer_learns_from(
     player = TreeSwap(lambda: rk.RegretMatching(2), layers=3, branching=2)
     for _ in range(begins):
         player.observe_utility([1.0, 0.0])
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
     for utility in np.random.default_rng(begins).normal(size=(20, 2)):
         player.observe_utility(utility)
 
@@ -146,7 +146,7 @@ def test_the_ledger_says_nothing_where_it_began_within_what_a_layer_learns_from(
 
 def test_the_ledger_says_nothing_once_a_state_was_put_back():
     player = Restart(TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=3), every=5)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     for t, utility in enumerate(np.random.default_rng(1).normal(size=(20, 2)), start=1):
         player.observe_utility(utility)
@@ -155,14 +155,14 @@ def test_the_ledger_says_nothing_once_a_state_was_put_back():
 
 def test_a_ledger_with_a_wrong_account_of_a_layer_is_found_out():
     player = TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=3)
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     for utility in np.random.default_rng(2).normal(size=(20, 2)):
         player.observe_utility(utility)
     ledger.check()
 
     ledger.account(player.members[0].minimizer).earned += 1e3
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks 'swap R <= "):
+    with pytest.raises(AssertionError, match=r"top, .* violates 'swap R <= "):
         ledger.check()
 
 
@@ -184,9 +184,9 @@ def test_layers_that_are_not_told_what_happened_are_found_out(monkeypatch):
     learn = TreeSwap._learn
     monkeypatch.setattr(TreeSwap, "_learn", lambda self, u, x: learn(self, 0.0 * u, x))
     player = TreeSwap(Sleeping, layers=4, branching=2)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks 'swap R <= "):
+    with pytest.raises(AssertionError, match=r"top, .* violates 'swap R <= "):
         player.observe_utility([0.0, 1.0])
 
 

@@ -12,7 +12,7 @@ from test_user_defined_rules import Trembling
 
 import regretkit as rk
 from regretkit.circuits import AffineImage, Discount, Freeze, Restart
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -60,7 +60,7 @@ def test_the_regrets_of_the_periods_bound_the_regret(seed):
 def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
     player = Restart(rk.RegretMatching(4), every=10)
     list(meets(player, seed, 7))  # the ledger begins in the middle of a period
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     history = list(meets(player, seed, 45))
 
@@ -75,13 +75,13 @@ def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
 
 def test_a_ledger_with_wrong_periods_is_found_out():
     player = Restart(rk.RegretMatching(4), every=10)
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     list(meets(player, seed=1))
     ledger.check()
 
     ledger.account(player.minimizer)._best_before -= 1e3
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks 'R <= sum of R over the periods'"):
+    with pytest.raises(AssertionError, match=r"top, .* violates 'R <= sum of R over the periods'"):
         ledger.check()
 
 
@@ -136,7 +136,7 @@ def test_chance_goes_on_over_a_restart():
 def test_what_is_small_is_the_weighted_regret(seed, make, weight):
     inner, alone = make([2, 3]), make([2, 3])
     player, weighted = Discount(inner, weight=weight), []
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
 
     for t, (x, u) in enumerate(meets(player, seed), start=1):
         np.testing.assert_array_equal(x, alone.next_strategy())
@@ -162,7 +162,7 @@ def test_the_gap_of_a_weighted_average_is_the_weighted_regret():
     # In self-play, weighted regrets add up to the gap of the averages with the same weights.
     game = rk.matrix_game([[0.0, 2.0, -1.0], [-1.0, 0.0, 1.0], [1.0, -1.0, 0.5]])
     players = [Discount(rk.RegretMatchingPlus(3), weight=squared) for _ in range(2)]
-    ledgers = [Ledger(player) for player in players]
+    ledgers = [RegretLedger(player) for player in players]
     totals, weights = [np.zeros(3), np.zeros(3)], 0.0
 
     for t in range(1, 201):
@@ -227,7 +227,7 @@ def test_a_weight_out_of_range_is_refused_and_nothing_has_changed(weight, error,
 def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
     player = Discount(rk.PredictiveRegretMatching([2, 3]), weight=squared)
     list(meets(player, seed, 5))  # before there is a ledger
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     history = [(x, squared(t) * u) for t, (x, u) in enumerate(meets(player, seed), start=6)]
 
@@ -242,15 +242,15 @@ def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
 def test_a_discount_that_teaches_other_weights_than_it_says_is_found_out(monkeypatch):
     monkeypatch.setattr(Discount, "_weighted", lambda self, weight, utility: utility)
     player = Discount(rk.RegretMatching(3), weight=squared)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks 'weighted R = R of the minimizer'"):
+    with pytest.raises(AssertionError, match=r"top, .* violates 'weighted R = R of the minimizer'"):
         list(meets(player, seed=1))
 
 
 def test_a_weight_that_is_no_float_any_more_is_refused_and_the_accounts_are_as_they_were():
     player = rk.Product([rk.RegretMatching(2), Discount(rk.RegretMatching(2), weight=power_of_ten)])
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     for _ in range(3):
         player.observe_utility([1.0, 0.0, 0.0, 1.0])
     regrets = [ledger.external(each) for each in (player, *player.parts)]
@@ -287,7 +287,7 @@ def test_a_frozen_minimizer_plays_what_it_had_reached(make):
 def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(seed, before):
     player = Freeze(rk.PredictiveRegretMatching([2, 3]), after=9)
     list(meets(player, seed, before))
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     history = list(meets(player, seed, 30))
 
@@ -307,15 +307,15 @@ def test_a_frozen_minimizer_that_still_learns_is_found_out(monkeypatch):
 
     monkeypatch.setattr(Freeze, "_learn", learn)
     player = Freeze(rk.RegretMatching(3), after=5)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
-    with pytest.raises(AssertionError, match=r"top, .* breaks 'R = best of all u"):
+    with pytest.raises(AssertionError, match=r"top, .* violates 'R = best of all u"):
         list(meets(player, seed=2))
 
 
 def test_the_ledger_says_nothing_of_what_was_frozen_and_put_back():
     player = Restart(Freeze(rk.RegretMatching(3), after=5), every=12)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     list(meets(player, seed=3, iterations=11))
     assert ledger.theorems().keys() == {"top", "top.minimizer"}
@@ -403,7 +403,7 @@ def test_the_trace_of_what_is_wrapped_keeps_its_own_regret(wrap):
     inner = rk.RegretMatching(3)
     alone, fed = rk.RegretMatching(3), []
     player = wrap(inner)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     before = inner.iteration
     for x, u in meets(player, seed=10, iterations=6):  # before the first restart

@@ -10,7 +10,7 @@ from run_cli import reports, runs
 
 import regretkit as rk
 from regretkit import games
-from regretkit.evaluation import gains, nash_conv
+from regretkit.evaluation import best_response_gains, nash_conv
 from regretkit.games import GameTree, ImperfectRecallGame, Profile, dudo_history, save
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "games"
@@ -190,7 +190,7 @@ def test_algorithms_are_compared_on_imperfect_recall_games(report, run):
 
     for name in ("cfr", "cfr+"):
         average = rk.solve(DRIVER, name, iterations=30, imperfect_recall=True).average
-        known = sum(gains(DRIVER.refinement, DRIVER.coarsen(average)))
+        known = sum(best_response_gains(DRIVER.refinement, DRIVER.coarsen(average)))
         last = [r for r in rows if (r["game"], r["algorithm"]) == ("driver.efg", name)][-1]
         assert (last["iteration"], last["gap"]) == (30, pytest.approx(known, abs=1e-12))
     assert "best responses that forget nothing" in run(*words, "--iterations", 3)[1]

@@ -11,7 +11,12 @@ from test_game_figures import DRIVER, EVERY, MATRICES, SVG, TREES
 
 import regretkit as rk
 from regretkit import games
-from regretkit.evaluation import Ledger, best_correlated_equilibrium, solve_zero_sum, threshold
+from regretkit.evaluation import (
+    RegretLedger,
+    best_correlated_equilibrium,
+    solve_zero_sum,
+    threshold,
+)
 from regretkit.games import NormalFormGame, Profile, read_efg
 from regretkit.sets import Ball
 
@@ -187,7 +192,7 @@ def test_results_show_their_numbers_and_their_profiles():
 
 def test_a_ledger_shows_its_accounts():
     player = rk.Product([rk.RegretMatching(2), rk.RegretMatching(3)])
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     player.observe_utility([1.0, 0.0, 0.0, 0.0, 3.0])
 
     header, top, first, second = cells(shown(ledger))

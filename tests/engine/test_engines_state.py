@@ -21,7 +21,7 @@ from engine_cases import (
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 from regretkit.play import Alternating, Every, Geometrically, Last, Linear, Simultaneous
 
 KUHN, SHAPLEY = games.kuhn_poker(), games.shapley_game()
@@ -300,7 +300,7 @@ def test_a_callback_that_teaches_a_minimizer_is_heard(engine):
 def test_a_ledger_wants_to_see_every_iteration():
     run = start(WAYS["rm+"], "auto")
     long = {"iterations": 10**9, "callbacks": [Every(25, lambda run: True)]}
-    ledger = Ledger(run)
+    ledger = RegretLedger(run)
 
     assert run.run(**long).engine == "numpy"
     ledger.check()
@@ -313,10 +313,12 @@ def test_a_ledger_wants_to_see_every_iteration():
 @each_fast_engine
 def test_a_way_that_would_pass_a_ledger_over_is_refused(engine):
     run = start(WAYS["rm+"], engine).run(3)
-    ledger = Ledger(run)
+    ledger = RegretLedger(run)
     kept = run.state_dict()
 
-    with pytest.raises(ValueError, match=rf"{engine}.* minimizers\[0\]: CFR.* stands in a ledger"):
+    with pytest.raises(
+        ValueError, match=rf"{engine}.* minimizers\[0\]: CFR.* is tracked by a ledger"
+    ):
         run.run(1)
 
     np.testing.assert_equal(run.state_dict(), kept)

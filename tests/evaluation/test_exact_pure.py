@@ -12,9 +12,9 @@ from naive_exact import fractions
 from regretkit import NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
     best_correlated_equilibrium,
+    best_response_gains,
     dominated_actions,
     eliminate_dominated,
-    gains,
     maxmin,
     pareto_optimal_outcomes,
     pure_equilibria,
@@ -72,7 +72,7 @@ def test_pure_equilibria_have_no_gap_and_all_other_outcomes_have_one(game):
 
     for outcome in outcomes(game):
         profile = [np.eye(n)[a] for n, a in zip(game.payoffs.shape[1:], outcome, strict=True)]
-        assert (gains(game, profile).max() == 0.0) == (outcome in found)
+        assert (best_response_gains(game, profile).max() == 0.0) == (outcome in found)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from regretkit.evaluation import (
     best_response,
     maxmin,
     minmax,
+    security_value,
     solve_zero_sum,
-    worst_case_value,
 )
 
 entries = st.integers(-3, 3)
@@ -78,7 +78,7 @@ def test_no_joint_action_of_the_others_earns_a_player_less(shape, seed):
         assert held.strategy.sum() == pytest.approx(1.0, abs=1e-14)
         # Mixed strategies and the minimax theorem
         assert sure.value == pytest.approx(held.value, abs=1e-12)
-        assert sure.value == pytest.approx(worst_case_value(game, player, sure.strategy), abs=1e-13)
+        assert sure.value == pytest.approx(security_value(game, player, sure.strategy), abs=1e-13)
 
 
 def test_several_may_punish_harder_together_than_each_by_a_coin_of_its_own():
@@ -113,7 +113,7 @@ def test_in_a_tree_it_is_the_value_of_the_game_in_which_the_other_only_harms(see
         value = (-1) ** player * solution.value
         assert sure.value == pytest.approx(value, abs=1e-12)
         assert held.value == pytest.approx(value, abs=1e-12)
-        assert worst_case_value(game, player, sure.strategy) == pytest.approx(value, abs=1e-12)
+        assert security_value(game, player, sure.strategy) == pytest.approx(value, abs=1e-12)
         profile = [sure.strategy, held.strategy][:: (-1) ** player]
         assert best_response(game, player, profile)[0] == pytest.approx(value, abs=1e-12)
 

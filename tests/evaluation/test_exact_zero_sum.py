@@ -11,7 +11,13 @@ from scipy.sparse import csr_array
 from test_known_values import lp_value
 
 from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game, solve
-from regretkit.evaluation import _highs, best_response, nash_conv, solve_zero_sum, worst_case_value
+from regretkit.evaluation import (
+    _linear_programs,
+    best_response,
+    nash_conv,
+    security_value,
+    solve_zero_sum,
+)
 
 LEDUC = -1454920850547486749701863871533 / 16995463438839962469905132501930
 CAI_ET_AL = [[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]]
@@ -33,7 +39,7 @@ def random_tree_game(seed):
 def check(game, solution, size=1.0):
     """Hold a solution to what it says of itself, measured by best responses to it."""
     x, y = solution.profile
-    sure = worst_case_value(game, 0, x), best_response(game, 0, [x, y])[0]
+    sure = security_value(game, 0, x), best_response(game, 0, [x, y])[0]
     assert sure == pytest.approx((solution.lower, solution.upper), abs=1e-13 * size)
     assert solution.lower - 1e-14 * size <= solution.value <= solution.upper + 1e-14 * size
     assert solution.gap == pytest.approx(nash_conv(game, solution.profile), abs=1e-13 * size)
@@ -129,7 +135,7 @@ def test_the_same_program_written_densely_gives_the_same_value(seed):
     solution = solve_zero_sum(game)
 
     assert solution.value == pytest.approx(value, abs=1e-9)
-    assert worst_case_value(game, 0, strategy) <= solution.upper + 1e-12
+    assert security_value(game, 0, strategy) <= solution.upper + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -224,8 +230,8 @@ def test_what_no_regret_learns_encloses_the_value(seed):
 
     gap = nash_conv(game, run.average)
     low, high = (
-        worst_case_value(game, 0, run.average[0]),
-        -worst_case_value(game, 1, run.average[1]),
+        security_value(game, 0, run.average[0]),
+        -security_value(game, 1, run.average[1]),
     )
     assert low - 1e-12 <= solution.value <= high + 1e-12
     assert abs(game.value(run.average)[0] - solution.value) <= gap + 1e-12
@@ -418,7 +424,7 @@ def test_a_game_of_ones_own_kind_has_no_matrix():
 
 
 def program(worth, nonpositive, fixed, **free):
-    return _highs.maximize(
+    return _linear_programs.maximize(
         np.array(worth),
         nonpositive=csr_array(np.array(nonpositive)),
         fixed=csr_array(np.array(fixed)),

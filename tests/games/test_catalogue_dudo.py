@@ -8,7 +8,7 @@ import pytest
 from test_catalogue import play, uniform_payoffs
 
 from regretkit import ExtensiveFormGame, nash_conv, solve
-from regretkit.evaluation import solve_zero_sum, worst_case_value
+from regretkit.evaluation import security_value, solve_zero_sum
 from regretkit.games import GameTree
 from regretkit.games._registry import load
 from regretkit.games.catalogue._dudo import DudoHistory, dudo_history
@@ -73,7 +73,7 @@ def test_the_known_value_lies_between_what_both_hold_after_self_play(games, side
     game = games[sides]
     run = solve(game, "dcfr", iterations=iterations)
 
-    least, most = (worst_case_value(game, player, run.average[player]) for player in (0, 1))
+    least, most = (security_value(game, player, run.average[player]) for player in (0, 1))
 
     assert least <= VALUES[sides] <= -most
     assert -most - least < 3e-3

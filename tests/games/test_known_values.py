@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from regretkit import ExtensiveFormGame, games, matrix_game, solve
 from regretkit.evaluation import expected_value as value_of
-from regretkit.evaluation import nash_conv, worst_case_value
+from regretkit.evaluation import nash_conv, security_value
 
 CAI_ET_AL = [[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]]
 LEDUC = -1454920850547486749701863871533 / 16995463438839962469905132501930
@@ -76,7 +76,7 @@ def test_the_equilibrium_family_of_kuhn_poker_has_no_gap_and_the_known_value(alp
 
     assert nash_conv(game, profile) == pytest.approx(0.0, abs=1e-12)
     assert game.value(profile) == pytest.approx([-1 / 18, 1 / 18], abs=1e-12)
-    assert worst_case_value(game, 0, profile[0]) == pytest.approx(-1 / 18, abs=1e-12)
+    assert security_value(game, 0, profile[0]) == pytest.approx(-1 / 18, abs=1e-12)
 
 
 @pytest.mark.parametrize("label", kuhn_bets(0.2))
@@ -136,7 +136,7 @@ def test_the_linear_program_finds_the_value_of_kuhn_poker():
     value, strategy = lp_value(games.kuhn_poker())
 
     assert value == pytest.approx(-1 / 18, abs=1e-12)
-    assert worst_case_value(games.kuhn_poker(), 0, strategy) == pytest.approx(value, abs=1e-10)
+    assert security_value(games.kuhn_poker(), 0, strategy) == pytest.approx(value, abs=1e-10)
 
 
 each_engine = pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
@@ -151,12 +151,12 @@ def test_the_linear_program_agrees_on_random_games(seed, engine):
     run = solve(game, "cfr+", target_gap=1e-4, iterations=10_000, engine=engine)
 
     low, high = (
-        worst_case_value(game, 0, run.average[0]),
-        -worst_case_value(game, 1, run.average[1]),
+        security_value(game, 0, run.average[0]),
+        -security_value(game, 1, run.average[1]),
     )
     assert low - 1e-9 <= value <= high + 1e-9
     assert high - low <= 1e-4
-    assert worst_case_value(game, 0, strategy) == pytest.approx(value, abs=1e-9)
+    assert security_value(game, 0, strategy) == pytest.approx(value, abs=1e-9)
 
 
 @each_engine
@@ -165,8 +165,8 @@ def test_leduc_poker_has_its_known_value(engine):
     game = games.leduc_poker(merge_suits=True)
     run = solve(game, "cfr+", iterations=500, engine=engine)
     low, high = (
-        worst_case_value(game, 0, run.average[0]),
-        -worst_case_value(game, 1, run.average[1]),
+        security_value(game, 0, run.average[0]),
+        -security_value(game, 1, run.average[1]),
     )
 
     value, strategy = lp_value(game)
@@ -175,4 +175,4 @@ def test_leduc_poker_has_its_known_value(engine):
     assert low <= LEDUC <= high
     assert high - low < 2e-3
     assert value == pytest.approx(LEDUC, abs=1e-9)
-    assert worst_case_value(game, 0, strategy) == pytest.approx(LEDUC, abs=1e-9)
+    assert security_value(game, 0, strategy) == pytest.approx(LEDUC, abs=1e-9)

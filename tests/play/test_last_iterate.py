@@ -9,7 +9,7 @@ from naive import add, dot, in_proportion, positive, project, regret
 
 import regretkit as rk
 from regretkit import minimizers as m
-from regretkit.evaluation import nash_conv, saddle_gap
+from regretkit.evaluation import duality_gap, nash_conv
 from regretkit.games import kuhn_poker
 from regretkit.play import (
     ALGORITHMS,
@@ -61,7 +61,7 @@ def test_the_last_iterate_does_not_converge(make, order):
     run, gaps = play(make, order, 2_000), []
 
     for _ in range(20):
-        gaps.append(saddle_gap(CIRCLING, run.run(100).current))
+        gaps.append(duality_gap(CIRCLING, run.run(100).current))
 
     assert min(gaps) > 0.05
     assert max(gaps) > 0.25
@@ -95,7 +95,7 @@ def test_the_last_iterate_does_not_converge(make, order):
 def test_the_last_iterate_converges(make, order):
     run = play(make, order, 1_500)
 
-    assert saddle_gap(CIRCLING, run.current) < 1e-12
+    assert duality_gap(CIRCLING, run.current) < 1e-12
     for strategy, equilibrium in zip(run.current, EQUILIBRIUM, strict=True):
         np.testing.assert_allclose(strategy, equilibrium, atol=1e-10)
 
@@ -112,7 +112,7 @@ def test_the_last_iterate_converges(make, order):
 def test_the_gap_after_a_hundred_thousand_iterations_is_as_computed_elsewhere(make, order, gap):
     run = play(make, order, 100_000)
 
-    assert saddle_gap(CIRCLING, run.current) == pytest.approx(gap, abs=5e-4)
+    assert duality_gap(CIRCLING, run.current) == pytest.approx(gap, abs=5e-4)
 
 
 def test_norm_keeping_does_not_depend_on_the_unit_of_payoff():
@@ -239,7 +239,7 @@ def test_a_high_floor_makes_regrets_so_long_that_play_is_attracted(floor):
 def test_the_last_iterate_converges_in_other_games(make, order, payoff):
     run = play(make, order, 1_500, rk.matrix_game(payoff))
 
-    assert saddle_gap(run.game, run.current) < 1e-12
+    assert duality_gap(run.game, run.current) < 1e-12
 
 
 # The order of play

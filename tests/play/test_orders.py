@@ -5,7 +5,7 @@ import pytest
 from attrs import define, field
 
 from regretkit import CFR, RegretMatching, RegretMatchingPlus, RegretMinimizer, SelfPlay
-from regretkit.evaluation import saddle_gap
+from regretkit.evaluation import duality_gap
 from regretkit.games import NormalFormGame, kuhn_poker, matching_pennies
 from regretkit.play import Alternating, RandomPlayer, Simultaneous
 from regretkit.sets import Simplices
@@ -202,7 +202,7 @@ def test_alternating_regrets_bound_the_gap_up_to_what_a_player_improved(local):
     ]
     improved = [u @ (new - old) for u, new, old in zip(seen[0], later, x, strict=True)]
 
-    gap = saddle_gap(game, [np.mean(later, axis=0), np.mean(y, axis=0)])
+    gap = duality_gap(game, [np.mean(later, axis=0), np.mean(y, axis=0)])
     assert T * gap == pytest.approx(sum(regrets) - sum(improved), abs=1e-11)
     assert min(improved) >= -1e-12
     assert max(improved) > 1e-3

@@ -11,7 +11,7 @@ from naive_games import random_game
 
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
-from regretkit.evaluation import saddle_gap
+from regretkit.evaluation import duality_gap
 from regretkit.play import (
     ALGORITHMS,
     Alternating,
@@ -103,14 +103,14 @@ def test_in_simultaneous_play_the_gap_of_the_averages_is_the_sum_of_average_regr
 
     best = [d.best_response(u)[0] for d, u in zip(game.domains, totals, strict=True)]
     regret = (sum(best) - earned) / T
-    assert saddle_gap(game, run.average) == pytest.approx(regret, abs=1e-11)
+    assert duality_gap(game, run.average) == pytest.approx(regret, abs=1e-11)
     assert regret > 1e-4
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @each_zero_sum_game
 def test_every_named_algorithm_closes_the_gap(game, name):
-    few, many = (saddle_gap(game, rk.solve(game, name, iterations=t).average) for t in (3, 150))
+    few, many = (duality_gap(game, rk.solve(game, name, iterations=t).average) for t in (3, 150))
 
     assert many < 0.35 * few
 

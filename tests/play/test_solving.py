@@ -6,7 +6,7 @@ from naive_games import decision, end, random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games, matrix_game, solve
-from regretkit.evaluation import best_response, nash_conv, saddle_gap, worst_case_value
+from regretkit.evaluation import best_response, duality_gap, nash_conv, security_value
 from regretkit.play import (
     ALGORITHMS,
     Algorithm,
@@ -237,10 +237,10 @@ def test_both_averages_are_as_close_to_a_saddle_point_as_the_regret(game, value,
     for iterations in (10, 1_000):
         minimizer = Algorithm(local).minimizer(game.domains[player])
         play = best_response_play(game, minimizer, iterations=iterations, player=player)
-        sure = worst_case_value(game, player, play.average[player])
+        sure = security_value(game, player, play.average[player])
         at_most = best_response(game, player, play.average)[0]
 
-        assert play.gap == pytest.approx(saddle_gap(game, play.average), abs=1e-12)
+        assert play.gap == pytest.approx(duality_gap(game, play.average), abs=1e-12)
         assert play.gap <= play.regret + 1e-12
         assert value - play.regret - 1e-12 <= sure <= value + 1e-12
         assert value - 1e-12 <= at_most <= value + play.regret + 1e-12
@@ -255,7 +255,7 @@ def test_the_opponent_minimizes_the_players_payoff_and_not_its_own_loss():
     play = best_response_play(game, rk.RegretMatching(2), iterations=100)
 
     np.testing.assert_allclose(play.average[1], [1.0, 0.0])
-    assert worst_case_value(game, 0, play.average[0]) == pytest.approx(1.0, abs=0.05)
+    assert security_value(game, 0, play.average[0]) == pytest.approx(1.0, abs=0.05)
 
 
 @pytest.mark.parametrize(

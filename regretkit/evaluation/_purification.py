@@ -1,4 +1,4 @@
-"""Cleaning: strategies without what they hardly ever do."""
+"""Purification and thresholding: strategies without their rarely played actions."""
 
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -9,7 +9,7 @@ from attrs import frozen
 
 from regretkit._typing import Vector
 from regretkit._validate import quote
-from regretkit.evaluation.gaps import nash_conv
+from regretkit.evaluation._gaps import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._game import as_strategies
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -17,22 +17,22 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 @final
 @frozen(eq=False)
-class Cleaned:
-    """A profile that was cleaned, and what that did to its gap.
+class PurifiedProfile:
+    """A purified profile, and its gap before and after.
 
     Examples
     --------
     >>> from regretkit.games import rock_paper_scissors
-    >>> cleaned = purify(rock_paper_scissors(), [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3]])
-    >>> round(cleaned.gap_before, 12), cleaned.gap_after
+    >>> purified = purify(rock_paper_scissors(), [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3]])
+    >>> round(purified.gap_before, 12), purified.gap_after
     (0.2, 2.0)
     """
 
     profile: Profile
     gap_before: float
-    """Gap of the profile that came, in the unit of the gap."""
+    """Gap of the original profile."""
     gap_after: float
-    """Gap of the cleaned one."""
+    """Gap of the purified profile."""
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import facts
@@ -47,13 +47,13 @@ def threshold(
     least: float,
     *,
     gap: Callable[[Game, Sequence[Vector]], float] = nash_conv,
-) -> Cleaned:
-    """Leave out every action that is played less often than a threshold.
+) -> PurifiedProfile:
+    """Remove every action whose probability is below a threshold.
 
     At each information set, the remaining probabilities are scaled to sum to one. The most
     probable action always remains, with all actions of exactly the same probability. Averages of
-    iterative algorithms play bad actions with small probability, from their early iterations; the
-    gaps tell whether removing them helps.
+    iterative algorithms keep bad actions of early iterations with small probability; the gaps show
+    whether removing them helps.
 
     Parameters
     ----------
@@ -62,25 +62,19 @@ def threshold(
     profile
         A strategy for each player.
     least
-        Smallest probability to be left as it is, from 0, which changes nothing, to 1.
+        The threshold, from 0, which changes nothing, to 1.
     gap
         Called with the game and a profile; :func:`nash_conv` by default, the sum over players.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``game`` is none, ``profile`` is not one strategy for each player, a player's set is
-        not made of decisions, or ``least`` is not a number from 0 to 1.
 
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
     >>> game = kuhn_poker()
-    >>> cleaned = threshold(game, solve(game, "cfr+", iterations=100).average, 0.05)
-    >>> cleaned.profile["Q"], cleaned.profile["Kb"]
+    >>> purified = threshold(game, solve(game, "cfr+", iterations=100).average, 0.05)
+    >>> purified.profile["Q"], purified.profile["Kb"]
     (array([1., 0.]), array([0., 1.]))
-    >>> cleaned.gap_before > cleaned.gap_after
+    >>> purified.gap_before > purified.gap_after
     True
 
     References
@@ -93,12 +87,12 @@ def threshold(
     if not 0.0 <= least <= 1.0:
         raise ValueError(f"least must be a number from 0 to 1, got {quote(least)}")
     before = Profile(as_strategies(game, profile), game.domains, game)
-    cleaned = [
-        _cleaned(strategy, domain, player, float(least))
+    purified = [
+        _thresholded(strategy, domain, player, float(least))
         for player, (strategy, domain) in enumerate(zip(before, game.domains, strict=True))
     ]
-    after = Profile(cleaned, game.domains, game)
-    return Cleaned(after, gap(game, before), gap(game, after))
+    after = Profile(purified, game.domains, game)
+    return PurifiedProfile(after, gap(game, before), gap(game, after))
 
 
 def purify(
@@ -106,40 +100,38 @@ def purify(
     profile: Sequence[Vector],
     *,
     gap: Callable[[Game, Sequence[Vector]], float] = nash_conv,
-) -> Cleaned:
-    """Let every player always take the most probable action, at each information set.
+) -> PurifiedProfile:
+    """Play the most probable action at each information set.
 
-    Actions of exactly equal, highest probability are all played, equally often. It is
-    :func:`threshold` with 1, where the parameters and errors are explained.
+    Actions of exactly equal, highest probability are played equally often. It is :func:`threshold`
+    with ``least=1``.
 
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
     >>> game = kuhn_poker()
-    >>> cleaned = purify(game, solve(game, "cfr+", iterations=100).average)
-    >>> cleaned.profile["J"], cleaned.profile["K"]
+    >>> purified = purify(game, solve(game, "cfr+", iterations=100).average)
+    >>> purified.profile["J"], purified.profile["K"]
     (array([1., 0.]), array([0., 1.]))
-    >>> cleaned.gap_before < cleaned.gap_after  # an equilibrium of poker needs to bluff
+    >>> purified.gap_before < purified.gap_after  # an equilibrium of poker needs to bluff
     True
     """
     return threshold(game, profile, 1.0, gap=gap)
 
 
-def _cleaned(strategy: Vector, domain: StrategySet, player: int, least: float) -> Vector:
+def _thresholded(strategy: Vector, domain: StrategySet, player: int, least: float) -> Vector:
     if isinstance(domain, DecisionTree):
         behavior = domain.behavior(strategy)
         return domain.sequence_form(_kept(behavior, domain.simplices, least))
     if isinstance(domain, Simplices):
         return _kept(strategy, domain, least)
-    raise ValueError(
-        f"player {player} plays on {quote(domain)}, where there are no actions to leave out"
-    )
+    raise ValueError(f"player {player} plays on {quote(domain)}, which has no actions to remove")
 
 
 def _kept(behavior: Vector, simplices: Simplices, least: float) -> Vector:
     limit = np.minimum(simplices.max(behavior), least)
     kept = np.where(behavior >= simplices.repeat(limit), behavior, 0.0)
-    # Where nothing went, every number stays as it was.
-    whole = simplices.repeat(simplices.sum((kept != behavior).astype(np.float64))) == 0.0
-    return np.where(whole, behavior, simplices.normalize(kept))
+    # Distributions that lose no action stay bitwise identical.
+    unchanged = simplices.repeat(simplices.sum((kept != behavior).astype(np.float64))) == 0.0
+    return np.where(unchanged, behavior, simplices.normalize(kept))

@@ -1,4 +1,4 @@
-"""Local best response: a lower bound of what a best response earns, for games of any size."""
+"""Local best response: a lower bound of the value of a best response, for games of any size."""
 
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias, final
@@ -9,9 +9,9 @@ from attrs import define, field
 from regretkit._arrays import total_by
 from regretkit._typing import Vector
 from regretkit._validate import quote, vector, whole_number
-from regretkit.evaluation.estimate import Estimate
-from regretkit.evaluation.sampled_play import (
+from regretkit.evaluation._monte_carlo import (
     Bounds,
+    Estimate,
     check_generator,
     choices,
     estimates,
@@ -42,19 +42,17 @@ def local_best_response(
     lookahead: int = 1,
     continuation: Vector | None = None,
 ) -> tuple[float, Vector]:
-    """Return what a player earns by a greedy response to the others, and that response.
+    """Return the value of a greedy response to the others, and the response.
 
-    At every information set the player takes what is best against everything that the others may
-    hold, each weighted by how likely they are to play to there, as if from then on it played
-    ``continuation``:
+    At every information set the player takes the best action against the possible histories,
+    weighted by the others' probabilities of playing to them, assuming ``continuation`` afterwards:
 
         q[a] = u[a] + sum of V over the decision points after a,    V[j] = <c_j, q_j>
 
-    With ``lookahead`` d it takes itself to do its best at its next d decisions, which need not earn
-    more. The value is in
-    units of payoff, and never above that of :func:`best_response`, which is what it comes to once
-    ``lookahead`` is as large as the tree is deep; with the player's own strategy for
-    ``continuation`` it is never below what that strategy earns.
+    With ``lookahead`` d it optimizes over its next d decisions, which may lower the value. That
+    is in units of payoff and at most that of :func:`best_response`, to which it is equal if
+    ``lookahead`` is the depth of the tree; with the player's own strategy for ``continuation`` it
+    is at least the value of that strategy.
 
     Parameters
     ----------
@@ -65,16 +63,9 @@ def local_best_response(
     profile
         A strategy for each player.
     lookahead
-        How many of its own decisions the player thinks ahead, at least 1.
+        Number of own decisions to optimize over, at least 1.
     continuation
-        What it takes itself to play after them, by default its own strategy in ``profile``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``game`` is none, there is no such player, ``profile`` is not one strategy for each
-        player, ``lookahead`` is not a whole number, at least 1, ``continuation`` is no strategy of
-        the player, or the player's set is not made of decisions.
+        Strategy assumed after them, by default the player's own in ``profile``.
 
     Examples
     --------
@@ -91,24 +82,24 @@ def local_best_response(
     ----------
     Lisý and Bowling (2017), "Equilibrium approximation quality of current no-limit poker bots",
     AAAI workshop on computer poker, where ``continuation`` is to check and call until the end. Its
-    text could not be checked; that no best response earns less is proven by what this is.
+    text could not be checked; the lower bound holds for any strategy.
     """
     check_game(game)
     check_player(player, len(game.domains))
     lookahead = whole_number(lookahead, "lookahead", least=1)
     domain, strategies = game.domains[player], as_strategies(game, profile)
     utility = game.utility(player, strategies)
-    own = strategies[player]
+    assumed = strategies[player]
     if continuation is not None:
-        own = vector(continuation, domain.dimension, "continuation")
-        check_strategy(own, domain, player, "continuation")
+        assumed = vector(continuation, domain.dimension, "continuation")
+        check_strategy(assumed, domain, player, "continuation")
     if not isinstance(domain, DecisionTree):
         return domain.best_response(utility)
-    _, worth = domain.counterfactual(utility, domain.behavior(own))
+    _, values = domain.counterfactual(utility, domain.behavior(assumed))
     for _ in range(min(lookahead, domain.depth) - 1):
-        best = domain.simplices.max(worth)
-        worth = utility[1:] + total_by(domain.parent_sequence, best, domain.dimension)[1:]
-    _, behavior = domain.simplices.best_response(worth)
+        best = domain.simplices.max(values)
+        values = utility[1:] + total_by(domain.parent_sequence, best, domain.dimension)[1:]
+    _, behavior = domain.simplices.best_response(values)
     return domain.counterfactual(utility, behavior)[0], domain.sequence_form(behavior)
 
 
@@ -123,19 +114,19 @@ def sampled_local_best_response(
     continuation: BehavioralStrategyLike | None = None,
     bounds: Bounds | None = None,
 ) -> Estimate:
-    """Estimate what a player earns by a greedy response to the others, by playing the game.
+    """Estimate the value of a greedy response to the others, by playing the game.
 
-    It is :func:`local_best_response` with a look-ahead of 1 for games of any size. The player goes
-    through everything that the others may hold, each as likely as they are to play to there, and
-    tries each of its actions by playing to the end ``rollouts`` times. What it decides at an
-    information set it does there ever after, and so it has one strategy, which earns no more than a
-    best response: the lower end of an interval around the estimate is a lower bound of that.
+    It is :func:`local_best_response` with a look-ahead of 1 for games of any size. The player
+    enumerates the possible histories, weighted by the others' probabilities of playing to them, and
+    evaluates each of its actions by ``rollouts`` plays to the end. It keeps its decision at an
+    information set for all later games, and so has one strategy, whose value is at most that of a
+    best response: the lower end of an interval around the estimate is a lower bound of it.
 
     Parameters
     ----------
     game
-        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``. The
-        player must have perfect recall.
+        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``. The player must
+        have perfect recall.
     player
         Who responds.
     strategies
@@ -143,18 +134,13 @@ def sampled_local_best_response(
     samples
         How many games to play, at least 1.
     generator
-        Draws what chance and the players do, and what happens when an action is tried.
+        Draws the actions of chance and of the players, also in rollouts.
     rollouts
-        How often to try each action; None to go through all that may follow, where it is little.
+        Number of plays for each action; None to enumerate all continuations instead.
     continuation
-        What the player takes itself to play afterwards, by default its own strategy.
+        Strategy assumed after the action, by default the player's own.
     bounds
         The least and the most that the player may earn, as :func:`sampled_value` takes it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When there is no such player, or for the reasons of :func:`sampled_value`.
 
     Examples
     --------
@@ -178,14 +164,13 @@ def sampled_local_best_response(
     response = _Response(root, player, played, later, rollouts, generator)
     drawn = np.array([[response.play()] for _ in range(samples)])
     known = payoff_bounds(game)
-    own = None if known is None else known[player : player + 1]
-    return estimates(drawn, own, bounds)[0]
+    return estimates(drawn, known and known[player : player + 1], bounds)[0]
 
 
 @final
 @define(eq=False)
 class _Response:
-    """A player that decides when it first comes to an information set."""
+    """A response that decides at its first visit of an information set."""
 
     root: History
     player: int
@@ -194,10 +179,10 @@ class _Response:
     rollouts: int | None
     generator: np.random.Generator
     _decided: dict[Hashable, tuple[int, Belief]] = field(factory=dict, init=False)
-    """What to do at an information set, and what may have happened after it was done."""
+    """For each information set, the chosen action and the belief after it."""
 
     def play(self) -> float:
-        """Play the game once, and return what the player earns."""
+        """Play the game once, and return the player's payoff."""
         history, belief = self.root, [(self.root, 1.0)]
         while not history.is_terminal():
             if history.player() == self.player:
@@ -213,23 +198,23 @@ class _Response:
         self, known: Hashable, actions: Sequence[Hashable], before: Belief
     ) -> tuple[int, Belief]:
         if known not in self._decided:
-            belief = self._seen(before, known)
+            belief = self._consistent(before, known)
             if not belief:
                 raise ValueError(
-                    f"player {self.player} comes to {quote(str(known))}, which cannot follow what "
-                    "it did and knew; a player that forgets has no local best response"
+                    f"player {self.player} reaches {quote(str(known))}, which cannot follow its "
+                    "earlier actions and observations; a local best response needs perfect recall"
                 )
-            worth = [self._worth(belief, action) for action in actions]
-            chosen = int(np.argmax(worth))
+            values = [self._value(belief, action) for action in actions]
+            chosen = int(np.argmax(values))
             after = [(history.child(actions[chosen]), weight) for history, weight in belief]
             self._decided[known] = chosen, after
         return self._decided[known]
 
-    def _seen(self, before: Belief, known: Hashable) -> Belief:
-        """Return what may have happened since, if this is what the player knows now."""
-        found, waiting = [], before[::-1]
-        while waiting:
-            history, weight = waiting.pop()
+    def _consistent(self, before: Belief, known: Hashable) -> Belief:
+        """Return the histories at an information set that follow a belief."""
+        found, pending = [], before[::-1]
+        while pending:
+            history, weight = pending.pop()
             if history.is_terminal():
                 continue
             if history.player() == self.player:
@@ -237,23 +222,23 @@ class _Response:
                     found.append((history, weight))
                 continue
             actions, chances = choices(history, self.played)
-            waiting += [
+            pending += [
                 (history.child(action), weight * chance)
                 for action, chance in zip(actions, chances.tolist(), strict=True)
                 if chance > 0.0
             ]
         return found
 
-    def _worth(self, belief: Belief, action: Hashable) -> float:
-        """Return what an action is worth, times a number that is the same for all actions."""
+    def _value(self, belief: Belief, action: Hashable) -> float:
+        """Return the value of an action, times a number that is the same for all actions."""
         if self.rollouts is None:
             return sum(w * self._expected(history.child(action)) for history, w in belief)
         weights = np.array([weight for _, weight in belief])
         total = 0.0
         for _ in range(self.rollouts):
             history, _ = belief[pick(weights, self.generator)]
-            end = play_out(history.child(action), self.later, self.generator)
-            total += end[self.player]
+            payoffs = play_out(history.child(action), self.later, self.generator)
+            total += payoffs[self.player]
         return total
 
     def _expected(self, history: History) -> float:

@@ -8,11 +8,11 @@ from regretkit import ExtensiveFormGame, NormalFormGame, games, matrix_game
 from regretkit.evaluation import (
     CorrelatedPlay,
     best_response,
+    best_response_gains,
+    duality_gap,
     exploitability,
-    gains,
     nash_conv,
-    saddle_gap,
-    worst_case_value,
+    security_value,
 )
 from regretkit.evaluation import expected_value as value_of
 
@@ -90,10 +90,10 @@ def test_gaps_are_sums_of_gains_over_players(seed, players):
     best = [best_response(game, i, profile)[0] for i in range(players)]
     expected = np.array(best) - game.value(profile)
 
-    np.testing.assert_allclose(gains(game, profile), expected, atol=1e-13)
+    np.testing.assert_allclose(best_response_gains(game, profile), expected, atol=1e-13)
     assert nash_conv(game, profile) == pytest.approx(expected.sum(), abs=1e-12)
     assert exploitability(game, profile) == pytest.approx(expected.sum() / players, abs=1e-12)
-    assert (gains(game, profile) >= -1e-13).all()
+    assert (best_response_gains(game, profile) >= -1e-13).all()
 
 
 def zero_sum_games():
@@ -111,10 +111,10 @@ def zero_sum_games():
 def test_in_zero_sum_games_all_gaps_are_one(game, profile):
     gap = nash_conv(game, profile)
 
-    worst = [worst_case_value(game, player, profile[player]) for player in (0, 1)]
+    worst = [security_value(game, player, profile[player]) for player in (0, 1)]
     assert gap > 1e-3
-    assert saddle_gap(game, profile) == pytest.approx(gap, abs=1e-12)
-    assert saddle_gap(game, profile, of=1) == pytest.approx(gap, abs=1e-12)
+    assert duality_gap(game, profile) == pytest.approx(gap, abs=1e-12)
+    assert duality_gap(game, profile, payoff_of=1) == pytest.approx(gap, abs=1e-12)
     # What both can be sure of falls short of the value by what the others could gain.
     assert -sum(worst) == pytest.approx(gap, abs=1e-12)
     assert worst[0] == pytest.approx(-best_response(game, 1, profile)[0], abs=1e-12)
@@ -130,7 +130,9 @@ def test_the_saddle_gap_of_a_general_game_looks_at_one_players_payoffs_alone():
         rows = payoffs[of] if of == 0 else payoffs[of].T
         own, other = (x, y) if of == 0 else (y, x)
         expected = (rows @ other).max() - (own @ rows).min()
-        assert saddle_gap(NormalFormGame(payoffs), profile, of=of) == pytest.approx(expected)
+        assert duality_gap(NormalFormGame(payoffs), profile, payoff_of=of) == pytest.approx(
+            expected
+        )
 
 
 def test_the_worst_case_is_over_all_that_others_can_do_together():
@@ -139,7 +141,7 @@ def test_the_worst_case_is_over_all_that_others_can_do_together():
 
     worst = min(strategy @ payoffs[1, a, :, c] for a in range(2) for c in range(4))
 
-    assert worst_case_value(game, 1, strategy) == pytest.approx(worst)
+    assert security_value(game, 1, strategy) == pytest.approx(worst)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -148,7 +150,7 @@ def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(
     profile, behavior = random_profile(np.random.default_rng(seed), game)
 
     for player in (0, 1):
-        found = worst_case_value(game, player, profile[player])
+        found = security_value(game, player, profile[player])
 
         others = pure_strategies(game, 1 - player)
         earned = [expected_value(root, behavior | chosen)[player] for chosen in others]
@@ -162,18 +164,18 @@ def test_what_has_no_meaning_is_refused():
     three, kuhn = games.kuhn_poker(players=3), games.kuhn_poker()
 
     with pytest.raises(ValueError, match="two players for a saddle point, got 3; use nash_conv"):
-        saddle_gap(three, uniform(three))
+        duality_gap(three, uniform(three))
     with pytest.raises(ValueError, match="two players in extensive form, got 3"):
-        worst_case_value(three, 0, uniform(three)[0])
+        security_value(three, 0, uniform(three)[0])
     with pytest.raises(ValueError, match=r"strategy must be one of player 0's, a point of"):
-        worst_case_value(kuhn, 0, np.ones(13))
+        security_value(kuhn, 0, np.ones(13))
     for player in (-1, 2):
         with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
             best_response(kuhn, player, uniform(kuhn))
         with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
-            worst_case_value(kuhn, player, uniform(kuhn)[0])
+            security_value(kuhn, player, uniform(kuhn)[0])
         with pytest.raises(ValueError, match=r"one of 0 to 1|0 or 1"):
-            saddle_gap(kuhn, uniform(kuhn), of=player)
+            duality_gap(kuhn, uniform(kuhn), payoff_of=player)
     with pytest.raises(ValueError, match="profile has 1 strategies, but the game has 2 players"):
         nash_conv(kuhn, uniform(kuhn)[:1])
 
@@ -181,12 +183,12 @@ def test_what_has_no_meaning_is_refused():
 # Each with the game, and a profile for all; at worst cases and best responses only a part counts.
 MEASURES = {
     "expected_value": value_of,
-    "gains": gains,
+    "gains": best_response_gains,
     "nash_conv": nash_conv,
     "exploitability": exploitability,
-    "saddle_gap": saddle_gap,
+    "duality_gap": duality_gap,
     "best_response": lambda game, profile: best_response(game, 0, profile),
-    "worst_case_value": lambda game, profile: worst_case_value(game, 1, profile[1]),
+    "security_value": lambda game, profile: security_value(game, 1, profile[1]),
     "CorrelatedPlay.add": lambda game, profile: CorrelatedPlay(game).add(profile),
 }
 each_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
@@ -235,7 +237,7 @@ def test_what_is_no_game_is_not_measured(measure, game):
         measure(game, [np.ones(3) / 3] * 2)
 
 
-@pytest.mark.parametrize("measure", [nash_conv, value_of, saddle_gap])
+@pytest.mark.parametrize("measure", [nash_conv, value_of, duality_gap])
 @pytest.mark.parametrize("profile", [3, None, "ab", ["a", "b"], [None, None]])
 def test_what_is_no_profile_is_refused(measure, profile):
     with pytest.raises((TypeError, ValueError), match="profile"):

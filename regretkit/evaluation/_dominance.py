@@ -1,4 +1,4 @@
-"""Dominated actions of a normal-form game, and what is left without them."""
+"""Dominated actions of a normal-form game, and their iterated elimination."""
 
 from typing import final
 
@@ -6,9 +6,13 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._typing import Vector
-from regretkit.evaluation._arguments import check_normal_form, check_tolerance
-from regretkit.evaluation._highs import maximize
-from regretkit.evaluation._saddle import exponent_of, own_first, saddle_point
+from regretkit.evaluation._linear_programs import (
+    exponent_of,
+    maximize,
+    payoff_rows,
+    saddle_point,
+)
+from regretkit.evaluation._pure import check_normal_form, check_tolerance
 from regretkit.games import NormalFormGame
 from regretkit.games._game import check_player
 from regretkit.sets import Simplices
@@ -30,8 +34,7 @@ def dominated_actions(
         strictly:   u(x, o) > u(a, o) for all o
         weakly:     u(x, o) >= u(a, o) for all o, and u(x, o) > u(a, o) for one
 
-    What is dominated strictly is so weakly too. Actions of equal payoffs do not dominate each
-    other.
+    Strict dominance implies weak dominance. Actions of equal payoffs do not dominate each other.
 
     Parameters
     ----------
@@ -40,21 +43,13 @@ def dominated_actions(
     player
         Whose actions they are.
     strictly
-        Whether x has to earn more always.
+        Whether dominance is strict.
     by_mixed
         Whether x may be mixed. Comparisons with pure x are exact; a mixed x is found by a linear
         program for each action that is left.
     rtol
-        For mixed x only: what it earns more, relative to the range of the player's payoffs, counts
-        if it is more than this. HiGHS may take a loss of 1e-10 for none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``game`` is not in normal form, there is no such player, or ``rtol`` is negative or
-        no finite number.
-    RuntimeError
-        When HiGHS gives up.
+        For mixed x only: the least gain that counts, relative to the range of the player's payoffs.
+        HiGHS may accept a loss of 1e-10.
 
     Examples
     --------
@@ -68,14 +63,14 @@ def dominated_actions(
     check_normal_form(game)
     check_player(player, game.players)
     check_tolerance(rtol, "rtol")
-    payoffs = own_first(game, player)
+    payoffs = payoff_rows(game, player)
     tolerance = rtol * (payoffs.max() - payoffs.min())
     found: list[int] = []
     for action in range(len(payoffs)):
-        # What is dominated need not dominate: what dominates it does. So within a tolerance, two
-        # actions that are nearly the same are not both found.
-        gained = np.delete(payoffs, [*found, action], axis=0) - payoffs[action]
-        if _by_pure(gained, strictly) or (by_mixed and _by_mixed(gained, strictly, tolerance)):
+        # Dominated actions are left out of later comparisons: what dominates them does so as well,
+        # and two nearly equal actions are not both found within a tolerance.
+        gains = np.delete(payoffs, [*found, action], axis=0) - payoffs[action]
+        if _by_pure(gains, strictly) or (by_mixed and _by_mixed(gains, strictly, tolerance)):
             found.append(action)
     return tuple(found)
 
@@ -83,7 +78,7 @@ def dominated_actions(
 @final
 @frozen(eq=False)
 class Elimination:
-    """What is left of a game without dominated actions, and in which order they went.
+    """The result of an iterated elimination of dominated actions.
 
     Examples
     --------
@@ -94,22 +89,22 @@ class Elimination:
     """
 
     game: NormalFormGame
-    """The game in which nothing is dominated any more."""
+    """The remaining game, in which no action is dominated."""
     kept: tuple[tuple[int, ...], ...] = field(repr=False)
-    """For each player, the numbers that its actions had in the game of before."""
+    """For each player, the original numbers of its remaining actions."""
     rounds: tuple[tuple[tuple[int, int], ...], ...]
-    """What each round removed: a player, and the number of its action in the game of before."""
+    """The removals of each round: a player, and the original number of its action."""
 
 
 def eliminate_dominated(
     game: NormalFormGame, *, strictly: bool = True, by_mixed: bool = True, rtol: float = 1e-9
 ) -> Elimination:
-    """Remove dominated actions, then what is dominated without them, until nothing is.
+    """Remove dominated actions repeatedly, until no action is dominated.
 
-    Each round removes at once all that is dominated, of all players. What strict dominance
-    leaves does not depend on that, and holds every Nash and correlated equilibrium; in a game of
-    two players they are the rationalizable actions. Weak dominance may leave something else when
-    taken in another order, and may lose equilibria, though never all of them.
+    Each round removes all dominated actions of all players at once. With strict dominance the
+    result does not depend on the order, and keeps every Nash and correlated equilibrium; in a game
+    of two players it consists of the rationalizable actions. With weak dominance the result may
+    depend on the order, and equilibria may be lost, though never all of them.
 
     Parameters
     ----------
@@ -117,13 +112,6 @@ def eliminate_dominated(
         A game in normal form.
     strictly, by_mixed, rtol
         As in :func:`dominated_actions`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``game`` is not in normal form, or ``rtol`` is negative or no finite number.
-    RuntimeError
-        When HiGHS gives up.
 
     Examples
     --------
@@ -143,59 +131,62 @@ def eliminate_dominated(
     check_normal_form(game)
     kept = [tuple(range(count)) for count in game.payoffs.shape[1:]]
     rounds: list[tuple[tuple[int, int], ...]] = []
-    left = game
+    remaining = game
     while True:
         removed = []
         for player in range(game.players):
-            here = dominated_actions(left, player, strictly=strictly, by_mixed=by_mixed, rtol=rtol)
-            removed += [(player, kept[player][action]) for action in here]
+            dominated = dominated_actions(
+                remaining, player, strictly=strictly, by_mixed=by_mixed, rtol=rtol
+            )
+            removed += [(player, kept[player][action]) for action in dominated]
         if not removed:
-            return Elimination(left, tuple(kept), tuple(rounds))
+            return Elimination(remaining, tuple(kept), tuple(rounds))
         gone = set(removed)
-        kept = [tuple(a for a in own if (i, a) not in gone) for i, own in enumerate(kept)]
+        kept = [tuple(a for a in kept[i] if (i, a) not in gone) for i in range(game.players)]
         rounds.append(tuple(removed))
-        left = _restricted(game, kept)
+        remaining = _restricted(game, kept)
 
 
 def _restricted(game: NormalFormGame, kept: list[tuple[int, ...]]) -> NormalFormGame:
     payoffs = game.payoffs[np.ix_(range(game.players), *kept)]
     names = game.actions and [
-        [names[action] for action in own] for names, own in zip(game.actions, kept, strict=True)
+        [names[action] for action in chosen]
+        for names, chosen in zip(game.actions, kept, strict=True)
     ]
     return NormalFormGame(payoffs, actions=names, name=game.name)
 
 
-def _by_pure(gained: Vector, strictly: bool) -> bool:
-    """Say whether one of the rows dominates zero."""
+def _by_pure(gains: Vector, strictly: bool) -> bool:
+    """Return whether one of the rows dominates zero."""
     if strictly:
-        return bool((gained > 0.0).all(axis=1).any())
-    return bool(((gained >= 0.0).all(axis=1) & (gained > 0.0).any(axis=1)).any())
+        return bool((gains > 0.0).all(axis=1).any())
+    return bool(((gains >= 0.0).all(axis=1) & (gains > 0.0).any(axis=1)).any())
 
 
-def _by_mixed(gained: Vector, strictly: bool, tolerance: float) -> bool:
-    """Say whether a mixture of the rows dominates zero, by more than a tolerance."""
-    if len(gained) < 2:
+def _by_mixed(gains: Vector, strictly: bool, tolerance: float) -> bool:
+    """Return whether a mixture of the rows dominates zero, by more than a tolerance."""
+    if len(gains) < 2:
         return False  # then the only mixture is pure
     if strictly:
-        return bool(_most_always(gained).min() > tolerance)
-    return bool(_never_less(gained).max() > tolerance)
+        return bool(_maximin_gains(gains).min() > tolerance)
+    return bool(_largest_nonnegative_gains(gains).max() > tolerance)
 
 
-def _most_always(gained: Vector) -> Vector:
-    """Return what the maximin mixture earns against each joint action of the others."""
+def _maximin_gains(gains: Vector) -> Vector:
+    """Return the gains of the maximin mixture against each joint action of the others."""
     from scipy.sparse import csr_array
 
-    rows, columns = gained.shape
-    mixture, _ = saddle_point(csr_array(gained), Simplices(rows), Simplices(columns))
-    return mixture @ gained
+    rows, columns = gains.shape
+    mixture, _ = saddle_point(csr_array(gains), Simplices(rows), Simplices(columns))
+    return mixture @ gains
 
 
-def _never_less(gained: Vector) -> Vector:
-    """Return what the mixture earns that never earns less than zero, and most in all."""
+def _largest_nonnegative_gains(gains: Vector) -> Vector:
+    """Return the gains with the largest sum among mixtures whose gains are all at least zero."""
     from scipy.sparse import csr_array
 
-    # With a row of zeros, there is such a mixture.
-    rows = np.ldexp(np.vstack([gained, np.zeros(gained.shape[1])]), -exponent_of(gained))
+    # A row of zeros makes sure that there is such a mixture.
+    rows = np.ldexp(np.vstack([gains, np.zeros(gains.shape[1])]), -exponent_of(gains))
     optimum = maximize(
         rows.sum(axis=1) / rows.shape[1],
         nonpositive=csr_array(-rows.T),
@@ -203,4 +194,4 @@ def _never_less(gained: Vector) -> Vector:
         totals=np.ones(1),
     )
     mixture = Simplices(len(rows)).normalize(np.maximum(optimum.point, 0.0))
-    return mixture[:-1] @ gained
+    return mixture[:-1] @ gains

@@ -23,13 +23,13 @@ from regretkit.circuits import (
     StochasticMatrices,
     TreeSwap,
 )
-from regretkit.evaluation import Ledger
+from regretkit.evaluation import RegretLedger
 from regretkit.sets import Box
 
 
 def theorems_of(make):
     """Return what is proven about the minimizer that ``make`` builds, not of its parts."""
-    return Ledger(make()).theorems().get("top")
+    return RegretLedger(make()).theorems().get("top")
 
 
 def play(player, seed=0, iterations=60):
@@ -44,7 +44,7 @@ def play(player, seed=0, iterations=60):
 
 def test_regrets_are_those_of_the_history():
     player = rk.RegretMatching(4)
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
 
     strategies, utilities = play(player)
 
@@ -62,7 +62,7 @@ def test_regrets_are_those_of_the_history():
 def test_external_regret_is_that_against_the_best_pure_strategy_of_a_tree():
     tree = rk.DecisionTree([0, 2, 2], [2, 3, 2])
     player = rk.CFR(tree, rk.RegretMatchingPlus)
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
 
     strategies, utilities = play(player)
 
@@ -74,7 +74,7 @@ def test_external_regret_is_that_against_the_best_pure_strategy_of_a_tree():
 @pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
 def test_every_circuit_keeps_its_theorem_in_every_iteration(make):
     player = make()
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
     play(player)
 
@@ -84,7 +84,7 @@ def test_accounts_change_nothing_about_the_play():
         ROWS["product[hull[swap], internal]"](),
         ROWS["product[hull[swap], internal]"](),
     )
-    Ledger(watched)
+    RegretLedger(watched)
 
     np.testing.assert_array_equal(play(watched)[0], play(alone)[0])
     np.testing.assert_equal(watched.state_dict(), alone.state_dict())
@@ -111,7 +111,7 @@ class Cheating(rk.RegretMinimizer):
 
 def test_a_broken_theorem_is_an_error_that_names_the_node():
     player = rk.Product([rk.RegretMatching(3), Cheating()])
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
     with pytest.raises(AssertionError, match=r"top.parts\[1\], .*R = sum of the parts' R"):
         play(player)
@@ -119,7 +119,7 @@ def test_a_broken_theorem_is_an_error_that_names_the_node():
 
 def test_without_the_switch_nothing_is_raised_until_one_asks():
     player = rk.Product([rk.RegretMatching(3), Cheating()])
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     play(player)
 
     with pytest.raises(AssertionError, match=r"top.parts\[1\]"):
@@ -131,7 +131,7 @@ def test_without_the_switch_nothing_is_raised_until_one_asks():
 def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):
     # What it is said to have earned, plainly, weighted or by its first action, must fit.
     player = ROWS[name]()
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
     play(player)
     ledger.check()
     theorem = ledger.theorems()["top"]
@@ -144,7 +144,7 @@ def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):
         joint[0, 0] += by
 
     if exact or by < 0.0:
-        with pytest.raises(AssertionError, match=r"(?s)top, .* breaks "):
+        with pytest.raises(AssertionError, match=r"(?s)top, .* violates "):
             ledger.check()
     else:
         ledger.check()  # to have earned more breaks no bound
@@ -152,7 +152,7 @@ def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):
 
 def test_every_circuit_but_one_states_a_theorem():
     nodes = {name: make() for name, make in ROWS.items()}
-    circuits = {type(node) for node in nodes.values() if len(Ledger(node)._nodes) > 1}
+    circuits = {type(node) for node in nodes.values() if len(RegretLedger(node)._nodes) > 1}
     silent = circuits - {type(nodes[name]) for name, make in ROWS.items() if theorems_of(make)}
 
     # What Alike promises is regret against strategies that play alike, which no ledger counts.
@@ -179,13 +179,15 @@ def test_what_else_is_proven_is_printed_and_checked():
 
     for first, second, broken in ((1.0, 1.0, None), (2.0, 1.0, "first"), (1.0, 0.5, "second")):
         player = Both(first, second)
-        ledger = Ledger(player)
+        ledger = RegretLedger(player)
         player.observe_utility([0.0, 1.0])
         assert str(ledger).endswith("R = first, and R <= second")
         if broken is None:
             ledger.check()
         else:
-            with pytest.raises(AssertionError, match=f"breaks 'R <?= {broken}': its regret is 1.0"):
+            with pytest.raises(
+                AssertionError, match=f"violates 'R <?= {broken}': its regret is 1.0"
+            ):
                 ledger.check()
 
 
@@ -193,7 +195,7 @@ def test_rounding_is_allowed_by_the_size_of_what_parts_add_up_too():
     # Prices of 1e6 for utilities of 1e-6: the parts' numbers are what rounding is relative to.
     prices = AffineImage(rk.RegretMatchingPlus(3), 1e6 * np.eye(2, 3))
     player = Constrained(rk.RegretMatching(4), np.eye(2, 4), [0.3, 0.4], prices)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
     for utility in 1e-6 * np.random.default_rng(0).normal(size=(200, 4)):
         player.observe_utility(utility)
@@ -217,7 +219,7 @@ def test_a_utility_that_is_refused_half_way_leaves_no_trace_in_any_account():
     weighted = Discount(rk.RegretMatching(2), weight=float)
     player = rk.Product([layered, weighted, rk.SwapRegret(2, rk.RegretMatching), Refusing()])
     alone = copy.deepcopy(player)
-    ledgers = [Ledger(player, strict=True), Ledger(alone, strict=True)]
+    ledgers = [RegretLedger(player, strict=True), RegretLedger(alone, strict=True)]
     generator = np.random.default_rng(0)
 
     for utility in generator.normal(size=(11, 8)):
@@ -234,7 +236,7 @@ def test_a_utility_that_is_refused_half_way_leaves_no_trace_in_any_account():
 @pytest.mark.parametrize("cuts", [[], [10], [5, 5, 12]])
 def test_tracking_regret_is_the_sum_of_the_regrets_of_the_periods(cuts):
     player = rk.RegretMatching([2, 3])
-    account = Ledger(player).account(player)
+    account = RegretLedger(player).account(player)
     utilities = np.random.default_rng(1).normal(np.arange(5), size=(20, 5))
     utilities[10:] *= -1.0  # what was best is worst
     strategies = []
@@ -261,7 +263,7 @@ def test_an_averaged_power_iterate_loses_what_the_ledger_says():
     rough = rk.PhiRegret(rk.RegretMatching(maps.rows), maps, AveragedPowerIterate(steps=4))
 
     for player, is_exact in ((exact, True), (rough, False)):
-        ledger = Ledger(player, strict=True)
+        ledger = RegretLedger(player, strict=True)
         strategies, utilities = play(player)
         assert ledger.theorems()["top"].exact == is_exact
         swap = naive.swap_regret(list(zip(strategies, utilities, strict=True)))
@@ -313,7 +315,7 @@ UNTRUE = {
 def test_maps_that_earn_something_else_than_their_points_break_the_theorem(earned):
     maps = Saying(3, earned)
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
     with pytest.raises(AssertionError, match="R against the maps = R of the minimizer"):
         play(player)
@@ -323,7 +325,7 @@ def test_nearly_fixed_points_of_maps_that_earn_something_else_are_found_out_in_t
     maps = Saying(3, UNTRUE["all alike"])
     picker = rk.RegretMatching(maps.coefficients)
     player = rk.PhiRegret(picker, maps, AveragedPowerIterate(steps=100))
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
     with pytest.raises(AssertionError, match="R against the maps <= R of the minimizer"):
         play(player)
@@ -332,7 +334,7 @@ def test_nearly_fixed_points_of_maps_that_earn_something_else_are_found_out_in_t
 def test_maps_that_say_what_they_earn_keep_the_theorem_and_it_is_about_swap_regret():
     maps = Saying(3, lambda u, x: np.outer(x, u).ravel())
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     strategies, utilities = play(player)
 
@@ -365,7 +367,7 @@ class ToTheEnd(Maps):
 
 def test_averaged_power_iterates_keep_their_theorem_off_simplices_too():
     player = rk.PhiRegret(rk.RegretMatching(2), ToTheEnd(), AveragedPowerIterate(3))
-    Ledger(player, strict=True)
+    RegretLedger(player, strict=True)
 
     play(player)
 
@@ -373,7 +375,7 @@ def test_averaged_power_iterates_keep_their_theorem_off_simplices_too():
 def test_a_run_is_kept_player_by_player():
     game = rk.games.kuhn_poker()
     run = rk.play.cfr.start(game)
-    ledger = Ledger(run, strict=True)
+    ledger = RegretLedger(run, strict=True)
 
     run.run(50)
 
@@ -383,28 +385,28 @@ def test_a_run_is_kept_player_by_player():
 
 def test_what_stands_in_no_ledger_or_in_another_is_refused():
     player = rk.RegretMatching(2)
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
 
-    with pytest.raises(ValueError, match="does not stand in this ledger"):
+    with pytest.raises(ValueError, match="is not tracked by this ledger"):
         ledger.external(rk.RegretMatching(2))
-    with pytest.raises(ValueError, match="top already stands in another ledger"):
-        Ledger(player)
+    with pytest.raises(ValueError, match="top is already tracked by another ledger"):
+        RegretLedger(player)
     for wrong in (3, None, "player", [player], types.SimpleNamespace(minimizers=[player, 3])):
         with pytest.raises(TypeError, match="subject must be a minimizer or a run"):
-            Ledger(wrong)
+            RegretLedger(wrong)
     for strict in (1, "yes", None, np.ones(2)):
         with pytest.raises(TypeError, match="strict must be True or False, got"):
-            Ledger(rk.RegretMatching(2), strict=strict)
+            RegretLedger(rk.RegretMatching(2), strict=strict)
     for rtol in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match="rtol must be a finite number above 0, got"):
-            Ledger(rk.RegretMatching(2), rtol=rtol)
+            RegretLedger(rk.RegretMatching(2), rtol=rtol)
     ledger.detach()
-    Ledger(player)
+    RegretLedger(player)
 
 
 def test_a_ledger_measures_what_it_can_of_a_decision_of_4000_actions():
     player = rk.CFR(rk.DecisionTree([0], [4_000]), rk.RegretMatching)
-    ledger = Ledger(player, strict=True)
+    ledger = RegretLedger(player, strict=True)
 
     strategies, utilities = play(player, iterations=3)
 
@@ -414,30 +416,30 @@ def test_a_ledger_measures_what_it_can_of_a_decision_of_4000_actions():
     text = str(ledger)
     assert "R <= sum over decision points of their positive R" in text
     assert text.endswith(
-        "internal and swap regret of top.rule are left out: 16,000,000 pairs of actions, "
-        "with room for 10,000,000"
+        "internal and swap regret of top.rule are not tracked: 16,000,000 pairs of actions, "
+        "of at most 10,000,000"
     )
-    assert "are left out" in ledger._repr_html_()
+    assert "are not tracked" in ledger._repr_html_()
     with pytest.raises(TypeError, match="10,000,000 pairs of actions at most"):
         ledger.swap(player.rule)
 
 
-def test_the_nodes_of_a_ledger_share_the_room_for_pairs_of_actions():
+def test_the_nodes_of_a_ledger_share_the_limit_on_pairs_of_actions():
     player = rk.Product([rk.RegretMatching(1_500) for _ in range(4)])
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
 
     play(player, iterations=2)
 
-    # Four blocks of 2,250,000 pairs at the top leave room for none of the parts.
+    # Four blocks of 2,250,000 pairs at the top exhaust the limit for the parts.
     tracked = [ledger.account(node).on_simplices for node in (player, *player.parts)]
     assert tracked == [True, False, False, False, False]
-    assert str(ledger).count("are left out") == 4
+    assert str(ledger).count("are not tracked") == 4
     ledger.check()
 
 
 def test_swap_regret_is_refused_where_there_are_no_actions():
     player = rk.CFR(rk.DecisionTree([0], [2]), rk.RegretMatching)
-    ledger = Ledger(player)
+    ledger = RegretLedger(player)
 
     with pytest.raises(TypeError, match="only external regret"):
         ledger.swap(player)

@@ -1,57 +1,43 @@
-"""The regret ledger: the exact regret of every node of a circuit, held to what is proven."""
+"""The regret ledger: the exact regret of every node of a circuit, checked against its theorems."""
 
 from collections.abc import Iterator, Sequence
 from typing import final
 
-import numpy as np
-from attrs import Attribute, define, field
+from attrs import define, field
 
 from regretkit._accounts import LARGEST, Account, Theorem
 from regretkit._state import Stateful, parts
-from regretkit._validate import positive, quote
+from regretkit._validate import positive, quote, truth
 from regretkit.minimizer import RegretMinimizer
-
-
-def _yes_or_no(_: object, attribute: "Attribute[bool]", value: bool) -> None:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{attribute.name} must be True or False, got {quote(value)}")
 
 
 @final
 @define(eq=False, repr=False)
-class Ledger:
-    """Keeps the exact regret of a minimizer and of all its parts, from now on.
+class RegretLedger:
+    """Tracks the exact regret of a minimizer and of all its parts, from now on.
 
-    It holds sums and no history. Every node of a circuit has an account, and every circuit says
-    what is proven about its regret, given its parts'; :meth:`check` holds it to that.
+    It keeps sums and no history. Every circuit states a theorem about its regret, given that of its
+    parts; :meth:`check` verifies it.
 
     Internal and swap regret take a sum for each pair of actions of a decision. They are tracked,
     from the top on, while all nodes together have 10,000,000 pairs at most; the table names the
-    nodes that are left out, whose external regrets are there all the same.
+    other nodes, of which only external regrets are tracked.
 
     Parameters
     ----------
     subject
         A minimizer, or a run of several.
     strict
-        Check every theorem after each iteration of a minimizer at the top, and raise where one
-        is broken. It costs more than the iteration itself.
+        Check every theorem after each iteration of a minimizer at the top, and raise if one is
+        violated. It costs more than the iteration itself.
     rtol
-        How far rounding may break a theorem, relative to the sum of all that was added up.
-
-    Raises
-    ------
-    TypeError
-        When ``subject`` is neither a minimizer nor a run, ``strict`` neither True nor False, or
-        ``rtol`` no number.
-    ValueError
-        When one of its minimizers stands in another ledger, or ``rtol`` is out of its range.
+        Tolerance for rounding in a theorem, relative to the sum of all magnitudes added.
 
     Examples
     --------
     >>> from regretkit import Product, RegretMatching
     >>> player = Product([RegretMatching(2), RegretMatching(3)])
-    >>> ledger = Ledger(player)
+    >>> ledger = RegretLedger(player)
     >>> player.observe_utility([1.0, 0.0, 0.0, 0.0, 3.0])
     >>> ledger.external(player)
     2.5
@@ -68,7 +54,7 @@ class Ledger:
     """
 
     subject: object
-    strict: bool = field(default=False, validator=_yes_or_no, kw_only=True)
+    strict: bool = field(default=False, validator=truth, kw_only=True)
     rtol: float = field(default=1e-9, validator=positive, kw_only=True)
     _nodes: dict[str, RegretMinimizer] = field(init=False)
 
@@ -76,7 +62,9 @@ class Ledger:
         self._nodes = dict(_nodes(self.subject))
         taken = [name for name, node in self._nodes.items() if node._account is not None]
         if taken:
-            raise ValueError(f"{taken[0]} already stands in another ledger; detach that one first")
+            raise ValueError(
+                f"{taken[0]} is already tracked by another ledger; detach that one first"
+            )
         left = LARGEST
         for name, node in self._nodes.items():
             node._account = account = Account(node.domain, left)
@@ -85,21 +73,15 @@ class Ledger:
                 node._account.then = self.check
 
     def detach(self) -> None:
-        """Stop keeping accounts; what was entered is gone."""
+        """Stop tracking; recorded sums are lost."""
         for node in self._nodes.values():
             node._account = None
 
     def account(self, minimizer: RegretMinimizer) -> Account:
-        """Return the account of the subject or of one of its parts.
-
-        Raises
-        ------
-        ValueError
-            When the minimizer does not stand in this ledger.
-        """
+        """Return the account of the subject or of one of its parts."""
         account = minimizer._account
         if account is None or not any(node is minimizer for node in self._nodes.values()):
-            raise ValueError(f"{quote(minimizer)} does not stand in this ledger")
+            raise ValueError(f"{quote(minimizer)} is not tracked by this ledger")
         return account
 
     def external(self, minimizer: RegretMinimizer) -> float:
@@ -115,29 +97,23 @@ class Ledger:
         return self.account(minimizer).swap
 
     def theorems(self) -> dict[str, Theorem]:
-        """Return what is proven about each circuit, by the name of its node."""
+        """Return the theorem of each circuit, by the name of its node."""
         found = {name: node._theorem(self.account) for name, node in self._nodes.items()}
         return {name: theorem for name, theorem in found.items() if theorem is not None}
 
     def check(self) -> None:
-        """Raise where a theorem is broken by more than rounding.
-
-        Raises
-        ------
-        AssertionError
-            Naming the node, the theorem and the numbers.
-        """
+        """Raise ``AssertionError`` if a theorem is violated by more than rounding."""
         for name, theorem in self.theorems().items():
             allowed = self.rtol * self._size(self._nodes[name])
             for each in (theorem, *theorem.also):
                 if not each.gap <= allowed:
                     raise AssertionError(
-                        f"{name}, {quote(self._nodes[name])}, breaks {quote(each.statement)}: its "
-                        f"regret is {quote(each.regret)}, and that bound is {quote(each.bound)}"
+                        f"{name}, {quote(self._nodes[name])}, violates {quote(each.statement)}: "
+                        f"its regret is {quote(each.regret)}, and the bound is {quote(each.bound)}"
                     )
 
     def _size(self, node: RegretMinimizer) -> float:
-        """Return what rounding in a theorem about a node is relative to."""
+        """Return the sum of magnitudes to which the rounding of a node's theorem is relative."""
         minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
         return sum(self.account(each).size for each in (node, *minimizers))
 
@@ -154,11 +130,11 @@ class Ledger:
         return rows
 
     def _omissions(self) -> list[str]:
-        """Return a sentence for each node of which internal and swap regret are not tracked."""
+        """Return a sentence for each node whose internal and swap regret are not tracked."""
         accounts = {name: self.account(node) for name, node in self._nodes.items()}
         return [
-            f"internal and swap regret of {name} are left out: "
-            f"{account.pairs:,} pairs of actions, with room for {account.most_pairs:,}"
+            f"internal and swap regret of {name} are not tracked: "
+            f"{account.pairs:,} pairs of actions, of at most {account.most_pairs:,}"
             for name, account in accounts.items()
             if account.pairs and not account.on_simplices
         ]
@@ -181,7 +157,7 @@ class Ledger:
         return "\n".join([*lines, *self._omissions()])
 
     def __repr__(self) -> str:
-        return f"<Ledger of {len(self._nodes)} minimizers>"
+        return f"<RegretLedger of {len(self._nodes)} minimizers>"
 
 
 def _statement(theorem: Theorem | None) -> str:

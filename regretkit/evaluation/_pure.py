@@ -1,29 +1,28 @@
 """Pure equilibria and Pareto-optimal outcomes, by going through all outcomes."""
 
+import math
+from numbers import Real
+
 import numpy as np
 from numpy.typing import NDArray
 
 from regretkit._typing import Indices, Vector
-from regretkit.evaluation._arguments import check_normal_form, check_tolerance
-from regretkit.games import NormalFormGame
+from regretkit._validate import quote
+from regretkit.games import Game, NormalFormGame
+from regretkit.games._game import check_game
 
 
 def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[int, ...], ...]:
     """Return the outcomes at which no player gains by another action, in lexicographic order.
 
-    Each is the action of every player. The comparisons are exact.
+    Each outcome is a tuple of one action per player.
 
     Parameters
     ----------
     game
         A game in normal form.
     atol
-        How much a player may gain all the same, in units of payoff, at least 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``game`` is not in normal form, or ``atol`` is negative or no finite number.
+        Largest gain to tolerate, in units of payoff, at least 0; comparisons are exact.
 
     Examples
     --------
@@ -35,29 +34,24 @@ def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[i
     """
     check_normal_form(game)
     check_tolerance(atol, "atol")
-    stays = np.ones(game.payoffs.shape[1:], dtype=bool)
+    stable = np.ones(game.payoffs.shape[1:], dtype=bool)
     for player, payoffs in enumerate(game.payoffs):
-        gained = payoffs.max(axis=player, keepdims=True) - payoffs
-        stays &= gained <= atol
-    return _outcomes(np.argwhere(stays))
+        gains = payoffs.max(axis=player, keepdims=True) - payoffs
+        stable &= gains <= atol
+    return _outcomes(np.argwhere(stable))
 
 
 def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]:
     """Return the Pareto optimal outcomes, in lexicographic order.
 
     An outcome is excluded if another pays every player at least as much and some player more; the
-    comparisons are exact. Only outcomes are compared, and not lotteries over them. Each outcome is
-    the action of every player.
+    comparisons are exact, and only between outcomes, not lotteries over them. Each outcome is a
+    tuple of one action per player.
 
     Parameters
     ----------
     game
         A game in normal form.
-
-    Raises
-    ------
-    TypeError
-        When ``game`` is not in normal form.
 
     Examples
     --------
@@ -73,16 +67,33 @@ def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]
 
 
 def _undominated(points: Vector) -> NDArray[np.bool_]:
-    """Say which rows no other row is at least equal to everywhere; rows are distinct and sorted."""
+    """Return which of the distinct, sorted rows are not dominated by another row."""
     undominated = np.zeros(len(points), dtype=bool)
-    waiting = np.arange(len(points))
-    while waiting.size:
-        # The last one in order can only be dominated by one that came after it, and none is left.
-        best = waiting[-1]
+    remaining = np.arange(len(points))
+    while remaining.size:
+        # The last in order could only be dominated by a later row, and none remains.
+        best = remaining[-1]
         undominated[best] = True
-        waiting = waiting[(points[waiting] > points[best]).any(axis=1)]
+        remaining = remaining[(points[remaining] > points[best]).any(axis=1)]
     return undominated
 
 
 def _outcomes(indices: Indices) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(action) for action in outcome) for outcome in indices)
+
+
+def check_normal_form(game: Game) -> None:
+    """Require a game in normal form."""
+    check_game(game)
+    if not isinstance(game, NormalFormGame):
+        raise TypeError(
+            f"game must be a NormalFormGame, whose outcomes can be enumerated, got {quote(game)}"
+        )
+
+
+def check_tolerance(value: float, name: str) -> None:
+    """Require a finite number, at least 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {quote(value)}")
+    if not 0.0 <= value < math.inf:
+        raise ValueError(f"{name} must be finite and at least 0, got {quote(value)}")

@@ -1,4 +1,4 @@
-"""Cleaned strategies: what is left out, what stays, and that the gaps are those of the two."""
+"""Purified profiles: which actions are removed, which remain, and the gaps of both."""
 
 import itertools
 
@@ -73,7 +73,7 @@ def test_a_threshold_of_zero_leaves_every_bit_as_it_was():
         np.testing.assert_array_equal(vector, cleaned)
 
 
-def test_cleaning_once_is_enough_and_more_cleaning_leaves_less():
+def test_thresholding_is_idempotent_and_monotone_in_the_threshold():
     for _, _, game, profile, _ in random_games():
         once = [threshold(game, profile, least).profile for least in (0.05, 0.2, 0.5, 1.0)]
 

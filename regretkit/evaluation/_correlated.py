@@ -1,0 +1,434 @@
+"""Correlated equilibria: how far play is from one, and the best ones by linear programming."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import ArrayLike
+
+from regretkit._state import Stateful
+from regretkit._typing import Vector
+from regretkit._validate import floats, quote, shorten, vector
+from regretkit.evaluation._linear_programs import exponent_of, maximize, payoff_rows
+from regretkit.evaluation._pure import check_normal_form
+from regretkit.games import Game, NormalFormGame
+from regretkit.games._game import as_strategies, check_game, check_player
+from regretkit.sets import Simplices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+class PlayedRun(Protocol):
+    """A run that holds the strategies of its last iteration."""
+
+    @property
+    def played(self) -> Sequence[Vector]:
+        """The strategies x_t, y_t, ... of the last iteration t."""
+        ...
+
+
+@final
+@define(eq=False)
+class CorrelatedPlay(Stateful):
+    """The empirical distribution of play, as sums over iterations.
+
+    Iteration t plays the joint strategy (x_t, y_t, ...) with independent randomness; the average
+    over iterations is a correlated distribution. Utilities are those at the joint strategy, for
+    every order in which players learn. With u_t the utility of player i, it keeps
+
+        the sum of u_t,    the sum of <u_t, x_t>,    the sum of x_t u_t^T
+
+    and so needs memory for one matrix per player, for any number of iterations.
+
+    It is a callback: pass it to a run, or call :meth:`add` in a loop.
+
+    Parameters
+    ----------
+    game
+        The game that is played.
+
+    Examples
+    --------
+    >>> from regretkit.games import matching_pennies
+    >>> play = CorrelatedPlay(matching_pennies())
+    >>> play.add([np.array([1.0, 0.0]), np.array([1.0, 0.0])])
+    >>> play.add([np.array([0.0, 1.0]), np.array([0.0, 1.0])])
+    >>> play.cce_gap(), play.ce_gap()
+    (1.0, 2.0)
+    """
+
+    game: Game = field(repr=False)
+    total_weight: float = field(default=0.0, init=False)
+    _utilities: list[Vector] = field(init=False, repr=False)
+    _earned: Vector = field(init=False, repr=False)
+    _joint: list[Vector] = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        check_game(self.game)
+        domains = self.game.domains
+        self._utilities = [np.zeros(domain.dimension) for domain in domains]
+        self._earned = np.zeros(len(domains))
+        self._joint = [
+            np.zeros((domain.dimension, domain.dimension))
+            for domain in domains
+            if isinstance(domain, Simplices)
+        ]
+
+    def add(self, profile: Sequence[Vector], weight: float = 1.0) -> None:
+        """Add one joint strategy.
+
+        Parameters
+        ----------
+        profile
+            A strategy for each player.
+        weight
+            How much it counts, at least 0.
+        """
+        if isinstance(weight, bool) or not isinstance(weight, Real):
+            raise TypeError(f"weight must be a number, got {quote(weight)}")
+        if not (0.0 <= weight < np.inf):
+            raise ValueError(f"weight must be finite and at least 0, got {quote(weight)}")
+        domains, strategies = self.game.domains, as_strategies(self.game, profile)
+        # Everything is validated before anything is added.
+        utilities = [
+            vector(self.game.utility(i, strategies), domain.dimension, "the game's utility")
+            for i, domain in enumerate(domains)
+        ]
+        for player, (utility, domain) in enumerate(zip(utilities, domains, strict=True)):
+            self._utilities[player] += weight * utility
+            self._earned[player] += weight * domain.worth(utility, strategies[player])
+            if len(self._joint) == len(utilities):
+                self._joint[player] += weight * np.outer(strategies[player], utility)
+        self.total_weight += float(weight)
+
+    def __call__(self, run: PlayedRun) -> None:
+        """Add the joint strategy of a run's last iteration."""
+        self.add(run.played)
+
+    def cce_gaps(self) -> Vector:
+        """Return what each player gains by one fixed strategy, shape ``(players,)``.
+
+        It is the external regret over the number of iterations, in units of payoff.
+        """
+        self._check_played()
+        best = [
+            domain.best_response(utility)[0]
+            for domain, utility in zip(self.game.domains, self._utilities, strict=True)
+        ]
+        return (np.array(best) - self._earned) / self.total_weight
+
+    def cce_gap(self) -> float:
+        """Return the largest of :meth:`cce_gaps` over the players, in units of payoff."""
+        return float(self.cce_gaps().max())
+
+    def ce_gaps(self) -> Vector:
+        """Return what each player gains by a rule "play f(a) for a", shape ``(players,)``.
+
+        It is the swap regret over the number of iterations, in units of payoff.
+        """
+        self._check_played()
+        if len(self._joint) != len(self.game.domains):
+            raise TypeError(
+                f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
+                "use its CCE gaps"
+            )
+        gaps = [
+            sum(_swap_gain(joint[domain.block(b), domain.block(b)]) for b in range(domain.blocks))
+            for joint, domain in zip(self._joint, self.game.domains, strict=True)
+            if isinstance(domain, Simplices)
+        ]
+        return np.array(gaps) / self.total_weight
+
+    def ce_gap(self) -> float:
+        """Return the largest of :meth:`ce_gaps` over the players, in units of payoff."""
+        return float(self.ce_gaps().max())
+
+    def _check_played(self) -> None:
+        if self.total_weight == 0.0:
+            raise ValueError("nothing was played yet: add a joint strategy first")
+
+
+def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
+    """Return what each player gains over a joint distribution by one fixed action.
+
+    A coarse correlated equilibrium is a distribution at which no player gains. Shape
+    ``(players,)``, in units of payoff.
+
+    Parameters
+    ----------
+    game
+        A game in normal form.
+    distribution
+        Probability of every outcome, shape ``(n_0, n_1, ...)``.
+
+    Examples
+    --------
+    >>> from regretkit.games import shapley_game
+    >>> cce_gaps(shapley_game(), [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    array([0., 1.])
+    """
+    joints = _joints(game, distribution)
+    return np.array([joint.sum(axis=0).max() - np.trace(joint) for joint in joints])
+
+
+def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
+    """Return what each player gains over a joint distribution by a rule "play f(a) for a".
+
+    A correlated equilibrium is a distribution at which no player gains. Shape ``(players,)``, in
+    units of payoff.
+
+    Parameters
+    ----------
+    game
+        A game in normal form.
+    distribution
+        Probability of every outcome, shape ``(n_0, n_1, ...)``.
+
+    Examples
+    --------
+    >>> from regretkit.games import chicken
+    >>> ce_gaps(chicken(), [[0.0, 0.25], [0.25, 0.5]])
+    array([0., 0.])
+    """
+    return np.array([_swap_gain(joint) for joint in _joints(game, distribution)])
+
+
+def _swap_gain(joint: Vector) -> float:
+    """Return the sum over a of ``max_b K[a, b] - K[a, a]``."""
+    return float((joint.max(axis=1) - np.diag(joint)).sum())
+
+
+def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
+    """Return for each player K[a, b], the utility of b weighted by the probability of a."""
+    if not isinstance(game, NormalFormGame):
+        raise TypeError(
+            f"game must be a NormalFormGame, whose outcomes are distributed, got {quote(game)}; "
+            "for play in other games use CorrelatedPlay"
+        )
+    try:
+        mu = floats(distribution, "distribution")
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"distribution must be numbers, got {quote(distribution)}; pass one probability for "
+            f"each outcome, shape {game.payoffs.shape[1:]}"
+        ) from error
+    if mu.shape != game.payoffs.shape[1:]:
+        raise ValueError(
+            f"distribution has shape {mu.shape}, but the outcomes of the game have shape "
+            f"{game.payoffs.shape[1:]}; pass one probability for each"
+        )
+    if not (mu >= 0.0).all() or not abs(mu.sum() - 1.0) <= 1e-9:
+        raise ValueError(
+            f"distribution must be nonnegative and sum to one within 1e-9, got {shorten(str(mu))} "
+            f"with sum {mu.sum()}"
+        )
+    joints = []
+    for player in range(game.players):
+        weights, payoffs = (np.moveaxis(a, player, 0) for a in (mu, game.payoffs[player]))
+        rows = len(payoffs)
+        joints.append(weights.reshape(rows, -1) @ payoffs.reshape(rows, -1).T)
+    return joints
+
+
+# The best ones
+
+Objective: TypeAlias = Literal["welfare"] | int | ArrayLike
+"""``"welfare"``, the number of a player, or a weight for each player's payoff."""
+
+
+@final
+@frozen(eq=False)
+class CorrelatedEquilibrium:
+    """A correlated equilibrium, coarse or not, and the bound that proves it optimal.
+
+    Examples
+    --------
+    >>> from regretkit.games import traffic_light
+    >>> found = best_correlated_equilibrium(traffic_light())
+    >>> round(found.value, 9), float(found.distribution[0, 0])
+    (1.0, 0.0)
+    """
+
+    value: float
+    """The objective: the welfare, a player's payoff, or the weighted sum."""
+    bound: float
+    """The dual value, which bounds the objective; rounding may put it a little below ``value``."""
+    payoffs: Vector
+    """Expected payoff of every player, shape ``(players,)``."""
+    distribution: Vector = field(repr=False)
+    """Probability of every outcome, shape ``(n_0, n_1, ...)``; any one of several optima."""
+    gaps: Vector = field(repr=False)
+    """:func:`ce_gaps` or :func:`cce_gaps` of ``distribution``; rounding may leave a little."""
+
+    @property
+    def gap(self) -> float:
+        """The largest of ``gaps`` over the players, in units of payoff."""
+        return float(self.gaps.max())
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
+        payoffs = [(f"payoff of player {i}", paid) for i, paid in enumerate(self.payoffs.tolist())]
+        return facts(("value", self.value), ("bound", self.bound), ("gap", self.gap), *payoffs)
+
+
+def best_correlated_equilibrium(
+    game: NormalFormGame, objective: Objective = "welfare"
+) -> CorrelatedEquilibrium:
+    """Return the correlated equilibrium with the largest welfare, or payoff of one player.
+
+    The linear program over distributions mu of outcomes, for every player i and all its actions
+    a and b:
+
+        maximize    sum over o of mu[o] w(o)
+        subject to  sum over o with o_i = a of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
+
+    HiGHS keeps the inequalities within 1e-10 of the largest difference of that player's payoffs;
+    negative probabilities, of size 1e-10 at most, become zero, and the rest sums to one. The
+    remaining gains are in ``gaps``, and ``bound - value`` is the primal-dual gap.
+
+    Parameters
+    ----------
+    game
+        A game in normal form.
+    objective
+        ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
+        weight for each player; with -1 for every player it is the worst equilibrium.
+
+    Examples
+    --------
+    Chicken, in which a mediator may pay more than any Nash equilibrium:
+
+    >>> from regretkit.games import chicken
+    >>> best = best_correlated_equilibrium(chicken())
+    >>> best.distribution
+    array([[0.  , 0.25],
+           [0.25, 0.5 ]])
+    >>> best.payoffs
+    array([5.25, 5.25])
+
+    References
+    ----------
+    Aumann (1987), "Correlated equilibrium as an expression of Bayesian rationality",
+    Econometrica 55(1).
+    """
+    check_normal_form(game)
+    return _best(game, objective, coarse=False)
+
+
+def best_coarse_correlated_equilibrium(
+    game: NormalFormGame, objective: Objective = "welfare"
+) -> CorrelatedEquilibrium:
+    """Return the coarse correlated equilibrium with the largest welfare, or payoff of one player.
+
+    As :func:`best_correlated_equilibrium`, but a deviation is chosen before the recommendation is
+    known: for every player i and its actions b,
+
+        sum over o of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0
+
+    Examples
+    --------
+    Cooperate, defect, or stay at home: a player gains by defecting once it is told to cooperate,
+    but not before.
+
+    >>> table = np.array([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    >>> game = NormalFormGame([table, table.T])
+    >>> round(best_correlated_equilibrium(game).value, 9)
+    2.0
+    >>> best = best_coarse_correlated_equilibrium(game)
+    >>> round(best.value, 9), best.distribution.diagonal()
+    (3.0, array([0.5, 0. , 0.5]))
+
+    References
+    ----------
+    Moulin and Vial (1978), "Strategically zero-sum games: the class of games whose completely
+    mixed equilibria cannot be improved upon", International Journal of Game Theory 7(3-4).
+    """
+    check_normal_form(game)
+    return _best(game, objective, coarse=True)
+
+
+def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> CorrelatedEquilibrium:
+    from scipy.sparse import csr_array, vstack
+
+    values = _outcome_values(game, objective)
+    # Without a constant, which does not affect the optimum and could swamp the differences
+    least = values.min()
+    exponent = exponent_of(values - least)
+    scaled = np.ldexp(values - least, -exponent)
+    gains = csr_array(
+        vstack([_deviation_gains(game, i, coarse=coarse) for i in range(game.players)])
+    )
+    optimum = maximize(
+        scaled,
+        nonpositive=gains,
+        fixed=csr_array(np.ones((1, values.size))),
+        totals=np.ones(1),
+    )
+    # Weak duality: for nonnegative multipliers of the inequalities, the largest reduced objective
+    # of an outcome bounds the objective of every equilibrium.
+    bound = least + np.ldexp((scaled - gains.T @ optimum.prices).max(), exponent)
+    distribution = np.maximum(optimum.point, 0.0)
+    distribution /= distribution.sum()
+    joint = distribution.reshape(game.payoffs.shape[1:])
+    return CorrelatedEquilibrium(
+        float(values @ distribution),
+        float(bound),
+        _read_only(game.payoffs.reshape(game.players, -1) @ distribution),
+        _read_only(joint),
+        _read_only(cce_gaps(game, joint) if coarse else ce_gaps(game, joint)),
+    )
+
+
+def _outcome_values(game: NormalFormGame, objective: Objective) -> Vector:
+    """Return the objective at each outcome."""
+    weights = _weights(objective, game.players)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = weights @ game.payoffs.reshape(game.players, -1)
+        spread = values.max() - values.min()
+    if not np.isfinite(spread):
+        raise ValueError(
+            f"objective must leave weighted payoffs finite, got {quote(objective)}; "
+            "only ratios of weights matter, so take smaller ones"
+        )
+    return values
+
+
+def _weights(objective: Objective, players: int) -> Vector:
+    """Return the weight of each player's payoff."""
+    if isinstance(objective, int | np.integer) and not isinstance(objective, bool):
+        check_player(int(objective), players)
+        return np.eye(1, players, int(objective)).ravel()
+    if isinstance(objective, str) and objective == "welfare":
+        return np.ones(players)
+    if isinstance(objective, str) or np.ndim(objective) == 0:
+        error = ValueError if isinstance(objective, str) else TypeError
+        raise error(
+            f"objective must be 'welfare', a player or a weight for each, got {quote(objective)}"
+        )
+    return vector(objective, players, "objective")
+
+
+def _deviation_gains(game: NormalFormGame, player: int, *, coarse: bool) -> "csr_array":
+    """Return a player's gains at each outcome, one row per deviation, scaled to about one."""
+    from scipy.sparse import csr_array
+
+    payoffs = payoff_rows(game, player)
+    actions, others = payoffs.shape
+    numbers = np.arange(game.payoffs[0].size).reshape(game.payoffs.shape[1:])
+    outcome = np.moveaxis(numbers, player, 0).reshape(actions, others)
+    recommended, instead = np.nonzero(~np.eye(actions, dtype=bool))
+    gains = payoffs[instead] - payoffs[recommended]
+    # A coarse deviation does not depend on the recommendation.
+    deviation = instead if coarse else np.arange(recommended.size)
+    rows, count = np.repeat(deviation, others), actions if coarse else recommended.size
+    scaled = np.ldexp(gains, -exponent_of(gains)).ravel()
+    return csr_array((scaled, (rows, outcome[recommended].ravel())), shape=(count, outcome.size))
+
+
+def _read_only(array: Vector) -> Vector:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,452 @@
+"""Linear programs, solved by HiGHS through SciPy: zero-sum games, and what a player can secure."""
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from attrs import field, frozen
+
+from regretkit._typing import Vector
+from regretkit._validate import quote
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
+from regretkit.games._game import check_game, check_player
+from regretkit.games.tree._sequences import last_sequences, reach_of_chance
+from regretkit.sets import DecisionTree, Simplices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@final
+@frozen(eq=False)
+class ExactSolution:
+    """The value of a two-player zero-sum game, and strategies that prove it.
+
+    Each player's strategy guarantees one end of an interval that contains the value:
+
+        lower  =  min over y' of u(x, y')   <=   value   <=   max over x' of u(x', y)  =  upper
+
+    All numbers are in units of player 0's payoff, but for ``duals[1]``, which is in player 1's.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> solution = solve_zero_sum(kuhn_poker())
+    >>> round(solution.value, 12), -1 / 18
+    (-0.055555555556, -0.05555555555555555)
+    >>> solution.gap < 1e-12
+    True
+    """
+
+    value: float
+    """The value to player 0: the middle of the interval."""
+    lower: float
+    """Security level of player 0's strategy; rounding may put it a little above the value."""
+    upper: float
+    """The most that player 0 can earn against player 1's strategy."""
+    profile: Profile = field(repr=False)
+    """A Nash equilibrium; of several, any one. Off its path, play may be suboptimal."""
+    duals: tuple[Vector, Vector] = field(repr=False)
+    """Dual values of the constraints on each player's strategy, in its own payoffs.
+
+    In a normal form, the value to that player, shape ``(1,)``. In an extensive form, shape
+    ``(1 + points,)``: the value, and then for each decision point the most that the player can
+    earn from there on, times the probability that chance and the other play to there. With E the
+    player's constraints and u its utility at ``profile``, they are the least d with
+    ``E^T d >= u``; a strategy earns ``d[0]`` if it takes only sequences at which both are equal.
+    """
+
+    @property
+    def gap(self) -> float:
+        """``upper - lower``, the duality gap of ``profile``: the sum of both players' gains."""
+        return self.upper - self.lower
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
+        bounds = ("value", self.value), ("lower", self.lower), ("upper", self.upper)
+        return facts(*bounds, ("gap", self.gap), profile=self.profile)
+
+
+def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
+    """Return the value of a two-player zero-sum game, equilibrium strategies and duals.
+
+    One linear program over player 0's strategies x, whose duals are player 1's strategy y:
+
+        maximize  <f, q>   subject to   F^T q <= A^T x,   E x = e,   x >= 0
+
+    with A the payoffs of player 0, and ``E x = e`` and ``F y = f`` the constraints on strategies,
+    in sequence form where the game is in extensive form. The payoffs only have to add up
+    to a constant.
+
+    HiGHS keeps the constraints within 1e-10 of the largest entry of A, and takes entries of less
+    than 1e-9 of it for zero. Negative probabilities of that size become zero, and every decision
+    sums to one again. ``gap`` then measures the strategies by best responses, independently of
+    what HiGHS reports: 1e-12 of the largest payoff or less, but up to 1e-8 where payoffs differ
+    by more than six orders of magnitude.
+
+    Parameters
+    ----------
+    game
+        A constant-sum game of two players, in normal form or in extensive form.
+
+    Examples
+    --------
+    >>> from regretkit.games import biased_rock_paper_scissors
+    >>> solution = solve_zero_sum(biased_rock_paper_scissors())
+    >>> solution.profile[0] * 16
+    array([ 1., 10.,  5.])
+    >>> round(solution.value, 12) + 0.0
+    0.0
+
+    References
+    ----------
+    von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
+    Behavior 14(2).
+    """
+    check_solvable(game)
+    if game.players != 2:
+        raise ValueError(
+            f"game must have two players, got {game.players}; maxmin says what one of several "
+            "is sure of, best_correlated_equilibrium what all can agree on"
+        )
+    if game.constant_sum is None:
+        raise ValueError(
+            f"game must be constant-sum, but what both earn together differs in {quote(game)}; "
+            "maxmin says what one of them is sure of, best_correlated_equilibrium what both can "
+            "agree on"
+        )
+    found = saddle_of_player(game, 0)
+    profile = Profile([found.strategy, found.others], game.domains, game)
+    first, second = [
+        _constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
+    ]
+    value = found.lower + (found.upper - found.lower) / 2
+    return ExactSolution(value, found.lower, found.upper, profile, (first, second))
+
+
+def _constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
+    """Return the least d with ``E^T d >= u``, one for each constraint of a set."""
+    if isinstance(domain, Simplices):
+        duals = domain.max(utility)
+    else:
+        duals, values = np.empty(1 + domain.points), utility.copy()
+        # Children come after their parents, so that going backwards theirs is known first.
+        for j in reversed(range(domain.points)):
+            first = domain.first_sequence[j]
+            duals[1 + j] = values[first : first + domain.sizes[j]].max()
+            values[domain.parent_sequence[j]] += duals[1 + j]
+        duals[0] = values[0]
+    duals.setflags(write=False)
+    return duals
+
+
+@final
+@frozen(eq=False)
+class SecurityLevel:
+    """A security level: a payoff that a strategy guarantees, and the strategy.
+
+    Examples
+    --------
+    >>> from regretkit.games import chicken
+    >>> maxmin(chicken(), 0).strategy
+    array([0., 1.])
+    """
+
+    value: float
+    """The payoff of the player that ``strategy`` guarantees, in its unit."""
+    gap: float
+    """Bound on the improvement by a better strategy; rounding may make it negative."""
+    strategy: Vector = field(repr=False)
+    """Whose it is and its shape are described by the function that returned it."""
+
+
+def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
+    """Return the largest payoff that a player can guarantee against all strategies of the others.
+
+        max over x of min over y of u(x, y)
+
+    with x a mixed strategy of the player and y the joint strategy of the others, whose own
+    payoffs do not matter. By the minimax theorem it is equal to :func:`minmax`, up to the gap.
+
+    Parameters
+    ----------
+    game
+        A game in normal form, or one of two players in extensive form.
+    player
+        Whose security level it is.
+
+    Returns
+    -------
+    SecurityLevel
+        ``strategy`` is the player's and earns at least ``value``, shape ``(dimension,)``.
+
+    Examples
+    --------
+    >>> from regretkit.games import battle_of_the_sexes
+    >>> sure = maxmin(battle_of_the_sexes(), 0)
+    >>> round(sure.value, 12), sure.strategy
+    (1.2, array([0.4, 0.6]))
+    """
+    found = saddle_of_player(game, player)
+    return SecurityLevel(found.lower, found.upper - found.lower, found.strategy)
+
+
+def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
+    """Return the minmax value of a player: the least to which the others can limit its payoff.
+
+        min over y of max over x of u(x, y)
+
+    The others act together: where there are several, y is a distribution over their joint actions,
+    the worst punishment in a repeated game whose punishers share a source of randomness. By the
+    minimax theorem it is equal to :func:`maxmin`, up to the gap.
+
+    Parameters
+    ----------
+    game
+        A game in normal form, or one of two players in extensive form.
+    player
+        The player whose payoff is limited.
+
+    Returns
+    -------
+    SecurityLevel
+        ``strategy`` is the others', and against it the player earns at most ``value``. That of a
+        single opponent has shape ``(dimension,)``; that of several is the probability of
+        every joint action, shape ``(n_0, n_1, ...)`` without the player's own axis.
+
+    Examples
+    --------
+    >>> from regretkit.games import battle_of_the_sexes
+    >>> held = minmax(battle_of_the_sexes(), 0)
+    >>> round(held.value, 12), held.strategy
+    (1.2, array([0.4, 0.6]))
+    """
+    found = saddle_of_player(game, player)
+    together = found.others
+    if isinstance(game, NormalFormGame):
+        together = together.reshape(np.delete(game.payoffs.shape[1:], player))
+    return SecurityLevel(found.upper, found.upper - found.lower, together)
+
+
+# Saddle points
+
+
+def check_solvable(game: Game) -> None:
+    """Refuse what has no matrix of payoffs."""
+    check_game(game)
+    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
+        raise TypeError(
+            f"game must be a NormalFormGame or an ExtensiveFormGame, got {quote(game)}; "
+            "their payoffs are what a linear program is made of"
+        )
+
+
+@frozen
+class Saddle:
+    """A saddle point of one player's payoff, and its bounds."""
+
+    strategy: Vector
+    """The player's strategy."""
+    others: Vector
+    """The opponent's strategy, or a distribution over the joint actions of several opponents."""
+    lower: float
+    """The least that the player's strategy earns."""
+    upper: float
+    """The most that the player earns against the others' strategy."""
+
+
+def saddle_of_player(game: NormalFormGame | ExtensiveFormGame, player: int) -> Saddle:
+    """Return a saddle point of one player's payoff, against all the others together.
+
+    The bounds are values of best responses to the returned strategies, which are feasible, and do
+    not depend on what HiGHS reports.
+    """
+    check_solvable(game)
+    check_player(player, game.players)
+    domain, opponents = game.domains[player], _joint_domain(game, player)
+    strategy, others = saddle_point(
+        _payoff_matrix(game, player, offset=_offset(game, player)), domain, opponents
+    )
+    matrix = _payoff_matrix(game, player)
+    lowest, _ = opponents.best_response(-(matrix.T @ strategy))
+    highest, _ = domain.best_response(matrix @ others)
+    return Saddle(strategy, others, 0.0 - lowest, highest)
+
+
+def saddle_point(
+    matrix: "csr_array", rows: Simplices | DecisionTree, columns: Simplices | DecisionTree
+) -> tuple[Vector, Vector]:
+    """Return x and y where ``x^T A y`` has a saddle point: x maximizes it, and y minimizes it.
+
+    With ``E x = e`` and ``F y = f`` the constraints of the two sets, x and q solve
+
+        maximize  <f, q>   subject to   F^T q <= A^T x,   E x = e,   x >= 0
+
+    and y are the dual values of the inequalities. Both are projected where HiGHS left them outside
+    their sets: negative numbers, of size 1e-10 at most, become zero, and each decision sums to one.
+
+    References
+    ----------
+    von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
+    Behavior 14(2).
+    """
+    from scipy.sparse import csr_array, hstack
+
+    (E, e), (F, f) = _constraints(rows), _constraints(columns)
+    scaled = matrix.copy()
+    entries: Vector = np.asarray(matrix.data, dtype=np.float64)
+    scaled.data = np.ldexp(entries, -exponent_of(entries))
+    optimum = maximize(
+        np.concatenate([np.zeros(rows.dimension), f]),
+        nonpositive=csr_array(hstack([-scaled.T, F.T])),
+        fixed=csr_array(hstack([E, csr_array((e.size, f.size))])),
+        totals=e,
+        free=f.size,
+    )
+    return _repaired(optimum.point[: rows.dimension], rows), _repaired(optimum.prices, columns)
+
+
+def exponent_of(numbers: Vector) -> int:
+    """Return the power of two by which to divide numbers so that the largest is about one.
+
+    Scaling by a power of two is exact, and leaves the solution bitwise identical.
+    """
+    return int(np.frexp(np.abs(numbers).max(initial=0.0))[1])
+
+
+def _constraints(domain: Simplices | DecisionTree) -> tuple["csr_array", Vector]:
+    """Return E and e, with which a set is ``E x = e, x >= 0``."""
+    from scipy.sparse import csr_array
+
+    simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
+    block, action = np.repeat(np.arange(simplices.blocks), simplices.sizes), simplices.dimension
+    if isinstance(domain, Simplices):
+        ones = np.ones(action)
+        shape = simplices.blocks, action
+        return csr_array((ones, (block, np.arange(action))), shape=shape), np.ones(shape[0])
+    # Row 0 is the empty sequence; row 1 + j is the flow out of decision point j minus the flow in.
+    rows = np.concatenate([[0], 1 + block, 1 + np.arange(domain.points)])
+    columns = np.concatenate([np.arange(domain.dimension), domain.parent_sequence])
+    signs = np.concatenate([np.ones(domain.dimension), -np.ones(domain.points)])
+    shape = 1 + domain.points, domain.dimension
+    return csr_array((signs, (rows, columns)), shape=shape), np.eye(1, shape[0])[0]
+
+
+def _repaired(point: Vector, domain: Simplices | DecisionTree) -> Vector:
+    weights = np.maximum(point, 0.0)
+    if isinstance(domain, DecisionTree):
+        repaired = domain.sequence_form(domain.behavior(weights))
+    else:
+        repaired = domain.normalize(weights)
+    repaired.setflags(write=False)
+    return repaired
+
+
+# A player against the others
+
+
+def _joint_domain(
+    game: NormalFormGame | ExtensiveFormGame, player: int
+) -> Simplices | DecisionTree:
+    """Return the set of joint strategies of all other players."""
+    if isinstance(game, NormalFormGame):
+        others = np.delete(game.payoffs.shape[1:], player)
+        return Simplices(int(np.prod(others)))
+    if game.players != 2:
+        raise ValueError(
+            f"game must have two players in extensive form, got {game.players}: what several "
+            "opponents can do together there is not linear in their strategies"
+        )
+    return game.domains[1 - player]
+
+
+def _offset(game: NormalFormGame | ExtensiveFormGame, player: int) -> float:
+    """Return the payoff nearest to zero, which is subtracted so that small differences count."""
+    payoffs = _payoffs_of(game, player)
+    return float(np.clip(0.0, payoffs.min(), payoffs.max()))
+
+
+def _payoffs_of(game: NormalFormGame | ExtensiveFormGame, player: int) -> Vector:
+    if isinstance(game, NormalFormGame):
+        return payoff_rows(game, player)
+    return game.tree.payoffs[:, player]
+
+
+def payoff_rows(game: NormalFormGame, player: int) -> Vector:
+    """Return a player's payoffs, shape ``(actions, joint actions of the others)``."""
+    payoffs = np.moveaxis(game.payoffs[player], player, 0)
+    rows: Vector = payoffs.reshape(len(payoffs), -1)
+    return rows
+
+
+def _payoff_matrix(
+    game: NormalFormGame | ExtensiveFormGame, player: int, *, offset: float = 0.0
+) -> "csr_array":
+    """Return a player's payoffs minus ``offset``, by its coordinates and the others'."""
+    from scipy.sparse import csr_array
+
+    payoffs = _payoffs_of(game, player) - offset
+    if isinstance(game, NormalFormGame):
+        return csr_array(payoffs)
+    last = last_sequences(game.tree)[:, game.tree.terminals]
+    weighted = reach_of_chance(game.tree)[game.tree.terminals] * payoffs
+    shape = game.domains[player].dimension, game.domains[1 - player].dimension
+    # Terminals with the same sequences of both players are added up.
+    return csr_array((weighted, (last[player], last[1 - player])), shape=shape)
+
+
+# HiGHS
+
+_TOLERANCE = 1e-10
+"""How far HiGHS may leave a constraint unmet; the smallest that it accepts."""
+
+
+@frozen
+class Optimum:
+    """An optimal point of a linear program, and the dual values of its inequalities."""
+
+    point: Vector
+    """The variables, within HiGHS's tolerance of the constraints."""
+    prices: Vector
+    """Gain of the optimum per unit of slack of each inequality, at least 0."""
+
+
+def maximize(
+    objective: Vector,
+    *,
+    nonpositive: "csr_array",
+    fixed: "csr_array",
+    totals: Vector,
+    free: int = 0,
+) -> Optimum:
+    """Maximize <objective, z> with ``nonpositive z <= 0``, ``fixed z = totals`` and ``z >= 0``.
+
+    The last ``free`` variables may have either sign. Entries should be at most about one in size:
+    HiGHS's tolerances are absolute, and it takes entries below 1e-9 for zero.
+    """
+    from scipy.optimize import linprog
+
+    bounds = np.tile([0.0, np.inf], (objective.size, 1))
+    bounds[objective.size - free :, 0] = -np.inf
+    messages = []
+    for method in ("highs-ds", "highs-ipm"):
+        solved: Any = linprog(
+            -objective,
+            A_ub=nonpositive,
+            b_ub=nonpositive @ np.zeros(objective.size),
+            A_eq=fixed,
+            b_eq=totals,
+            bounds=bounds,
+            method=method,
+            options={
+                "primal_feasibility_tolerance": _TOLERANCE,
+                "dual_feasibility_tolerance": _TOLERANCE,
+            },
+        )
+        if solved.status == 0:
+            return Optimum(solved.x, np.maximum(-solved.ineqlin.marginals, 0.0))
+        messages.append(f"{method}: {solved.message}")
+    raise RuntimeError(
+        "HiGHS found no optimum of a linear program that has one; payoffs of very different sizes "
+        f"may be the reason, so rescale or round them. It says: {'; '.join(messages)}"
+    )

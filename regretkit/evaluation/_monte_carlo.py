@@ -1,0 +1,375 @@
+"""Expected payoffs estimated by playing the game, with confidence intervals."""
+
+import math
+from collections.abc import Hashable, Sequence
+from statistics import NormalDist
+from typing import TypeAlias, TypeVar, final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import ArrayLike
+
+from regretkit._typing import Indices, Vector
+from regretkit._validate import floats, quote, whole_number
+from regretkit.games import (
+    CHANCE,
+    ExtensiveFormGame,
+    History,
+    ImperfectRecallGame,
+    NormalFormGame,
+    Playable,
+    Profile,
+)
+from regretkit.games._adapters import as_history, payoff_bounds
+from regretkit.games._behavioral import BehavioralStrategyLike, ValidatedStrategy, behaviors_in
+from regretkit.games._game import as_strategies
+from regretkit.games.tree._history import outcomes_of, payoffs_of
+
+Action = TypeVar("Action", bound=Hashable)
+Bounds: TypeAlias = tuple[float, float]
+
+_AT_ONCE = 1 << 16
+"""Number of games played in one batch."""
+
+
+@final
+@frozen
+class Estimate:
+    """The mean of independent samples, with two kinds of confidence intervals.
+
+    Examples
+    --------
+    >>> tosses = Estimate.of([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0, 1.0], bounds=(-1.0, 1.0))
+    >>> tosses.mean
+    0.25
+    >>> low, high = tosses.normal_interval(0.95)
+    >>> round(low, 3), round(high, 3)
+    (-0.467, 0.967)
+    >>> tosses.bernstein_interval(0.95)  # too few samples for a bound
+    (-1.0, 1.0)
+    """
+
+    mean: float
+    """Mean of the samples."""
+    variance: float
+    """Unbiased sample variance; NaN for a single sample."""
+    samples: int
+    """Number of samples."""
+    bounds: tuple[float, float] | None = None
+    """Known lower and upper bounds of all samples, None if unknown."""
+
+    @classmethod
+    def of(cls, samples: ArrayLike, bounds: tuple[float, float] | None = None) -> "Estimate":
+        """Return the estimate from some samples.
+
+        Parameters
+        ----------
+        samples
+            Independent samples, at least one.
+        bounds
+            Least and largest possible sample, known independently of the samples.
+        """
+        drawn: Vector = floats(samples, "samples")
+        if drawn.ndim != 1 or not drawn.size or not np.isfinite(drawn).all():
+            raise ValueError(
+                f"samples must be finite numbers, at least one, got an array of shape {drawn.shape}"
+            )
+        if bounds is not None:
+            bounds = check_bounds(bounds, "bounds")
+            low, high = bounds
+            if not low <= drawn.min() <= drawn.max() <= high:
+                raise ValueError(
+                    f"samples must lie within bounds, from {low} to {high}, but range from "
+                    f"{drawn.min()} to {drawn.max()}; widen the bounds"
+                )
+        spread = float(drawn.var(ddof=1)) if drawn.size > 1 else math.nan
+        return cls(float(drawn.mean()), spread, drawn.size, bounds)
+
+    @property
+    def standard_error(self) -> float:
+        """Estimated standard deviation of the mean."""
+        return math.sqrt(self.variance / self.samples)
+
+    def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return an interval that covers the mean with about probability ``confidence``.
+
+            mean  -+  z sqrt(variance / n)
+
+        with z the quantile of the normal distribution. It is an approximation for many samples,
+        without a guarantee for few samples or rare large payoffs.
+        """
+        tail = self._tail(confidence)
+        radius = NormalDist().inv_cdf(1.0 - tail) * self.standard_error
+        return self.mean - radius, self.mean + radius
+
+    def bernstein_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return an interval that covers the mean with at least probability ``confidence``.
+
+        With d = 1 - confidence, and samples between a and b, the empirical Bernstein bound:
+
+            mean  -+  ( sqrt(2 variance ln(4 / d) / n)  +  7 (b - a) ln(4 / d) / (3 (n - 1)) )
+
+        clipped to [a, b]. It holds for any number of samples and any distribution.
+
+        References
+        ----------
+        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization",
+        COLT, theorem 4, applied to both sides.
+        """
+        tail = self._tail(confidence)
+        if self.bounds is None:
+            raise ValueError(
+                "the bounds of the samples are unknown, without which no bound holds: give "
+                "payoff_bounds, the least and the largest payoff"
+            )
+        low, high = self.bounds
+        # A tail of d / 2 on either side; theorem 4 has the logarithm of 2 over its tail
+        scale = math.log(2.0 / tail)
+        radius = math.sqrt(2.0 * self.variance * scale / self.samples)
+        radius += 7.0 * (high - low) * scale / (3.0 * (self.samples - 1))
+        return max(self.mean - radius, low), min(self.mean + radius, high)
+
+    def _tail(self, confidence: float) -> float:
+        if isinstance(confidence, bool) or not isinstance(confidence, float | int):
+            raise TypeError(f"confidence must be a number between 0 and 1, got {quote(confidence)}")
+        if not 0.0 < confidence < 1.0:
+            raise ValueError(f"confidence must lie between 0 and 1, got {quote(confidence)}")
+        if self.samples < 2:
+            raise ValueError("a single sample has no variance estimate; draw more")
+        return (1.0 - confidence) / 2.0
+
+    def __str__(self) -> str:
+        if self.samples < 2:
+            return f"{self.mean:.6g}, of one sample"
+        low, high = self.normal_interval()
+        return f"{self.mean:.6g} in about ({low:.6g}, {high:.6g}), of {self.samples:,} samples"
+
+
+def check_bounds(bounds: tuple[float, float], name: str) -> tuple[float, float]:
+    """Return the bounds if they are two finite numbers in order."""
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{name} must be two numbers, the least and the largest, got {quote(bounds)}"
+        ) from error
+    if not -math.inf < low <= high < math.inf:
+        raise ValueError(f"{name} must be two finite numbers in order, got {quote(bounds)}")
+    return low, high
+
+
+def sampled_value(
+    game: Playable,
+    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
+    samples: int,
+    generator: np.random.Generator,
+    *,
+    bounds: Bounds | None = None,
+) -> tuple[Estimate, ...]:
+    """Estimate the expected payoff of every player by playing the game many times.
+
+    With a tree in memory all games are played in batches, and :func:`expected_value` gives the
+    exact value. With rules alone the cost of a game is its length, and the tree may be of any
+    size.
+
+    Parameters
+    ----------
+    game
+        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
+    strategies
+        A profile, or for each player a function of an information set and its actions that returns
+        their probabilities, or a dict from information sets to such probabilities. A profile goes
+        with the rules of its game as well: information sets are then found by their labels.
+    samples
+        How many games to play, at least 1.
+    generator
+        Draws the actions of chance and of the players.
+    bounds
+        Least and largest payoff, for valid confidence intervals; by default those of all terminals,
+        where these are in memory.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.games._behavioral import uniform_behavior
+    >>> game = kuhn_poker()
+    >>> generator = np.random.default_rng(1)
+    >>> first, second = sampled_value(game, [uniform_behavior] * 2, 2_000, generator)
+    >>> low, high = first.bernstein_interval(0.99)
+    >>> low < 0.125 < high and second.mean == -first.mean
+    True
+    """
+    samples = whole_number(samples, "samples", least=1)
+    check_generator(generator)
+    known = payoff_bounds(game)
+    if isinstance(game, ImperfectRecallGame):
+        game = game.refinement if isinstance(strategies, Profile) else game.tree
+    vectors = _vectors(game, strategies)
+    if vectors is not None and isinstance(game, ExtensiveFormGame):
+        drawn = _on_tree(game, vectors, samples, generator)
+    elif vectors is not None and isinstance(game, NormalFormGame):
+        drawn = _on_table(game, vectors, samples, generator)
+    else:
+        drawn = _by_rules(as_history(game), behaviors_in(game, strategies), samples, generator)
+    return estimates(drawn, known, bounds)
+
+
+def estimates(
+    drawn: Vector, known: tuple[Bounds, ...] | None, bounds: Bounds | None
+) -> tuple[Estimate, ...]:
+    """Return an estimate for each column of ``drawn``, with given bounds or known ones."""
+    if bounds is not None:
+        bounds = check_bounds(bounds, "bounds")
+    return tuple(
+        Estimate.of(payoffs, bounds if bounds is not None or known is None else known[player])
+        for player, payoffs in enumerate(drawn.T)
+    )
+
+
+def check_generator(generator: np.random.Generator) -> None:
+    """Require a numpy ``Generator``."""
+    if not isinstance(generator, np.random.Generator):
+        raise TypeError(
+            f"generator must be a numpy Generator, got {quote(generator)}; "
+            "pass numpy.random.default_rng(seed)"
+        )
+
+
+def _vectors(
+    game: Playable, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
+) -> list[Vector] | None:
+    """Return vectors of the players' sets, None if strategies are something else."""
+    if not isinstance(game, ExtensiveFormGame | NormalFormGame):
+        return None
+    if not isinstance(strategies, Sequence) or any(
+        callable(strategy) or isinstance(strategy, dict) for strategy in strategies
+    ):
+        return None
+    return as_strategies(game, strategies)  # type: ignore[arg-type]
+
+
+# By the rules, one game at a time
+
+
+def _by_rules(
+    root: History, played: Sequence[ValidatedStrategy], samples: int, generator: np.random.Generator
+) -> Vector:
+    drawn = [play_out(root, played, generator) for _ in range(samples)]
+    return np.array(drawn, dtype=np.float64).reshape(samples, -1)
+
+
+def play_out(
+    history: History, played: Sequence[ValidatedStrategy], generator: np.random.Generator
+) -> Sequence[float]:
+    """Play from a history to a terminal, and return the payoffs of all players."""
+    while not history.is_terminal():
+        actions, probabilities = choices(history, played)
+        history = history.child(actions[pick(probabilities, generator)])
+    payoffs = payoffs_of(history)
+    if len(payoffs) != len(played):
+        raise ValueError(
+            f"strategies must be one for each of the {len(payoffs)} players, got {len(played)}"
+        )
+    return payoffs
+
+
+def choices(
+    history: History[Action], played: Sequence[ValidatedStrategy]
+) -> tuple[list[Action], Vector]:
+    """Return the actions at a history, and their probabilities."""
+    player = history.player()
+    if player == CHANCE:
+        outcomes = outcomes_of(history)
+        return [action for action, _ in outcomes], np.array([chance for _, chance in outcomes])
+    if not 0 <= player < len(played):
+        raise ValueError(
+            f"player {player} acts, but strategies has {len(played)} entries; pass one for each"
+        )
+    actions = list(history.actions())
+    return actions, played[player](history.information_set(), actions)
+
+
+def pick(probabilities: Vector, generator: np.random.Generator) -> int:
+    """Draw one of some actions, by their probabilities."""
+    # A single action takes no random number.
+    if probabilities.size == 1:
+        return 0
+    sums = np.cumsum(probabilities)
+    drawn = generator.random() * probabilities.sum()
+    return min(int(np.searchsorted(sums, drawn, side="right")), sums.size - 1)
+
+
+# In batches
+
+
+def _on_tree(
+    game: ExtensiveFormGame,
+    strategies: Sequence[Vector],
+    samples: int,
+    generator: np.random.Generator,
+) -> Vector:
+    pairs = zip(game.domains, strategies, strict=True)
+    played = [domain.behavior(strategy) for domain, strategy in pairs]
+    terminals = [
+        _terminals(game, played, min(_AT_ONCE, samples - begun), generator)
+        for begun in range(0, samples, _AT_ONCE)
+    ]
+    place = np.searchsorted(game.tree.terminals, np.concatenate(terminals))
+    drawn: Vector = game.tree.payoffs[place]
+    return drawn
+
+
+def _terminals(
+    game: ExtensiveFormGame, played: Sequence[Vector], samples: int, generator: np.random.Generator
+) -> Indices:
+    """Play a batch of games, and return their terminals."""
+    tree = game.tree
+    nodes = np.zeros(samples, dtype=tree.parent.dtype)
+    unfinished = np.flatnonzero(tree.player[nodes] >= CHANCE)
+    while unfinished.size:
+        nodes[unfinished] = _children(game, played, nodes[unfinished], generator)
+        unfinished = unfinished[tree.player[nodes[unfinished]] >= CHANCE]
+    return nodes
+
+
+def _children(
+    game: ExtensiveFormGame,
+    played: Sequence[Vector],
+    nodes: Indices,
+    generator: np.random.Generator,
+) -> Indices:
+    """Draw a child of each history, by inversion over its children in order."""
+    tree = game.tree
+    # In breadth-first order, the children of a history are contiguous.
+    child = np.searchsorted(tree.parent, nodes, side="left")
+    last = np.searchsorted(tree.parent, nodes, side="right") - 1
+    remaining, undrawn = generator.random(nodes.size), np.arange(nodes.size)
+    while undrawn.size:
+        remaining[undrawn] -= _probability(game, played, nodes[undrawn], child[undrawn])
+        undrawn = undrawn[(remaining[undrawn] >= 0.0) & (child[undrawn] < last[undrawn])]
+        child[undrawn] += 1
+    return child
+
+
+def _probability(
+    game: ExtensiveFormGame, played: Sequence[Vector], nodes: Indices, child: Indices
+) -> Vector:
+    tree = game.tree
+    probabilities, mover = tree.probability[child], tree.player[nodes]
+    for player, (domain, behavior) in enumerate(zip(game.domains, played, strict=True)):
+        turns = np.flatnonzero(mover == player)
+        first = domain.simplices.first[tree.information_set[nodes[turns]]]
+        probabilities[turns] = behavior[first + tree.action[child[turns]]]
+    return probabilities
+
+
+def _on_table(
+    game: NormalFormGame, strategies: Sequence[Vector], samples: int, generator: np.random.Generator
+) -> Vector:
+    chosen = []
+    for strategy in strategies:
+        sums = np.cumsum(strategy)
+        drawn = np.searchsorted(sums, generator.random(samples) * sums[-1], side="right")
+        chosen.append(np.minimum(drawn, strategy.size - 1))
+    payoffs: Vector = game.payoffs[(slice(None), *chosen)].T
+    return payoffs
