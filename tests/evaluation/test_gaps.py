@@ -120,7 +120,7 @@ def test_in_zero_sum_games_all_gaps_are_one(game, profile):
     assert worst[0] == pytest.approx(-best_response(game, 1, profile)[0], abs=1e-12)
 
 
-def test_the_saddle_gap_of_a_general_game_looks_at_one_players_payoffs_alone():
+def test_the_duality_gap_of_a_general_game_depends_on_the_payoffs_of_one_player():
     generator = np.random.default_rng(4)
     payoffs = generator.normal(size=(2, 3, 4))
     profile = [generator.dirichlet(np.ones(n)) for n in (3, 4)]

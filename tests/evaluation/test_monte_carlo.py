@@ -89,12 +89,12 @@ def test_samples_and_bounds_that_are_none_are_refused(samples, bounds, message):
         Estimate.of(samples, bounds)
 
 
-def test_what_cannot_be_said_is_refused():
+def test_impossible_intervals_and_bounds_are_refused():
     with pytest.raises(TypeError, match="two numbers"):
         Estimate.of([1.0], bounds=3.0)
-    with pytest.raises(ValueError, match="one sample says nothing"):
+    with pytest.raises(ValueError, match="a single sample has no variance"):
         Estimate.of([1.0], (0.0, 1.0)).normal_interval()
-    with pytest.raises(ValueError, match="between what samples lie"):
+    with pytest.raises(ValueError, match="bounds of the samples are unknown"):
         Estimate.of([1.0, 0.0]).bernstein_interval()
     with pytest.raises(ValueError, match="between 0 and 1"):
         Estimate.of([1.0, 0.0]).normal_interval(95)
