@@ -15,7 +15,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # Whose examples run only where an optional package is installed.
 NEEDS = {
     "pyspiel": [
-        "regretkit/games/openspiel/_from_openspiel.py",
+        "regretkit/games/openspiel/_tree.py",
         "regretkit/games/openspiel/_policy.py",
         "regretkit/games/openspiel/_history.py",
         "docs/how_to/sample_large_games.md",

@@ -64,9 +64,9 @@ def _loaded(text: str, argument: str) -> Game:
 
 
 def _of_openspiel(name: str) -> Game:
-    from regretkit.games.openspiel._from_openspiel import walked  # which few commands need
+    from regretkit.games.openspiel._tree import tree_from_openspiel  # which few commands need
 
-    name, tree = walked(name)
+    name, tree = tree_from_openspiel(name)
     return game_from_tree(tree, name)
 
 

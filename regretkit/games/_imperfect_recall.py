@@ -1,7 +1,7 @@
 """Games of imperfect recall."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 from attrs import define, field
@@ -11,13 +11,14 @@ from regretkit._errors import advised
 from regretkit._typing import Indices, Vector
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import as_profile
-from regretkit.games._recall_refinement import perfect_recall_refinement
 from regretkit.games.tree._game_tree import GameTree
+from regretkit.games.tree._sequences import levels
 from regretkit.sets import Simplices, StrategySet
 
 if TYPE_CHECKING:
     from regretkit.games._profile import Profile
 
+Name = TypeVar("Name")
 _ADVICE = "or pass imperfect_recall=True to solve, which runs it without a convergence guarantee"
 
 
@@ -93,7 +94,7 @@ class ImperfectRecallGame:
             self.recall_violation = _shortened(str(error))
         else:
             raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
-        tree, self.coarse_information_set = perfect_recall_refinement(self.tree)
+        tree, self.coarse_information_set = _perfect_recall_refinement(self.tree)
         self.refinement = ExtensiveFormGame(tree, name=self.name)
 
     def coarsen(self, profile: Sequence[Vector]) -> "Profile":
@@ -188,3 +189,50 @@ def game_from_tree(
         return ExtensiveFormGame(tree, name=name)
     except ValueError:
         return ImperfectRecallGame(tree, name=name)
+
+
+def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ...]]:
+    """Split each information set by its player's past actions and information sets.
+
+    Returns the new information set of each history, and for each player the old one to which each
+    new one belongs.
+    """
+    parts: list[dict[tuple[int, int], int]] = [{} for _ in range(tree.players)]
+    information_set = np.full(tree.histories, -1, dtype=np.int64)
+    # Each player's last action: the number of its new information set and the action, as one number
+    actions = 1 + max((int(sizes.max(initial=0)) for sizes in tree.sizes), default=0)
+    last = np.full((tree.players, tree.histories), -1, dtype=np.int64)
+    for level in (slice(0, 1), *levels(tree)):
+        if level.start:
+            parent = tree.parent[level]
+            last[:, level] = last[:, parent]
+            moved = np.flatnonzero(tree.player[parent] >= 0)
+            mover, before = tree.player[parent[moved]], information_set[parent[moved]]
+            last[mover, level.start + moved] = before * actions + tree.action[level][moved]
+        for player, numbers in enumerate(parts):
+            at = level.start + np.flatnonzero(tree.player[level] == player)
+            keys = zip(tree.information_set[at].tolist(), last[player, at].tolist(), strict=True)
+            information_set[at] = [numbers.setdefault(key, len(numbers)) for key in keys]
+    coarse = (np.array([key[0] for key in numbers], dtype=np.int64) for numbers in parts)
+    return information_set, tuple(coarse)
+
+
+def _perfect_recall_refinement(tree: GameTree) -> tuple[GameTree, tuple[Indices, ...]]:
+    """Return the refinement, and for each player the old information set of each new one."""
+    information_set, coarse = refined_information_sets(tree)
+    refinement = GameTree(
+        parent=tree.parent,
+        player=tree.player,
+        information_set=information_set,
+        action=tree.action,
+        probability=tree.probability,
+        payoffs=tree.payoffs,
+        labels=[_select(names, old) for names, old in zip(tree.labels, coarse, strict=True)],
+        actions=[_select(names, old) for names, old in zip(tree.actions, coarse, strict=True)],
+        outcomes=tree.outcomes,
+    )
+    return refinement, coarse
+
+
+def _select(names: Sequence[Name], numbers: Indices) -> list[Name]:
+    return [names[number] for number in numbers.tolist()]

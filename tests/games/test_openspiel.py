@@ -215,7 +215,7 @@ def test_remember_changes_nothing_with_perfect_recall():
         assert one.labels == other.labels
 
 
-def test_a_policy_has_no_room_for_what_the_strings_do_not_tell_apart():
+def test_a_policy_cannot_play_information_sets_of_one_string_differently():
     name = "goofspiel(num_cards=4,imp_info=False,points_order=descending)"
     game = games.from_openspiel(name, remember=True)
     domain = game.domains[0]
@@ -223,7 +223,7 @@ def test_a_policy_has_no_room_for_what_the_strings_do_not_tell_apart():
     rows = [behavior[i, :n] / behavior[i, :n].sum() for i, n in enumerate(game.tree.sizes[0])]
     strategy = domain.sequence_form(np.concatenate(rows))
 
-    with pytest.raises(ValueError, match="stands for several information sets"):
+    with pytest.raises(ValueError, match="labels several information sets"):
         games.to_openspiel_policy(game, [strategy, uniform(game)[1]])
 
 
@@ -249,9 +249,9 @@ def test_where_all_is_seen_and_there_are_no_strings_players_know_the_history():
         ("no_such_game", "one that OpenSpiel can load, got 'no_such_game': Unknown game"),
         ("kuhn_poker(cards=3)", "one that OpenSpiel can load, got"),
         ("mfg_crowd_modelling", "is a mean field game"),
-        ("stones_and_gems", "chance does not list its outcomes"),
-        ("phantom_go", "has no information state strings, and without them"),
-        ("pathfinding", "has no information state strings, and without them"),
+        ("stones_and_gems", "draws outcomes of chance without listing them"),
+        ("phantom_go", "has no information state strings, which define"),
+        ("pathfinding", "has no information state strings, which define"),
     ],
 )
 def test_a_game_that_cannot_be_one_here_is_refused_with_the_reason(name, message):
@@ -363,8 +363,8 @@ class Walk(pyspiel.State):
     ("broken", "message"),
     [
         ("other actions", r"\[0, 1\] at the empty history, but \[0, 1, 2\] at history '0';"),
-        ("stuck", "nothing can be done at history '0'"),
-        ("all at once", "no single player acts at history '0', where OpenSpiel says that pl"),
+        ("stuck", "no action is legal at history '0'"),
+        ("all at once", "no single player acts at history '0': OpenSpiel's current_player"),
         ("payoff", "payoffs must be finite, got nan"),
         ("endless", r"more than 5,000 histories; .* \d+ actions long: history '0' '0'"),
     ],

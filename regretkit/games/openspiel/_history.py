@@ -1,29 +1,26 @@
-"""OpenSpiel's states as histories, for play without a tree."""
+"""OpenSpiel's states as histories, for play by the rules without a tree."""
 
 import sys
 from collections.abc import Hashable, Sequence
 from typing import Any, TypeGuard, final
 
-from regretkit.games.openspiel._from_openspiel import as_turn_based
-from regretkit.games.openspiel._protocols import OpenSpielGame, OpenSpielState, State
+from regretkit.games.openspiel._states import END, OpenSpielGame, OpenSpielState, State
+from regretkit.games.openspiel._tree import as_turn_based
 from regretkit.games.tree._history import History
-
-_END = -4
-"""Who acts at the end of a game, as OpenSpiel numbers it."""
 
 
 def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int]:
-    """Return a history of a game of OpenSpiel, to be played by its rules, without a tree.
+    """Return a history of a game of OpenSpiel, whose tree is not built.
 
     For games that are too large for :func:`from_openspiel`. Players, actions and information sets
     are OpenSpiel's: actions are its numbers, and an information set is its information state
-    string. Where all players move at once, they move one after the other, unseen.
+    string. Simultaneous moves become sequential moves that the other players do not observe.
 
     Parameters
     ----------
     game
         The game, or a name that ``pyspiel.load_game`` knows, with arguments or without, for the
-        empty history; or a state, to go on from there. A state is copied.
+        empty history; or a state, which is copied.
 
     Raises
     ------
@@ -32,8 +29,8 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
     TypeError
         When ``game`` is neither a game or a state of OpenSpiel nor a name.
     ValueError
-        When OpenSpiel has no such game, or it has outcomes of chance that it does not list, or does
-        not say what players know.
+        When OpenSpiel has no such game, or it does not list the outcomes of chance, or has no
+        information states.
 
     Examples
     --------
@@ -44,24 +41,24 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
     begun: Any = game if is_openspiel(game, "State") else None
     loaded, turns, by_string = as_turn_based(game if begun is None else begun.get_game())
     if begun is None:
-        return _OfState(turns.new_initial_state(), by_string)
+        return OpenSpielHistory(turns.new_initial_state(), by_string)
     if turns is loaded:
-        return _OfState(begun.clone(), by_string)
+        return OpenSpielHistory(begun.clone(), by_string)
     state = turns.new_initial_state()
-    for action in begun.history():  # of all who moved at once, one after the other
+    for action in begun.history():  # simultaneous moves one after the other
         state.apply_action(action)
-    return _OfState(state, by_string)
+    return OpenSpielHistory(state, by_string)
 
 
 def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSpielState]:
-    """Say whether something is of OpenSpiel's classes of these names, without importing it."""
+    """Return whether a value is of one of these classes of OpenSpiel, without importing it."""
     pyspiel = sys.modules.get("pyspiel")  # imported already if such an object exists
     return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
 
 
 @final
-class _OfState:
-    """One state."""
+class OpenSpielHistory:
+    """A state of OpenSpiel as a history."""
 
     __slots__ = ("_by_string", "_player", "_state")
 
@@ -70,7 +67,7 @@ class _OfState:
         self._player = int(state.current_player())
 
     def is_terminal(self) -> bool:
-        return self._player == _END
+        return self._player == END
 
     def player(self) -> int:
         return self._player
@@ -81,8 +78,8 @@ class _OfState:
     def actions(self) -> Sequence[int]:
         return self._state.legal_actions()
 
-    def child(self, action: int) -> "_OfState":
-        return _OfState(self._state.child(action), self._by_string)
+    def child(self, action: int) -> "OpenSpielHistory":
+        return OpenSpielHistory(self._state.child(action), self._by_string)
 
     def information_set(self) -> Hashable:
         if self._by_string:

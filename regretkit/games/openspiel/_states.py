@@ -1,29 +1,75 @@
-"""Walking OpenSpiel's states, depth first and as few of them at a time as that allows."""
+"""Types of OpenSpiel's objects, and a depth-first walk through the states of a game."""
 
 import itertools
 from array import array
-from typing import Never, final
+from collections.abc import Mapping, Sequence
+from typing import Never, Protocol, Self, TypeAlias, final
 
 from regretkit._errors import advised
 from regretkit._validate import quote
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.openspiel._protocols import OpenSpielGame, State
 from regretkit.games.tree._history import CHANCE, path_text
 
-_END = -4
-"""Who acts at the end of a game, as OpenSpiel numbers it."""
+END = -4
+"""The player at a terminal state, as OpenSpiel numbers it."""
 
-_BETWEEN_LOOKS = 1024
-"""So many histories are visited before the next look at how many there may be."""
+_CHECK_INTERVAL = 1024
+"""Number of histories between two checks of the limits."""
+
+Row: TypeAlias = Sequence[tuple[int, float]]
+"""Actions by OpenSpiel's numbers, each with its probability."""
+
+
+class State(Protocol):
+    """The methods of OpenSpiel's ``pyspiel.State`` that are used, so that types are checked."""
+
+    def current_player(self) -> int: ...
+    def legal_actions(self) -> list[int]: ...
+    def chance_outcomes(self) -> Row: ...
+    def child(self, action: int) -> Self: ...
+    def apply_action(self, action: int) -> None: ...
+    def information_state_string(self) -> str: ...
+    def history_str(self) -> str: ...
+    def history(self) -> list[int]: ...
+    def action_to_string(self, player: int, action: int) -> str: ...
+    def returns(self) -> list[float]: ...
+
+
+class OpenSpielGame(Protocol):
+    """A game, as OpenSpiel's ``pyspiel.Game``."""
+
+    def new_initial_state(self) -> State:
+        """Return the empty history."""
+        ...
+
+    def num_players(self) -> int:
+        """Return the number of players."""
+        ...
+
+
+class OpenSpielState(State, Protocol):
+    """A state with its game, as OpenSpiel's ``pyspiel.State``."""
+
+    def get_game(self) -> OpenSpielGame:
+        """Return the game."""
+        ...
+
+    def clone(self) -> Self:
+        """Return a copy."""
+        ...
+
+
+class OpenSpielPolicy(Protocol):
+    """A strategy for every player, as OpenSpiel's ``pyspiel.TabularPolicy``."""
+
+    def policy_table(self) -> Mapping[str, Row]:
+        """Return the distribution over actions for each information state string."""
+        ...
 
 
 @final
 class States:
-    """What is noted of each state of a game; the fields are arrays, one entry for each.
-
-    States stand in the order of a walk that goes down before it goes on: each follows its parent,
-    with everything below the children before it in between.
-    """
+    """The states of a game in depth-first order, as arrays with one entry for each state."""
 
     def __init__(
         self, game: OpenSpielGame, budget: MemoryBudget, most: float, *, by_string: bool
@@ -33,7 +79,7 @@ class States:
         self.parent = array("q")
         self.player = array("q")
         self.information_set = array("q")
-        """Number of what the acting player knows, in the order in which that player learns it."""
+        """Numbered for each player in the order of first occurrence."""
         self.counts = array("q")
         """Number of children."""
         # One entry for each action of each state
@@ -48,43 +94,43 @@ class States:
         self._walk()
 
     def _walk(self) -> None:
-        """Go through all states, of which only those on the way down are held."""
+        """Visit all states; only those on the path to the current one are held."""
         state, before = self._game.new_initial_state(), -1
         above: list[tuple[State, list[int], int]] = []
-        for here in itertools.count():
+        for number in itertools.count():
             self.parent.append(before)
-            if not here % _BETWEEN_LOOKS:
-                self._check_size(here, state)
+            if not number % _CHECK_INTERVAL:
+                self._check_size(number, state)
             actions = self._visit(state)
             self.counts.append(len(actions))
             if actions:
-                above.append((state, actions[::-1], here))
+                above.append((state, actions[::-1], number))
             if not above:
                 break
-            state, left, before = above[-1]
-            action = left.pop()
-            if left:
+            state, remaining, before = above[-1]
+            action = remaining.pop()
+            if remaining:
                 state = state.child(action)
             else:
-                # This state is not needed any more; changing it is faster than copying it.
+                # The last use of this state: changing it is faster than copying it.
                 above.pop()
                 state.apply_action(action)
         self._check_size(len(self.parent), state)
 
     def _visit(self, state: State) -> list[int]:
-        """Note one state, and return its actions."""
+        """Record one state and return its actions."""
         player = int(state.current_player())  # older games in Python return an enumeration
         self.player.append(player)
         if player >= 0:
             return self._decision(state, player)
         self.information_set.append(-1)
-        if player == _END:
+        if player == END:
             self.payoffs.extend(state.returns())
             return []
         if player != CHANCE:
             raise ValueError(
-                f"no single player acts at {shown(state)}, where OpenSpiel says that player "
-                f"{player} does; only players and chance, one at a time, are supported"
+                f"no single player acts at {_text(state)}: OpenSpiel's current_player() is "
+                f"{player}; only players and chance, one at a time, are supported"
             )
         outcomes = state.chance_outcomes()
         actions = [action for action, _ in outcomes]
@@ -94,7 +140,9 @@ class States:
 
     def _decision(self, state: State, player: int) -> list[int]:
         known, legal = self.known[player], self._legal[player]
-        key = state.information_state_string() if self._by_string else _told(state)
+        key = (
+            state.information_state_string() if self._by_string else state.history_str() or "start"
+        )
         number = known.setdefault(key, len(known))
         actions = state.legal_actions()
         if number == len(legal):
@@ -105,20 +153,20 @@ class States:
             raise ValueError(
                 f"information state {quote(key)} of player {player} has actions "
                 f"{quote(legal[number])} at {self._first(player, number)}, but {quote(actions)} at "
-                f"{shown(state)}; this is not a game in extensive form"
+                f"{_text(state)}; this is not a game in extensive form"
             )
         self.information_set.append(number)
         self.actions.extend(actions)
         return actions
 
     def _first(self, player: int, number: int) -> str:
-        """Name the history that came first to an information set."""
+        """Return the first history of an information set for error messages."""
         pairs = zip(self.player, self.information_set, strict=False)
-        here, path = next(i for i, pair in enumerate(pairs) if pair == (player, number)), []
-        while (before := self.parent[here]) >= 0:
-            earlier = sum(self.counts[:before]) + self.parent[:here].count(before)
+        history, path = next(i for i, pair in enumerate(pairs) if pair == (player, number)), []
+        while (before := self.parent[history]) >= 0:
+            earlier = sum(self.counts[:before]) + self.parent[:history].count(before)
             path.append(str(self.actions[earlier]))
-            here = before
+            history = before
         return path_text(path[::-1])
 
     def _check_size(self, found: int, state: State) -> None:
@@ -126,19 +174,14 @@ class States:
         if found > self._most:
             problem = (
                 f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {shown(state)}; choose a smaller game"
+                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game"
             )
             raise advised(ValueError, problem, "pass max_histories to walk on", joint=", or ")
 
     def _refuse_nothing(self, state: State) -> Never:
-        raise ValueError(f"the game goes on, but nothing can be done at {shown(state)}")
+        raise ValueError(f"no action is legal at {_text(state)}, which is not terminal")
 
 
-def shown(state: State) -> str:
-    """Return the history of a state as messages show it."""
+def _text(state: State) -> str:
+    """Return the history of a state for error messages."""
     return path_text([str(action) for action in state.history()])
-
-
-def _told(state: State) -> str:
-    """Return everything that happened so far, which is what is known where nothing is hidden."""
-    return state.history_str() or "start"

@@ -126,13 +126,13 @@ class GameTree:
         actions: Sequence[Sequence[Sequence[str]]],
         outcomes: Sequence[Sequence[str]] = (),
     ) -> None:
-        self.parent = _whole(parent, "parent")
-        self.player = _whole(player, "player")
-        self.information_set = _whole(information_set, "information_set")
-        self.action = _whole(action, "action")
+        self.parent = compact(parent, "parent")
+        self.player = compact(player, "player")
+        self.information_set = compact(information_set, "information_set")
+        self.action = compact(action, "action")
         self.probability = _numbers(probability, "probability")
         self.payoffs = _numbers(payoffs, "payoffs")
-        self.terminals = _whole(np.flatnonzero(self.player == TERMINAL), "terminals")
+        self.terminals = compact(np.flatnonzero(self.player == TERMINAL), "terminals")
         self._chance = np.flatnonzero(self.player == CHANCE)
         self.labels = tuple(own if isinstance(own, Lazy) else tuple(own) for own in labels)
         self.actions = tuple(map(_names_of_actions, actions))
@@ -244,7 +244,8 @@ class GameTree:
         )
 
 
-def _whole(value: Iterable[int], name: str) -> Indices:
+def compact(value: Iterable[int], name: str = "value") -> Indices:
+    """Return whole numbers as a read-only array, of 32 bits where those are enough."""
     if _is_settled(value, np.int32):
         return value
     array = _validate.whole_numbers(value, name)

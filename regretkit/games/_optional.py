@@ -1,19 +1,11 @@
-"""Packages that only some users want."""
+"""Imports of packages that only some users need."""
 
 import importlib
 from types import ModuleType
 
 
 def optional(package: str, extra: str) -> ModuleType:
-    """Return a package, or say how to come by it.
-
-    Parameters
-    ----------
-    package
-        What to import.
-    extra
-        With which extra of ours it is installed.
-    """
+    """Import a package, or raise an ImportError that names the extra that installs it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
