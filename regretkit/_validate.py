@@ -190,6 +190,15 @@ def of_kind(kind: type, example: str) -> Callable[[object, "Attribute[Any]", obj
     return check
 
 
+def check_generator(_: object, attribute: "Attribute[Any]", value: object) -> None:
+    """Require a numpy ``Generator``."""
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(
+            f"{attribute.name} must be a numpy Generator, got {_shown(value)}; "
+            "pass numpy.random.default_rng(seed)"
+        )
+
+
 def check_kind(value: object, kind: type, name: str, example: str) -> None:
     """Require an instance of ``kind``."""
     if not isinstance(value, kind):

@@ -7,7 +7,7 @@ from regretkit.cli.exits import Refusal
 from regretkit.cli.journal import Journal
 from regretkit.cli.recall import Found
 from regretkit.play import Estimator
-from regretkit.play.solving import doubt_of_reaching
+from regretkit.play._solve import doubt_of_reaching
 
 ITERATIONS = 1_000
 """How many are played where nobody says when to stop."""

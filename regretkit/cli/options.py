@@ -11,7 +11,7 @@ from regretkit import games
 from regretkit._validate import quote
 from regretkit.cli.algorithms_in import NAMES, RULE_HELP
 from regretkit.cli.sampling_in import SAMPLERS
-from regretkit.play.engines import engine_names
+from regretkit.play._engines import engine_names
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

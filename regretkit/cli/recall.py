@@ -6,7 +6,7 @@ from attrs import frozen
 from regretkit.cli.exits import Refusal
 from regretkit.cli.games_in import game_of
 from regretkit.games import Game, ImperfectRecallGame, Profile
-from regretkit.play.algorithms import Kinds
+from regretkit.play._algorithms import Kinds
 
 recall_option = click.option(
     "--imperfect-recall",

@@ -14,8 +14,8 @@ from regretkit.cli.running import play
 from regretkit.cli.sampling_in import estimator_of
 from regretkit.cli.stopping import Stopping
 from regretkit.play import SelfPlay
-from regretkit.play._saving import Saved, Ways
-from regretkit.play.checkpoints import _recognized
+from regretkit.play._checkpoint import _recognized
+from regretkit.play._saved_run import Saved, Ways
 
 
 @click.command(short_help="Go on with a run that was saved.")

@@ -12,7 +12,7 @@ from regretkit._validate import quote, whole_number
 from regretkit.display._style import LONGEST, axes_for, label_axes, plain, require_matplotlib
 from regretkit.games import Profile
 from regretkit.games._profile_table import label_of, simplices_of
-from regretkit.play.recording import Place
+from regretkit.play._recorder import Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

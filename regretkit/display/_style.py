@@ -13,7 +13,7 @@ from regretkit import games
 from regretkit._typing import Indices, Vector
 from regretkit._validate import quote
 from regretkit.games._profile_table import printable
-from regretkit.play.algorithms import ALGORITHMS
+from regretkit.play._algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from regretkit.display._style import (
     thinned,
 )
 from regretkit.play import Trajectories
-from regretkit.play.recording import KINDS, Place
+from regretkit.play._recorder import KINDS, Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

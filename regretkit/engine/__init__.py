@@ -6,7 +6,7 @@ when a run first asks for it.
 
 from regretkit.engine.compiled import Compiled
 from regretkit.engine.vectorized import Vectorized
-from regretkit.play.engines import add_engine
+from regretkit.play._engines import add_engine
 
 add_engine(Vectorized())
 add_engine(Compiled(exact_ties=True))

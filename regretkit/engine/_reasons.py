@@ -7,10 +7,10 @@ import numpy as np
 
 from regretkit._state import generators
 from regretkit._validate import LARGEST, quote
+from regretkit.estimators import FullSweep, LearnedBaseline
+from regretkit.estimators._mccfr import Sampler
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.play.estimators import FullSweep, LearnedBaseline
-from regretkit.play.estimators._sampler import Sampler
-from regretkit.play.self_play import SelfPlay
+from regretkit.play._self_play import SelfPlay
 
 _LONG = 1.0
 """Seconds."""

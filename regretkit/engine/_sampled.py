@@ -13,12 +13,12 @@ from regretkit.engine._forest import forest_of
 from regretkit.engine._sampling import Sample, Sheet
 from regretkit.engine._seats import follow_rules, frozen_copy, numbers_for, seated, uncompilable
 from regretkit.engine._table import Table
-from regretkit.play._fading import caught_up
-from regretkit.play.engines import Drive
-from regretkit.play.estimators._sampler import Sampler
-from regretkit.play.estimators.baselines import LearnedBaseline
-from regretkit.play.orders import Turns
-from regretkit.play.self_play import SelfPlay
+from regretkit.estimators._baselines import LearnedBaseline
+from regretkit.estimators._mccfr import Sampler
+from regretkit.play._engines import Drive
+from regretkit.play._lazy_discount import caught_up
+from regretkit.play._orders import Turns
+from regretkit.play._self_play import SelfPlay
 
 _PATIENCE = 0.05
 """Seconds of machine code between two looks at whether there was an interrupt."""

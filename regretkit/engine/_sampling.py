@@ -13,7 +13,7 @@ import numpy as np
 from regretkit._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import Forest
 from regretkit.engine._kernels import State, learn, propose, worth_of
-from regretkit.play.estimators._flat import Desk, Flat
+from regretkit.estimators.flat._flat_tree import Desk, Flat
 
 
 class Sheet(NamedTuple):

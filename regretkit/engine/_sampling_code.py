@@ -4,11 +4,11 @@ from typing import Any
 
 from regretkit.engine import _kernels, _sampling
 from regretkit.engine._specialize import _kept
+from regretkit.estimators.flat._action_sampling import Choose
+from regretkit.estimators.flat._baseline_terms import learn_guesses
+from regretkit.estimators.flat._initial_chance import guess, guess_evenly
+from regretkit.estimators.flat._traversal import walker
 from regretkit.minimizers._kernel import Kernel
-from regretkit.play.estimators._choosing import Choose
-from regretkit.play.estimators._hooks import learn_guesses
-from regretkit.play.estimators._opening import guess, guess_evenly
-from regretkit.play.estimators._walk import walker
 
 
 def sampled_iterations(kernel: Kernel, choose: Choose, guessing: bool) -> tuple[Any, Any]:

@@ -16,8 +16,8 @@ from regretkit.engine._mixture import mixture
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers._kernel import Kernel
-from regretkit.play.engines import CannotStartError
-from regretkit.play.self_play import SelfPlay
+from regretkit.play._engines import CannotStartError
+from regretkit.play._self_play import SelfPlay
 from regretkit.sets import StrategySet
 
 

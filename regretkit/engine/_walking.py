@@ -5,9 +5,9 @@ from typing import final
 
 from typing_extensions import override
 
-from regretkit.play.engines import AsWritten, Drive
-from regretkit.play.estimators._sampler import Sampler
-from regretkit.play.self_play import SelfPlay
+from regretkit.estimators._mccfr import Sampler
+from regretkit.play._engines import AsWritten, Drive
+from regretkit.play._self_play import SelfPlay
 
 
 @final

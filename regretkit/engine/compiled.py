@@ -27,10 +27,10 @@ from regretkit.engine._seats import (
     uncompilable,
 )
 from regretkit.engine._table import table_of
-from regretkit.play.engines import Drive, Engine
-from regretkit.play.estimators._sampler import Sampler
-from regretkit.play.orders import Turns
-from regretkit.play.self_play import SelfPlay
+from regretkit.estimators._mccfr import Sampler
+from regretkit.play._engines import Drive, Engine
+from regretkit.play._orders import Turns
+from regretkit.play._self_play import SelfPlay
 
 _PATIENCE = 0.1
 """Seconds of machine code between two looks at whether there was an interrupt; but"""

@@ -16,10 +16,10 @@ from regretkit.engine._reasons import in_the_way, in_the_way_of_walks, is_long, 
 from regretkit.engine._seats import frozen_copy
 from regretkit.engine._table import Table, table_of
 from regretkit.engine._walking import Walking
+from regretkit.estimators._mccfr import Sampler
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play.engines import Drive, Engine
-from regretkit.play.estimators._sampler import Sampler
-from regretkit.play.self_play import SelfPlay
+from regretkit.play._engines import Drive, Engine
+from regretkit.play._self_play import SelfPlay
 
 if TYPE_CHECKING:
     from regretkit.engine._specialize import Passes

@@ -64,15 +64,6 @@ def _probes(domain: StrategySet) -> Iterable[Vector]:
             yield domain.best_response(utility)[1]
 
 
-def check_generator(_: object, attribute: "Attribute[np.random.Generator]", value: object) -> None:
-    """Require a numpy ``Generator``."""
-    if not isinstance(value, np.random.Generator):
-        raise TypeError(
-            f"{attribute.name} must be a numpy Generator, got {quote(value)}; "
-            "pass numpy.random.default_rng(seed)"
-        )
-
-
 def check_callable(_: object, attribute: "Attribute[Thing]", value: Thing) -> None:
     """Require something that can be called."""
     called(value, attribute.name)

@@ -9,7 +9,7 @@ import numpy as np
 from regretkit._validate import quote
 
 if TYPE_CHECKING:
-    from regretkit.play.self_play import SelfPlay
+    from regretkit.play._self_play import SelfPlay
 
 Callback: TypeAlias = Callable[["SelfPlay"], object]
 """Sees a run after an iteration; a result that is ``True`` stops the run.

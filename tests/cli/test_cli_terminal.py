@@ -17,7 +17,7 @@ pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
 from pseudo_terminal import COMMAND, CTRL_C, environment, piped, typed
 
 from regretkit.cli.entry import main
-from regretkit.play._saving import Saved
+from regretkit.play._saved_run import Saved
 
 RUNNING = r"iteration [\d,]+ of"
 LAST = 400

@@ -6,9 +6,9 @@ import pytest
 import regretkit as rk
 from regretkit import NormalFormGame, SelfPlay
 from regretkit.circuits import Exploring
+from regretkit.estimators._enumeration import mean_and_variance
 from regretkit.games import kuhn_poker
 from regretkit.play import BanditFeedback, Simultaneous
-from regretkit.play.estimators._enumeration import mean_and_variance
 
 
 def random_games(count):

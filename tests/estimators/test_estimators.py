@@ -8,6 +8,7 @@ from naive_games import chance, decision, end, kuhn_bets, random_game, random_pr
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games
+from regretkit.estimators._enumeration import every_estimate
 from regretkit.play import (
     Alternating,
     AverageStrategySampling,
@@ -23,7 +24,6 @@ from regretkit.play import (
     RobustSampling,
     assert_unbiased,
 )
-from regretkit.play.estimators._enumeration import every_estimate
 
 
 def drawing(kind, **arguments):

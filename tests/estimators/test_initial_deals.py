@@ -11,10 +11,10 @@ from naive_games import chance, decision, end
 
 import regretkit as rk
 from regretkit import SelfPlay, games
+from regretkit.estimators._enumeration import every_sample
+from regretkit.estimators.flat import _initial_chance as _opening
+from regretkit.estimators.flat._initial_chance import deal, guess_evenly, heaped, opening_of
 from regretkit.play import ExternalSampling, LearnedBaseline, OutcomeSampling, SampledSelfPlay
-from regretkit.play.estimators import _opening
-from regretkit.play.estimators._enumeration import every_sample
-from regretkit.play.estimators._opening import deal, guess_evenly, heaped, opening_of
 
 
 def act(*labels):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from regretkit import games, matrix_game
+from regretkit.estimators._enumeration import every_sample
+from regretkit.estimators._mccfr import Sampler
 from regretkit.play import (
     BanditFeedback,
     ChanceSampling,
@@ -15,8 +17,6 @@ from regretkit.play import (
     RobustSampling,
     assert_unbiased,
 )
-from regretkit.play.estimators._enumeration import every_sample
-from regretkit.play.estimators._sampler import Sampler
 
 KUHN = games.kuhn_poker()
 COIN = matrix_game([[1.0, -1.0], [0.5, 2.0]])

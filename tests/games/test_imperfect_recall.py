@@ -11,7 +11,7 @@ from regretkit import solve
 from regretkit.circuits import Alike, alike
 from regretkit.games import CHANCE, GameTree, ImperfectRecallGame, kuhn_poker, read_efg
 from regretkit.play import Simultaneous, Uniform, resume
-from regretkit.play.algorithms import Algorithm
+from regretkit.play._algorithms import Algorithm
 
 DRIVER = """EFG 2 R "Absent-minded driver" { "Driver" }
 p "" 1 1 "exit" { "leave" "go on" } 0

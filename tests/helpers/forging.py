@@ -20,6 +20,7 @@ import numpy as np
 
 import regretkit as rk
 from regretkit import SelfPlay, games
+from regretkit.estimators import LearnedBaseline
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.play import (
     AverageStrategySampling,
@@ -30,8 +31,7 @@ from regretkit.play import (
     SampledSelfPlay,
     resume,
 )
-from regretkit.play._container import packed, unpacked
-from regretkit.play.estimators import LearnedBaseline
+from regretkit.play._checkpoint_file import packed, unpacked
 
 MOST_MEMORY, MOST_GROWTH = 4 * 2**30, 256 * 2**20
 MOST_SECONDS = 30.0  # a file may ask for the compiled engine, which then makes machine code

@@ -41,7 +41,7 @@ from regretkit.play import (
     named,
     resume,
 )
-from regretkit.play._describing import _kinds, described, difference, rebuilt
+from regretkit.play._config import _kinds, described, difference, rebuilt
 
 KUHN = games.kuhn_poker()
 LEDUC = games.leduc_poker(merge_suits=True)
@@ -263,7 +263,7 @@ class Slow(Estimator):
 )
 def test_seconds_pass_between_two_checkpoints(takes, iterations, late, tmp_path, monkeypatch):
     clock, saved, looks = Slow(takes), [], []
-    monkeypatch.setattr("regretkit.play.checkpoints.time", clock)
+    monkeypatch.setattr("regretkit.play._checkpoint.time", clock)
     monkeypatch.setattr(SelfPlay, "save", lambda *_, **__: saved.append(clock.now))
     players = [rk.RegretMatching(2) for _ in "xy"]
     run = SelfPlay(games.matching_pennies(), players, estimator=clock)

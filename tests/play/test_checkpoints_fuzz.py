@@ -12,7 +12,7 @@ import pytest
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.play import ChanceSampling, RandomPlayer, Record, resume
-from regretkit.play._container import packed, unpacked
+from regretkit.play._checkpoint_file import packed, unpacked
 
 GAME = games.matching_pennies()
 SEED = 7

@@ -16,7 +16,7 @@ import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.play import AverageStrategySampling, ExternalSampling, RandomPlayer, SampledSelfPlay
-from regretkit.play._container import packed, unpacked
+from regretkit.play._checkpoint_file import packed, unpacked
 
 KUHN = games.kuhn_poker()
 FORGING = Path(forging.__file__)

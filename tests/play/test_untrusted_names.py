@@ -11,7 +11,7 @@ from run_cli import runs
 from regretkit import games, solve
 from regretkit.games import Profile
 from regretkit.play import SelfPlay, resume
-from regretkit.play._container import packed, unpacked
+from regretkit.play._checkpoint_file import packed, unpacked
 
 # Each took seconds and gigabytes, or did not end, when it was built as it stands.
 COSTLY = [

@@ -30,6 +30,8 @@ LAYERS = [
     "circuits",
     "games",
     "evaluation",
+    "averaging",
+    "estimators",
     "play",
     "engine",
     "display",

@@ -1,0 +1,17 @@
+"""Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
+
+from regretkit.estimators._average_strategy import (
+    AverageStrategySampling as AverageStrategySampling,
+)
+from regretkit.estimators._bandit import BanditFeedback as BanditFeedback
+from regretkit.estimators._baselines import Baseline as Baseline
+from regretkit.estimators._baselines import ExactBaseline as ExactBaseline
+from regretkit.estimators._baselines import LearnedBaseline as LearnedBaseline
+from regretkit.estimators._chance import ChanceSampling as ChanceSampling
+from regretkit.estimators._chance import PublicChanceSampling as PublicChanceSampling
+from regretkit.estimators._checking import assert_unbiased as assert_unbiased
+from regretkit.estimators._estimator import Estimator as Estimator
+from regretkit.estimators._estimator import FullSweep as FullSweep
+from regretkit.estimators._external import ExternalSampling as ExternalSampling
+from regretkit.estimators._outcome import OutcomeSampling as OutcomeSampling
+from regretkit.estimators._robust import RobustSampling as RobustSampling

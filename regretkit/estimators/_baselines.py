@@ -1,0 +1,141 @@
+"""Baselines: guesses of what histories are worth, which take variance out of samples."""
+
+import abc
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+from attrs import Attribute, define, field
+from typing_extensions import override
+
+from regretkit._state import NOT_STATE, Stateful, is_finite_array
+from regretkit._typing import Indices, Vector
+from regretkit._validate import positive, quote
+from regretkit.estimators.flat._baseline_terms import learn_guesses
+from regretkit.estimators.flat._flat_tree import Desk, Flat, moves_of, values_at
+from regretkit.games import ExtensiveFormGame
+
+
+class Baseline(abc.ABC):
+    """Guesses what every history is worth to a player.
+
+    An action that was not sampled counts as guessed, and a sampled one is corrected accordingly:
+    with b(ha) the guess after action a at history h, and an action followed with probability q,
+
+        u(ha)  =  b(ha) + 1[a was followed] (u(ha) - b(ha)) / q
+
+    The correction has mean zero, so that estimates stay unbiased for any guesses. Good guesses
+    make their variance small.
+
+    Examples
+    --------
+    >>> isinstance(LearnedBaseline(rate=0.1), Baseline)
+    True
+    """
+
+    @abc.abstractmethod
+    def guesses(self, game: ExtensiveFormGame, flat: Flat, behavior: Vector) -> Vector:
+        """Return the guesses, for every player and history, while ``behavior`` is played."""
+
+    def learn(self, player: int, visited: int, desk: Desk) -> None:
+        """Take in what a walk has found; by default nothing."""
+        return
+
+
+def _at_most_one(_: object, attribute: "Attribute[float]", value: float) -> None:
+    positive(_, attribute, value)
+    if value > 1.0:
+        raise ValueError(
+            f"{attribute.name} must be at most 1, got {quote(value)}; 0.5 is a good start"
+        )
+
+
+@final
+@define(eq=False)
+class LearnedBaseline(Baseline, Stateful):
+    """Guess what was found before: an average in which old samples fade.
+
+        b(h)  <-  b(h) + rate (u(h) - b(h))
+
+    It begins with zero, and learns at the histories that samples visit.
+
+    Parameters
+    ----------
+    rate
+        How much the newest sample counts, above 0, at most 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``rate`` is not such a number.
+
+    Examples
+    --------
+    >>> from regretkit.games import leduc_poker
+    >>> from regretkit.play import OutcomeSampling
+    >>> estimator = OutcomeSampling(np.random.default_rng(1), baseline=LearnedBaseline())
+
+    References
+    ----------
+    Schmid, Burch, Lanctot, Moravcik, Kadlec and Bowling (2019), "Variance reduction in Monte Carlo
+    counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines", AAAI.
+    Davis, Schmid and Bowling (2020), "Low-variance and zero-variance baselines for extensive-form
+    games", ICML, for guesses by history.
+    """
+
+    rate: float = field(default=0.5, kw_only=True, validator=_at_most_one)
+    values: Vector | None = field(default=None, init=False, repr=False)
+    """What is guessed, shape ``(players, histories)``, None before the first sample."""
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        if not (state["values"] is None or is_finite_array(state["values"], 2)):
+            raise ValueError("values must be a matrix of finite numbers, or nothing")
+
+    @override
+    def guesses(self, game: ExtensiveFormGame, flat: Flat, behavior: Vector) -> Vector:
+        shape = (game.players, game.tree.histories)
+        if self.values is None or self.values.shape != shape:
+            self.values = np.zeros(shape)
+        return self.values
+
+    @override
+    def learn(self, player: int, visited: int, desk: Desk) -> None:
+        if self.values is not None:
+            learn_guesses(player, visited, self.rate, desk, self.values)
+
+
+@final
+@define(eq=False)
+class ExactBaseline(Baseline):
+    """Know what every history is worth while the current strategies are played.
+
+    What the player's strategy earns by an estimate is then what it earns, without any variance, and
+    so is what every action is worth where the player comes to decide. It takes a sweep of the whole
+    game at every call, and so is for comparisons, and for teaching.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import OutcomeSampling
+    >>> game = kuhn_poker()
+    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> estimator = OutcomeSampling(np.random.default_rng(1), baseline=ExactBaseline())
+    >>> round(float(estimator.utility(game, 0, uniform) @ uniform[0]), 12)
+    0.125
+
+    References
+    ----------
+    Davis, Schmid and Bowling (2020), "Low-variance and zero-variance baselines for extensive-form
+    games", ICML, where it is called the oracle.
+    """
+
+    _moves: "tuple[Flat, Indices] | None" = field(
+        default=None, init=False, repr=False, metadata=NOT_STATE
+    )
+
+    @override
+    def guesses(self, game: ExtensiveFormGame, flat: Flat, behavior: Vector) -> Vector:
+        if self._moves is None or self._moves[0] is not flat:
+            self._moves = flat, moves_of(game, flat)
+        return values_at(game, self._moves[1], behavior)

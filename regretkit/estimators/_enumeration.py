@@ -1,0 +1,228 @@
+"""Every sample that an estimator may draw, one after the other, with its probability.
+
+Estimators only compare a drawn number with bounds. So a number that is not drawn yet can stand in
+for it: each comparison is a fork, and taking every branch of every fork enumerates all samples.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn, TypeVar, cast, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._state import NOT_STATE, Stateful, _fields, attributes
+from regretkit._typing import Vector
+from regretkit.estimators._estimator import Estimator
+from regretkit.games import Game
+
+MOST = 1_000_000
+"""The largest number of samples that are enumerated."""
+
+Result = TypeVar("Result")
+
+
+class _Forks:
+    """The branch taken at each fork, and the probability of all of them."""
+
+    def __init__(self, way: Sequence[tuple[int, int]]) -> None:
+        self.way = list(way)
+        """For each fork, which branch to take, and their number."""
+        self.probability = 1.0
+        self._passed = 0
+
+    def take(self, probabilities: Sequence[float]) -> int:
+        """Return which of several branches to take; at a new fork, the first one."""
+        if self._passed == len(self.way):
+            self.way.append((0, len(probabilities)))
+        choice = self.way[self._passed][0]
+        self._passed += 1
+        self.probability *= probabilities[choice]
+        return choice
+
+    def next(self) -> list[tuple[int, int]]:
+        """Return the next path in lexicographic order, an empty one after the last."""
+        way = list(self.way)
+        while way:
+            choice, count = way.pop()
+            if choice + 1 < count:
+                return [*way, (choice + 1, count)]
+        return []
+
+
+@final
+class _Undrawn:
+    """A number from 0 up to 1 of which it is only known on which side of some bounds it lies."""
+
+    def __init__(self, forks: _Forks) -> None:
+        self._forks, self._low, self._high = forks, 0.0, 1.0
+
+    def __lt__(self, bound: float) -> bool:
+        if not isinstance(bound, int | float | np.number):
+            return NotImplemented
+        if bound >= self._high:
+            return True
+        if not bound > self._low:
+            return False
+        below = (float(bound) - self._low) / (self._high - self._low)
+        if self._forks.take([below, 1.0 - below]) == 0:
+            self._high = float(bound)
+            return True
+        self._low = float(bound)
+        return False
+
+    def __ge__(self, bound: float) -> bool:
+        return not self < bound
+
+    # That it is equal to a bound has probability zero.
+    __le__, __gt__ = __lt__, __ge__
+
+    def __float__(self, *_: object, **__: object) -> float:
+        raise TypeError(
+            "to go through all samples, what generator.random() returns must only be compared "
+            "with bounds, as in generator.random() < probability; write the estimator so"
+        )
+
+    __index__ = __array__ = __float__
+
+
+@final
+class _Script(np.random.Generator):
+    """A generator that goes the ways that it is told, instead of drawing."""
+
+    def __init__(self, forks: _Forks) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.forks = forks
+
+
+def _random(script: _Script, size: Any = None, *_: object, **__: object) -> Any:
+    if size is None:
+        return _Undrawn(script.forks)
+    numbers: NDArray[Any] = np.empty(size, dtype=object)
+    for place in np.ndindex(numbers.shape):
+        numbers[place] = _Undrawn(script.forks)
+    return numbers
+
+
+def _integers(script: _Script, low: Any, high: Any = None, size: Any = None, **_: object) -> int:
+    first, last = (0, int(low)) if high is None else (int(low), int(high))
+    _check_single(size)
+    return first + script.forks.take([1.0 / (last - first)] * (last - first))
+
+
+def _choice(
+    script: _Script, a: Any, size: Any = None, replace: Any = True, p: Any = None, **_: object
+) -> Any:
+    _check_single(size)
+    options = np.arange(a) if isinstance(a, int | np.integer) else np.asarray(a)
+    even = np.full(len(options), 1.0 / len(options))
+    probabilities = even if p is None else np.asarray(p, dtype=np.float64)
+    possible = np.flatnonzero(probabilities > 0.0)
+    return options[possible[script.forks.take(probabilities[possible].tolist())]]
+
+
+def _check_single(size: object) -> None:
+    if size is not None:
+        raise TypeError("to go through all samples, draw one at a time, without size")
+
+
+def _refuse(name: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise TypeError(
+            f"samples drawn by generator.{name} cannot be gone through one by one; draw them by "
+            "generator.random"
+        )
+
+    return refuse
+
+
+_DRAWS = {"random": _random, "integers": _integers, "choice": _choice}
+
+for _name in dir(np.random.Generator):
+    if not (_name.startswith("_") or _name == "bit_generator"):
+        setattr(_Script, _name, _DRAWS.get(_name) or _refuse(_name))
+
+
+def every_sample(
+    sample: Callable[[np.random.Generator], Result], most: int = MOST
+) -> Iterator[tuple[float, Result]]:
+    """Yield what ``sample`` returns for everything that a generator may draw, with probabilities.
+
+    Raises
+    ------
+    TypeError
+        When it draws in a way in which samples cannot be gone through.
+    ValueError
+        When there are more than ``most``.
+    """
+    way: list[tuple[int, int]] = []
+    for _ in range(most):
+        forks = _Forks(way)
+        result = sample(_Script(forks))
+        yield forks.probability, result
+        way = forks.next()
+        if not way:
+            return
+    raise ValueError(f"there are more than {most:,} samples; take a smaller game, or more patience")
+
+
+def every_estimate(
+    estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], most: int = MOST
+) -> Iterator[tuple[float, Vector]]:
+    """Yield every estimate that may come next, with its probability; nothing is drawn or learned.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`every_sample`.
+    """
+    ours = twin(estimator, np.random.default_rng(0))
+
+    def sample(generator: np.random.Generator) -> Vector:
+        drawing = twin(ours, generator)
+        utility = drawing.utility(game, player, profile)
+        _keep_derived(drawing, ours)
+        return utility
+
+    yield from every_sample(sample, most)
+
+
+def mean_and_variance(
+    estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], most: int = MOST
+) -> tuple[Vector, Vector]:
+    """Return the mean of all estimates that may come next, and their variance."""
+    probabilities, estimates = zip(
+        *every_estimate(estimator, game, player, profile, most), strict=True
+    )
+    weights, found = np.array(probabilities), np.array(estimates)
+    mean = weights @ found
+    return mean, weights @ (found - mean) ** 2
+
+
+Thing = TypeVar("Thing")
+
+
+def twin(thing: Thing, generator: np.random.Generator) -> Thing:
+    """Return a copy that draws from ``generator``, and whose state is its own."""
+    duplicate = copy.copy(thing)
+    for name, value in [*attributes(thing)]:
+        object.__setattr__(duplicate, name, _own(value, generator))
+    return duplicate
+
+
+def _own(value: object, generator: np.random.Generator) -> object:
+    if isinstance(value, np.random.Generator):
+        return generator
+    if isinstance(value, Estimator | Stateful):
+        return twin(cast(object, value), generator)
+    return copy.deepcopy(value) if isinstance(value, np.ndarray | list) else value
+
+
+def _keep_derived(source: object, target: object) -> None:
+    """Take over what was only worked out for later, and is no part of the state."""
+    derived = {field.name for field in _fields(type(source)) if field.metadata == NOT_STATE}
+    for name, value in [*attributes(source)]:
+        if isinstance(value, Estimator | Stateful):
+            _keep_derived(value, getattr(target, name))
+        elif name in derived:
+            object.__setattr__(target, name, value)

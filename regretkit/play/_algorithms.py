@@ -1,0 +1,236 @@
+"""Named algorithms: a local rule, an order of play and an averaging."""
+
+import difflib
+from collections.abc import Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TypeAlias, final
+
+from attrs import evolve, field, frozen
+
+from regretkit._typing import Indices
+from regretkit._validate import quote
+from regretkit.averaging._averaging import (
+    Averaging,
+    HorizonPower,
+    Linear,
+    Power,
+    Quadratic,
+    Uniform,
+)
+from regretkit.circuits import CFR, LocalRule, alike
+from regretkit.circuits.cfr import local_minimizer
+from regretkit.estimators import Estimator, FullSweep
+from regretkit.games import Game
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import (
+    AdaptiveAsymmetricRegretMatchingPlus,
+    AsymmetricRegretMatchingPlus,
+    DiscountedRegretMatching,
+    DiscountedRegretMatchingPlus,
+    LinearRegretMatching,
+    PredictiveDiscountedRegretMatchingPlus,
+    PredictiveRegretMatchingPlus,
+    RegretMatching,
+    RegretMatchingPlus,
+    ScheduledRegretMatching,
+)
+from regretkit.play._orders import Alternating, Order
+from regretkit.play._self_play import SelfPlay
+from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+Kinds: TypeAlias = Sequence[Indices]
+"""For each player, of which kind each of its decision points is."""
+
+
+@final
+@frozen
+class Algorithm:
+    """What a paper names: a local rule, an order of play and an averaging.
+
+    Parameters
+    ----------
+    local
+        Called with simplices, returns a minimizer on them: a leaf's class, ``each(make)``, ...
+    order
+        Who learns when.
+    averaging
+        How much each iteration counts.
+
+    Examples
+    --------
+    CFR+ with a quadratic average:
+
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> mine = Algorithm(RegretMatchingPlus, averaging=Quadratic())
+    >>> solve(kuhn_poker(), mine, iterations=10).iteration
+    10
+    """
+
+    local: LocalRule
+    order: Order = field(factory=Alternating, kw_only=True)
+    averaging: Averaging = field(factory=Uniform, kw_only=True)
+
+    def minimizer(self, domain: StrategySet) -> RegretMinimizer:
+        """Return a new minimizer on a player's set: CFR on a tree, the rule itself on simplices.
+
+        Raises
+        ------
+        TypeError
+            When ``domain`` is neither.
+        """
+        if isinstance(domain, DecisionTree):
+            return CFR(domain, self.local)
+        if isinstance(domain, Simplices):
+            return local_minimizer(self.local, domain)
+        raise TypeError(f"domain must be a DecisionTree or Simplices, got {quote(domain)}")
+
+    def minimizers(self, game: Game, kinds: Kinds | None = None) -> list[RegretMinimizer]:
+        """Return a new minimizer for each player of a game.
+
+        ``kinds`` says, for each player, which decision points are to be played alike, as
+        :class:`~regretkit.circuits.Alike` takes them.
+        """
+        if kinds is None:
+            return [self.minimizer(domain) for domain in game.domains]
+        return [
+            evolve(self, local=alike(self.local, own)).minimizer(domain)
+            for domain, own in zip(game.domains, kinds, strict=True)
+        ]
+
+    def start(
+        self,
+        game: Game,
+        *,
+        estimator: Estimator | None = None,
+        horizon: int | None = None,
+        engine: str = "auto",
+        kinds: Kinds | None = None,
+    ) -> SelfPlay:
+        """Return a run of this algorithm on a game, before its first iteration.
+
+        ``kinds`` is what :meth:`minimizers` takes.
+        """
+        return SelfPlay(
+            game,
+            self.minimizers(game, kinds),
+            order=self.order,
+            averaging=self.averaging,
+            estimator=FullSweep() if estimator is None else estimator,
+            horizon=horizon,
+            engine=engine,
+        )
+
+
+cfr = Algorithm(RegretMatching)
+"""CFR: Zinkevich, Johanson, Bowling and Piccione (2007), here with alternating updates."""
+
+cfr_plus = Algorithm(RegretMatchingPlus, averaging=Linear())
+"""CFR+: Tammelin (2014)."""
+
+lcfr = Algorithm(LinearRegretMatching, averaging=Linear())
+"""Linear CFR: Brown and Sandholm (2019)."""
+
+dcfr = Algorithm(partial(DiscountedRegretMatching, alpha=1.5, beta=0.0), averaging=Power(2.0))
+"""Discounted CFR with exponents 1.5, 0 and 2: Brown and Sandholm (2019)."""
+
+pcfr_plus = Algorithm(PredictiveRegretMatchingPlus, averaging=Quadratic())
+"""Predictive CFR+: Farina, Kroer and Sandholm (2021)."""
+
+dcfr_plus = Algorithm(DiscountedRegretMatchingPlus, averaging=Power(4.0))
+"""Discounted CFR+ with exponents 1.5 and 4: Xu et al. (2024)."""
+
+pdcfr_plus = Algorithm(PredictiveDiscountedRegretMatchingPlus, averaging=Power(5.0))
+"""Predictive discounted CFR+ with exponents 2.3 and 5: Xu et al. (2024)."""
+
+sapcfr_plus = Algorithm(AsymmetricRegretMatchingPlus, averaging=Quadratic())
+"""Simple asymmetric predictive CFR+, predictions weighted by 1/3: Meng et al. (2026)."""
+
+apcfr_plus = Algorithm(AdaptiveAsymmetricRegretMatchingPlus, averaging=Quadratic())
+"""Asymmetric predictive CFR+: Meng et al. (2026)."""
+
+hs_pcfr_plus = Algorithm(PredictiveRegretMatchingPlus, averaging=HorizonPower(30.0))
+"""Predictive CFR+ with a schedule for its average: Zhang, McAleer and Sandholm (2026).
+
+It has to be told how many iterations are planned, and so has no place in ``ALGORITHMS``.
+"""
+
+
+def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
+    """Return discounted CFR with schedules for its exponents and its average.
+
+    Parameters
+    ----------
+    horizon
+        Number of iterations planned, at least 1.
+    power
+        Where the exponent of the average starts: 15 or 30 in the paper.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``horizon`` is not a whole number, at least 1, or ``power`` is not finite.
+
+    Examples
+    --------
+    >>> from regretkit.evaluation import nash_conv
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> game = kuhn_poker()
+    >>> run = solve(game, hs_dcfr(200), iterations=200)
+    >>> nash_conv(game, run.average) < 0.02
+    True
+
+    References
+    ----------
+    Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
+    arXiv:2404.09097; see :class:`ScheduledRegretMatching` and :class:`HorizonPower`.
+    """
+    ScheduledRegretMatching(1, horizon=horizon)  # refuses a bad horizon now
+    local = partial(ScheduledRegretMatching, horizon=horizon)
+    return Algorithm(local, averaging=HorizonPower(power))
+
+
+ALGORITHMS = MappingProxyType(
+    {
+        "cfr": cfr,
+        "cfr+": cfr_plus,
+        "lcfr": lcfr,
+        "dcfr": dcfr,
+        "pcfr+": pcfr_plus,
+        "dcfr+": dcfr_plus,
+        "pdcfr+": pdcfr_plus,
+        "sapcfr+": sapcfr_plus,
+        "apcfr+": apcfr_plus,
+    }
+)
+"""The algorithms that have a name, by it."""
+
+
+def named(algorithm: str | Algorithm) -> Algorithm:
+    """Return the algorithm of a name; an algorithm is returned as it is.
+
+    Raises
+    ------
+    TypeError
+        When ``algorithm`` is neither.
+    ValueError
+        When there is none of this name.
+
+    Examples
+    --------
+    >>> named("cfr+").averaging
+    Linear()
+    """
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if not isinstance(algorithm, str):
+        raise TypeError(f"algorithm must be a name or an Algorithm, got {quote(algorithm)}")
+    if algorithm not in ALGORITHMS:
+        plain = algorithm.lower().replace("plus", "+").replace("_", "").replace("-", "")
+        close = difflib.get_close_matches(plain, ALGORITHMS, n=1)
+        hint = f"; did you mean {quote(close[0])}?" if close else ""
+        known = ", ".join(repr(name) for name in ALGORITHMS)
+        raise ValueError(f"there is no algorithm {quote(algorithm)}, only {known}{hint}")
+    return ALGORITHMS[algorithm]

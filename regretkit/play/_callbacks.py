@@ -1,0 +1,290 @@
+"""Callbacks: what watches a run, records it, or stops it."""
+
+import math
+import weakref
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import final
+
+import numpy as np
+from attrs import Attribute, define, field
+from typing_extensions import override
+
+from regretkit._state import NOT_STATE, Stateful
+from regretkit._typing import Vector
+from regretkit._validate import at_least_one, positive, quote
+from regretkit.evaluation import nash_conv
+from regretkit.games import Game, Profile
+from regretkit.play._checks import called, check_callable
+from regretkit.play._self_play import SelfPlay
+from regretkit.play._watching import Callback
+
+
+@final
+@define(eq=False)
+class _Watched(Stateful):
+    """Which run a callback has seen, and how far, so that it does not take another for it.
+
+    One that was put back takes the first run that it sees for the one that it was put back with.
+    """
+
+    _run: weakref.ref[SelfPlay] | None = field(default=None, init=False, metadata=NOT_STATE)
+    _iteration: int = field(default=-1, init=False)
+    """Where the run was when it was seen last, -1 if never."""
+
+    def goes_on(self, run: SelfPlay) -> bool:
+        """Say whether a run is the one that was seen last, and no earlier than then."""
+        same = self._run is None or self._run() is run
+        goes_on = same and 0 <= self._iteration <= run.iteration
+        self._run, self._iteration = weakref.ref(run), run.iteration
+        return goes_on
+
+    @override
+    def _restored(self) -> None:
+        self._run = None
+
+    def __reduce__(self) -> tuple[type["_Watched"], tuple[()]]:
+        return _Watched, ()  # a copy has seen none yet
+
+
+def _above_one(_: object, attribute: "Attribute[float]", value: float) -> None:
+    if not (isinstance(value, Real) and 1.0 < value < math.inf):
+        kind = ValueError if isinstance(value, Real) else TypeError
+        raise kind(f"{attribute.name} must be a finite number above 1, got {quote(value)}")
+
+
+@final
+@define(eq=False)
+class Every(Stateful):
+    """Call another callback every so many iterations.
+
+    Parameters
+    ----------
+    period
+        Number of iterations between two calls, at least 1.
+    callback
+        What to call.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``period`` is not a whole number, at least 1, or ``callback`` cannot be called.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.games import matching_pennies
+    >>> run = SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)])
+    >>> seen = []
+    >>> run = run.run(30, callbacks=[Every(10, lambda run: seen.append(run.iteration))])
+    >>> seen
+    [10, 20, 30]
+    """
+
+    period: int = field(validator=at_least_one)
+    callback: Callback = field(validator=check_callable)
+
+    def __call__(self, run: SelfPlay) -> object:
+        """Pass the call on when it is time."""
+        return self.callback(run) if run.iteration % self.period == 0 else None
+
+    def due(self, run: SelfPlay) -> int:
+        """Return the next iteration at which it passes a call on."""
+        return (run.iteration // self.period + 1) * self.period
+
+
+@final
+@define(eq=False)
+class Geometrically(Stateful):
+    """Call another callback at iterations that grow by a ratio, as 1, 2, 4, 8, ... do by 2.
+
+    What it costs per iteration falls as the run goes on, and what it records is evenly spread
+    over a logarithmic axis. The iterations are the same in every run, wherever it is first called:
+    1, and after t the next one that is at least t times the ratio.
+
+    Parameters
+    ----------
+    callback
+        What to call.
+    ratio
+        Smallest ratio of two iterations at which it is called, above 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``callback`` cannot be called, or ``ratio`` is not a finite number above 1.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.games import matching_pennies
+    >>> run = SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)])
+    >>> seen = []
+    >>> watch = Geometrically(lambda run: seen.append(run.iteration), ratio=2.0)
+    >>> run = run.run(30, callbacks=[watch])
+    >>> seen
+    [1, 2, 4, 8, 16]
+    """
+
+    callback: Callback = field(validator=check_callable)
+    ratio: float = field(default=1.1, kw_only=True, validator=_above_one)
+    _at: int = field(default=1, init=False, repr=False, metadata=NOT_STATE)
+    """One of these iterations; where the search for others begins."""
+
+    def __call__(self, run: SelfPlay) -> object:
+        """Pass the call on when it is time."""
+        return self.callback(run) if self._first_from(run.iteration) == run.iteration else None
+
+    def due(self, run: SelfPlay) -> int:
+        """Return the next iteration at which it passes a call on."""
+        return self._first_from(run.iteration + 1)
+
+    def _first_from(self, iteration: int) -> int:
+        """Return the first of the iterations that is no earlier than this one."""
+        at = self._at if self._at <= iteration else 1
+        while at < iteration:
+            self._at = at
+            at = max(at + 1, math.ceil(at * self.ratio))
+        return at
+
+
+@final
+@define(eq=False)
+class StopAtGap(Stateful):
+    """Stop once a gap of the average is small enough.
+
+    Parameters
+    ----------
+    target
+        The gap at which to stop, positive, in the unit of the gap.
+    gap
+        Called with the game and the average; :func:`nash_conv` by default, the sum over players.
+
+    Attributes
+    ----------
+    last
+        The gap when it was last measured, None before.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``target`` is not a finite number above zero, or ``gap`` cannot be called.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> run = solve(kuhn_poker(), "cfr+", iterations=10_000, callbacks=[Every(10, StopAtGap(0.01))])
+    >>> run.iteration < 100
+    True
+    """
+
+    target: float = field(validator=positive)
+    gap: Callable[[Game, Profile], float] = field(default=nash_conv, validator=check_callable)
+    last: float | None = field(default=None, init=False)
+
+    def __call__(self, run: SelfPlay) -> bool:
+        """Measure the gap, and say whether to stop."""
+        self.last = self.gap(run.game, run.average)
+        return self.last <= self.target
+
+
+@final
+@define(eq=False)
+class StopWhenStill(Stateful):
+    """Stop once no coordinate of the average moved further than a tolerance since the last call.
+
+    An average of t iterations moves by one over t at most, so it grows still in any case: use it
+    with :class:`Every`, and measure the gap of what comes out. Play that starts at an equilibrium
+    by chance, as uniform play is in many matrix games, never moves at all. In another run, or one
+    that was put back, it begins anew.
+
+    Parameters
+    ----------
+    atol
+        Largest change of a coordinate, positive, a probability.
+    current
+        Watch the current strategies instead of the average.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``atol`` is not a finite number above zero.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> still = Every(100, StopWhenStill(atol=1e-3))
+    >>> run = solve(kuhn_poker(), "cfr+", iterations=100_000, callbacks=[still])
+    >>> run.iteration < 10_000
+    True
+    """
+
+    atol: float = field(validator=positive, kw_only=True)
+    current: bool = field(default=False, kw_only=True)
+    _before: tuple[Vector, ...] = field(default=(), init=False, repr=False)
+    _watched: _Watched = field(factory=_Watched, init=False, repr=False)
+
+    def __call__(self, run: SelfPlay) -> bool:
+        """Compare with the last call, and say whether to stop."""
+        seen = self._watched.goes_on(run)
+        now = tuple(run.current if self.current else run.average)
+        before, self._before = self._before, now
+        if not seen:
+            return False
+        moved = max(np.abs(x - y).max() for x, y in zip(now, before, strict=True))
+        return bool(moved <= self.atol)
+
+
+@final
+@define(eq=False)
+class Record(Stateful):
+    """Write down numbers about a run as it goes.
+
+    Parameters
+    ----------
+    measures
+        By name, functions of the run that return what to write down.
+
+    Attributes
+    ----------
+    iterations
+        When something was written down.
+    values
+        By name, what was.
+
+    Raises
+    ------
+    TypeError
+        When ``measures`` is no mapping to functions.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> record = Record({"value": lambda run: float(run.game.value(run.average)[0])})
+    >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[Every(50, record)])
+    >>> record.iterations, [round(value, 2) for value in record.values["value"]]
+    ([50, 100], [-0.06, -0.06])
+    """
+
+    measures: Mapping[str, Callable[[SelfPlay], object]]
+    iterations: list[int] = field(factory=list, init=False)
+    values: dict[str, list[object]] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.measures, Mapping):
+            raise TypeError(
+                f"measures must map names to functions of the run, got {quote(self.measures)}; "
+                "pass {'gap': measure}"
+            )
+        for name, measure in self.measures.items():
+            called(measure, f"measures[{quote(name)}]")
+        self.values = {name: [] for name in self.measures}
+
+    def __call__(self, run: SelfPlay) -> None:
+        """Measure and write down."""
+        self.iterations.append(run.iteration)
+        for name, measure in self.measures.items():
+            self.values[name].append(measure(run))

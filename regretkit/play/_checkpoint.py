@@ -1,0 +1,208 @@
+"""Checkpoints: runs in files, written as they go, and gone on with."""
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import final
+
+from attrs import define, field
+from attrs.validators import optional
+
+from regretkit._files import FilePath, check_target
+from regretkit._validate import positive, quote, whole_number
+from regretkit.estimators import Estimator
+from regretkit.games import Game, ImperfectRecallGame
+from regretkit.play._algorithms import ALGORITHMS, Algorithm, Kinds, named
+from regretkit.play._checks import as_callbacks
+from regretkit.play._saved_run import Saved, Ways
+from regretkit.play._self_play import SelfPlay
+from regretkit.play._watching import Callback, next_look, stopped
+
+_LOOKS = 20
+"""How often the clock is looked at between two checkpoints, about."""
+
+
+@final
+@define(eq=False)
+class Checkpoint:
+    """Save a run while it plays, so that at most the time since the last save is lost.
+
+    The file is whole at every instant: a new checkpoint is written beside it and takes its place
+    in one stroke. It holds the game's fingerprint and name, how everything was built, what the
+    minimizers have learned, the averages, the states of random generators, and what the callbacks
+    have written down that are passed to it. :func:`resume` or :meth:`SelfPlay.load` goes on from
+    there, to the same bits as if nothing had happened.
+
+    Parameters
+    ----------
+    path
+        The file. Its folder must exist.
+    seconds
+        Save about as often as this, positive.
+    every
+        Save every so many iterations, at least 1. One of the two is needed.
+    callbacks
+        Are called before, in turn, and are saved along: a :class:`Record`, say, or what stops the
+        run. When one of them does, the run is saved as well.
+
+    Attributes
+    ----------
+    iteration
+        Where the run was when it was saved last, None before.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``seconds`` or ``every`` is out of range, there are both or neither, or a callback is
+        none.
+    OSError
+        When ``path`` cannot be a file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "kuhn.checkpoint")
+    ...     watch = Checkpoint(path, every=100)
+    ...     run = solve(kuhn_poker(), "cfr+", iterations=250, callbacks=[watch])
+    ...     resume(path).iteration
+    200
+    """
+
+    path: FilePath
+    seconds: float | None = field(default=None, kw_only=True, validator=optional(positive))
+    every: int | None = field(default=None, kw_only=True)
+    callbacks: Iterable[Callback] = field(default=(), kw_only=True)
+    iteration: int | None = field(default=None, init=False)
+    _saved: float = field(init=False, repr=False)
+    """When that was, on the clock that never goes back; before, when this was built."""
+    _looked: float = field(init=False, repr=False)
+    _seen: int = field(default=0, init=False, repr=False)
+    """Where the run was when the clock was looked at last."""
+    _pace: int = field(default=1, init=False, repr=False)
+    """Iterations until it is worth looking again."""
+
+    def __attrs_post_init__(self) -> None:
+        if (self.seconds is None) == (self.every is None):
+            raise ValueError(
+                f"pass one of seconds and every, got seconds={quote(self.seconds)} and "
+                f"every={quote(self.every)}"
+            )
+        if self.every is not None:
+            self.every = whole_number(self.every, "every", least=1)
+        self.callbacks = tuple(as_callbacks(self.callbacks))
+        self.path = _as_path(self.path)
+        self._saved = self._looked = time.monotonic()
+
+    def __call__(self, run: SelfPlay) -> bool:
+        """Pass the call on, and save the run when it is time, or when it is to stop."""
+        stop = stopped(run, self.callbacks)
+        if stop or self._is_time(run):
+            run.save(self.path, callbacks=self.callbacks)
+            self.iteration, self._saved = run.iteration, time.monotonic()
+        return stop
+
+    def due(self, run: SelfPlay) -> int:
+        """Return the next iteration at which it wants to be called."""
+        if self.every is not None:
+            mine = (run.iteration // self.every + 1) * self.every
+        else:
+            if run.iteration != self._seen:  # the run was continued in the meantime
+                self._seen, self._looked, self._pace = run.iteration, time.monotonic(), 1
+            mine = run.iteration + self._pace
+        return next_look(run, self.callbacks, mine)
+
+    def _is_time(self, run: SelfPlay) -> bool:
+        if self.every is not None:
+            return run.iteration % self.every == 0
+        now, seconds = time.monotonic(), self.seconds or 0.0
+        count, took = run.iteration - self._seen, max(now - self._looked, 1e-9)
+        # A quick game goes through very many iterations before the clock is worth a look.
+        self._pace = max(1, int(count * min(seconds / _LOOKS / took, 8.0)))
+        self._seen, self._looked = run.iteration, now
+        return now - self._saved >= seconds
+
+
+def _as_path(path: FilePath) -> Path:
+    """Return where to save, or refuse at once where nothing could be saved later."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a text or a pathlib.Path, got {quote(path)}")
+    check_target(path)
+    return Path(path)
+
+
+def resume(
+    path: FilePath,
+    game: Game | ImperfectRecallGame | None = None,
+    *,
+    algorithm: str | Algorithm | None = None,
+    estimator: Estimator | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> SelfPlay:
+    """Return the run that a checkpoint holds, ready to go on, if an algorithm with a name made it.
+
+    It has not moved yet: ``run.run(run.horizon - run.iteration)`` plays the iterations that are
+    left of those that :func:`solve` was asked for. Other runs go on by :meth:`SelfPlay.load`.
+
+    Parameters
+    ----------
+    path
+        The file that a :class:`Checkpoint` or :meth:`SelfPlay.save` wrote.
+    game
+        The game; by default the one of the catalogue that has the name in the file. One of
+        imperfect recall is treated as by :func:`solve` with ``imperfect_recall``.
+    algorithm
+        The algorithm; by default the one of ``ALGORITHMS`` that builds what was saved.
+    estimator
+        The estimator, where it is of one's own.
+    callbacks
+        Those that were saved with the run, and get back what they had written down.
+
+    Raises
+    ------
+    OSError
+        When the file cannot be read.
+    ValueError
+        When it is truncated, altered or no checkpoint, which the error says, or of another run;
+        or no game or algorithm is found that fits.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> whole = solve(kuhn_poker(), "dcfr", iterations=300)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "kuhn.checkpoint")
+    ...     solve(kuhn_poker(), "dcfr", iterations=200).save(path)
+    ...     run = resume(path).run(100)
+    >>> bool((run.average[0] == whole.average[0]).all())
+    True
+    """
+    saved = Saved.read(path)
+    kinds = game.coarse_information_set if isinstance(game, ImperfectRecallGame) else None
+    if isinstance(game, ImperfectRecallGame):
+        game = game.refinement
+    if game is None:
+        game = saved.find_game()
+    saved.check_game(game)
+    chosen = named(_recognized(saved, game, kinds) if algorithm is None else algorithm)
+    ways: Ways = {"order": chosen.order, "averaging": chosen.averaging, "callbacks": callbacks}
+    if estimator is not None:
+        ways["estimator"] = estimator
+    return saved.start(SelfPlay, game, chosen.minimizers(game, kinds), ways)
+
+
+def _recognized(saved: Saved, game: Game, kinds: Kinds | None = None) -> str:
+    """Return the name of the algorithm that builds what was saved."""
+    for name, algorithm in ALGORITHMS.items():
+        minimizers = algorithm.minimizers(game, kinds)
+        if saved.is_built_of(algorithm.order, algorithm.averaging, minimizers):
+            return name
+    raise ValueError(
+        f"{saved.path} is of a run that no algorithm of {', '.join(ALGORITHMS)} makes; pass the "
+        "algorithm, or build the minimizers and use SelfPlay.load"
+    )

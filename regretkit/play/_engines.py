@@ -1,0 +1,188 @@
+"""Engines: the ways to run the iterations of self-play, which all mean the same."""
+
+import abc
+import importlib
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, final
+from weakref import WeakKeyDictionary
+
+from typing_extensions import override
+
+from regretkit._errors import advised
+from regretkit._validate import quote
+
+if TYPE_CHECKING:
+    from regretkit.play._self_play import SelfPlay
+
+AUTO = "auto"
+
+
+class Drive(abc.ABC):
+    """An engine at work on one run."""
+
+    @abc.abstractmethod
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        """Play ``iterations`` more, or fewer once ``interrupted()``; stop between two of them."""
+
+    @final
+    def __deepcopy__(self, memo: object) -> None:
+        return None  # a copy of a run finds its own
+
+    @final
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+class Engine(abc.ABC):
+    """A way to run iterations."""
+
+    name: str
+
+    @abc.abstractmethod
+    def refusal(self, run: "SelfPlay") -> str | None:
+        """Say which part of a run this cannot drive, and why; None if there is none."""
+
+    @abc.abstractmethod
+    def start(self, run: "SelfPlay") -> Drive:
+        """Take a run that was not refused."""
+
+    def missing(self) -> str | None:
+        """Say what this needs and is not installed; None if nothing is missing."""
+        return None
+
+    def worthwhile(self, run: "SelfPlay", iterations: int) -> bool:
+        """Say whether so many iterations are worth what it takes to get going."""
+        return True
+
+
+@final
+class AsWritten(Engine):
+    """Everything as it is written, in Python and NumPy: what the other engines must agree with."""
+
+    name = "numpy"
+
+    @override
+    def refusal(self, run: "SelfPlay") -> str | None:
+        return None
+
+    @override
+    def start(self, run: "SelfPlay") -> Drive:
+        return _AsWritten(run)
+
+
+@final
+class _AsWritten(Drive):
+    def __init__(self, run: "SelfPlay") -> None:
+        self._run = run
+
+    @override
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        for _ in range(iterations):
+            if interrupted():
+                break
+            self._run._iterate()
+
+
+_ENGINES: list[Engine] = [AsWritten()]
+_LATER = ["regretkit.engine"]
+"""Modules that make engines known, imported when an engine is asked for."""
+
+
+def _engines() -> list[Engine]:
+    while _LATER:
+        importlib.import_module(_LATER.pop())
+    return _ENGINES
+
+
+def add_engine(engine: Engine) -> None:
+    """Make an engine known, as one that is faster than those known before."""
+    _ENGINES.insert(0, engine)
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return what ``engine`` may be, the fastest first."""
+    return (AUTO, *(engine.name for engine in _engines()))
+
+
+def check_engine(name: object) -> None:
+    """Refuse what is not the name of an engine."""
+    if not isinstance(name, str):
+        raise TypeError(f"engine must be the name of one, such as {quote(AUTO)}, got {quote(name)}")
+    if name != AUTO and name not in engine_names():
+        known = ", ".join(map(repr, engine_names()))
+        raise ValueError(f"there is no engine {quote(name)}, only {known}")
+
+
+def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
+    """Return the engine of this name, or the fastest that applies to so many iterations.
+
+    Raises
+    ------
+    ValueError
+        When the engine of this name cannot drive the run.
+    """
+    if name != AUTO:
+        engine = next(engine for engine in _engines() if engine.name == name)
+        refusal = engine.refusal(run) or engine.missing()
+        if refusal is not None:
+            problem = f"engine {quote(name)} cannot run this: {refusal}"
+            advice = f"pass engine={quote(AUTO)} to have the fastest that can"
+            raise advised(ValueError, problem, advice, argument="engine")
+        return engine
+    for engine in _engines():
+        if engine.name in _FAILED.get(run, ()):
+            continue
+        # What a run has begun with, it goes on with, unless something faster pays.
+        pays = run.engine == engine.name or engine.worthwhile(run, iterations)
+        if pays and engine.refusal(run) is None:
+            missing = engine.missing()
+            if missing is None:
+                return engine
+            _say_once(missing)
+    raise ValueError(f"no engine can run {quote(run)}")
+
+
+class CannotStartError(TypeError):
+    """Raised by an engine that finds out only when it starts that it cannot drive a run."""
+
+
+_FAILED: "WeakKeyDictionary[SelfPlay, set[str]]" = WeakKeyDictionary()
+"""Engines that could not start, by run."""
+_PARTS: "WeakKeyDictionary[Drive, tuple[object, ...]]" = WeakKeyDictionary()
+"""What was driven when a drive started."""
+
+
+def driven(run: "SelfPlay", name: str, iterations: int, drive: Drive | None) -> tuple[Drive, str]:
+    """Return what drives a run through ``iterations``, and the name of its engine.
+
+    That is the run's present drive if the engine is the same and the run's parts are unchanged.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the engine of this name cannot drive the run.
+    """
+    engine = choose(run, name, iterations)
+    parts = (*run.minimizers, run.order, run.averaging, run.estimator)
+    if drive is not None and run.engine == engine.name:
+        before = _PARTS.get(drive, ())
+        if len(before) == len(parts) and all(a is b for a, b in zip(before, parts, strict=True)):
+            return drive, engine.name
+    try:
+        drive = engine.start(run)
+    except CannotStartError:
+        if name != AUTO:
+            raise
+        _FAILED.setdefault(run, set()).add(engine.name)
+        return driven(run, name, iterations, None)
+    _PARTS[drive] = parts
+    return drive, engine.name
+
+
+@cache
+def _say_once(missing: str) -> None:
+    warnings.warn(
+        f"{missing}; runs take the slow way until it can be", RuntimeWarning, stacklevel=5
+    )

@@ -1,0 +1,207 @@
+"""Self-play on a graph of states: strategies stay fixed while play passes over it, and back."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Self, final
+
+import numpy as np
+from attrs import define, field
+from typing_extensions import override
+
+from regretkit._state import NOT_STATE, Stateful
+from regretkit._typing import Vector
+from regretkit._validate import check_kind, whole_number
+from regretkit.averaging import Average, Averaging, Uniform
+from regretkit.circuits.cfr import LocalRule, local_minimizer
+from regretkit.games import GameDAG, Profile
+from regretkit.games.dag._passes import Part
+from regretkit.minimizer import RegretMinimizer
+from regretkit.play._interrupt import RunGuard
+from regretkit.play._orders import Order, Simultaneous
+from regretkit.play._watching import exits_as_errors
+
+
+@final
+@define(eq=False)
+class FixedStrategyIteration(Stateful):
+    """Counterfactual regret minimization on a graph of states, FSICFR.
+
+    Strategies stay fixed for an iteration. One pass forward adds up, for each state, the
+    probabilities of all ways that lead to it; one pass backward says what each state is worth.
+    Every state is looked at once, however many ways lead to it:
+
+        w[s]   =  sum of the others' and chance's probabilities over all ways to s
+        u[a]   =  sum of w[s] V[state after a in s] over the states s of a's information set
+
+    These are the counterfactual utilities that a sweep of the tree gives, from which the local
+    rules learn. So where nothing is put together but ends, this is CFR to rounding. Averages weigh
+    an iteration's strategy at an information set by the player's own and chance's probabilities,
+    over all ways to its states.
+
+    Where players forget, no regret bound says where this leads, as on the tree: what comes out is
+    measured, by :meth:`GameDAG.to_tree_profile` and an exact best response, or by sampled play.
+
+    Parameters
+    ----------
+    graph
+        The game.
+    local
+        Called with each player's information sets as ``Simplices``, returns one minimizer for all
+        of them: the class of any leaf, :func:`each` or :func:`by_decision_point`.
+    order
+        Who learns when, within an iteration.
+    averaging
+        How the iterations count in the average.
+    generator
+        Draws what chance does, once an iteration, as the paper has it; without one, iterations
+        sweep everything that chance may do.
+
+    Attributes
+    ----------
+    iteration
+        Number of iterations so far.
+    visited
+        Number of states visited so far, in all passes forward.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``graph`` is none, ``local`` makes no minimizer for its information sets, or another
+        argument is of another kind.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.games import GameDAG, dudo_history
+    >>> graph = GameDAG.from_history(dudo_history(sides=3, memory=1))
+    >>> run = FixedStrategyIteration(graph, RegretMatching).run(300)
+    >>> run.average[1, "3:2x3"].round(2)  # to claim two ones, or to doubt that there are two threes
+    array([0., 1.])
+
+    References
+    ----------
+    Neller and Hnath (2011), "Approximating optimal Dudo play with fixed-strategy iteration
+    counterfactual regret minimization", Advances in Computer Games. Neller and Lanctot (2013), "An
+    introduction to counterfactual regret minimization", section 5.
+    """
+
+    graph: GameDAG
+    local: LocalRule
+    order: Order = field(factory=Simultaneous, kw_only=True)
+    averaging: Averaging = field(factory=Uniform, kw_only=True)
+    generator: np.random.Generator | None = field(default=None, kw_only=True, repr=False)
+    iteration: int = field(default=0, init=False)
+    visited: int = field(default=0, init=False)
+    minimizers: tuple[RegretMinimizer, ...] = field(init=False, repr=False)
+    _averages: tuple[Average, ...] = field(init=False, repr=False)
+    _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
+    _part: Part | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    _played: dict[int, Vector] = field(factory=dict, init=False, repr=False, metadata=NOT_STATE)
+    """For each player that has learned in this iteration, what it played and how it came there."""
+
+    def __attrs_post_init__(self) -> None:
+        check_kind(self.graph, GameDAG, "graph", "GameDAG.from_tree(game.tree)")
+        check_kind(self.order, Order, "order", "Simultaneous()")
+        check_kind(self.averaging, Averaging, "averaging", "Uniform()")
+        if self.generator is not None:
+            check_kind(self.generator, np.random.Generator, "generator", "default_rng(seed)")
+        self.order.check_players(self.players)
+        self.minimizers = tuple(local_minimizer(self.local, own) for own in self.graph.simplices)
+        self._averages = tuple(Average(self.averaging) for _ in self.minimizers)
+
+    def run(self, iterations: int) -> Self:
+        """Play on for some iterations, and return the run.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When ``iterations`` is not a whole number, at least 0.
+        RuntimeError
+            When a rule raised ``SystemExit``, or another call drives this run.
+        KeyboardInterrupt
+            After Ctrl-C, once the iteration that it came in is whole; a second one ends within it.
+        """
+        iterations = whole_number(iterations, "iterations", least=0)
+        with self._guard.driving() as interrupt, exits_as_errors():
+            for _ in range(iterations):
+                if interrupt.requested():
+                    break
+                self._iterate()
+        return self
+
+    @override
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        return self._guard.driving() if writes else self._guard.reading()
+
+    def _iterate(self) -> None:
+        self._part = None if self.generator is None else self.graph.sample_chance(self.generator)
+        self._played = {}
+        asked = [self.strategy(player) for player in range(self.players)]
+        self.order.iterate(self)
+        for player, average in enumerate(self._averages):
+            if player not in self._played:
+                reach = self._utility(player, asked)[1]
+                self._played[player] = reach * asked[player]
+            average.add(self._played[player])
+        self.iteration += 1
+
+    def _utility(self, player: int, behaviors: Sequence[Vector]) -> tuple[Vector, Vector]:
+        part = self.graph.full if self._part is None else self._part
+        self.visited += part.states
+        return self.graph.utility(player, behaviors, part)[:2]
+
+    # The table, as an order of play sees it
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return self.graph.players
+
+    def strategy(self, player: int) -> Vector:
+        """Return a player's probabilities at all its information sets, read-only."""
+        return self.minimizers[player].next_strategy()
+
+    def profile(self) -> list[Vector]:
+        """Return what all players would play now, in a list of which entries may be replaced."""
+        return [minimizer.next_strategy() for minimizer in self.minimizers]
+
+    def learn(self, player: int, profile: Sequence[Vector]) -> None:
+        """Let a player observe the utilities of its actions at ``profile``."""
+        own = self.strategy(player)
+        behaviors = [own if at == player else other for at, other in enumerate(profile)]
+        utility, reach = self._utility(player, behaviors)
+        self._played.setdefault(player, reach * own)
+        self.minimizers[player].observe_utility(utility)
+
+    def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
+        """Predict the utilities of a player's actions at ``profile``, or zero without one."""
+        minimizer = self.minimizers[player]
+        if profile is None:
+            minimizer.expect_utility(np.zeros(minimizer.dimension))
+        else:
+            minimizer.expect_utility(self._utility(player, profile)[0])
+
+    # What came of it
+
+    @property
+    def current(self) -> Profile:
+        """The next iteration's probabilities at each information set."""
+        return self._profile(minimizer.next_strategy() for minimizer in self.minimizers)
+
+    @property
+    def average(self) -> Profile:
+        """The average probabilities at each information set, uniform at those never reached.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
+        averages = [average.strategy for average in self._averages]
+        return self._profile(
+            own.normalize(average)
+            for own, average in zip(self.graph.simplices, averages, strict=True)
+        )
+
+    def _profile(self, behaviors: Iterable[Vector]) -> Profile:
+        return Profile(behaviors, self.graph.simplices)

@@ -1,0 +1,338 @@
+"""Self-play by sampling, of games that are given by their rules alone."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Self, final
+
+import numpy as np
+from attrs import define, field
+
+from regretkit import _validate
+from regretkit._files import FilePath
+from regretkit._state import Stateful
+from regretkit._typing import Vector
+from regretkit._validate import LONGEST_ERROR, check_kind, quote
+from regretkit.averaging import Averaging, Uniform
+from regretkit.circuits.cfr import LocalRule
+from regretkit.estimators._mccfr import Sampler
+from regretkit.estimators.flat._action_sampling import follow_all, follow_one
+from regretkit.games._adapters import Playable, as_history
+from regretkit.games.tree._history import History
+from regretkit.play._buffered_uniforms import Draws
+from regretkit.play._checks import as_callbacks
+from regretkit.play._infoset_records import Point
+from regretkit.play._interrupt import DeferredInterrupt, RunGuard
+from regretkit.play._lazy_mccfr_file import load_points, save_points
+from regretkit.play._lazy_traversal import Follow, OneAction, Sample
+from regretkit.play._lazy_tree import Unfolding, check_estimator, players_of
+from regretkit.play._orders import Alternating, Order
+from regretkit.play._record_factory import Maker
+from regretkit.play._visited_strategy import Unfolded
+from regretkit.play._watching import exits_as_errors, next_look, stopped
+
+
+@final
+@define(eq=False, repr=False)
+class SampledSelfPlay:
+    """Play a game against oneself by its rules, without a tree.
+
+    An information set is created when a sample first visits it, so that memory grows with what was
+    visited and not with the size of the game. With the same seed, the samples, strategies and
+    averages are those of :class:`SelfPlay` with the same estimator, rule and order on the game's
+    tree, up to the rounding of sums.
+
+    An iteration costs what its samples visit if the rule's kernel declares
+    ``invariant_to_zero_utility`` or ``only_discounts_on_zero_utility`` (see
+    :class:`~regretkit.minimizers.KernelTraits`), as those of regret matching, regret matching+ and
+    their linear and most discounted forms do. Any other rule learns at every information set that
+    was ever visited, from zero utilities where the sample did not come, as it does on the tree.
+
+    An iteration that fails breaks the run: it then refuses to run, to be saved, and to return
+    strategies.
+
+    Parameters
+    ----------
+    game
+        The empty history of the game, or anything that :func:`~regretkit.games.as_history` takes,
+        of perfect recall.
+    rule
+        Called with simplices of a single block, once for each player and number of actions, returns
+        a new minimizer on them: a leaf's class, or any circuit. It may not draw random numbers, and
+        must not change its strategy before it has earned anything.
+    estimator
+        :class:`ExternalSampling`, :class:`OutcomeSampling` or :class:`RobustSampling`, without a
+        baseline and with uniform exploration.
+    order
+        Who learns when.
+    averaging
+        How much each iteration counts; finite weights.
+    horizon
+        Number of iterations planned, for weights that depend on it.
+    remember
+        Number of histories to keep in memory, which makes visiting them again several times
+        faster; information sets are all kept.
+
+    Attributes
+    ----------
+    iteration
+        Number of iterations played.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is none of these; later, when the rule draws random numbers, or, with the
+        information set that shows it, when actions differ within an information set or the game
+        has imperfect recall.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.games import goofspiel
+    >>> from regretkit.play import ExternalSampling
+    >>> sampling = ExternalSampling(np.random.default_rng(1))
+    >>> run = SampledSelfPlay(goofspiel(3), RegretMatching, sampling).run(100)
+    >>> run
+    <SampledSelfPlay: 100 iterations, 7 + 7 information sets met>
+    >>> run.average[0]("unheard of", ["a", "b"])
+    array([0.5, 0.5])
+
+    References
+    ----------
+    Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
+    extensive games", NIPS.
+    """
+
+    game: History = field(converter=as_history)
+    rule: LocalRule
+    estimator: Sampler
+    order: Order = field(factory=Alternating, kw_only=True)
+    averaging: Averaging = field(factory=Uniform, kw_only=True)
+    horizon: int | None = field(default=None, kw_only=True)
+    remember: int = field(default=250_000, kw_only=True)
+    iteration: int = field(default=0, init=False)
+    players: int = field(init=False)
+    _guard: RunGuard = field(factory=RunGuard, init=False)
+    _unfolding: Unfolding = field(init=False)
+    _roots: list[float] = field(init=False)
+    """How much all strategies count so far, for each player."""
+    _broken: str | None = field(default=None, init=False)
+    _turn: tuple[bool, list[int]] | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        check_estimator(self.estimator)
+        check_kind(self.order, Order, "order", "Alternating()")
+        check_kind(self.averaging, Averaging, "averaging", "Linear()")
+        if self.horizon is not None:
+            self.horizon = _validate.whole_number(self.horizon, "horizon", least=1)
+        self.averaging.weight(1, self.horizon)
+        self.players = players_of(self.game)
+        if self.order.turns(self.players, 0) is None:
+            raise ValueError(
+                f"{quote(self.order)} does more in an iteration than to let players learn"
+            )
+        self._roots = [0.0] * self.players
+        room = _validate.whole_number(self.remember, "remember", least=0)
+        generator = self.estimator.generator
+        makers = [Maker(self.rule, player, generator) for player in range(self.players)]
+        self._unfolding = Unfolding(self.game, makers, room)
+
+    def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
+        """Play on for some iterations, or until a callback returns ``True``; return the run.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration, now or earlier, broke off half-way, a rule raised ``SystemExit``, or
+            another call drives this run, in another thread or around this one.
+        KeyboardInterrupt
+            After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
+            second Ctrl-C ends within it.
+        """
+        iterations = _validate.whole_number(iterations, "iterations", least=0)
+        watching = as_callbacks(callbacks)
+        with self._guard.driving() as interrupt:
+            self._check_whole()
+            end = self.iteration + iterations
+            while self.iteration < end and not interrupt.requested():
+                look = next_look(self, watching, end)
+                self._iterate(look - self.iteration, interrupt)
+                if self.iteration == look and self._stopped(watching, interrupt):
+                    break
+        return self
+
+    def _stopped(self, watching: Sequence[Any], interrupt: DeferredInterrupt) -> bool:
+        with self._guard.watching(interrupt):
+            return stopped(self, watching)
+
+    @exits_as_errors()
+    def _iterate(self, iterations: int, interrupt: DeferredInterrupt) -> None:
+        # Whether rules may draw as well, those say that the first iteration comes to.
+        for count in filter(None, (min(iterations, 1), iterations - 1)):
+            with self._draws(count) as draws:
+                sample = Sample(self._unfolding, self._follower(draws), self._roots, draws.random)
+                for _ in range(count):
+                    if interrupt.requested():
+                        break
+                    self._play_once(sample)
+
+    def _draws(self, count: int) -> AbstractContextManager[Draws | np.random.Generator]:
+        """Return what draws: many numbers at once, unless others may draw from the generator."""
+        generator = self.estimator.generator
+        kernels = [kernel for maker in self._unfolding.makers for kernel in maker.kernels]
+        # Kernels never draw; what the first iteration did not come to is not known yet.
+        others_may_draw = isinstance(self.order, Stateful) or not kernels or not all(kernels)
+        return nullcontext(generator) if count == 1 or others_may_draw else Draws(generator)
+
+    def _play_once(self, sample: Sample) -> None:
+        weight = self.averaging.weight(self.iteration + 1, self.horizon)
+        if not 0.0 <= weight < math.inf:
+            raise ValueError(
+                f"{quote(self.averaging)} gives iteration {self.iteration + 1} the weight "
+                f"{quote(weight)}; without a tree weights must be finite, use current for the last "
+                "strategies"
+            )
+        if self._turn is None or isinstance(self.order, Stateful):
+            self._turn = self._next_turn()
+        try:
+            self._roots[:] = [total + weight for total in self._roots]
+            self._learn_once(sample, *self._turn)
+            self.estimator.visited += sample.visited
+            self.iteration += 1
+        except BaseException as error:
+            self._broken = (
+                f"the run broke off half-way, in iteration {self.iteration + 1}: "
+                f"{quote(error, LONGEST_ERROR)}"
+            )
+            raise
+
+    def _learn_once(self, sample: Sample, together: bool, movers: Sequence[int]) -> None:
+        sample.visited = 0
+        for player in movers:
+            sample.play(player)
+            if not together:
+                sample.teach([player])
+        if together:
+            sample.teach(movers)
+
+    def _check_whole(self) -> None:
+        if self._broken is not None:
+            raise RuntimeError(f"{self._broken}; load it from a file, or start anew")
+
+    def _next_turn(self) -> tuple[bool, list[int]]:
+        """Return whether all learn at once, and who learns in this iteration."""
+        turns = self.order.turns(self.players, 1)
+        if turns is None:
+            raise TypeError(f"{quote(self.order)} was refused, and cannot be followed")
+        return turns.together, [int(player) for player in turns.players[0] if player >= 0]
+
+    def _follower(self, draws: Draws | np.random.Generator) -> Follow | OneAction | None:
+        """Return what chooses among the own actions, None where all are followed."""
+        choose: Callable[..., int] = self.estimator._choose()
+        numbers = self.estimator._numbers()
+        if choose is follow_all:
+            return None
+        if choose is follow_one:
+            return OneAction(numbers[0], draws.random)
+
+        def follow(strategy: list[float], reach: float) -> tuple[Sequence[int], list[float]]:
+            size, follow, share = len(strategy), [0] * len(strategy), [0.0] * len(strategy)
+            here = (0, 0, 0, size, reach, 1.0 / size)
+            # It is written for arrays, and does the same with lists.
+            count = choose(here, strategy, follow, share, ((), numbers, draws))
+            return follow[:count], share[:count]
+
+        return follow
+
+    @property
+    def information_sets(self) -> tuple[int, ...]:
+        """Number of information sets met so far, for each player."""
+        return tuple(map(len, self._unfolding.met))
+
+    @property
+    def current(self) -> tuple[Unfolded, ...]:
+        """What each player would play next.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration broke off half-way.
+        """
+        self._check_whole()
+        return tuple(
+            Unfolded({key: np.array(point.strategy) for key, point in own.items()})
+            for own in self._unfolding.met
+        )
+
+    @property
+    def average(self) -> tuple[Unfolded, ...]:
+        """What each player plays on average over the iterations, weighted.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration broke off half-way.
+        """
+        self._check_whole()
+        averages = []
+        for own, root in zip(self._unfolding.met, self._roots, strict=True):
+            sums: dict[Point, Vector] = {}
+            for point in own.values():  # each stands behind those before it
+                come = root if point.before is None else sums[point.before][point.via]
+                sums[point] = np.array(point.total) + (come - point.seen) * np.array(point.strategy)
+            averages.append(Unfolded({point.key: _shares(sums[point]) for point in own.values()}))
+        return tuple(averages)
+
+    def save(self, path: FilePath) -> None:
+        """Write everything into a file, from which :meth:`load` goes on to the same bits.
+
+        Raises
+        ------
+        TypeError
+            When information sets are neither texts nor made of texts, numbers, truth values and
+            tuples.
+        RuntimeError
+            When an iteration broke off half-way, or another call drives this run.
+        """
+        with self._guard.reading():
+            self._check_whole()
+            save_points(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: FilePath,
+        game: Playable,
+        rule: LocalRule,
+        estimator: Sampler,
+        *,
+        order: Order | None = None,
+        averaging: Averaging | None = None,
+        horizon: int | None = None,
+    ) -> "SampledSelfPlay":
+        """Return a run from a file, with the game, the rule and all else that it was made with.
+
+        Raises
+        ------
+        ValueError
+            When the file is none of these, or was written by a run of something else.
+        """
+        run = cls(
+            game,
+            rule,
+            estimator,
+            order=Alternating() if order is None else order,
+            averaging=Uniform() if averaging is None else averaging,
+            horizon=horizon,
+        )
+        load_points(run, path)
+        return run
+
+    def __repr__(self) -> str:
+        met = " + ".join(map(str, self.information_sets))
+        return f"<SampledSelfPlay: {self.iteration} iterations, {met} information sets met>"
+
+
+def _shares(sums: Vector) -> Vector:
+    total = float(sums.sum())
+    return sums / total if total > 0.0 else np.full(sums.size, 1.0 / sums.size)

@@ -1,0 +1,280 @@
+"""How strategies, averages and regrets of information sets move over time, written down."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
+
+import numpy as np
+from attrs import define, field
+
+from regretkit._files import FilePath, write_csv
+from regretkit._state import Stateful
+from regretkit._typing import Vector
+from regretkit._validate import candidates, quote
+from regretkit.circuits import CFR
+from regretkit.games import Profile
+from regretkit.games._profile_table import label_of, simplices_of
+from regretkit.minimizer import RegretMinimizer
+from regretkit.play._self_play import SelfPlay
+from regretkit.sets import Simplices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Place: TypeAlias = str | tuple[int, str | int]
+"""An information set: its label, or its player and its label or number."""
+
+KINDS = ("strategy", "average", "regret")
+"""What is written down about each action."""
+
+
+class Moment(NamedTuple):
+    """What was seen of one action of one information set after one iteration.
+
+    Examples
+    --------
+    >>> Moment(10, 0, 2, "K", "bet", strategy=1.0, average=0.75, regret=2.5).average
+    0.75
+    """
+
+    iteration: int
+    player: int
+    information_set: int
+    label: str | None
+    action: str
+    strategy: float
+    """Probability of the action in the strategy of the next iteration."""
+    average: float
+    """Probability of the action in the average."""
+    regret: float | None
+    """What the rule holds as the regret of the action, None where it holds none."""
+
+
+def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"information_sets must be a sequence such as ['K', (1, 'Kb')], got {quote(value)}"
+        )
+    places = tuple(value)
+    wrong = [place for place in places if not _is_place(place)]
+    if wrong:
+        raise TypeError(
+            "an information set is given by its label, as 'K', or with its player, as (0, 'K') or "
+            f"(0, 2), got {quote(wrong[0])}"
+        )
+    if len(set(places)) < len(places):
+        raise ValueError(f"information_sets must name each once, got {quote(places)}")
+    return places
+
+
+def _is_place(value: object) -> bool:
+    if isinstance(value, str):
+        return True
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], int | str)
+
+
+@final
+@define(eq=False)
+class Trajectories(Stateful):
+    """Write down what is played at information sets, as it moves over time.
+
+    At each call, for each action there: its probability in the current strategy and in the
+    average, and its regret as the rule holds it, which is none where a rule holds no regrets.
+    Called by :class:`Every` or :class:`Geometrically`, it costs nothing in between.
+
+    Parameters
+    ----------
+    information_sets
+        Which ones: labels, as ``"K"``, or with their player, as ``(0, "K")`` or ``(0, 2)``; by
+        default all of them.
+
+    Attributes
+    ----------
+    iterations
+        When something was written down.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``information_sets`` is no sequence of such, or has one twice; and when it is called,
+        where one is not in the game.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import Every, solve
+    >>> record = Trajectories(["J", "K"])
+    >>> run = solve(kuhn_poker(), "cfr", iterations=200, callbacks=[Every(100, record)])
+    >>> record.iterations
+    [100, 200]
+    >>> record.path("K", "average").round(1)
+    array([[0.4, 0.6],
+           [0.4, 0.6]])
+    >>> print(record.to_rows()[0])  # doctest: +ELLIPSIS
+    {'iteration': 100, 'player': 0, 'information_set': 0, 'label': 'J', 'action': 'p', ...}
+    """
+
+    information_sets: Sequence[Place] | None = field(default=None, converter=_places)
+    iterations: list[int] = field(factory=list, init=False, repr=False)
+    # One entry for each action that is looked at: what it is
+    _players: list[int] = field(factory=list, init=False, repr=False)
+    _numbers: list[int] = field(factory=list, init=False, repr=False)
+    _labels: list[str | None] = field(factory=list, init=False, repr=False)
+    _actions: list[str] = field(factory=list, init=False, repr=False)
+    # One entry for each look: a number for each action
+    _strategy: list[Vector] = field(factory=list, init=False, repr=False)
+    _average: list[Vector] = field(factory=list, init=False, repr=False)
+    _regret: list[Vector] = field(factory=list, init=False, repr=False)
+
+    def __call__(self, run: SelfPlay) -> None:
+        """Look, and write down."""
+        current, average = run.current, run.average
+        places = self._found(current)
+        regrets = [_regrets(run.minimizers[player], current, player, n) for player, n in places]
+        self._identify(current, places)
+        self.iterations.append(run.iteration)
+        self._strategy.append(_laid([current[place] for place in places]))
+        self._average.append(_laid([average[place] for place in places]))
+        self._regret.append(_laid(regrets))
+
+    def path(self, information_set: Place, kind: str = "average") -> Vector:
+        """Return what was seen of one information set, shape ``(looks, actions)``.
+
+        Parameters
+        ----------
+        information_set
+            Which one.
+        kind
+            ``"strategy"``, ``"average"`` or ``"regret"``; a regret that no rule holds is NaN.
+
+        Raises
+        ------
+        ValueError
+            When nothing was written down about it, or there is no such kind.
+        """
+        if kind not in KINDS:
+            raise ValueError(
+                f"kind must be one of {', '.join(map(repr, KINDS))}, got {quote(kind)}"
+            )
+        looks = {"strategy": self._strategy, "average": self._average, "regret": self._regret}[kind]
+        return np.array([look[self._columns(information_set)] for look in looks])
+
+    def actions(self, information_set: Place) -> tuple[str, ...]:
+        """Return the names of an information set's actions, in the order of :meth:`path`."""
+        return tuple(self._actions[column] for column in self._columns(information_set))
+
+    def title(self, information_set: Place) -> str:
+        """Return what to call an information set where people see it: its label and its player."""
+        column = self._columns(information_set)[0]
+        player, number, label = self._players[column], self._numbers[column], self._labels[column]
+        return f"{number if label is None else label} (player {player})"
+
+    @property
+    def seen(self) -> tuple[tuple[int, int], ...]:
+        """The information sets that were looked at, each by its player and its number."""
+        return tuple(dict.fromkeys(zip(self._players, self._numbers, strict=True)))
+
+    # In other forms
+
+    def to_rows(self) -> list[dict[str, int | float | str | None]]:
+        """Return a table: a dict for each action at each information set after each iteration.
+
+        Its columns are ``iteration``, ``player``, ``information_set`` (the number), ``label``,
+        ``action``, ``strategy``, ``average`` and ``regret``.
+        """
+        return [moment._asdict() for moment in self._moments()]
+
+    def to_csv(self, path: FilePath) -> None:
+        """Write the table of :meth:`to_rows` into a file, for spreadsheets.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
+        write_csv(path, Moment._fields, self._moments())
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the table of :meth:`to_rows` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_dataframe needs pandas; install it with pip install 'regretkit[pandas]'"
+            ) from error
+        return pd.DataFrame(self._moments(), columns=list(Moment._fields))
+
+    def _moments(self) -> Iterator[Moment]:
+        what = list(zip(self._players, self._numbers, self._labels, self._actions, strict=True))
+        looks = zip(self.iterations, self._strategy, self._average, self._regret, strict=True)
+        for iteration, strategy, average, regret in looks:
+            values = zip(strategy.tolist(), average.tolist(), regret.tolist(), strict=True)
+            for place, (played, mean, held) in zip(what, values, strict=True):
+                yield Moment(iteration, *place, played, mean, None if held != held else held)
+
+    # Which information sets these are
+
+    def _found(self, profile: Profile) -> list[tuple[int, int]]:
+        """Return player and number of everything to look at."""
+        if self.information_sets is not None:
+            return [profile._place(key) for key in self.information_sets]
+        counts = [simplices_of(domain, i).blocks for i, domain in enumerate(profile.domains)]
+        return [(player, number) for player, count in enumerate(counts) for number in range(count)]
+
+    def _identify(self, profile: Profile, places: list[tuple[int, int]]) -> None:
+        """Note what the actions are, or refuse those of another game than before."""
+        players, numbers, labels, actions = [], [], [], []
+        for player, number in places:
+            simplices = simplices_of(profile.domains[player], player)
+            for action in simplices.labels.actions(number):
+                players.append(player)
+                numbers.append(number)
+                labels.append(label_of(simplices, number))
+                actions.append(action)
+        now = players, numbers, labels, actions
+        if self.iterations and now != (self._players, self._numbers, self._labels, self._actions):
+            raise ValueError(
+                "these trajectories were begun in a game with other information sets; use a new "
+                "Trajectories for this one"
+            )
+        self._players, self._numbers, self._labels, self._actions = now
+
+    def _columns(self, information_set: Place) -> list[int]:
+        key = information_set if isinstance(information_set, tuple) else (None, information_set)
+        owner, name = key
+        known = zip(self._players, self._numbers, self._labels, strict=True)
+        columns = [
+            column
+            for column, (player, number, label) in enumerate(known)
+            if owner in (None, player) and name == (label if isinstance(name, str) else number)
+        ]
+        places = {(self._players[column], self._numbers[column]) for column in columns}
+        if len(places) != 1:
+            wrong = "is ambiguous: it may be" if places else "was not looked at; there are"
+            shown = candidates([str(place) for place in sorted(places or self.seen)])
+            raise ValueError(f"information set {quote(information_set)} {wrong} {shown}")
+        return columns
+
+
+def _laid(parts: list[Vector]) -> Vector:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: int) -> Vector:
+    """Return the regrets that a minimizer holds at an information set, NaN where it holds none."""
+    held: object = None
+    if isinstance(minimizer, CFR):
+        held = minimizer[number].state.get("regrets")
+    elif isinstance(minimizer.domain, Simplices):
+        held = minimizer._state_at([number]).get("regrets")
+    actions = profile[player, number].shape
+    if isinstance(held, np.ndarray) and held.shape == actions:
+        return held.astype(np.float64)
+    return np.full(actions, np.nan)

@@ -1,0 +1,373 @@
+"""Self-play: minimizers play a game against each other, and against themselves."""
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Self, Unpack, cast, final
+
+import numpy as np
+from attrs import define, field
+from typing_extensions import override
+
+from regretkit._files import FilePath
+from regretkit._state import NOT_STATE, Stateful, generators, parts
+from regretkit._typing import Vector
+from regretkit._validate import LONGEST_ERROR, check_kind, quote, whole_number
+from regretkit.averaging import Averaging, Uniform
+from regretkit.averaging._average import Average, average_profile
+from regretkit.estimators import Estimator, FullSweep
+from regretkit.games import Game, Profile
+from regretkit.games._game import as_profile, as_strategies, check_strategy
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import SimplexRule
+from regretkit.play._checks import as_callbacks, as_seats
+from regretkit.play._engines import AUTO, Drive, check_engine, choose, driven
+from regretkit.play._interrupt import DeferredInterrupt, RunGuard
+from regretkit.play._lazy_discount import Faded
+from regretkit.play._orders import Alternating, Order
+from regretkit.play._saved_run import Ways, load_run, save_run
+from regretkit.play._watching import Callback, exits_as_errors, next_look, stopped
+
+
+@final
+@define(eq=False)
+class SelfPlay(Stateful):
+    """A game played by minimizers, and the average of what they play.
+
+    In iteration t every player has a strategy x_t; the averages add it with weight w_t; then the
+    order of play updates the players, with utilities from the estimator. The order, the averaging
+    and the estimator may be of any class of their kinds.
+
+    An iteration that fails before any minimizer has been updated, or given a prediction, leaves
+    the run unchanged: the error is raised and the run can continue. A later failure cannot be
+    undone, since that would need a copy of the state in every iteration. The run then refuses to
+    continue, and to return strategies, until :meth:`load_state_dict` restores an earlier state.
+
+    Parameters
+    ----------
+    game
+        What is played.
+    minimizers
+        One for each player, on the player's set or on a part of it.
+    order
+        Who learns when.
+    averaging
+        The weights w_t.
+    estimator
+        Says what strategies are worth.
+    horizon
+        Number of iterations planned, for averagings that depend on it, at least 1.
+    engine
+        How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
+        but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the fastest of these
+        that applies and pays for so many iterations. They agree up to rounding. In games with many
+        exact ties, ``"compiled-exact"`` runs as ``"compiled"`` and never plays what is rounding.
+
+    Attributes
+    ----------
+    engine
+        What ran the last iterations.
+    iteration
+        T, the number of iterations so far.
+    played
+        x_T, y_T, ...: the strategies of the last iteration.
+
+    Raises
+    ------
+    TypeError
+        When the game or a minimizer is none, or the order, averaging or estimator is not of its
+        kind.
+    ValueError
+        When there is not one minimizer for each player, one plays what its player cannot, one
+        object stands in two places, the order's first player does not exist, or there is no such
+        engine.
+
+    Examples
+    --------
+    CFR+ on Kuhn poker, from its parts:
+
+    >>> from regretkit import CFR, RegretMatchingPlus
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import Linear
+    >>> game = kuhn_poker()
+    >>> players = [CFR(tree, RegretMatchingPlus) for tree in game.domains]
+    >>> run = SelfPlay(game, players, averaging=Linear()).run(500)
+    >>> game.value(run.average).round(3)
+    array([-0.056,  0.056])
+    """
+
+    game: Game
+    minimizers: Sequence[RegretMinimizer]
+    order: Order = field(factory=Alternating, kw_only=True)
+    averaging: Averaging = field(factory=Uniform, kw_only=True)
+    estimator: Estimator = field(factory=FullSweep, kw_only=True)
+    horizon: int | None = field(default=None, kw_only=True)
+    _asked: str = field(default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE)
+    iteration: int = field(default=0, init=False)
+    played: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
+    _averages: list[Average] = field(init=False, repr=False)
+    _faded: list[Faded] = field(init=False, repr=False)
+    _way: str | None = field(default=None, init=False, repr=False)
+    """Name of the engine that ran the last iterations. It is state, so that bits stay the same."""
+    _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
+    _drive: Drive | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    _broken: str | None = field(default=None, init=False, repr=False)
+    """Why the run cannot go on. It is state: what a broken run saves is broken as well."""
+    _learned_from: dict[int, Vector] = field(
+        factory=dict, init=False, repr=False, metadata=NOT_STATE
+    )
+    _changed: bool = field(default=False, init=False, repr=False, metadata=NOT_STATE)
+    _turn: int = field(default=0, init=False, repr=False, metadata=NOT_STATE)
+
+    def __attrs_post_init__(self) -> None:
+        self.minimizers = as_seats(self.game, self.minimizers)
+        check_kind(self.order, Order, "order", "Alternating()")
+        check_kind(self.averaging, Averaging, "averaging", "Linear()")
+        check_kind(self.estimator, Estimator, "estimator", "FullSweep()")
+        self.order.check_players(len(self.minimizers))
+        check_engine(self._asked)
+        self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
+        self._faded = [Faded() for _ in self.minimizers]
+        if self._asked != AUTO:
+            choose(self, self._asked, 0)  # refuses now what it could not run later
+
+    def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
+        """Play on for some iterations, or until a callback returns ``True``; return the run.
+
+        Parameters
+        ----------
+        iterations
+            How many, at least 0.
+        callbacks
+            Called in turn with the run after every iteration.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When ``iterations`` is not a whole number, at least 0, a callback is none, or the engine
+            asked for cannot drive this run.
+        RuntimeError
+            When an iteration, now or earlier, failed after a player had learned, a rule raised
+            ``SystemExit``, or another call drives this run, in another thread or around this one.
+        KeyboardInterrupt
+            After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
+            second Ctrl-C ends within it.
+        """
+        iterations = whole_number(iterations, "iterations", least=0)
+        watching = as_callbacks(callbacks)
+        with self._guard.driving() as interrupt:
+            self._check_whole()
+            drive = self._driven(iterations)
+            end = self.iteration + iterations
+            while self.iteration < end and not interrupt.requested():
+                look = next_look(self, watching, end)
+                with exits_as_errors():
+                    drive.play(look - self.iteration, interrupt.requested)
+                if self.iteration == look and self._stopped(watching, interrupt):
+                    break
+        return self
+
+    def _stopped(self, watching: Sequence[Callback], interrupt: DeferredInterrupt) -> bool:
+        with self._guard.watching(interrupt):
+            return stopped(self, watching)
+
+    def _prepare(self, iterations: int) -> None:
+        """Choose an engine for so many iterations, and have its machine code made."""
+        with self._guard.driving() as interrupt:
+            self._driven(iterations).play(0, interrupt.requested)
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that ran the last iterations; before the first, what was asked for."""
+        return self._way or self._asked
+
+    def _driven(self, iterations: int) -> Drive:
+        self._drive, self._way = driven(self, self._asked, iterations, self._drive)
+        return self._drive
+
+    def _iterate(self) -> None:
+        asked = [minimizer.next_strategy() for minimizer in self.minimizers]
+        self._learned_from, self._changed = {}, False
+        try:
+            self.order.iterate(self)
+            self._changed = True
+            self._take_in(asked)
+        except BaseException as error:
+            if self._changed:
+                self._break_off(error, self._turn)
+            raise
+
+    def _break_off(self, error: BaseException, turn: int | None) -> None:
+        """Break the run after an iteration that failed when a minimizer had been updated."""
+        where = f"after iteration {self.iteration}"
+        if turn is not None:
+            where = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
+        self._broken = (
+            f"the run broke off {where}: {quote(error, LONGEST_ERROR)}; "
+            "load a state from before it, or start anew"
+        )
+        if isinstance(error, Exception):  # and no interrupt
+            raise RuntimeError(self._broken) from error
+
+    def _take_in(self, asked: Sequence[Vector]) -> None:
+        # A prediction before the update has changed what the player played.
+        played = [self._learned_from.get(player, x) for player, x in enumerate(asked)]
+        for average, strategy in zip(self._averages, played, strict=True):
+            average.add(strategy)
+        self.played = played
+        self.iteration += 1
+
+    @override
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        return self._guard.driving() if writes else self._guard.reading()
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        if state["_way"] is not None:
+            check_engine(state["_way"])
+        averages = cast("Mapping[str, Mapping[str, object]]", state["_averages"])
+        if any(average["iteration"] != state["iteration"] for average in averages.values()):
+            raise ValueError("the averages must have as many iterations as the run")
+
+    def _check_restored(self) -> None:
+        """Refuse a state that no run of this game and these minimizers comes to.
+
+        What was put back is held to what holds for what is computed: strategies, current ones and
+        those played last, and averages are points of the players' sets, up to rounding.
+
+        Raises
+        ------
+        ValueError
+            When one is none.
+        """
+        if self._broken is not None:
+            raise ValueError("the run broke off")
+        if len(self.played) not in (0, self.players):
+            raise ValueError(f"played must have {self.players} strategies, got {len(self.played)}")
+        # Asking one that draws at random moves its generator; a copy is asked instead.
+        asked = [copy.deepcopy(m) if any(generators(m)) else m for m in self.minimizers]
+        try:
+            with np.errstate(all="ignore"):
+                as_strategies(self.game, [minimizer.next_strategy() for minimizer in asked])
+                if self.played:
+                    as_strategies(self.game, self.played)
+                for average, domain in zip(self._averages, self.game.domains, strict=True):
+                    average._check_on(domain)
+                for rule in _rules(asked):
+                    check_strategy(rule.next_strategy(), rule.domain, 0, repr(rule))
+        except (ArithmeticError, RuntimeError, TypeError) as error:
+            raise ValueError(f"a strategy cannot be computed: {error}") from error
+
+    @override
+    def _restored(self) -> None:
+        self._drive = None  # the state says what to go on with
+
+    def _check_whole(self) -> None:
+        if self._broken is not None:
+            raise RuntimeError(self._broken)
+
+    # The table, as an order of play sees it
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.minimizers)
+
+    def strategy(self, player: int) -> Vector:
+        """Return what a player would play now, read-only."""
+        return self.minimizers[player].next_strategy()
+
+    def profile(self) -> list[Vector]:
+        """Return what all players would play now, in a list of which entries may be replaced."""
+        strategies = [minimizer.next_strategy() for minimizer in self.minimizers]
+        return as_profile(strategies, self.game.domains)
+
+    def learn(self, player: int, profile: Sequence[Vector]) -> None:
+        """Let a player observe its utility while the others play ``profile``."""
+        self._turn = player
+        utility = self.estimator.utility(self.game, player, profile)
+        self._learned_from.setdefault(player, self.strategy(player))
+        before, self._changed = self._changed, True
+        try:
+            self.minimizers[player].observe_utility(utility)
+        except (TypeError, ValueError):
+            self._changed = before  # who refuses has learned nothing
+            raise
+
+    def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
+        """Tell a player to expect its utility while the others play ``profile``, or nothing."""
+        self._turn, minimizer = player, self.minimizers[player]
+        if profile is None:
+            utility = np.zeros(minimizer.dimension)
+        else:
+            utility = self.estimator.utility(self.game, player, profile)
+        self._changed = True
+        minimizer.expect_utility(utility)
+
+    # What came of it
+
+    @property
+    def current(self) -> Profile:
+        """The next iteration's strategies, x_{T+1}.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration failed after a minimizer had been updated.
+        """
+        self._check_whole()
+        return Profile([m.next_strategy() for m in self.minimizers], self.game.domains, self.game)
+
+    @property
+    def average(self) -> Profile:
+        """The average of x_1 to x_T.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        RuntimeError
+            When an iteration failed after a minimizer had been updated.
+        """
+        self._check_whole()
+        return average_profile(self._averages, self.game)
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import run_html
+
+        return run_html(self)
+
+    def save(self, path: FilePath, *, callbacks: Iterable[Callback] = ()) -> None:
+        """Write a checkpoint: this run in one file, and what ``callbacks`` have written down.
+
+        Raises
+        ------
+        OSError, RuntimeError, TypeError
+            When it cannot be written, the run broke off, or something in it fits into no file.
+        """
+        save_run(self, path, callbacks)
+
+    @classmethod
+    def load(
+        cls, path: FilePath, game: Game, minimizers: Sequence[RegretMinimizer], **ways: Unpack[Ways]
+    ) -> Self:
+        """Return the run in a checkpoint, which goes on to the same bits as if never stopped.
+
+        Game and minimizers, trained or not, must be built as those were. Among ``ways`` come
+        ``order``, ``averaging`` and ``estimator`` where they are of one's own, ``engine`` to go
+        on otherwise, and ``callbacks`` to put back what was saved of them.
+
+        Raises
+        ------
+        OSError, ValueError
+            When the file cannot be read, is no whole checkpoint, or is of another run.
+        """
+        return load_run(cls, path, game, minimizers, ways)
+
+
+def _rules(things: Iterable[object]) -> Iterator[SimplexRule]:
+    """Yield the rules over simplices that minimizers are made of."""
+    for thing in things:
+        if isinstance(thing, SimplexRule):
+            yield thing
+        yield from _rules(part for _, part in parts(thing))
