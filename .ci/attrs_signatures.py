@@ -10,7 +10,6 @@ from typing import Any
 
 import attrs
 import griffe
-
 from regretkit._typing import Vector
 
 

@@ -63,13 +63,13 @@ def rule_alone(run: rk.SelfPlay) -> Action:
     """Return what only has both players' rules learn from the same utilities and propose."""
     generator = np.random.default_rng(0)
     rules: list[Any] = [getattr(minimizer, "rule", minimizer) for minimizer in run.minimizers]
-    fresh: list[Any] = [rule.over(rule.simplices) for rule in rules]
+    fresh: list[Any] = [rule.on_domain(rule.simplices) for rule in rules]
     utilities = [generator.normal(size=rule.dimension) for rule in fresh]
 
     def learn(times: int) -> None:
         for _ in range(times):
             for rule, utility in zip(fresh, utilities, strict=True):
-                rule._observe(utility)
+                rule._update(utility)
                 rule.next_strategy()
 
     return learn

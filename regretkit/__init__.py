@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit._lazily import lazily
+from regretkit._util._lazy_import import lazy_import
 
 # Everything is imported at its first use: the command line begins before NumPy is imported, and so
 # can end in one line when it is interrupted meanwhile.
 _LATER = {
     "circuits": (
-        "circuits CFR ConvexHull PhiRegret Product SwapRegret by_decision_point circuit each"
+        "circuits ByDecisionPoint CFR ConvexHull PerDecisionPoint PhiRegret Product SwapRegret "
+        "circuit"
     ),
     "display": "display",
     "engine": "engine",
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
     from regretkit import play as play
     from regretkit import sets as sets
     from regretkit.circuits import CFR as CFR
+    from regretkit.circuits import ByDecisionPoint as ByDecisionPoint
     from regretkit.circuits import ConvexHull as ConvexHull
+    from regretkit.circuits import PerDecisionPoint as PerDecisionPoint
     from regretkit.circuits import PhiRegret as PhiRegret
     from regretkit.circuits import Product as Product
     from regretkit.circuits import SwapRegret as SwapRegret
-    from regretkit.circuits import by_decision_point as by_decision_point
     from regretkit.circuits import circuit as circuit
-    from regretkit.circuits import each as each
     from regretkit.evaluation import CorrelatedPlay as CorrelatedPlay
     from regretkit.evaluation import best_response as best_response
     from regretkit.evaluation import exploitability as exploitability
@@ -69,4 +70,4 @@ if TYPE_CHECKING:
     from regretkit.sets import DecisionTree as DecisionTree
     from regretkit.sets import Simplices as Simplices
 else:
-    __getattr__, __dir__, __all__ = lazily(__name__, _LATER)
+    __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -18,11 +18,11 @@ from attrs.setters import NO_OP
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from regretkit import _validate
-from regretkit._accounts import Account, Theorem
-from regretkit._cut import cut
-from regretkit._state import DERIVED, NOT_STATE, StateDict, Stateful, attributes, parts
-from regretkit._typing import Vector
+from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._slice_state import cut
+from regretkit._util import _validate
+from regretkit._util._state import DERIVED, NOT_STATE, StateDict, Stateful, attributes, parts
+from regretkit._util._typing import Vector
 from regretkit.sets import Simplices, StrategySet
 
 
@@ -57,10 +57,12 @@ class RegretMinimizer(Stateful, abc.ABC):
     _strategy: Vector | None = field(
         default=None, init=False, repr=False, on_setattr=NO_OP, metadata=DERIVED
     )
-    _account: Account | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
-    _delicate: bool | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
+    _tracker: RegretTracker | None = field(
+        init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE
+    )
+    _may_raise: bool | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
-    _may_refuse: ClassVar[bool] = False
+    _update_may_raise: ClassVar[bool] = False
     """Whether it may refuse what it is handed by a circuit, which has checked it for size."""
 
     def __new__(cls, *_arguments: object, **_named: object) -> "RegretMinimizer":  # noqa: D102 - not for callers
@@ -68,8 +70,8 @@ class RegretMinimizer(Stateful, abc.ABC):
         self = super().__new__(cls)
         self.iteration = 0
         self._strategy = None
-        self._account = None
-        self._delicate = None
+        self._tracker = None
+        self._may_raise = None
         return self
 
     @property
@@ -102,7 +104,7 @@ class RegretMinimizer(Stateful, abc.ABC):
                 found.update(part.exemptions())
         return found
 
-    def over(self, simplices: Simplices) -> "RegretMinimizer | None":
+    def on_domain(self, simplices: Simplices) -> "RegretMinimizer | None":
         """Return a new, untrained minimizer of the same rule over other simplices.
 
         None where the rule does not play on whichever simplices it is given.
@@ -132,16 +134,16 @@ class RegretMinimizer(Stateful, abc.ABC):
             When ``utility`` is not a finite vector of this dimension. Nothing has changed then.
         """
         checked = _checked(utility, self.dimension, "utility")
-        if not self._is_delicate():
-            self._observe(checked)
+        if not self._any_update_may_raise():
+            self._update(checked)
             return
         # A part may refuse what it is handed, when others have learned already.
-        before, accounts = self.state_dict(), [account.saved() for account in _accounts(self)]
+        before, trackers = self.state_dict(), [tracker.saved() for tracker in _trackers(self)]
         try:
-            self._observe(checked)
+            self._update(checked)
         except (TypeError, ValueError):
             self.load_state_dict(before)
-            for restore in accounts:
+            for restore in trackers:
                 restore()
             raise
 
@@ -157,7 +159,7 @@ class RegretMinimizer(Stateful, abc.ABC):
         TypeError, ValueError
             When ``prediction`` is not a finite vector of this dimension.
         """
-        self._anticipate(_checked(prediction, self.dimension, "prediction"))
+        self._predict_internal(_checked(prediction, self.dimension, "prediction"))
 
     @abc.abstractmethod
     def _propose(self) -> Vector:
@@ -170,34 +172,36 @@ class RegretMinimizer(Stateful, abc.ABC):
     def _expect(self, prediction: Vector) -> None:
         """Take ``prediction`` for the coming utility. Keep no reference to it."""
 
-    def _worth(self, utility: Vector) -> float:
+    def _value(self, utility: Vector) -> float:
         """Return what this iteration's strategy earns from ``utility``."""
-        return self.domain.worth(utility, self.next_strategy())
+        return self.domain.value(utility, self.next_strategy())
 
-    def _theorem(self, account: Callable[["RegretMinimizer"], Account]) -> Theorem | None:
-        """Return what is proven about its regret, given the accounts of itself and its parts."""
+    def _regret_bound(
+        self, tracker_of: Callable[["RegretMinimizer"], RegretTracker]
+    ) -> RegretBound | None:
+        """Return what is proven about its regret, given the trackers of itself and its parts."""
         return None
 
     # What circuits and engines call on their parts: the utility has been checked at the top.
 
     @final
-    def _is_delicate(self) -> bool:
+    def _any_update_may_raise(self) -> bool:
         """Say whether it, or a part, may refuse what it is handed when others have learned."""
-        if self._delicate is None:
-            self._delicate = _may_refuse(self)
-        return self._delicate
+        if self._may_raise is None:
+            self._may_raise = _update_may_raise(self)
+        return self._may_raise
 
     @final
-    def _observe(self, utility: Vector) -> None:
+    def _update(self, utility: Vector) -> None:
         strategy = self.next_strategy()
         self._learn(utility, strategy)
         self.iteration += 1
         self._strategy = None
-        if self._account is not None:
-            self._account.enter(utility, strategy)
+        if self._tracker is not None:
+            self._tracker.record(utility, strategy)
 
     @final
-    def _anticipate(self, prediction: Vector) -> None:
+    def _predict_internal(self, prediction: Vector) -> None:
         # Who takes no notice keeps its strategy, which it may have drawn at random.
         if type(self)._expect is not RegretMinimizer._expect:
             self._expect(prediction)
@@ -222,30 +226,30 @@ class RegretMinimizer(Stateful, abc.ABC):
         return _rebuilt, (type(self), dict(self._held()))
 
     def _held(self) -> list[tuple[str, object]]:
-        return [(name, value) for name, value in attributes(self) if name != "_account"]
+        return [(name, value) for name, value in attributes(self) if name != "_tracker"]
 
     @override
     def _restored(self) -> None:
         self._strategy = None
-        if self._account is not None:
-            self._account.unbroken = False
+        if self._tracker is not None:
+            self._tracker.contiguous = False
 
 
 def _checked(value: ArrayLike, dimension: int, name: str) -> Vector:
     return _validate.vector(value, dimension, name, largest=_validate.LARGEST)
 
 
-def _accounts(minimizer: Stateful) -> Iterator[Account]:
-    if isinstance(minimizer, RegretMinimizer) and minimizer._account is not None:
-        yield minimizer._account
+def _trackers(minimizer: Stateful) -> Iterator[RegretTracker]:
+    if isinstance(minimizer, RegretMinimizer) and minimizer._tracker is not None:
+        yield minimizer._tracker
     for _, part in parts(minimizer):
-        yield from _accounts(part)
+        yield from _trackers(part)
 
 
-def _may_refuse(minimizer: Stateful) -> bool:
-    if isinstance(minimizer, RegretMinimizer) and minimizer._may_refuse:
+def _update_may_raise(minimizer: Stateful) -> bool:
+    if isinstance(minimizer, RegretMinimizer) and minimizer._update_may_raise:
         return True
-    return any(_may_refuse(part) for _, part in parts(minimizer))
+    return any(_update_may_raise(part) for _, part in parts(minimizer))
 
 
 def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretMinimizer:

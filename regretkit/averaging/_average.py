@@ -8,9 +8,9 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._state import Stateful, is_finite_array
-from regretkit._typing import Indices, Vector
-from regretkit._validate import check_kind, floats, quote, whole_number
+from regretkit._util._state import Stateful, is_finite_array
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import check_kind, floats, quote, whole_number
 from regretkit.averaging._averaging import Averaging, Uniform
 from regretkit.games import Game, Profile
 from regretkit.games._game import ATOL, format_array, is_finite

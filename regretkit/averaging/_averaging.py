@@ -8,8 +8,8 @@ import numpy as np
 from attrs import field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import finite, quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import finite, quote
 
 _FAINTEST = 600.0
 """Weights below exp(-600) count as that, well above where numbers lose their precision."""

@@ -4,8 +4,8 @@ import inspect
 import sys
 from collections.abc import Iterable
 
-from regretkit._state import Stateful, parts
-from regretkit._validate import quote
+from regretkit._util._state import Stateful, parts
+from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from attrs import frozen
 
 from regretkit._errors import argument_of
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.exits import Failure, Refusal, reason
 from regretkit.cli.recall import Found
 from regretkit.minimizer import RegretMinimizer

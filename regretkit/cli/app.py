@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from regretkit._validate import shorten
+from regretkit._util._validate import shorten
 from regretkit.cli.comparing import compare
 from regretkit.cli.converting import convert
 from regretkit.cli.evaluating import evaluate

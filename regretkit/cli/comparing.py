@@ -9,8 +9,8 @@ from typing import Any
 import click
 from attrs import field, frozen
 
-from regretkit._files import write_csv
-from regretkit._validate import quote
+from regretkit._util._files import write_csv
+from regretkit._util._validate import quote
 from regretkit.cli import figures
 from regretkit.cli.algorithms_in import Choice, listed, split, started
 from regretkit.cli.exits import DONE, FAILED, Refusal, failing

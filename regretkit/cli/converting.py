@@ -3,7 +3,7 @@
 import click
 
 from regretkit import games
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.exits import DONE, Refusal, failing
 from regretkit.cli.files_out import GAMES, checked
 from regretkit.cli.games_in import HELP, game_of, name_of

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import click
 
 from regretkit._errors import problem_of
-from regretkit._validate import quote, shorten
+from regretkit._util._validate import quote, shorten
 
 DONE = 0
 FAILED = 1

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from regretkit._files import replace_file
-from regretkit._validate import quote
+from regretkit._util._files import replace_file
+from regretkit._util._validate import quote
 from regretkit.cli.exits import Failure, failing
 from regretkit.cli.games_in import name_of
 from regretkit.cli.running import Ended

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from regretkit._files import check_target
-from regretkit._validate import quote
+from regretkit._util._files import check_target
+from regretkit._util._validate import quote
 from regretkit.cli.exits import Refusal, failing, refusing
 from regretkit.games import Profile
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli import figures
 from regretkit.cli.exits import Refusal
 from regretkit.cli.files_out import FIGURES, STRATEGIES, checked, write_strategy

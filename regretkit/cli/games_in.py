@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regretkit import games
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.exits import Refusal, refusing
 from regretkit.cli.screen import patience, silent_descriptor
 from regretkit.games import (

@@ -8,7 +8,7 @@ from typing import TypeAlias, cast, final
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE, Stateful
+from regretkit._util._state import NOT_STATE, Stateful
 from regretkit.cli.recall import Found
 from regretkit.evaluation import nash_conv
 from regretkit.games import ImperfectRecallGame, Profile

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from regretkit import games
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.algorithms_in import NAMES, RULE_HELP
 from regretkit.cli.sampling_in import SAMPLERS
 from regretkit.play._engines import engine_names

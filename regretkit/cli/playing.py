@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.exits import Refusal
 from regretkit.cli.games_in import HELP, name_of
 from regretkit.cli.matching import play_by_themselves

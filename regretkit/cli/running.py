@@ -7,7 +7,7 @@ from pathlib import Path
 from attrs import frozen
 from click import ClickException
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.algorithms_in import blamed
 from regretkit.cli.exits import DONE, SHORT_OF_GAP, Failure, Refusal, failing, reason, refusing
 from regretkit.cli.journal import GAP, STOPPED, Journal

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.exits import Refusal
 from regretkit.play import ChanceSampling, Estimator, ExternalSampling, OutcomeSampling
 

@@ -10,8 +10,8 @@ import click
 
 from regretkit import games
 from regretkit._errors import problem_of
-from regretkit._files import replace_file
-from regretkit._validate import quote
+from regretkit._util._files import replace_file
+from regretkit._util._validate import quote
 from regretkit.cli import figures
 from regretkit.cli.exits import DONE, Refusal, failing
 from regretkit.cli.files_out import DRAWINGS, checked

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.exits import Refusal, refusing
 from regretkit.games import Game, Profile
 
@@ -12,7 +12,9 @@ UNIFORM = "uniform"
 def profile_of(game: Game, text: str) -> Profile:
     """Return the strategies that a text names, one for each player of a game, or refuse it."""
     if text == UNIFORM:
-        return Profile([domain.interior_point() for domain in game.domains], game.domains, game)
+        return Profile(
+            [domain.relative_interior_point() for domain in game.domains], game.domains, game
+        )
     hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
     if not text.strip():
         raise Refusal(f"STRATEGY: got nothing; {hint}")

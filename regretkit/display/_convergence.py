@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regretkit._typing import Vector
-from regretkit._validate import candidates, quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import candidates, quote
 from regretkit.display._style import (
     MARKERS,
     axes_for,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Vector
-from regretkit._validate import quote, whole_number
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote, whole_number
 from regretkit.display._style import LONGEST, axes_for, label_axes, plain, require_matplotlib
 from regretkit.games import Profile
 from regretkit.games._profile_table import label_of, simplices_of

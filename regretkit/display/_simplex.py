@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regretkit._typing import Vector
-from regretkit._validate import floats, quote, strings
+from regretkit._util._typing import Vector
+from regretkit._util._validate import floats, quote, strings
 from regretkit.display._style import (
     axes_for,
     label_axes,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from regretkit import games
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.games._profile_table import printable
 from regretkit.play._algorithms import ALGORITHMS
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.display._style import number
 from regretkit.games import CHANCE, TERMINAL, GameTree, NormalFormGame
 from regretkit.games._profile_table import printable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.display._style import (
     check_axes,
     label_log,

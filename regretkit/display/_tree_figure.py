@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.display._style import NAME, PayoffColumns, color_of, plain, text_size, width_of
 from regretkit.games import CHANCE, TERMINAL, GameTree
 

@@ -20,7 +20,7 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
-from regretkit._files import replace_file
+from regretkit._util._files import replace_file
 
 _DIGEST = hashlib.sha256().digest_size
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._typing import Narrow, whole
+from regretkit._util._typing import Narrow, whole
 from regretkit.engine._forest import Forest, children_of, narrow
 from regretkit.engine._payoffs import Matrix
 from regretkit.engine._table import Table

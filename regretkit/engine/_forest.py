@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Indices, Narrow
-from regretkit._validate import quote
+from regretkit._util._typing import Indices, Narrow
+from regretkit._util._validate import quote
 from regretkit.games._payoff_rows import offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 

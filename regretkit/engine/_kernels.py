@@ -5,8 +5,8 @@ leave open; :mod:`~regretkit.engine._specialize` puts others in their place, onc
 each kind of payoffs, and makes machine code of the whole.
 """
 
-from regretkit._arrays import RESOLUTION
-from regretkit._typing import Indices, Narrow, Vector, whole
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forced import Forced, play_forced
 from regretkit.engine._forest import Forest
 from regretkit.engine._payoffs import Payoffs

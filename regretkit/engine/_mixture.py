@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from attrs import evolve
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.minimizers._kernel import BlockFunction, Kernel, settle_none
 
 State = tuple[Vector, ...]

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._arrays import RESOLUTION
-from regretkit._typing import Indices, Narrow, Vector, whole
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import narrow
 from regretkit.games._payoff_rows import offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
-from regretkit.sets._operations import Operations, Plain
+from regretkit.sets._block_ops import Operations, Plain
 
 _FLOAT = np.dtype(np.float64)
 

@@ -6,9 +6,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._arrays import RESOLUTION
-from regretkit._typing import Indices, Narrow, Vector
-from regretkit._validate import quote
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Indices, Narrow, Vector
+from regretkit._util._validate import quote
 from regretkit.engine._forest import Forest, narrow
 from regretkit.engine._quads import quads_of, stacked
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Indices, Vector
+from regretkit._util._typing import Indices, Vector
 from regretkit.games._payoff_rows import SparseRows
 
 _MOST = 64

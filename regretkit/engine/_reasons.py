@@ -5,8 +5,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from regretkit._state import generators
-from regretkit._validate import LARGEST, quote
+from regretkit._util._state import generators
+from regretkit._util._validate import LARGEST, quote
 from regretkit.estimators import FullSweep, LearnedBaseline
 from regretkit.estimators._mccfr import Sampler
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.engine._forest import forest_of
 from regretkit.engine._sampling import Sample, Sheet
 from regretkit.engine._seats import follow_rules, frozen_copy, numbers_for, seated, uncompilable

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Indices, Narrow, Vector, whole
+from regretkit._util._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import Forest
 from regretkit.engine._kernels import State, learn, propose, worth_of
 from regretkit.estimators.flat._flat_tree import Desk, Flat

@@ -8,8 +8,8 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote, shorten
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote, shorten
 from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest
 from regretkit.engine._mixture import mixture
@@ -30,7 +30,7 @@ def rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | st
         return f"{quote(minimizer)} plays on a part of its player's set"
     if rule._kernel() is None:
         return f"{quote(rule)} has no kernel"
-    if minimizer._account is not None or rule._account is not None:
+    if minimizer._tracker is not None or rule._tracker is not None:
         return f"{quote(minimizer)} is tracked by a ledger, which wants to see every iteration"
     return rule
 

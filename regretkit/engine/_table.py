@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Narrow, Vector
+from regretkit._util._typing import Narrow, Vector
 from regretkit.engine._forest import Forest
 from regretkit.engine._payoffs import Matrix, Payoffs
 

@@ -3,8 +3,8 @@
 Each sum has one order, in Python and in machine code, so that both are bitwise identical.
 """
 
-from regretkit._arrays import RESOLUTION
-from regretkit._typing import Narrow, Vector, whole
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Narrow, Vector, whole
 from regretkit.engine._payoffs import Ends, Matrix, Tensor
 
 

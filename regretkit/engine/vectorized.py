@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, final
 
 from typing_extensions import override
 
-from regretkit._state import Stateful
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util._state import Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.circuits import CFR
 from regretkit.engine._forest import Forest, forest_of
 from regretkit.engine._operations import hasten
@@ -43,9 +43,9 @@ class Vectorized(Engine):
                 return (
                     f"minimizers[{player}]: {quote(minimizer)} plays on a part of its player's set"
                 )
-            if isinstance(minimizer, CFR) and minimizer._account is not None:
+            if isinstance(minimizer, CFR) and minimizer._tracker is not None:
                 return f"minimizers[{player}]: {quote(minimizer)} is tracked by a ledger"
-            if isinstance(minimizer, CFR) and minimizer._is_delicate():
+            if isinstance(minimizer, CFR) and minimizer._any_update_may_raise():
                 return f"minimizers[{player}]: a part of {quote(minimizer)} may refuse a utility"
         return in_the_way(run)
 
@@ -116,7 +116,7 @@ class _Seat:
         if earning or climbing:
             self._passes.rise(self._player, earning, climbing, *self._upward)
         if climbing:
-            self._rule._observe(self._worth)
+            self._rule._update(self._worth)
         else:
             self._rule.observe_utility(self._utility)
 

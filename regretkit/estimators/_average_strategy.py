@@ -7,9 +7,9 @@ import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
-from regretkit._state import is_finite_array
-from regretkit._typing import Vector
-from regretkit._validate import positive, quote
+from regretkit._util._state import is_finite_array
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive, quote
 from regretkit.estimators._mccfr import Sampler, starts
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_average
 from regretkit.games import Game
@@ -68,7 +68,7 @@ class AverageStrategySampling(Sampler):
     >>> import numpy as np
     >>> from regretkit.games import kuhn_poker
     >>> game = kuhn_poker()
-    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> sampling = AverageStrategySampling(np.random.default_rng(1), beta=1e6)
 
     As long as little was played, it follows all actions, as external sampling does:

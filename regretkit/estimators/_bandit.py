@@ -7,9 +7,9 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._state import Stateful
-from regretkit._typing import Vector
-from regretkit._validate import at_least_zero, check_generator, finite, quote
+from regretkit._util._state import Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import at_least_zero, check_generator, finite, quote
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators._mccfr import against_draws
 from regretkit.estimators.flat._action_sampling import pick
@@ -28,7 +28,7 @@ class BanditFeedback(Estimator, Stateful):
 
     With ``implicit`` 0 its mean is the exact utility: every payoff comes with the probability that
     it is divided by. Its variance at action a is about ``(r - c)^2 / x[a]``, which is why those who
-    learn from it must explore: EXP3 is :class:`Hedge` in :class:`Exploring`, fed by this.
+    learn from it must explore: EXP3 is :class:`Hedge` in :class:`ExplorationMixture`, fed by this.
     It is :class:`OutcomeSampling` without exploration of its own, and with a baseline that never
     changes.
     A positive ``implicit`` bounds the estimate and biases it towards c; where no payoff exceeds c,
@@ -54,9 +54,9 @@ class BanditFeedback(Estimator, Stateful):
     EXP3 against itself finds what is left when both leave out what is dominated:
 
     >>> from regretkit import Hedge, SelfPlay, matrix_game
-    >>> from regretkit.circuits import Exploring
+    >>> from regretkit.circuits import ExplorationMixture
     >>> from regretkit.play import Simultaneous
-    >>> players = [Exploring(Hedge(2, rate=0.05), gamma=0.1) for _ in "xy"]
+    >>> players = [ExplorationMixture(Hedge(2, rate=0.05), gamma=0.1) for _ in "xy"]
     >>> feedback = BanditFeedback(np.random.default_rng(1))
     >>> game = matrix_game([[0.5, 1.0], [0.0, 0.4]])
     >>> run = SelfPlay(game, players, order=Simultaneous(), estimator=feedback).run(1_000)

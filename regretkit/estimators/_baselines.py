@@ -8,9 +8,9 @@ import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE, Stateful, is_finite_array
-from regretkit._typing import Indices, Vector
-from regretkit._validate import positive, quote
+from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import positive, quote
 from regretkit.estimators.flat._baseline_terms import learn_guesses
 from regretkit.estimators.flat._flat_tree import Desk, Flat, moves_of, values_at
 from regretkit.games import ExtensiveFormGame
@@ -119,7 +119,7 @@ class ExactBaseline(Baseline):
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import OutcomeSampling
     >>> game = kuhn_poker()
-    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> estimator = OutcomeSampling(np.random.default_rng(1), baseline=ExactBaseline())
     >>> round(float(estimator.utility(game, 0, uniform) @ uniform[0]), 12)
     0.125

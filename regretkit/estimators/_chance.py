@@ -7,9 +7,9 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE, Stateful
-from regretkit._typing import Vector
-from regretkit._validate import check_generator, quote
+from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import check_generator, quote
 from regretkit.estimators._chance_draws import ChanceDraws, each_history, each_public_state
 from regretkit.estimators._estimator import Estimator
 from regretkit.games import ExtensiveFormGame, Game
@@ -48,7 +48,7 @@ class ChanceSampling(Estimator, Stateful):
     --------
     >>> from regretkit.games import kuhn_poker
     >>> game = kuhn_poker()
-    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> sampling = ChanceSampling(np.random.default_rng(1))
     >>> sampling.utility(game, 0, uniform).nonzero()[0]  # one card is dealt to player 0
     array([ 3,  4,  9, 10])
@@ -111,7 +111,7 @@ class PublicChanceSampling(Estimator, Stateful):
     --------
     >>> from regretkit.games import kuhn_poker, leduc_poker
     >>> game = leduc_poker()
-    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> sampling = PublicChanceSampling(np.random.default_rng(1))
     >>> drawn = sampling.utility(game, 0, uniform)  # one card for each way of the first bets
     >>> bool(sampling.visited < game.tree.histories / 4)

@@ -7,8 +7,8 @@ import numpy as np
 from attrs import define
 from numpy.typing import NDArray
 
-from regretkit._arrays import total_by
-from regretkit._typing import Indices, Vector
+from regretkit._util._arrays import segment_sum
+from regretkit._util._typing import Indices, Vector
 from regretkit.games import CHANCE, ExtensiveFormGame, GameTree
 from regretkit.games.tree._sequences import last_sequences, levels, reach_of_chance
 from regretkit.sets import Simplices
@@ -49,8 +49,8 @@ def each_public_state(tree: GameTree) -> Split:
     _, state_of_kind = np.unique(kinds[0], return_inverse=True)
     kind = kind.ravel()
     # A draw is as probable as what may be drawn, by what chance alone does.
-    drawn = total_by(kind, reach_of_chance(tree)[moves], kinds.shape[1])
-    whole = total_by(state_of_kind, drawn, kinds.shape[1])[state_of_kind]
+    drawn = segment_sum(kind, reach_of_chance(tree)[moves], kinds.shape[1])
+    whole = segment_sum(state_of_kind, drawn, kinds.shape[1])[state_of_kind]
     probability = np.divide(drawn, whole, out=np.zeros(drawn.size), where=whole > 0.0)
     return Split(state_of_kind[kind], kind, probability)
 
@@ -186,4 +186,4 @@ class ChanceDraws:
             if other != player:
                 worth = worth * strategy[self.sequences[other, ends]]
         own = self.sequences[player, ends]
-        return total_by(own, worth, self.game.domains[player].dimension)
+        return segment_sum(own, worth, self.game.domains[player].dimension)

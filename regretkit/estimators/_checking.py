@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from regretkit._typing import Vector
-from regretkit._validate import check_kind, whole_number
+from regretkit._util._typing import Vector
+from regretkit._util._validate import check_kind, whole_number
 from regretkit.estimators._enumeration import MOST, mean_and_variance
 from regretkit.estimators._estimator import Estimator
 from regretkit.games import Game
@@ -74,7 +74,7 @@ def _interior(game: Game) -> list[list[Vector]]:
     for _ in range(2):
         profile = []
         for domain in game.domains:
-            inner, (_, outer) = domain.interior_point(), _corner(domain, generator)
+            inner, (_, outer) = domain.relative_interior_point(), _corner(domain, generator)
             profile.append(0.6 * inner + 0.4 * outer)
         profiles.append(profile)
     return profiles

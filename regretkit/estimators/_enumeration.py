@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TypeVar, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._state import NOT_STATE, Stateful, _fields, attributes
-from regretkit._typing import Vector
+from regretkit._util._state import NOT_STATE, Stateful, _fields, attributes
+from regretkit._util._typing import Vector
 from regretkit.estimators._estimator import Estimator
 from regretkit.games import Game
 

@@ -7,7 +7,7 @@ from typing import final
 from attrs import frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.games import Game
 
 

@@ -9,9 +9,9 @@ from attrs import define, field
 from attrs.validators import optional
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE, Stateful
-from regretkit._typing import Indices, Vector
-from regretkit._validate import check_generator, of_kind, quote
+from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import check_generator, of_kind, quote
 from regretkit.estimators._baselines import Baseline
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_average, pick

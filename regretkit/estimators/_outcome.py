@@ -7,8 +7,8 @@ import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import at_least_zero, quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import at_least_zero, quote
 from regretkit.estimators._mccfr import NONE, Sampler, behaviors, starts
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_one
 from regretkit.games import Game
@@ -76,7 +76,7 @@ class OutcomeSampling(Sampler):
     --------
     >>> from regretkit.games import kuhn_poker
     >>> game = kuhn_poker()
-    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> sampling = OutcomeSampling(np.random.default_rng(1))
     >>> int(np.count_nonzero(sampling.utility(game, 0, uniform)))
     1

@@ -6,7 +6,7 @@ from typing import final
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._validate import at_least_one
+from regretkit._util._validate import at_least_one
 from regretkit.estimators._mccfr import NONE, Sampler
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_some
 from regretkit.games import Game
@@ -50,7 +50,7 @@ class RobustSampling(Sampler):
     >>> import numpy as np
     >>> from regretkit.games import kuhn_poker
     >>> game = kuhn_poker()
-    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> sampling = RobustSampling(np.random.default_rng(1), actions=1)
     >>> bool(abs(sampling.utility(game, 0, uniform)).max() in (2.0, 4.0, 8.0))
     True

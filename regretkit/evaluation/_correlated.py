@@ -8,9 +8,9 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import ArrayLike
 
-from regretkit._state import Stateful
-from regretkit._typing import Vector
-from regretkit._validate import floats, quote, shorten, vector
+from regretkit._util._state import Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import floats, quote, shorten, vector
 from regretkit.evaluation._linear_programs import exponent_of, maximize, payoff_rows
 from regretkit.evaluation._pure import check_normal_form
 from regretkit.games import Game, NormalFormGame
@@ -99,7 +99,7 @@ class CorrelatedPlay(Stateful):
         ]
         for player, (utility, domain) in enumerate(zip(utilities, domains, strict=True)):
             self._utilities[player] += weight * utility
-            self._earned[player] += weight * domain.worth(utility, strategies[player])
+            self._earned[player] += weight * domain.value(utility, strategies[player])
             if len(self._joint) == len(utilities):
                 self._joint[player] += weight * np.outer(strategies[player], utility)
         self.total_weight += float(weight)

@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.evaluation._linear_programs import (
     exponent_of,
     maximize,

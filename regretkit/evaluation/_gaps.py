@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regretkit._typing import Vector
-from regretkit._validate import vector
+from regretkit._util._typing import Vector
+from regretkit._util._validate import vector
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games._game import as_strategies, check_game, check_player, check_strategy
 
@@ -58,7 +58,7 @@ def best_response_gains(game: Game, profile: Sequence[Vector]) -> Vector:
     strategies, found = as_strategies(game, profile), []
     for player, (domain, strategy) in enumerate(zip(game.domains, strategies, strict=True)):
         utility = game.utility(player, strategies)
-        found.append(domain.best_response(utility)[0] - domain.worth(utility, strategy))
+        found.append(domain.best_response(utility)[0] - domain.value(utility, strategy))
     return np.array(found)
 
 
@@ -74,7 +74,7 @@ def nash_conv(game: Game, profile: Sequence[Vector]) -> float:
     --------
     >>> from regretkit.games import kuhn_poker
     >>> game = kuhn_poker()
-    >>> round(nash_conv(game, [domain.interior_point() for domain in game.domains]), 12)
+    >>> round(nash_conv(game, [domain.relative_interior_point() for domain in game.domains]), 12)
     0.916666666667
     """
     return float(best_response_gains(game, profile).sum())
@@ -89,7 +89,8 @@ def exploitability(game: Game, profile: Sequence[Vector]) -> float:
     --------
     >>> from regretkit.games import kuhn_poker
     >>> game = kuhn_poker()
-    >>> round(exploitability(game, [domain.interior_point() for domain in game.domains]), 12)
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
+    >>> round(exploitability(game, uniform), 12)
     0.458333333333
     """
     return nash_conv(game, profile) / len(game.domains)
@@ -169,7 +170,9 @@ def security_value(
             "opponents can do together there is not linear in their strategies"
         )
     opponent = 1 - player
-    profile = [fixed if i == player else d.interior_point() for i, d in enumerate(game.domains)]
+    profile = [
+        fixed if i == player else d.relative_interior_point() for i, d in enumerate(game.domains)
+    ]
     utility = -game.utility(opponent, profile, payoff_of=player)
     lowest, _ = game.domains[opponent].best_response(utility)
     return -lowest

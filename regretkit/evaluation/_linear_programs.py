@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from attrs import field, frozen
 
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance

@@ -6,9 +6,9 @@ from typing import TypeAlias, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._arrays import total_by
-from regretkit._typing import Vector
-from regretkit._validate import quote, vector, whole_number
+from regretkit._util._arrays import segment_sum
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote, vector, whole_number
 from regretkit.evaluation._monte_carlo import (
     Bounds,
     Estimate,
@@ -72,7 +72,7 @@ def local_best_response(
     >>> from regretkit.evaluation import best_response
     >>> from regretkit.games import leduc_poker
     >>> game = leduc_poker()
-    >>> uniform = [domain.interior_point() for domain in game.domains]
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> round(best_response(game, 0, uniform)[0], 4)
     2.0875
     >>> [round(local_best_response(game, 0, uniform, lookahead=d)[0], 4) for d in (1, 2)]
@@ -98,7 +98,7 @@ def local_best_response(
     _, values = domain.counterfactual(utility, domain.behavior(assumed))
     for _ in range(min(lookahead, domain.depth) - 1):
         best = domain.simplices.max(values)
-        values = utility[1:] + total_by(domain.parent_sequence, best, domain.dimension)[1:]
+        values = utility[1:] + segment_sum(domain.parent_sequence, best, domain.dimension)[1:]
     _, behavior = domain.simplices.best_response(values)
     return domain.counterfactual(utility, behavior)[0], domain.sequence_form(behavior)
 

@@ -9,8 +9,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import floats, quote, whole_number
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import floats, quote, whole_number
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,

@@ -6,8 +6,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.games import Game, NormalFormGame
 from regretkit.games._game import check_game
 

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.evaluation._gaps import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._game import as_strategies

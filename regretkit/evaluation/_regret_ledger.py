@@ -5,9 +5,9 @@ from typing import final
 
 from attrs import define, field
 
-from regretkit._accounts import LARGEST, Account, Theorem
-from regretkit._state import Stateful, parts
-from regretkit._validate import positive, quote, truth
+from regretkit._regret_tracker import LARGEST, RegretBound, RegretTracker
+from regretkit._util._state import Stateful, parts
+from regretkit._util._validate import positive, quote, truth
 from regretkit.minimizer import RegretMinimizer
 
 
@@ -60,45 +60,45 @@ class RegretLedger:
 
     def __attrs_post_init__(self) -> None:
         self._nodes = dict(_nodes(self.subject))
-        taken = [name for name, node in self._nodes.items() if node._account is not None]
+        taken = [name for name, node in self._nodes.items() if node._tracker is not None]
         if taken:
             raise ValueError(
                 f"{taken[0]} is already tracked by another ledger; detach that one first"
             )
         left = LARGEST
         for name, node in self._nodes.items():
-            node._account = account = Account(node.domain, left)
-            left -= account.pairs * account.on_simplices
+            node._tracker = tracker = RegretTracker(node.domain, left)
+            left -= tracker.pairs * tracker.on_simplices
             if self.strict and "." not in name:
-                node._account.then = self.check
+                node._tracker.then = self.check
 
     def detach(self) -> None:
         """Stop tracking; recorded sums are lost."""
         for node in self._nodes.values():
-            node._account = None
+            node._tracker = None
 
-    def account(self, minimizer: RegretMinimizer) -> Account:
-        """Return the account of the subject or of one of its parts."""
-        account = minimizer._account
-        if account is None or not any(node is minimizer for node in self._nodes.values()):
+    def tracker(self, minimizer: RegretMinimizer) -> RegretTracker:
+        """Return the tracker of the subject or of one of its parts."""
+        tracker = minimizer._tracker
+        if tracker is None or not any(node is minimizer for node in self._nodes.values()):
             raise ValueError(f"{quote(minimizer)} is not tracked by this ledger")
-        return account
+        return tracker
 
     def external(self, minimizer: RegretMinimizer) -> float:
         """Return the external regret of a node, over all its iterations in this ledger."""
-        return self.account(minimizer).external
+        return self.tracker(minimizer).external
 
     def internal(self, minimizer: RegretMinimizer) -> float:
         """Return the internal regret of a node on simplices, the sum over its blocks."""
-        return self.account(minimizer).internal
+        return self.tracker(minimizer).internal
 
     def swap(self, minimizer: RegretMinimizer) -> float:
         """Return the swap regret of a node on simplices, the sum over its blocks."""
-        return self.account(minimizer).swap
+        return self.tracker(minimizer).swap
 
-    def theorems(self) -> dict[str, Theorem]:
+    def theorems(self) -> dict[str, RegretBound]:
         """Return the theorem of each circuit, by the name of its node."""
-        found = {name: node._theorem(self.account) for name, node in self._nodes.items()}
+        found = {name: node._regret_bound(self.tracker) for name, node in self._nodes.items()}
         return {name: theorem for name, theorem in found.items() if theorem is not None}
 
     def check(self) -> None:
@@ -115,28 +115,28 @@ class RegretLedger:
     def _size(self, node: RegretMinimizer) -> float:
         """Return the sum of magnitudes to which the rounding of a node's theorem is relative."""
         minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
-        return sum(self.account(each).size for each in (node, *minimizers))
+        return sum(self.tracker(each).size for each in (node, *minimizers))
 
     def _rows(self) -> list[tuple[str, str, str, str, str]]:
         rows = [("node", "external", "internal", "swap", "theorem")]
         theorems = self.theorems()
         for name, node in self._nodes.items():
-            account = self.account(node)
+            tracker = self.tracker(node)
             label = "  " * name.count(".") + name.rpartition(".")[2]
-            internal = f"{account.internal:.6g}" if account.on_simplices else ""
-            swap = f"{account.swap:.6g}" if account.on_simplices else ""
+            internal = f"{tracker.internal:.6g}" if tracker.on_simplices else ""
+            swap = f"{tracker.swap:.6g}" if tracker.on_simplices else ""
             statement = _statement(theorems.get(name))
-            rows.append((label, f"{account.external:.6g}", internal, swap, statement))
+            rows.append((label, f"{tracker.external:.6g}", internal, swap, statement))
         return rows
 
     def _omissions(self) -> list[str]:
         """Return a sentence for each node whose internal and swap regret are not tracked."""
-        accounts = {name: self.account(node) for name, node in self._nodes.items()}
+        trackers = {name: self.tracker(node) for name, node in self._nodes.items()}
         return [
             f"internal and swap regret of {name} are not tracked: "
-            f"{account.pairs:,} pairs of actions, of at most {account.most_pairs:,}"
-            for name, account in accounts.items()
-            if account.pairs and not account.on_simplices
+            f"{tracker.pairs:,} pairs of actions, of at most {tracker.most_pairs:,}"
+            for name, tracker in trackers.items()
+            if tracker.pairs and not tracker.on_simplices
         ]
 
     def _repr_html_(self) -> str:
@@ -160,7 +160,7 @@ class RegretLedger:
         return f"<RegretLedger of {len(self._nodes)} minimizers>"
 
 
-def _statement(theorem: Theorem | None) -> str:
+def _statement(theorem: RegretBound | None) -> str:
     if theorem is None:
         return ""
     return ", and ".join(each.statement for each in (theorem, *theorem.also))

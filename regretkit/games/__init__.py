@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit._lazily import lazily
+from regretkit._util._lazy_import import lazy_import
 from regretkit.games._extensive_form import ExtensiveFormGame as ExtensiveFormGame
 from regretkit.games._fingerprint import fingerprint as fingerprint
 from regretkit.games._game import Game as Game
@@ -65,4 +65,4 @@ if TYPE_CHECKING:
     from regretkit.games.openspiel import openspiel_history as openspiel_history
     from regretkit.games.openspiel import to_openspiel_policy as to_openspiel_policy
 else:
-    __getattr__, __dir__, __all__ = lazily(__name__, _LATER)
+    __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

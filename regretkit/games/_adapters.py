@@ -6,8 +6,8 @@ from typing import TypeAlias, final
 import numpy as np
 from attrs import field, frozen
 
-from regretkit._typing import Indices
-from regretkit._validate import floats, quote
+from regretkit._util._typing import Indices
+from regretkit._util._validate import floats, quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._imperfect_recall import ImperfectRecallGame
 from regretkit.games._normal_form import NormalFormGame

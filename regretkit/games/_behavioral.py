@@ -7,8 +7,8 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike
 
-from regretkit._typing import Vector
-from regretkit._validate import floats, quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import floats, quote
 from regretkit.games._adapters import InformationSet
 from regretkit.games._game import ATOL, Game, as_strategies
 from regretkit.games._profile import Profile

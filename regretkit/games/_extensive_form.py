@@ -7,9 +7,9 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from regretkit._arrays import sum_terms
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util._arrays import sum_terms
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.games._game import as_profile, check_player, constant
 from regretkit.games._payoff_rows import PayoffRows, payoff_rows
 from regretkit.games.tree._game_tree import GameTree
@@ -52,7 +52,7 @@ class ExtensiveFormGame:
     >>> game = kuhn_poker()
     >>> game.domains[0]
     <DecisionTree: 6 decision points, 13 sequences>
-    >>> always_uniform = [domain.interior_point() for domain in game.domains]
+    >>> always_uniform = [domain.relative_interior_point() for domain in game.domains]
     >>> game.value(always_uniform)
     array([ 0.125, -0.125])
 

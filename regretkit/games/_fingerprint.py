@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from regretkit._errors import advised
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote, shorten
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote, shorten
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import Game, check_game
 from regretkit.games._normal_form import NormalFormGame
@@ -156,7 +156,7 @@ def _seen_from_outside(game: Game) -> Iterator[tuple[str, Numbers | str]]:
     generator = np.random.default_rng(1)
     directions = [generator.normal(size=domain.dimension) for domain in game.domains]
     pairs = list(zip(game.domains, directions, strict=True))
-    inner = [domain.interior_point() for domain in game.domains]
+    inner = [domain.relative_interior_point() for domain in game.domains]
     outer = [domain.best_response(direction)[1] for domain, direction in pairs]
     for profile in (inner, outer):
         for player, direction in enumerate(directions):

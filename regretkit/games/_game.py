@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import LARGEST, _squares, floats, ordered, quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import LARGEST, _squares, floats, ordered, quote
 from regretkit.sets import DecisionTree, StrategySet
 
 ATOL = 1e-6

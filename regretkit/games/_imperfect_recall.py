@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, TypeVar, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._arrays import total_by
 from regretkit._errors import advised
-from regretkit._typing import Indices, Vector
+from regretkit._util._arrays import segment_sum
+from regretkit._util._typing import Indices, Vector
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import as_profile
 from regretkit.games.tree._game_tree import GameTree
@@ -138,7 +138,7 @@ class ImperfectRecallGame:
             parts = domain.simplices
             kind = Simplices(parts.sizes[np.unique(kinds, return_index=True)[1]])
             place = kind.coordinates(kinds)
-            behavior = kind.normalize(total_by(place, strategy[1:], kind.dimension))
+            behavior = kind.normalize(segment_sum(place, strategy[1:], kind.dimension))
             played.append(domain.sequence_form(behavior[place]))
         return Profile(played, domains, self.refinement)
 

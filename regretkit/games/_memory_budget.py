@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Never, final
 
 from regretkit._errors import advised
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
 """What a game takes at the peak of being built, for each history, and more for each player.

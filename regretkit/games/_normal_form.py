@@ -7,9 +7,9 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike, NDArray
 
-from regretkit._arrays import RESOLUTION, zero_cancelled
-from regretkit._typing import Vector
-from regretkit._validate import floats, quote
+from regretkit._util._arrays import RESOLUTION, zero_cancelled
+from regretkit._util._typing import Vector
+from regretkit._util._validate import floats, quote
 from regretkit.games._game import as_profile, check_payoffs, check_player, constant
 from regretkit.sets import Simplices
 
@@ -151,7 +151,7 @@ class NormalFormGame:
         strategies = as_profile(profile, self.domains)
         return np.array(
             [
-                domain.worth(self.utility(player, strategies), strategies[player])
+                domain.value(self.utility(player, strategies), strategies[player])
                 for player, domain in enumerate(self.domains)
             ]
         )

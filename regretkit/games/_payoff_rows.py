@@ -6,8 +6,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._arrays import sum_terms, total_by
-from regretkit._typing import Indices, Vector
+from regretkit._util._arrays import segment_sum, sum_terms
+from regretkit._util._typing import Indices, Vector
 
 
 class SparseRows(NamedTuple):
@@ -49,7 +49,7 @@ class PayoffRows:
 
     def utility(self, strategy: Vector) -> Vector:
         """Return ``A x``, shape ``(dimension,)``, zero where the terms cancel up to rounding."""
-        sums = total_by(
+        sums = segment_sum(
             self.sums.row_of_entry, strategy[self.sums.column], self.sums.begin.size - 1
         )
         terms = self.rows.value * np.concatenate([strategy, sums])[self.rows.column]

@@ -6,10 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, final, overload
 
-from regretkit import _validate
-from regretkit._files import write_csv
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util import _validate
+from regretkit._util._files import write_csv
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.games._fingerprint import describe
 from regretkit.games._game import Game, as_profile, check_game
 from regretkit.games._profile_files import read_json, write_json
@@ -41,7 +41,7 @@ class Profile(tuple[Vector, ...]):
     --------
     >>> from regretkit.games import kuhn_poker
     >>> domains = kuhn_poker().domains
-    >>> profile = Profile([domain.interior_point() for domain in domains], domains)
+    >>> profile = Profile([domain.relative_interior_point() for domain in domains], domains)
     >>> profile["Kb"]
     array([0.5, 0.5])
     >>> print(profile)  # doctest: +ELLIPSIS

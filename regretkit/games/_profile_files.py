@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
-from regretkit._files import read_file, replace_file
+from regretkit._util._files import read_file, replace_file
 
 
 def write_json(data: Mapping[str, Any], path: str | PathLike[str]) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regretkit import _validate
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util import _validate
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.games._fingerprint import check_described, find_described, is_description
 from regretkit.games._game import ATOL, Game
 from regretkit.games._profile_table import behavior_of, label_of, simplices_of

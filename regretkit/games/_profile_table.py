@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 if TYPE_CHECKING:

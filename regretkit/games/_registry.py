@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.games._game import Game
 from regretkit.games._memory_budget import memory_capped
 from regretkit.games.gambit._files import read_game

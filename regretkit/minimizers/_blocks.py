@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.sets import Simplices
 
 _SMALL, _LARGE = 1e-280, 1e280

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from regretkit._arrays import RESOLUTION
-from regretkit._typing import Vector
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Vector
 from regretkit.minimizers._kernel import BlockFunction
 
 Arrays: TypeAlias = tuple[Vector, ...]

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias, final
 
 from attrs import Attribute, field, frozen
 
-from regretkit._typing import Vector
-from regretkit._validate import of_kind, quote, truth
+from regretkit._util._typing import Vector
+from regretkit._util._validate import of_kind, quote, truth
 
 BlockFunction: TypeAlias = Callable[..., object]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""

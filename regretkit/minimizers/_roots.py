@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.sets import Simplices
 
 _SMALL = 1e-9

@@ -6,8 +6,8 @@ import numpy as np
 from attrs import define, field, frozen
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE
-from regretkit._typing import Vector
+from regretkit._util._state import NOT_STATE
+from regretkit._util._typing import Vector
 from regretkit.minimizers._roots import normal_precision
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative

@@ -6,7 +6,7 @@ from typing import final
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._validate import at_least_zero, positive
+from regretkit._util._validate import at_least_zero, positive
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Plus
 from regretkit.minimizers.memories_adaptive import LearningTrust

@@ -9,8 +9,8 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import of_kind
+from regretkit._util._typing import Vector
+from regretkit._util._validate import of_kind
 from regretkit.minimizers._by_block import (
     add_regret,
     fade_and_add,

@@ -7,8 +7,8 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers.gradient_descent import as_projectable, project
 from regretkit.sets import StrategySet
@@ -37,7 +37,7 @@ class ConicBlackwell(RegretMinimizer):
     orthogonal to the aggregate, and projecting costs nothing against points of C.
 
     A product of simplices is one set here, and not one for each block; as a local rule of CFR it
-    goes in through :func:`each`.
+    goes in through :class:`PerDecisionPoint`.
 
     Parameters
     ----------
@@ -90,19 +90,19 @@ class ConicBlackwell(RegretMinimizer):
         # diagonal of the smallest box around the set.
         axes = np.eye(self.dimension)
         sides = [sum(self.domain.best_response(s * axis)[0] for s in (-1.0, 1.0)) for axis in axes]
-        diagonal, middle = float(np.linalg.norm(sides)), self.domain.interior_point()
+        diagonal, middle = float(np.linalg.norm(sides)), self.domain.relative_interior_point()
         square = float(middle @ middle) + diagonal**2 / 4.0
         return {} if self.kappa + square / self.kappa <= 2.0 * diagonal or not diagonal else _FAR
 
     @override
     def _propose(self) -> Vector:
         if self._height == 0.0:
-            return self.domain.interior_point()
+            return self.domain.relative_interior_point()
         return self._payoff / (self._height / self.kappa)
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        height = self._height - self.domain.worth(utility, strategy) / self.kappa
+        height = self._height - self.domain.value(utility, strategy) / self.kappa
         payoff = self._payoff + utility
         # In units of the largest number: cones know none, and squares stay in range.
         unit = max(abs(height), float(np.abs(payoff).max(initial=0.0)))

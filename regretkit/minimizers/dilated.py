@@ -7,11 +7,11 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit import _validate
-from regretkit._arrays import total_by
-from regretkit._state import NOT_STATE
-from regretkit._typing import Vector
-from regretkit._validate import of_kind, positive, quote, shorten
+from regretkit._util import _validate
+from regretkit._util._arrays import segment_sum
+from regretkit._util._state import NOT_STATE
+from regretkit._util._typing import Vector
+from regretkit._util._validate import of_kind, positive, quote, shorten
 from regretkit.minimizers.magnetic import NO_PROMISE, as_magnet, check_temperature
 from regretkit.minimizers.proximal import Proximal
 from regretkit.minimizers.regularizers import Entropy, Regularizer, check_regularizer
@@ -144,7 +144,7 @@ class DilatedMirrorDescent(Proximal):
         """
         simplices, slopes = self.tree.simplices, self.regularizer.gradient(behavior)
         offsets = self.regularizer.value(simplices, behavior) - simplices.dot(slopes, behavior)
-        gradient = total_by(self.tree.parent_sequence, offsets, self.dimension)
+        gradient = segment_sum(self.tree.parent_sequence, offsets, self.dimension)
         gradient[1:] += slopes
         return self.weight * gradient
 

@@ -7,7 +7,7 @@ from typing import final
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._validate import at_least_zero, extended
+from regretkit._util._validate import at_least_zero, extended
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import DiscountedPlus
 from regretkit.minimizers.playing import Proportional

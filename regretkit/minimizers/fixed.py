@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit import sets
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 
 
@@ -103,7 +103,7 @@ class BestResponse(RegretMinimizer):
                 f"domain must be a strategy set, got {quote(self.domain)}; pass Simplices(3) or a "
                 "tree"
             )
-        self._last = self.domain.interior_point()
+        self._last = self.domain.relative_interior_point()
 
     @property
     @override

@@ -5,8 +5,8 @@ from typing import Protocol, final, runtime_checkable
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.minimizers.proximal import Proximal
 from regretkit.sets import StrategySet
 
@@ -95,7 +95,7 @@ class OnlineGradientDescent(Proximal):
     domain: StrategySet = field(converter=as_projectable)
 
     def __attrs_post_init__(self) -> None:
-        self._begin(self.domain.interior_point())
+        self._begin(self.domain.relative_interior_point())
 
     @override
     def _step(self, place: Vector, utility: Vector) -> Vector:

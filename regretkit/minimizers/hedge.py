@@ -5,7 +5,7 @@ from typing import final
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._validate import positive
+from regretkit._util._validate import positive
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
 from regretkit.minimizers.playing import Exponential

@@ -8,9 +8,9 @@ from attrs import define, field, frozen
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from regretkit import _validate
-from regretkit._typing import Vector
-from regretkit._validate import positive, quote, shorten, truth
+from regretkit._util import _validate
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive, quote, shorten, truth
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
@@ -143,10 +143,10 @@ class MagneticMirrorDescent(AbstractByRoles):
         return NO_PROMISE if self.temperature > 0.0 else {}
 
     @override
-    def over(  # type: ignore[override]  # with a magnet of its own it plays nowhere else
+    def on_domain(  # type: ignore[override]  # with a magnet of its own it plays nowhere else
         self, simplices: Simplices
     ) -> RegretMinimizer | None:
-        return super().over(simplices) if self.magnet is None else None
+        return super().on_domain(simplices) if self.magnet is None else None
 
     @override
     def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:

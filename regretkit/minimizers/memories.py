@@ -10,8 +10,8 @@ import numpy as np
 from attrs import field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import at_least_one, at_least_zero, extended
+from regretkit._util._typing import Vector
+from regretkit._util._validate import at_least_one, at_least_zero, extended
 from regretkit.minimizers._by_block import BlockMemory, Law, add_regret, fade_and_add
 from regretkit.minimizers.roles import Memory, State
 from regretkit.sets import Simplices

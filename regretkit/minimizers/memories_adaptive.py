@@ -6,8 +6,8 @@ import numpy as np
 from attrs import field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive
 from regretkit.minimizers._blocks import longer, norms, raise_to
 from regretkit.minimizers._by_block import BlockMemory, learn_trust
 from regretkit.minimizers.roles import Memory, State

@@ -6,8 +6,8 @@ import numpy as np
 from attrs import field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive
 from regretkit.minimizers._blocks import lift
 from regretkit.minimizers.roles import Memory, State
 from regretkit.sets import Simplices

@@ -6,8 +6,8 @@ import numpy as np
 from attrs import define, field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import positive, truth
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive, truth
 from regretkit.minimizers._by_block import BlockMemory, Play, stay_with_the_nearest
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative

@@ -7,8 +7,8 @@ import numpy as np
 from attrs import field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import at_least_zero, of_kind
+from regretkit._util._typing import Vector
+from regretkit._util._validate import at_least_zero, of_kind
 from regretkit.minimizers._by_block import Belief
 from regretkit.minimizers.roles import Predictor, State
 from regretkit.sets import Simplices

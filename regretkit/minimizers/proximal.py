@@ -7,8 +7,8 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import positive, truth
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive, truth
 from regretkit.minimizer import RegretMinimizer
 
 

@@ -5,8 +5,8 @@ from typing import final
 from attrs import define, field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import positive
+from regretkit._util._typing import Vector
+from regretkit._util._validate import positive
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative
 from regretkit.minimizers.mirror_descent import Leader

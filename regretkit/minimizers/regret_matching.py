@@ -6,7 +6,7 @@ from typing import final
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._validate import extended
+from regretkit._util._validate import extended
 from regretkit.minimizers.by_roles import AbstractByRoles
 from regretkit.minimizers.memories import Cumulative, Discounted, LinearAccumulator, Plus
 from regretkit.minimizers.playing import Proportional

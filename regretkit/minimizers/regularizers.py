@@ -7,8 +7,8 @@ import numpy as np
 from attrs import Attribute, field, frozen
 from typing_extensions import override
 
-from regretkit._typing import Vector
-from regretkit._validate import finite, quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import finite, quote
 from regretkit.minimizers._by_block import Play, exponentially, nearest
 from regretkit.minimizers._roots import power_level
 from regretkit.sets import Simplices

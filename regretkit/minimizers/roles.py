@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.minimizers._by_block import Belief, BlockMemory, Play
 from regretkit.sets import Simplices
 

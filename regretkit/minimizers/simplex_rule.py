@@ -8,10 +8,10 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._cut import cut
-from regretkit._state import StateDict
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._slice_state import cut
+from regretkit._util._state import StateDict
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers._kernel import Kernel
 from regretkit.sets import Simplices, as_simplices
@@ -86,7 +86,7 @@ class SimplexRule(RegretMinimizer):
     simplices: Simplices = field(converter=as_simplices, on_setattr=attrs.setters.NO_OP)
 
     @override
-    def over(self, simplices: Simplices) -> RegretMinimizer:
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer:
         return attrs.evolve(self, simplices=simplices)
 
     def _learned(self) -> dict[str, Vector]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from regretkit._lazily import lazily
+from regretkit._util._lazy_import import lazy_import
 from regretkit.averaging import Average as Average
 from regretkit.averaging import Averaging as Averaging
 from regretkit.averaging import HorizonPower as HorizonPower
@@ -83,4 +83,4 @@ if TYPE_CHECKING:
     from regretkit.play._recorder import Trajectories as Trajectories
     from regretkit.play._visited_strategy import Unfolded as Unfolded
 else:
-    __getattr__, __dir__, __all__ = lazily(__name__, _LATER)
+    __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

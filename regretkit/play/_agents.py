@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.validators import is_callable
 
-from regretkit._validate import check_generator, quote
+from regretkit._util._validate import check_generator, quote
 from regretkit.evaluation._monte_carlo import pick
 from regretkit.games import BehavioralStrategyLike, Profile
 from regretkit.games._behavioral import ValidatedStrategy, behaviors

@@ -8,8 +8,8 @@ from typing import TypeAlias, final
 
 from attrs import evolve, field, frozen
 
-from regretkit._typing import Indices
-from regretkit._validate import quote
+from regretkit._util._typing import Indices
+from regretkit._util._validate import quote
 from regretkit.averaging._averaging import (
     Averaging,
     HorizonPower,
@@ -18,8 +18,8 @@ from regretkit.averaging._averaging import (
     Quadratic,
     Uniform,
 )
-from regretkit.circuits import CFR, LocalRule, alike
-from regretkit.circuits.cfr import local_minimizer
+from regretkit.circuits import CFR, LocalRule, SharedStrategies
+from regretkit.circuits._cfr import local_minimizer
 from regretkit.estimators import Estimator, FullSweep
 from regretkit.games import Game
 from regretkit.minimizer import RegretMinimizer
@@ -51,7 +51,8 @@ class Algorithm:
     Parameters
     ----------
     local
-        Called with simplices, returns a minimizer on them: a leaf's class, ``each(make)``, ...
+        Called with simplices, returns a minimizer on them: a leaf's class, or a
+        :class:`~regretkit.circuits.PerDecisionPoint`.
     order
         Who learns when.
     averaging
@@ -95,7 +96,7 @@ class Algorithm:
         if kinds is None:
             return [self.minimizer(domain) for domain in game.domains]
         return [
-            evolve(self, local=alike(self.local, own)).minimizer(domain)
+            evolve(self, local=SharedStrategies(self.local, own)).minimizer(domain)
             for domain, own in zip(game.domains, kinds, strict=True)
         ]
 

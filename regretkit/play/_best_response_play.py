@@ -5,8 +5,8 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from regretkit._typing import Vector
-from regretkit._validate import whole_number
+from regretkit._util._typing import Vector
+from regretkit._util._validate import whole_number
 from regretkit.averaging._average import Average, average_profile
 from regretkit.circuits._parts import as_part
 from regretkit.evaluation import duality_gap
@@ -97,7 +97,7 @@ def best_response_play(
     other = 1 - player
     averages = [Average(), Average()]
     total, earned = np.zeros(minimizer.dimension), 0.0
-    profile: list[Vector] = [domain.interior_point() for domain in game.domains]
+    profile: list[Vector] = [domain.relative_interior_point() for domain in game.domains]
     for _ in range(iterations):
         profile[player] = minimizer.next_strategy()
         cost = game.utility(other, profile, payoff_of=player)
@@ -106,7 +106,7 @@ def best_response_play(
         for average, strategy in zip(averages, profile, strict=True):
             average.add(strategy)
         total += utility
-        earned += game.domains[player].worth(utility, profile[player])
+        earned += game.domains[player].value(utility, profile[player])
         minimizer.observe_utility(utility)
 
     found = average_profile(averages, game)

@@ -10,9 +10,9 @@ import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE, Stateful
-from regretkit._typing import Vector
-from regretkit._validate import at_least_one, positive, quote
+from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._checks import called, check_callable

@@ -9,8 +9,8 @@ from typing import final
 from attrs import define, field
 from attrs.validators import optional
 
-from regretkit._files import FilePath, check_target
-from regretkit._validate import positive, quote, whole_number
+from regretkit._util._files import FilePath, check_target
+from regretkit._util._validate import positive, quote, whole_number
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, Kinds, named

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 
 Plain: TypeAlias = (
     "bool | int | float | str | NDArray[np.generic] | Sequence[Plain] | Mapping[str, Plain] | None"

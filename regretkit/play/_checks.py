@@ -6,8 +6,8 @@ from typing import TypeVar
 import numpy as np
 from attrs import Attribute
 
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.circuits._parts import as_parts, check_distinct
 from regretkit.games import Game
 from regretkit.games._game import ATOL, check_game, format_array
@@ -58,7 +58,7 @@ def _how(domain: StrategySet) -> str:
 
 def _probes(domain: StrategySet) -> Iterable[Vector]:
     """Yield points of a set: an inner one, and the outermost ones in a few fixed directions."""
-    yield domain.interior_point()
+    yield domain.relative_interior_point()
     for direction in np.random.default_rng(1).normal(size=(_DIRECTIONS, domain.dimension)):
         for utility in (direction, -direction):
             yield domain.best_response(utility)[1]

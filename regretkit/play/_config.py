@@ -6,8 +6,8 @@ from typing import cast
 
 import numpy as np
 
-from regretkit._state import Stateful, attributes, parts
-from regretkit._validate import quote, shorten
+from regretkit._util._state import Stateful, attributes, parts
+from regretkit._util._validate import quote, shorten
 from regretkit.estimators._baselines import Baseline
 from regretkit.games import ExtensiveFormGame, NormalFormGame, fingerprint
 from regretkit.play._checkpoint_file import Plain

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from typing_extensions import override
 
 from regretkit._errors import advised
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay

@@ -8,11 +8,11 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._state import NOT_STATE, Stateful
-from regretkit._typing import Vector
-from regretkit._validate import check_kind, whole_number
+from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import check_kind, whole_number
 from regretkit.averaging import Average, Averaging, Uniform
-from regretkit.circuits.cfr import LocalRule, local_minimizer
+from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.games import GameDAG, Profile
 from regretkit.games.dag._passes import Part
 from regretkit.minimizer import RegretMinimizer
@@ -47,7 +47,7 @@ class FixedStrategyIteration(Stateful):
         The game.
     local
         Called with each player's information sets as ``Simplices``, returns one minimizer for all
-        of them: the class of any leaf, :func:`each` or :func:`by_decision_point`.
+        of them: the class of any leaf, :class:`PerDecisionPoint` or :class:`ByDecisionPoint`.
     order
         Who learns when, within an iteration.
     averaging

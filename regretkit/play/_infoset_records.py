@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers._kernel import Kernel

@@ -7,8 +7,8 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._state import Stateful, is_finite_array
-from regretkit._typing import Indices, Vector
+from regretkit._util._state import Stateful, is_finite_array
+from regretkit._util._typing import Indices, Vector
 
 
 @final

@@ -8,13 +8,13 @@ from typing import Any, Self, final
 import numpy as np
 from attrs import define, field
 
-from regretkit import _validate
-from regretkit._files import FilePath
-from regretkit._state import Stateful
-from regretkit._typing import Vector
-from regretkit._validate import LONGEST_ERROR, check_kind, quote
+from regretkit._util import _validate
+from regretkit._util._files import FilePath
+from regretkit._util._state import Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import LONGEST_ERROR, check_kind, quote
 from regretkit.averaging import Averaging, Uniform
-from regretkit.circuits.cfr import LocalRule
+from regretkit.circuits._cfr import LocalRule
 from regretkit.estimators._mccfr import Sampler
 from regretkit.estimators.flat._action_sampling import follow_all, follow_one
 from regretkit.games._adapters import Playable, as_history

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from regretkit._files import FilePath, read_file, replace_file
-from regretkit._validate import quote, shorten
-from regretkit.circuits.cfr import local_minimizer
+from regretkit._util._files import FilePath, read_file, replace_file
+from regretkit._util._validate import quote, shorten
+from regretkit.circuits._cfr import local_minimizer
 from regretkit.games._game import ATOL
 from regretkit.play._checkpoint_file import packed, unpacked
 from regretkit.play._config import described, difference

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from regretkit._validate import check_kind, quote
+from regretkit._util._validate import check_kind, quote
 from regretkit.estimators import Estimator
 from regretkit.estimators._mccfr import Sampler
 from regretkit.estimators.flat._action_sampling import follow_average

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from regretkit._validate import quote, whole_number
+from regretkit._util._validate import quote, whole_number
 from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, check_generator, pick
 from regretkit.games import CHANCE, History, Playable
 from regretkit.games._adapters import as_history, payoff_bounds

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import field, frozen
 from typing_extensions import override
 
-from regretkit._state import Stateful
-from regretkit._typing import Indices, Vector
-from regretkit._validate import check_generator, whole_number
+from regretkit._util._state import Stateful
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import check_generator, whole_number
 
 
 class Table(Protocol):

@@ -6,8 +6,8 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from regretkit._state import generators
-from regretkit.circuits.cfr import LocalRule, local_minimizer
+from regretkit._util._state import generators
+from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.play._infoset_records import (

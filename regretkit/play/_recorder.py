@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._files import FilePath, write_csv
-from regretkit._state import Stateful
-from regretkit._typing import Vector
-from regretkit._validate import candidates, quote
+from regretkit._util._files import FilePath, write_csv
+from regretkit._util._state import Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import candidates, quote
 from regretkit.circuits import CFR
 from regretkit.games import Profile
 from regretkit.games._profile_table import label_of, simplices_of

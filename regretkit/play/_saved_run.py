@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, final
 import numpy as np
 from attrs import define, frozen
 
-from regretkit._files import FilePath, read_file, replace_file
-from regretkit._state import Stateful, attributes, parts
-from regretkit._validate import quote, shorten
+from regretkit._util._files import FilePath, read_file, replace_file
+from regretkit._util._state import Stateful, attributes, parts
+from regretkit._util._validate import quote, shorten
 from regretkit.averaging import Averaging
 from regretkit.estimators import Estimator
 from regretkit.games import Game
@@ -75,7 +75,7 @@ def _built(run: "SelfPlay") -> dict[str, Any]:
         if holds_chance(part):
             raise TypeError(
                 f"{name} draws at random, but {quote(part)} has no state that could be saved, and "
-                "so this run cannot be; let its class be Stateful, of regretkit._state"
+                "so this run cannot be; let its class be Stateful, of regretkit._util._state"
             )
     return {
         **{name: described(part) for name, part in parts_of_it.items()},

@@ -9,10 +9,10 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._files import FilePath
-from regretkit._state import NOT_STATE, Stateful, generators, parts
-from regretkit._typing import Vector
-from regretkit._validate import LONGEST_ERROR, check_kind, quote, whole_number
+from regretkit._util._files import FilePath
+from regretkit._util._state import NOT_STATE, Stateful, generators, parts
+from regretkit._util._typing import Vector
+from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, whole_number
 from regretkit.averaging import Averaging, Uniform
 from regretkit.averaging._average import Average, average_profile
 from regretkit.estimators import Estimator, FullSweep

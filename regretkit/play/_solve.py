@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._validate import quote, whole_number
+from regretkit._util._validate import quote, whole_number
 from regretkit.estimators import Estimator, FullSweep
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
 from regretkit.games._game import check_game

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from attrs import define
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 
 
 @final

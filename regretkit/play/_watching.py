@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay

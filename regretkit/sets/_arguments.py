@@ -7,10 +7,10 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regretkit import _validate
-from regretkit._typing import Vector
-from regretkit._validate import quote
-from regretkit.sets.base import StrategySet
+from regretkit._util import _validate
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
+from regretkit.sets._base import StrategySet
 
 
 def as_set(value: StrategySet, name: str) -> StrategySet:

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 
 NARROW = 8
 """Up to so many columns are worth it."""

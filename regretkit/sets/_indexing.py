@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from regretkit._typing import Indices
+from regretkit._util._typing import Indices
 
 Where: TypeAlias = slice | Indices
 

@@ -7,10 +7,10 @@ from typing import TypedDict, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit import _validate
-from regretkit._typing import Indices
-from regretkit._validate import quote
-from regretkit.sets._lazy import Lazy
+from regretkit._util import _validate
+from regretkit._util._typing import Indices
+from regretkit._util._validate import quote
+from regretkit.sets._lazy_sequence import LazySequence
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Labels:
 
 
 def _selected(names: Sequence[T] | None, numbers: Indices) -> Sequence[T] | None:
-    if isinstance(names, Lazy):
+    if isinstance(names, LazySequence):
         return names.select(numbers)
     return None if names is None else tuple(names[i] for i in numbers)
 
@@ -109,13 +109,13 @@ def _checksum(name: str) -> int:
 
 
 def _block_names(sizes: Indices, labels: Iterable[str] | None) -> Sequence[str] | None:
-    if isinstance(labels, Lazy) and len(labels) == sizes.size:
+    if isinstance(labels, LazySequence) and len(labels) == sizes.size:
         return labels
     return _validate.strings(labels, sizes.size, "labels")
 
 
 def _action_names(sizes: Indices, actions: Iterable[Sequence[str]]) -> Sequence[Sequence[str]]:
-    if isinstance(actions, Lazy) and len(actions) == sizes.size:
+    if isinstance(actions, LazySequence) and len(actions) == sizes.size:
         return actions
     actions = tuple(actions)
     if len(actions) != sizes.size:

@@ -1,11 +1,11 @@
-"""The laws bite: for each there is a minimizer that breaks it, and is caught by it."""
+"""The checks work: for each there is a minimizer that breaks it, and is caught by it."""
 
 import numpy as np
 import pytest
 from attrs import define, field
 
 import regretkit as rk
-from regretkit.checks import LAWS, check_minimizer, keep, laws_of, parametrize_with_checks
+from regretkit.checks import CHECKS, check_minimizer, checks_of, parametrize_with_checks, run_check
 from regretkit.minimizers._kernel import Kernel
 
 
@@ -175,7 +175,7 @@ class Credulous(Follower):
 
     def observe_utility(self, utility):
         numbers = [0.0] if utility is None or isinstance(utility, str) else utility
-        self._observe(np.resize(np.nan_to_num(np.asarray(numbers, dtype=float)), 3))
+        self._update(np.resize(np.nan_to_num(np.asarray(numbers, dtype=float)), 3))
 
 
 @define(eq=False)
@@ -344,21 +344,21 @@ WRONG_KERNELS = {
 
 BROKEN = {
     "strategies_lie_in_the_domain": Outside,
-    "strategies_lie_in_the_domain_whatever_is_expected": PlaysWhatItExpects,
-    "strategies_lie_in_the_domain_whatever_the_unit": AfraidOfZero,
+    "strategies_lie_in_the_domain_after_any_prediction": PlaysWhatItExpects,
+    "strategies_lie_in_the_domain_at_any_scale": AfraidOfZero,
     "asking_changes_nothing": LearnsWhenAsked,
-    "the_last_expectation_replaces_those_before": Learned,
-    "an_expectation_lasts_for_one_iteration": Expectant,
-    "equal_states_play_alike": Global,
-    "copies_go_their_own_way": Shared,
+    "a_later_prediction_replaces_earlier_ones": Learned,
+    "a_prediction_applies_to_one_iteration": Expectant,
+    "equal_states_give_equal_strategies": Global,
+    "copies_are_independent": Shared,
     "state_round_trips": Forgetful,
     "inputs_are_neither_changed_nor_kept": Keeping,
     "outputs_are_read_only": Aliasing,
-    "refusal_leaves_the_state_alone": Credulous,
-    "one_over_two_blocks_equals_two": lambda: Neighbourly(3),
-    "the_order_of_actions_does_not_matter": lambda: Ordered(3),
-    "a_constant_does_not_matter": lambda: Shifted(3),
-    "units_do_not_matter": lambda: Tolerant(3),
+    "rejected_input_leaves_the_state_unchanged": Credulous,
+    "blocks_are_independent": lambda: Neighbourly(3),
+    "strategies_are_invariant_to_action_order": lambda: Ordered(3),
+    "strategies_are_invariant_to_added_constants": lambda: Shifted(3),
+    "strategies_are_invariant_to_scale": lambda: Tolerant(3),
     "kernel_agrees": lambda: Fast(3, learn=forget_negative_regret),
     "regret_grows_slowly": lambda: Idle(3),
 }
@@ -367,51 +367,51 @@ BROKEN = {
 # What cannot be had without the other: who breaks the first breaks the others too.
 WITH_IT = {
     "strategies_lie_in_the_domain": {
-        "strategies_lie_in_the_domain_whatever_is_expected",
-        "strategies_lie_in_the_domain_whatever_the_unit",
+        "strategies_lie_in_the_domain_after_any_prediction",
+        "strategies_lie_in_the_domain_at_any_scale",
     },
-    "asking_changes_nothing": {"copies_go_their_own_way", "state_round_trips"},
-    "equal_states_play_alike": {
+    "asking_changes_nothing": {"copies_are_independent", "state_round_trips"},
+    "equal_states_give_equal_strategies": {
         "asking_changes_nothing",
-        "the_last_expectation_replaces_those_before",
-        "copies_go_their_own_way",
+        "a_later_prediction_replaces_earlier_ones",
+        "copies_are_independent",
         "state_round_trips",
         "inputs_are_neither_changed_nor_kept",
-        "refusal_leaves_the_state_alone",
+        "rejected_input_leaves_the_state_unchanged",
         "regret_grows_slowly",
     },
-    "copies_go_their_own_way": {"equal_states_play_alike", "state_round_trips"},
-    "state_round_trips": {"copies_go_their_own_way", "regret_grows_slowly"},
-    "a_constant_does_not_matter": {"regret_grows_slowly"},
+    "copies_are_independent": {"equal_states_give_equal_strategies", "state_round_trips"},
+    "state_round_trips": {"copies_are_independent", "regret_grows_slowly"},
+    "strategies_are_invariant_to_added_constants": {"regret_grows_slowly"},
 }
 
 
 def broken_by(make):
-    """Return the names of the laws that break, each of which names itself."""
+    """Return the names of the checks that break, each of which names itself."""
     found = set()
-    for law in LAWS:
+    for check in CHECKS:
         try:
-            keep(law, make)
+            run_check(check, make)
         except AssertionError as error:
             found.add(str(error).partition(" is broken by ")[0])
     return found
 
 
 def test_every_law_has_a_minimizer_that_breaks_it():
-    assert list(BROKEN) == [law.__name__ for law in LAWS]
+    assert list(BROKEN) == [check.__name__ for check in CHECKS]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_a_law_catches_who_breaks_it_and_no_other_law_does(law):
-    make = BROKEN[law.__name__]
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_check_catches_what_breaks_it_and_no_other_check_does(check):
+    make = BROKEN[check.__name__]
 
-    assert broken_by(make) == {law.__name__} | WITH_IT.get(law.__name__, set())
+    assert broken_by(make) == {check.__name__} | WITH_IT.get(check.__name__, set())
     with pytest.raises(AssertionError, match=" is broken by "):
         check_minimizer(make)
 
 
 def test_who_expects_a_part_of_it_longer_is_caught_as_well():
-    assert broken_by(Reluctant) == {"an_expectation_lasts_for_one_iteration"}
+    assert broken_by(Reluctant) == {"a_prediction_applies_to_one_iteration"}
 
 
 @pytest.mark.parametrize("message", WRONG_KERNELS)
@@ -432,15 +432,15 @@ SOUND = {"follower": Follower, "matching": lambda: rk.RegretMatching([2, 3])}
 
 
 @parametrize_with_checks(SOUND)
-def test_the_mark_runs_each_law_on_each_minimizer(law, make):
-    keep(law, make)
+def test_the_mark_runs_each_law_on_each_minimizer(check, make):
+    run_check(check, make)
 
 
 def test_the_mark_names_its_rows():
     ids = [parameter.id for parameter in parametrize_with_checks(SOUND).args[1]]
 
     assert ids[0] == "follower:strategies_lie_in_the_domain"
-    assert len(ids) == 2 * len(LAWS)
+    assert len(ids) == 2 * len(CHECKS)
 
 
 # Exemptions
@@ -458,29 +458,37 @@ class Exempt(Follower):
 
 
 def test_an_exemption_is_made_for_a_reason():
-    exempt = Exempt({"units_do_not_matter": "it is paid in one currency only"})
+    exempt = Exempt({"strategies_are_invariant_to_scale": "it is paid in one currency only"})
 
-    assert {law.__name__ for law in LAWS} - {law.__name__ for law in laws_of(exempt)} == {
-        "units_do_not_matter"
-    }
+    assert {check.__name__ for check in CHECKS} - {
+        check.__name__ for check in checks_of(exempt)
+    } == {"strategies_are_invariant_to_scale"}
 
 
 @pytest.mark.parametrize(
     ("declared", "error", "message"),
     [
-        ({"be_nice": "never"}, ValueError, r"name \['be_nice'\], which are no laws; the laws are"),
-        ({LAWS[0]: "never"}, ValueError, "which are no laws"),
-        ({LAWS[0].__name__: ""}, ValueError, r"no reason for \['strategies_lie.*say in a sentence"),
-        ({LAWS[0].__name__: " \n"}, ValueError, "no reason for"),
-        ({LAWS[0].__name__: None}, ValueError, "no reason for .* but None"),
-        ({LAWS[0].__name__: True}, ValueError, "no reason for .* but True"),
-        ([LAWS[0].__name__], TypeError, "must be a dict from names of laws to reasons, got"),
-        (None, TypeError, "must be a dict from names of laws to reasons, got None"),
+        (
+            {"be_nice": "never"},
+            ValueError,
+            r"name \['be_nice'\], which are no checks; the checks are",
+        ),
+        ({CHECKS[0]: "never"}, ValueError, "which are no checks"),
+        (
+            {CHECKS[0].__name__: ""},
+            ValueError,
+            r"no reason for \['strategies_lie.*say in a sentence",
+        ),
+        ({CHECKS[0].__name__: " \n"}, ValueError, "no reason for"),
+        ({CHECKS[0].__name__: None}, ValueError, "no reason for .* but None"),
+        ({CHECKS[0].__name__: True}, ValueError, "no reason for .* but True"),
+        ([CHECKS[0].__name__], TypeError, "must be a dict from names of checks to reasons, got"),
+        (None, TypeError, "must be a dict from names of checks to reasons, got None"),
     ],
 )
 def test_an_exemption_from_no_law_or_for_no_reason_is_refused(declared, error, message):
     with pytest.raises(error, match=message):
-        laws_of(Exempt(declared))
+        checks_of(Exempt(declared))
     with pytest.raises(error, match=message):
         check_minimizer(lambda: Exempt(declared))
     with pytest.raises(error, match=message):
@@ -532,7 +540,7 @@ def test_what_builds_no_new_minimizers_is_refused(make, error, message):
     with pytest.raises(error, match=r"^(what )?make .*" + message):
         check_minimizer(make)
     with pytest.raises(error, match=r"^(what )?make .*" + message):
-        keep(LAWS[0], make)
+        run_check(CHECKS[0], make)
     with pytest.raises(error, match=r"^(what )?factories\['mine'\] .*" + message):
         parametrize_with_checks({"mine": make})
 
@@ -546,4 +554,4 @@ def test_factories_without_names_and_laws_of_what_is_no_minimizer_are_refused():
     with pytest.raises(TypeError, match="factories must be a dict from names to functions, got"):
         parametrize_with_checks([Follower])
     with pytest.raises(TypeError, match="minimizer must be a RegretMinimizer, got 5"):
-        laws_of(5)
+        checks_of(5)

@@ -14,21 +14,20 @@ from test_user_defined_rules import FollowTheLeader, ShortRegretMatching, Trembl
 
 import regretkit as rk
 from regretkit import minimizers
-from regretkit._laws import growth
-from regretkit.checks import keep, parametrize_with_checks
+from regretkit.checks import _regret_bound, parametrize_with_checks, run_check
 from regretkit.circuits import (
     AffineImage,
-    Alike,
-    AverageAsIterate,
     AveragedPowerIterate,
     Constrained,
     Discount,
-    Exploring,
+    ExplorationMixture,
+    FiniteDeviations,
     Freeze,
+    LastIterateByAveraging,
     MinkowskiSum,
-    MixturesOf,
     Restart,
     Scaled,
+    SharedStrategy,
     Thresholded,
     TreeSwap,
     internal_maps,
@@ -45,7 +44,7 @@ def swap(actions):
 
 
 def swap_of_own(actions):
-    return rk.SwapRegret(actions, rk.each(FollowTheLeader))
+    return rk.SwapRegret(actions, rk.PerDecisionPoint(FollowTheLeader))
 
 
 def hull(member, mixer):
@@ -82,7 +81,7 @@ ROWS |= {
         rk.RegretMatching(6), internal_maps(3), AveragedPowerIterate(20)
     ),
     "phi[stay or swap]": lambda: rk.PhiRegret(
-        rk.RegretMatching(2), MixturesOf([np.eye(2), np.eye(2)[::-1]])
+        rk.RegretMatching(2), FiniteDeviations([np.eye(2), np.eye(2)[::-1]])
     ),
     "swap": partial(rk.SwapRegret, [2, 3], rk.RegretMatching),
     "forgetful drm+": partial(minimizers.DiscountedRegretMatchingPlus, [2, 3], alpha=-1.0),
@@ -95,12 +94,14 @@ ROWS |= {
     "tree swap": lambda: TreeSwap(lambda: rk.RegretMatching(3), layers=2, branching=3),
     "swap[predictive]": partial(rk.SwapRegret, 3, PRM),
     "swap[each own]": partial(swap_of_own, 3),
-    "swap[swap]": lambda: rk.SwapRegret(2, rk.each(swap)),
+    "swap[swap]": lambda: rk.SwapRegret(2, rk.PerDecisionPoint(swap)),
     "cfr": partial(rk.CFR, TREE, rk.RegretMatching),
     "cfr[predictive]": partial(rk.CFR, TREE, PRM),
     "cfr[swap]": partial(rk.CFR, TREE, swap),
-    "cfr[each internal]": partial(rk.CFR, rk.DecisionTree([0, 2], [2, 3]), rk.each(internal)),
-    "cfr[mixed]": lambda: rk.CFR(TREE, rk.by_decision_point(LOCALS, otherwise=MAKERS["hedge"])),
+    "cfr[each internal]": partial(
+        rk.CFR, rk.DecisionTree([0, 2], [2, 3]), rk.PerDecisionPoint(internal)
+    ),
+    "cfr[mixed]": lambda: rk.CFR(TREE, rk.ByDecisionPoint(LOCALS, otherwise=MAKERS["hedge"])),
     "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
     "circuit": partial(rk.circuit, TREE, rk.RegretMatching),
     "circuit[predictive]": partial(rk.circuit, TREE, PRM),
@@ -120,7 +121,7 @@ def image(minimizer, seed=0, rows=3):
 
 def constrained(minimizer, rule=rk.RegretMatchingPlus):
     rows = np.random.default_rng(1).normal(size=(2, minimizer.dimension))
-    bound = rows @ minimizer.domain.interior_point() + 0.1
+    bound = rows @ minimizer.domain.relative_interior_point() + 0.1
     prices = AffineImage(rule(3), 5.0 * np.eye(2, 3))
     return Constrained(minimizer, rows, bound, prices)
 
@@ -218,16 +219,16 @@ ROWS |= {
     "dilated[euclidean]": partial(DILATED, regularizer=minimizers.Euclidean(), optimistic=True),
     "dilated[magnetic]": partial(DILATED, temperature=0.1, weight=2.0),
     "cfr[adahedge]": partial(rk.CFR, TREE, minimizers.AdaHedge),
-    "cfr[each conic]": partial(rk.CFR, TREE, rk.each(conic)),
-    "exploring": lambda: Exploring(rk.OptimisticHedge([2, 3], rate=1.0), gamma=0.1),
-    "alike": lambda: Alike(PRM([2, 3]), [0, 1, 0]),
+    "cfr[each conic]": partial(rk.CFR, TREE, rk.PerDecisionPoint(conic)),
+    "exploring": lambda: ExplorationMixture(rk.OptimisticHedge([2, 3], rate=1.0), gamma=0.1),
+    "alike": lambda: SharedStrategy(PRM([2, 3]), [0, 1, 0]),
     "thresholded": lambda: Thresholded(rk.CFR(TREE, PRM), threshold=0.1),
-    "average": lambda: AverageAsIterate(rk.Hedge([2, 3], rate=1.0)),
+    "average": lambda: LastIterateByAveraging(rk.Hedge([2, 3], rate=1.0)),
     "thresholded[exploring[average]]": lambda: Thresholded(
-        Exploring(AverageAsIterate(PRM([2, 3])), gamma=0.1), threshold=0.2
+        ExplorationMixture(LastIterateByAveraging(PRM([2, 3])), gamma=0.1), threshold=0.2
     ),
     "hull[dilated, exploring]": lambda: rk.ConvexHull(
-        [DILATED(), Exploring(rk.CFR(TREE, PRM), gamma=0.1)], minimizers.AdaHedge(2)
+        [DILATED(), ExplorationMixture(rk.CFR(TREE, PRM), gamma=0.1)], minimizers.AdaHedge(2)
     ),
 }
 
@@ -244,8 +245,8 @@ def classes():
     return found
 
 
-def law(check):
-    """Hold every row to ``check``, under the name ``row:law``."""
+def every_row(check):
+    """Hold every row to ``check``, under the name ``row:check``."""
     name = check.__name__.removeprefix("test_")
     ids = [f"{row}:{name}" for row in ROWS]
     return pytest.mark.parametrize("make", list(ROWS.values()), ids=ids)(check)
@@ -282,15 +283,15 @@ def test_every_class_is_abstract_or_final():
 
 
 @parametrize_with_checks(ROWS)
-def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, law, make):
+def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, check, make):
     # These have hyperparameters that suit the unit 1: no other one is to help.
-    monkeypatch.setattr(growth, "UNITS", growth.UNITS[:1])
-    keep(law, make)
+    monkeypatch.setattr(_regret_bound, "UNITS", _regret_bound.UNITS[:1])
+    run_check(check, make)
 
 
-@law
+@every_row
 @pytest.mark.parametrize("asked", [False, True])
-def test_copies_go_their_own_way(make, asked):
+def test_copies_are_independent(make, asked):
     player = make() if asked else trained(make)
     if asked:
         player.next_strategy()
@@ -306,7 +307,7 @@ def test_copies_go_their_own_way(make, asked):
         np.testing.assert_array_equal(strategies, expected)
 
 
-@law
+@every_row
 def test_expecting_keeps_asking_pure_whether_asked_before_or_after(make):
     told, asked = trained(make), trained(make)
     prediction = np.random.default_rng(4).normal(size=told.dimension)
@@ -322,7 +323,7 @@ def test_expecting_keeps_asking_pure_whether_asked_before_or_after(make):
     assert told.iteration == 12
 
 
-@law
+@every_row
 def test_huge_utilities_give_strategies_all_the_same(make):
     player = make()
 

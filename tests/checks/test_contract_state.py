@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from test_contract import ROWS, goes_on, law, trained
+from test_contract import ROWS, every_row, goes_on, trained
 
 import regretkit as rk
 
@@ -70,14 +70,14 @@ def accepts(player, state):
     return True
 
 
-@law
+@every_row
 def test_a_state_is_plain(make):
     for path, value in leaves(trained(make).state_dict()):
         assert type(value) in PLAIN, path
         assert not isinstance(value, np.ndarray) or value.dtype != object, path
 
 
-@law
+@every_row
 def test_a_restored_minimizer_continues_bitwise_identically(make):
     player, fresh, other = trained(make), make(), trained(make, seed=9)
     state = player.state_dict()
@@ -93,7 +93,7 @@ def test_a_restored_minimizer_continues_bitwise_identically(make):
     np.testing.assert_equal(fresh.state_dict(), player.state_dict())
 
 
-@law
+@every_row
 def test_a_state_saved_before_next_strategy_loads_after_it(make):
     player = trained(make)
     state = player.state_dict()
@@ -104,7 +104,7 @@ def test_a_state_saved_before_next_strategy_loads_after_it(make):
     np.testing.assert_array_equal(player.next_strategy(), strategy)
 
 
-@law
+@every_row
 def test_a_state_survives_a_prediction_that_is_still_to_come_true(make):
     player, fresh = trained(make), make()
     player.expect_utility(np.random.default_rng(1).normal(size=player.dimension))
@@ -114,7 +114,7 @@ def test_a_state_survives_a_prediction_that_is_still_to_come_true(make):
     np.testing.assert_array_equal(fresh.next_strategy(), player.next_strategy())
 
 
-@law
+@every_row
 def test_a_state_is_a_copy(make):
     player = trained(make)
     state = player.state_dict()
@@ -131,7 +131,7 @@ def test_a_state_is_a_copy(make):
     np.testing.assert_array_equal(goes_on(fresh), played)
 
 
-@law
+@every_row
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
     player, twin = trained(make), trained(make)
     state = player.state_dict()
@@ -147,7 +147,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
     assert accepted == []
 
 
-@law
+@every_row
 def test_the_state_of_another_minimizer_is_refused(make):
     player = trained(make)
     state = player.state_dict()
@@ -163,7 +163,7 @@ def test_the_state_of_another_minimizer_is_refused(make):
     np.testing.assert_equal(player.state_dict(), state)
 
 
-@law
+@every_row
 @pytest.mark.parametrize("verb", ["observe_utility", "expect_utility"])
 def test_a_refused_utility_changes_nothing(make, verb):
     player, twin = trained(make), trained(make)
@@ -180,7 +180,7 @@ def test_a_refused_utility_changes_nothing(make, verb):
     np.testing.assert_array_equal(goes_on(player), goes_on(twin))
 
 
-@law
+@every_row
 def test_a_state_of_lists_will_do_so_that_it_can_be_written_as_text(make):
     player, fresh = trained(make), make()
 

@@ -7,8 +7,8 @@ from test_contract import ROWS
 
 import regretkit as rk
 from regretkit import circuits, minimizers
-from regretkit._state import parts
-from regretkit.checks import LAWS
+from regretkit._util._state import parts
+from regretkit.checks import CHECKS
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "exemptions.md"
 
@@ -48,7 +48,7 @@ def test_exemptions_are_counted():
 
 def test_every_exemption_is_from_growth_alone():
     assert {law for _, law, _ in declared()} == {"regret_grows_slowly"}
-    assert "regret_grows_slowly" in {law.__name__ for law in LAWS}
+    assert "regret_grows_slowly" in {check.__name__ for check in CHECKS}
 
 
 # Claims

@@ -90,7 +90,7 @@ def test_the_ledger_knows_the_theorems_of_images_and_sums(seed):
     for _ in meets(player, seed):
         pass
 
-    statements = {name: theorem.statement for name, theorem in ledger.theorems().items()}
+    statements = {name: proven.statement for name, proven in ledger.theorems().items()}
     assert statements["top"] == "R = sum of the parts' R"
     assert statements["top.parts[0]"] == "R = R of the minimizer"
     assert statements["top.parts[0].minimizer"] == "R = R of the minimizer"
@@ -188,7 +188,7 @@ def test_a_hull_may_weigh_images_and_sums(make):
     # What they say they are worth is what their point is worth.
     player = make()
     for x, u in meets(player, seed=4, iterations=30):
-        assert player._worth(u) == pytest.approx(u @ x, rel=1e-9, abs=1e-9)
+        assert player._value(u) == pytest.approx(u @ x, rel=1e-9, abs=1e-9)
 
     other = rk.Point(np.zeros(player.dimension))
     both = rk.ConvexHull([make(), other], rk.RegretMatching(2))

@@ -111,7 +111,7 @@ def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
 def test_a_minimizer_for_each_point_plays_bitwise_as_one_leaf_for_all(name):
     generator = np.random.default_rng(1)
     tree = random_tree(generator, points=20)
-    together, apart = rk.CFR(tree, MAKERS[name]), rk.CFR(tree, rk.each(MAKERS[name]))
+    together, apart = rk.CFR(tree, MAKERS[name]), rk.CFR(tree, rk.PerDecisionPoint(MAKERS[name]))
 
     for utility in generator.normal(size=(40, tree.dimension)):
         np.testing.assert_array_equal(together.next_strategy(), apart.next_strategy())
@@ -197,7 +197,7 @@ def test_equal_utilities_leave_the_strategy_unchanged():
     for scale in (0.1, 1e200, 1e-200):
         player.observe_utility(scale * utility)
 
-    np.testing.assert_array_equal(player.next_strategy(), tree.interior_point())
+    np.testing.assert_array_equal(player.next_strategy(), tree.relative_interior_point())
 
 
 # Different rules at different points
@@ -209,7 +209,7 @@ def test_different_rules_at_different_points_play_as_in_the_circuit_and_the_recu
     tree = labelled_tree(generator, points=7)
     names = generator.choice(list(LEAVES), size=tree.points).tolist()
     rules = {f"point {j}": MAKERS[name] for j, name in enumerate(names) if j != 3}
-    local = rk.by_decision_point(rules, otherwise=MAKERS[names[3]])
+    local = rk.ByDecisionPoint(rules, otherwise=MAKERS[names[3]])
     player, composed = rk.CFR(tree, local), rk.circuit(tree, local)
     naive_rules = iter(names)
     recursion = naive_cfr(tree, lambda size: LEAVES[next(naive_rules)][1](size))

@@ -11,7 +11,7 @@ SEEDS = pytest.mark.parametrize("seed", range(6))
 
 
 @SEEDS
-@pytest.mark.parametrize("local", [rk.RegretMatching, rk.each(rk.RegretMatching)])
+@pytest.mark.parametrize("local", [rk.RegretMatching, rk.PerDecisionPoint(rk.RegretMatching)])
 def test_a_view_shows_what_happens_at_one_decision_point(seed, local):
     generator = np.random.default_rng(seed)
     tree = labelled_tree(generator)
@@ -85,9 +85,13 @@ def only_one_simplex(simplices):
     ("local", "error", "message"),
     [
         (rk.RegretMatching([2, 2]), TypeError, "local must make a minimizer, .* pass its class"),
-        (only_one_simplex, ValueError, r"rule for one simplex goes in as each\(rule\)"),
-        (rk.each(lambda size: rk.RegretMatching(3)), ValueError, r"return one on Simplices\(2\)"),
-        (rk.each(lambda size: None), TypeError, "what make returned must be"),
+        (only_one_simplex, ValueError, r"rule for one simplex goes in as PerDecisionPoint\(rule\)"),
+        (
+            rk.PerDecisionPoint(lambda size: rk.RegretMatching(3)),
+            ValueError,
+            r"return one on Simplices\(2\)",
+        ),
+        (rk.PerDecisionPoint(lambda size: None), TypeError, "what make returned must be"),
         (lambda simplices: rk.RegretMatching, TypeError, "got the class RegretMatching"),
         (None, TypeError, "local must be a function of simplices or a leaf's class, got None"),
     ],
@@ -118,4 +122,4 @@ def test_rules_that_do_not_say_who_plays_where_are_refused(rules, message):
     tree = rk.DecisionTree([0, 0, 0], [2, 3, 2], labels=["a", "b", "b"])
 
     with pytest.raises(ValueError, match=message):
-        rk.CFR(tree, rk.by_decision_point(rules))
+        rk.CFR(tree, rk.ByDecisionPoint(rules))

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 import regretkit as rk
-from regretkit.circuits import MixturesOf, StochasticMatrices, internal_maps, stationary
-from regretkit.circuits.maps import Maps
+from regretkit.circuits import (
+    DeviationSet,
+    FiniteDeviations,
+    StochasticMatrices,
+    internal_maps,
+    stationary,
+)
 from regretkit.sets import Simplices
 
 SHARED = rk.RegretMatching(2)
@@ -31,10 +36,10 @@ def hull(*parts):
         ),
         lambda: rk.Product([rk.PhiRegret(SHARED, internal_maps(2)), SHARED]),
         lambda: rk.Product([rk.CFR(rk.DecisionTree([0], [2]), lambda _: SHARED), SHARED]),
-        lambda: rk.CFR(TREE, rk.each(lambda _: SHARED)),
-        lambda: rk.CFR(TREE, rk.by_decision_point({0: lambda _: SHARED, 1: lambda _: SHARED})),
+        lambda: rk.CFR(TREE, rk.PerDecisionPoint(lambda _: SHARED)),
+        lambda: rk.CFR(TREE, rk.ByDecisionPoint({0: lambda _: SHARED, 1: lambda _: SHARED})),
         lambda: rk.circuit(TREE, lambda _: SHARED),
-        lambda: rk.SwapRegret(2, rk.each(lambda _: SHARED)),
+        lambda: rk.SwapRegret(2, rk.PerDecisionPoint(lambda _: SHARED)),
     ],
 )
 def test_one_object_in_two_places_is_refused_at_any_depth(build):
@@ -72,13 +77,25 @@ def test_one_object_in_two_places_is_refused_at_any_depth(build):
         (lambda: rk.SwapRegret(2.5, rk.RegretMatching), TypeError, "whole numbers"),
         (lambda: rk.SwapRegret(2, rk.RegretMatching(2)), TypeError, "expert .* pass its class"),
         (lambda: rk.SwapRegret(2, "rm"), TypeError, "expert must be a function of simplices"),
-        (lambda: rk.SwapRegret(2, lambda s: rk.RegretMatching(2)), ValueError, r"each\(rule\)"),
+        (
+            lambda: rk.SwapRegret(2, lambda s: rk.RegretMatching(2)),
+            ValueError,
+            r"PerDecisionPoint\(rule\)",
+        ),
         (lambda: rk.SwapRegret(2, lambda s: None), TypeError, "what expert returned must be"),
         (lambda: internal_maps(1), ValueError, "actions must be a whole number, at least 2, got 1"),
-        (lambda: MixturesOf(np.eye(2)), ValueError, r"shape \(2, 2\); pass one square matrix"),
-        (lambda: MixturesOf([[[1.0, 0.5], [0.0, 1.0]]]), ValueError, r"matrices\[0\] .* row 0"),
-        (lambda: MixturesOf([np.eye(2), -np.eye(2)]), ValueError, r"matrices\[1\] leaves"),
-        (lambda: MixturesOf([np.eye(2) * np.nan]), ValueError, r"matrices\[0\] leaves"),
+        (
+            lambda: FiniteDeviations(np.eye(2)),
+            ValueError,
+            r"shape \(2, 2\); pass one square matrix",
+        ),
+        (
+            lambda: FiniteDeviations([[[1.0, 0.5], [0.0, 1.0]]]),
+            ValueError,
+            r"matrices\[0\] .* row 0",
+        ),
+        (lambda: FiniteDeviations([np.eye(2), -np.eye(2)]), ValueError, r"matrices\[1\] leaves"),
+        (lambda: FiniteDeviations([np.eye(2) * np.nan]), ValueError, r"matrices\[0\] leaves"),
         (lambda: StochasticMatrices([2, 0]), ValueError, "each at least 1"),
     ],
 )
@@ -99,7 +116,7 @@ def test_weights_need_not_come_from_a_leaf():
 
 
 def test_a_fixed_point_of_maps_that_are_no_chains_is_for_the_user_to_give():
-    class Halving(Maps):
+    class Halving(DeviationSet):
         domain = coefficients = Simplices(2)
 
         def apply(self, coefficients, point):

@@ -115,7 +115,9 @@ def test_swap_regret_is_the_sum_of_the_experts_regrets(seed, make):
         experts.append(Watched(make(actions)))
         return experts[-1]
 
-    whole = watch(rk.SwapRegret(4, rk.each(expert)), np.random.default_rng(seed), iterations=60)
+    whole = watch(
+        rk.SwapRegret(4, rk.PerDecisionPoint(expert)), np.random.default_rng(seed), iterations=60
+    )
 
     assert len(experts) == 4
     swap_regret = naive.swap_regret(lists(whole.history))
@@ -174,7 +176,7 @@ def test_swap_regret_over_two_blocks_is_swap_regret_in_each(make):
 
 @each_leaf
 def test_experts_of_one_leaf_are_experts_of_their_own(make):
-    same_bits(rk.SwapRegret([2, 3], make), rk.SwapRegret([2, 3], rk.each(make)), seed=4)
+    same_bits(rk.SwapRegret([2, 3], make), rk.SwapRegret([2, 3], rk.PerDecisionPoint(make)), seed=4)
 
 
 @each_leaf

@@ -66,7 +66,7 @@ def regret(domain, history):
     return domain.best_response(sum(u for _, u in history))[0] - earned
 
 
-# The theorem
+# The bound
 
 
 @SEEDS
@@ -273,24 +273,24 @@ def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule
 
     history = list(meets(player, seed, 80))
 
-    theorem = ledger.theorems()["top"]
-    (identity,) = theorem.also
+    proven = ledger.theorems()["top"]
+    (identity,) = proven.also
     inner = [(x, u - p @ matrix) for x, p, u in history]
     outer = [(p, matrix @ x - bound) for x, p, _ in history]
     both = regret(player.minimizer.domain, inner) + regret(player.multipliers.domain, outer)
-    assert theorem.bound == pytest.approx(both, abs=1e-8)
+    assert proven.bound == pytest.approx(both, abs=1e-8)
     assert identity.bound == pytest.approx(both, abs=1e-8)
     earned = math.fsum(float(u @ x) for x, _, u in history)
     worst = 10.0 * np.maximum(sum(g for _, g in outer), 0.0).sum()
     feasible = best_feasible(sum(u for _, _, u in history), matrix, bound)[0] - earned
-    assert theorem.regret == pytest.approx(feasible + worst, abs=1e-7)
+    assert proven.regret == pytest.approx(feasible + worst, abs=1e-7)
     # Each corner pays for its own violation, at the prices of each iteration.
     paying = max(
         math.fsum(float(u @ corner - p @ (matrix @ corner - bound)) for _, p, u in history)
         for corner in np.eye(4)
     )
     assert identity.regret == pytest.approx(paying - earned + worst, abs=1e-8)
-    assert (theorem.exact, identity.exact) == (False, True)
+    assert (proven.exact, identity.exact) == (False, True)
 
 
 @pytest.mark.parametrize("part", ["minimizer", "multipliers"])
@@ -301,7 +301,7 @@ def test_a_ledger_with_a_wrong_account_is_found_out(part, by):
     list(meets(player, seed=3, iterations=20))
     ledger.check()
 
-    ledger.account(getattr(player, part)).earned += by
+    ledger.tracker(getattr(player, part)).earned += by
 
     with pytest.raises(AssertionError, match=r"top, .* violates .R against"):
         ledger.check()

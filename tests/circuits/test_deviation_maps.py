@@ -9,8 +9,8 @@ from factories import PREDICTIVE, meets, random_behavior
 
 import regretkit as rk
 from regretkit.circuits import (
-    MarkovMaps,
-    MixturesOf,
+    FiniteDeviations,
+    MarkovDeviations,
     StochasticMatrices,
     constant_maps,
     internal_maps,
@@ -22,7 +22,7 @@ MAPS = [
     constant_maps(4),
     internal_maps(3),
     StochasticMatrices([2, 3, 1, 2]),
-    MixturesOf(np.random.default_rng(0).dirichlet(np.ones(5), size=(7, 5))),
+    FiniteDeviations(np.random.default_rng(0).dirichlet(np.ones(5), size=(7, 5))),
 ]
 
 
@@ -67,7 +67,7 @@ def test_a_copy_of_maps_is_as_good_as_the_original(maps):
         np.testing.assert_array_equal(moved, maps.apply(coefficients, point))
 
 
-class Own(MarkovMaps):
+class Own(MarkovDeviations):
     """Maps as a user would write them, with a fixed point that may be none."""
 
     def __init__(self, maps, point=None):
@@ -89,7 +89,7 @@ class Own(MarkovMaps):
 @pytest.mark.parametrize("maps", MAPS, ids=repr)
 def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(maps, own, seed):
     player = rk.RegretMatching(maps.domain)
-    account = RegretLedger(player).account(player)
+    tracker = RegretLedger(player).tracker(player)
     gains, earned = np.zeros(maps.coefficients.dimension), 0.0
 
     for x, u in meets(player, seed):
@@ -97,19 +97,19 @@ def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(map
         earned += u @ x
 
     best, _ = maps.coefficients.best_response(gains)
-    found = (Own(maps) if own else maps).regret(account)
+    found = (Own(maps) if own else maps).regret(tracker)
     assert found == pytest.approx(best - earned, rel=1e-9, abs=1e-9)
 
 
 def test_regret_against_pairs_and_constants_is_internal_and_external_regret():
     player = rk.RegretMatching(4)
-    account = RegretLedger(player).account(player)
+    tracker = RegretLedger(player).tracker(player)
     list(meets(player, seed=3))
 
-    assert internal_maps(4).regret(account) == pytest.approx(account.internal)
-    assert constant_maps(4).regret(account) == pytest.approx(account.external)
-    assert StochasticMatrices(4).regret(account) == pytest.approx(account.swap)
-    assert account.internal > 0.1
+    assert internal_maps(4).regret(tracker) == pytest.approx(tracker.internal)
+    assert constant_maps(4).regret(tracker) == pytest.approx(tracker.external)
+    assert StochasticMatrices(4).regret(tracker) == pytest.approx(tracker.swap)
+    assert tracker.internal > 0.1
 
 
 @pytest.mark.parametrize("maps", MAPS, ids=repr)
@@ -193,13 +193,13 @@ def test_a_fixed_point_may_come_in_an_array_that_is_used_again():
 )
 def test_how_far_rows_may_be_off_is_a_small_number(atol, error):
     with pytest.raises(error, match=r"atol must be a number from 0 to 0\.001, got"):
-        MixturesOf([[[2.0, 0.0], [0.0, 2.0]]], atol=atol)
+        FiniteDeviations([[[2.0, 0.0], [0.0, 2.0]]], atol=atol)
 
 
 def test_rows_that_are_nearly_distributions_make_maps_that_keep_their_theorem():
     rows = np.random.default_rng(0).dirichlet(np.ones(3), size=(4, 3))
     off = rows * np.random.default_rng(1).uniform(0.9995, 1.0005, size=(4, 3, 1))
-    maps = MixturesOf(off, atol=1e-3)
+    maps = FiniteDeviations(off, atol=1e-3)
     player = rk.PhiRegret(rk.RegretMatching(4), maps)
     RegretLedger(player, strict=True)
 
@@ -207,7 +207,7 @@ def test_rows_that_are_nearly_distributions_make_maps_that_keep_their_theorem():
 
     np.testing.assert_allclose(maps.matrices, rows, rtol=1e-12)
     with pytest.raises(ValueError, match="leaves the simplex"):
-        MixturesOf(off)
+        FiniteDeviations(off)
 
 
 @pytest.mark.parametrize("name", PREDICTIVE)

@@ -8,7 +8,7 @@ import pytest
 from factories import MAKERS, meets, regret, train
 
 import regretkit as rk
-from regretkit.circuits import AverageAsIterate, Exploring, Thresholded
+from regretkit.circuits import ExplorationMixture, LastIterateByAveraging, Thresholded
 from regretkit.evaluation import RegretLedger
 from regretkit.games import kuhn_poker, matching_pennies
 from regretkit.minimizers import DilatedMirrorDescent
@@ -33,7 +33,7 @@ def learn(player, seed, iterations=30):
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_exploring_mixes_what_the_minimizer_plays_with_uniform(name):
-    alone, exploring = MAKERS[name]([2, 3]), Exploring(MAKERS[name]([2, 3]), gamma=0.2)
+    alone, exploring = MAKERS[name]([2, 3]), ExplorationMixture(MAKERS[name]([2, 3]), gamma=0.2)
 
     x, y = learn(alone, 1), learn(exploring, 1)
 
@@ -41,7 +41,9 @@ def test_exploring_mixes_what_the_minimizer_plays_with_uniform(name):
 
 
 def test_on_a_tree_it_explores_toward_uniform_play_everywhere():
-    player = train(Exploring(rk.CFR(TREE, rk.RegretMatching), gamma=1.0), np.random.default_rng(2))
+    player = train(
+        ExplorationMixture(rk.CFR(TREE, rk.RegretMatching), gamma=1.0), np.random.default_rng(2)
+    )
 
     np.testing.assert_allclose(
         TREE.behavior(player.next_strategy()), TREE.simplices.uniform(), atol=1e-15
@@ -49,17 +51,17 @@ def test_on_a_tree_it_explores_toward_uniform_play_everywhere():
 
 
 def test_it_explores_toward_any_point_of_the_domain():
-    player = Exploring(rk.Point([0.0, 1.0]), gamma=0.5, toward=[0.0, 1.0])
+    player = ExplorationMixture(rk.Point([0.0, 1.0]), gamma=0.5, toward=[0.0, 1.0])
     assert player.next_strategy().tolist() == [0.0, 1.0]
 
-    hedge = Exploring(rk.Hedge(2, rate=1.0), gamma=0.5, toward=[0.0, 1.0])
+    hedge = ExplorationMixture(rk.Hedge(2, rate=1.0), gamma=0.5, toward=[0.0, 1.0])
     assert hedge.next_strategy().tolist() == [0.25, 0.75]
-    assert hedge.over(Simplices(3)) is None
+    assert hedge.on_domain(Simplices(3)) is None
 
 
 def test_exploring_with_gamma_zero_is_bitwise_the_inner_minimizer():
     np.testing.assert_array_equal(
-        learn(Exploring(MAKERS["prm+"](4), gamma=0.0), 3), learn(MAKERS["prm+"](4), 3)
+        learn(ExplorationMixture(MAKERS["prm+"](4), gamma=0.0), 3), learn(MAKERS["prm+"](4), 3)
     )
 
 
@@ -70,7 +72,7 @@ def test_exp3_is_hedge_exploring_and_keeps_its_bound(seed):
     n, T, runs = 3, 2_000, 40
     gamma = math.sqrt(n * math.log(n) / ((math.e - 1.0) * T))
     generator = np.random.default_rng(seed)
-    player = Exploring(rk.Hedge([n] * runs, rate=gamma / n), gamma=gamma)
+    player = ExplorationMixture(rk.Hedge([n] * runs, rate=gamma / n), gamma=gamma)
     rewards = generator.binomial(1, [0.5, 0.6, 0.4], size=(T, n)).astype(float)
     earned = np.zeros(runs)
 
@@ -91,7 +93,7 @@ def test_exp3_is_hedge_exploring_and_keeps_its_bound(seed):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("toward", [None, [0.0, 1.0, 0.2, 0.3, 0.5]])
 def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(seed, toward):
-    player = Exploring(rk.RegretMatching([2, 3]), gamma=0.3, toward=toward)
+    player = ExplorationMixture(rk.RegretMatching([2, 3]), gamma=0.3, toward=toward)
     learn(player, seed)  # before there is a ledger
     ledger = RegretLedger(player, strict=True)
     inner, history = [], []
@@ -115,8 +117,8 @@ def test_exploring_more_or_less_than_it_says_is_found_out(wrong, monkeypatch):
     def reshaped(self, strategy):
         return (1.0 - wrong) * strategy + wrong * self._target
 
-    monkeypatch.setattr(Exploring, "_reshaped", reshaped)
-    player = Exploring(rk.RegretMatching(3), gamma=0.2)
+    monkeypatch.setattr(ExplorationMixture, "_reshaped", reshaped)
+    player = ExplorationMixture(rk.RegretMatching(3), gamma=0.2)
     RegretLedger(player, strict=True)
 
     with pytest.raises(AssertionError, match=r"top, .* violates 'R = \(1 - gamma\) R of the min"):
@@ -254,7 +256,7 @@ def test_purified_kuhn_poker_is_far_from_equilibrium():
 def test_in_self_play_the_last_iterate_is_the_average_that_there_would_have_been(name):
     game = rk.matrix_game(np.random.default_rng(6).normal(size=(3, 4)))
     plain = [MAKERS[name](n) for n in (3, 4)]
-    wrapped = [AverageAsIterate(MAKERS[name](n)) for n in (3, 4)]
+    wrapped = [LastIterateByAveraging(MAKERS[name](n)) for n in (3, 4)]
 
     averages = SelfPlay(game, plain, order=Simultaneous()).run(60).average
     iterates = SelfPlay(game, wrapped, order=Simultaneous(), averaging=Last()).run(60).average
@@ -266,7 +268,9 @@ def test_in_self_play_the_last_iterate_is_the_average_that_there_would_have_been
 def test_in_kuhn_poker_too_with_cfr_inside():
     game = kuhn_poker()
     plain = [rk.CFR(tree, partial(rk.Hedge, rate=0.5)) for tree in game.domains]
-    wrapped = [AverageAsIterate(rk.CFR(tree, partial(rk.Hedge, rate=0.5))) for tree in game.domains]
+    wrapped = [
+        LastIterateByAveraging(rk.CFR(tree, partial(rk.Hedge, rate=0.5))) for tree in game.domains
+    ]
 
     runs = [SelfPlay(game, players, order=Simultaneous()).run(200) for players in (plain, wrapped)]
 
@@ -276,7 +280,7 @@ def test_in_kuhn_poker_too_with_cfr_inside():
 
 def test_the_iterates_converge_where_the_inner_ones_keep_turning():
     game = matching_pennies()
-    players = [AverageAsIterate(rk.Hedge(2, rate=0.3)) for _ in range(2)]
+    players = [LastIterateByAveraging(rk.Hedge(2, rate=0.3)) for _ in range(2)]
     for player, utility in zip(players, ([1.0, 0.0], [0.0, 1.0]), strict=True):
         player.observe_utility(utility)
 
@@ -287,7 +291,7 @@ def test_the_iterates_converge_where_the_inner_ones_keep_turning():
 
 
 def test_it_tells_the_minimizer_what_it_expects_without_averages():
-    one, other = AverageAsIterate(MAKERS["prm+"](3)), MAKERS["prm+"](3)
+    one, other = LastIterateByAveraging(MAKERS["prm+"](3)), MAKERS["prm+"](3)
     last = np.zeros(3)
 
     for t, (utility, prediction) in enumerate(np.random.default_rng(7).normal(size=(20, 2, 3))):
@@ -302,7 +306,7 @@ def test_it_tells_the_minimizer_what_it_expects_without_averages():
 def test_of_averages_as_iterates_the_ledger_knows_no_theorem_for_there_is_none():
     # All utilities favour what is not played, but the last one, which is zero: the minimizer has
     # learned nothing in sum, and has no regret.
-    player = AverageAsIterate(PlayedOn(Simplices(2), np.array([1.0, 0.0])))
+    player = LastIterateByAveraging(PlayedOn(Simplices(2), np.array([1.0, 0.0])))
     ledger = RegretLedger(player, strict=True)
 
     for _ in range(100):
@@ -318,14 +322,16 @@ def test_of_averages_as_iterates_the_ledger_knows_no_theorem_for_there_is_none()
 
 
 def test_they_nest_and_go_over_other_simplices():
-    player = Thresholded(Exploring(AverageAsIterate(MAKERS["hedge"](2)), gamma=0.1), threshold=0.2)
+    player = Thresholded(
+        ExplorationMixture(LastIterateByAveraging(MAKERS["hedge"](2)), gamma=0.1), threshold=0.2
+    )
 
-    wide = player.over(Simplices([3, 2]))
+    wide = player.on_domain(Simplices([3, 2]))
 
     assert wide.domain == Simplices([3, 2])
     assert wide.minimizer.gamma == 0.1
     assert wide.exemptions().keys() == {"regret_grows_slowly"}
-    alone = [player.over(Simplices(n)) for n in (3, 2)]
+    alone = [player.on_domain(Simplices(n)) for n in (3, 2)]
     together = learn(wide, 8)
     generator = np.random.default_rng(8)
     played = []
@@ -341,7 +347,7 @@ def test_they_nest_and_go_over_other_simplices():
 
 def test_they_take_minimizers_on_any_set_that_their_rule_makes_sense_on():
     dilated = DilatedMirrorDescent(TREE, rate=0.1)
-    player = Thresholded(Exploring(dilated, gamma=0.5), threshold=0.1)
+    player = Thresholded(ExplorationMixture(dilated, gamma=0.5), threshold=0.1)
 
     assert TREE.contains(train(player, np.random.default_rng(9)).next_strategy())
 
@@ -349,36 +355,48 @@ def test_they_take_minimizers_on_any_set_that_their_rule_makes_sense_on():
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda: Exploring(rk.Hedge, gamma=0.1), TypeError, "got the class Hedge; build one"),
         (
-            lambda: Exploring(rk.RegretMatching(2), gamma=1.5),
+            lambda: ExplorationMixture(rk.Hedge, gamma=0.1),
+            TypeError,
+            "got the class Hedge; build one",
+        ),
+        (
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=1.5),
             ValueError,
             "gamma must be from 0 to 1",
         ),
-        (lambda: Exploring(rk.RegretMatching(2), gamma="a"), TypeError, "gamma must be a number"),
         (
-            lambda: Exploring(rk.RegretMatching(2), gamma=0.5, toward=[0.9, 0.9]),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma="a"),
+            TypeError,
+            "gamma must be a number",
+        ),
+        (
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward=[0.9, 0.9]),
             ValueError,
             "toward must be a point of the minimizer's domain",
         ),
         (
-            lambda: Exploring(rk.RegretMatching(2), gamma=0.5, toward=[1.0]),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward=[1.0]),
             ValueError,
             "toward has shape .* dimension 2 is wanted",
         ),
         (
-            lambda: Exploring(rk.RegretMatching(2), gamma=0.5, toward=[[1.0], [1.0, 2.0]]),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward=[[1.0], [1.0, 2.0]]),
             TypeError,
             "toward must be a vector of numbers",
         ),
         (
-            lambda: Exploring(rk.RegretMatching(2), gamma=0.5, toward="ab"),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward="ab"),
             TypeError,
             "toward must be numbers, got 'ab'",
         ),
-        (lambda: Exploring(rk.RegretMatching(2), gamma=None), TypeError, "gamma must be a number"),
         (
-            lambda: Exploring(rk.RegretMatching(2), gamma=10**400),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=None),
+            TypeError,
+            "gamma must be a number",
+        ),
+        (
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=10**400),
             ValueError,
             "gamma must be a finite number",
         ),
@@ -398,7 +416,7 @@ def test_they_take_minimizers_on_any_set_that_their_rule_makes_sense_on():
             "simplices or on a decision tree",
         ),
         (lambda: Thresholded(rk.Hedge(2, rate=1.0), threshold=-0.1), ValueError, "from 0 to 1"),
-        (lambda: AverageAsIterate(3), TypeError, "minimizer must be a RegretMinimizer"),
+        (lambda: LastIterateByAveraging(3), TypeError, "minimizer must be a RegretMinimizer"),
     ],
 )
 def test_impossible_parts_are_refused(build, error, message):

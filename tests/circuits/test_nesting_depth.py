@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import regretkit as rk
-from regretkit._arrays import depths
+from regretkit._util._arrays import depths
 
 
 def chain(points):
@@ -70,7 +70,11 @@ def test_depths_are_those_of_walking_up():
 
 @pytest.mark.parametrize(
     "local",
-    [rk.each(rk.RegretMatching), rk.by_decision_point({}, otherwise=rk.Hedge), rk.RegretMatching],
+    [
+        rk.PerDecisionPoint(rk.RegretMatching),
+        rk.ByDecisionPoint({}, otherwise=rk.Hedge),
+        rk.RegretMatching,
+    ],
 )
 def test_who_never_decides_needs_no_rule(local):
     tree = rk.DecisionTree([], [])

@@ -1,4 +1,4 @@
-"""Circuits of random parts, up to five levels deep, keep every law and every theorem."""
+"""Circuits of random parts, up to five levels deep, keep every law and every bound."""
 
 import inspect
 from functools import partial
@@ -9,20 +9,20 @@ from test_contract import classes
 
 import regretkit as rk
 from regretkit import minimizers as m
-from regretkit._state import parts
-from regretkit.checks import LAWS, check_minimizer, laws_of
+from regretkit._util._state import parts
+from regretkit.checks import CHECKS, check_minimizer, checks_of
 from regretkit.circuits import (
     AffineImage,
-    Alike,
-    AverageAsIterate,
     AveragedPowerIterate,
     Constrained,
     Discount,
-    Exploring,
+    ExplorationMixture,
     Freeze,
+    LastIterateByAveraging,
     MinkowskiSum,
     Restart,
     Scaled,
+    SharedStrategy,
     Thresholded,
     TreeSwap,
     constant_maps,
@@ -172,11 +172,11 @@ def on_tree(lot, depth, dimension):
         return descent(lot, tree)
     if depth == 1:
         return rk.CFR(tree, lot.rule())
-    return rk.CFR(tree, rk.each(lot.again(on_simplex, depth - 2)))
+    return rk.CFR(tree, rk.PerDecisionPoint(lot.again(on_simplex, depth - 2)))
 
 
 def swap(lot, depth, actions):
-    expert = lot.rule() if depth == 1 else rk.each(lot.again(on_simplex, depth - 2))
+    expert = lot.rule() if depth == 1 else rk.PerDecisionPoint(lot.again(on_simplex, depth - 2))
     return rk.SwapRegret(actions, expert)
 
 
@@ -199,7 +199,7 @@ def hull_of_simplices(lot, depth, actions):
 def constrained(part):
     """Keep the sum of the coordinates below what the middle of the set has, and a little more."""
     ones = np.ones((1, part.dimension))
-    bound = ones @ part.domain.interior_point() + 0.1
+    bound = ones @ part.domain.relative_interior_point() + 0.1
     return Constrained(part, ones, bound, m.OnlineGradientDescent(Box([0.0], [5.0]), rate=0.3))
 
 
@@ -207,8 +207,8 @@ WRAPPERS = [
     partial(Restart, every=7),
     partial(Freeze, after=20),
     partial(Discount, weight=lambda t: float(t)),
-    AverageAsIterate,
-    partial(Exploring, gamma=0.1),
+    LastIterateByAveraging,
+    partial(ExplorationMixture, gamma=0.1),
     constrained,
 ]
 
@@ -290,7 +290,7 @@ def test_a_random_circuit_keeps_every_law(seed):
 def test_a_random_circuit_of_parts_that_keep_all_laws_keeps_all_laws(seed):
     make = partial(composed, seed, promising=True)
 
-    assert laws_of(make()) == list(LAWS)
+    assert checks_of(make()) == list(CHECKS)
     check_minimizer(make)
 
 
@@ -303,7 +303,7 @@ def test_a_random_circuit_keeps_every_theorem(seed, promising):
     for utility in np.random.default_rng(seed).normal(size=(30, player.dimension)):
         player.observe_utility(utility)
 
-    assert ledger.account(player).iterations == 30
+    assert ledger.tracker(player).iterations == 30
 
 
 # What was drawn, so that the tests above say something
@@ -312,8 +312,8 @@ def test_a_random_circuit_keeps_every_theorem(seed, promising):
 def test_every_class_of_a_minimizer_was_drawn():
     met = {type(node) for player in drawn() for node, _ in below(player)}
 
-    # Alike makes several decision points one, which nothing that is drawn has any use for.
-    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == {Alike}
+    # SharedStrategy makes several decision points one, which nothing that is drawn has any use for.
+    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == {SharedStrategy}
 
 
 def test_every_regularizer_and_either_fixed_point_was_drawn():
@@ -335,7 +335,7 @@ def test_most_are_three_levels_deep_and_some_are_five():
 
 
 def test_where_everything_may_be_drawn_hardly_a_law_is_passed_over():
-    held = [len(laws_of(composed(seed))) for seed in OF_ANY]
+    held = [len(checks_of(composed(seed))) for seed in OF_ANY]
 
-    assert min(held) == len(LAWS) - 1
-    assert np.mean(held) > len(LAWS) - 1
+    assert min(held) == len(CHECKS) - 1
+    assert np.mean(held) > len(CHECKS) - 1

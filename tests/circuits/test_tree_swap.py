@@ -112,10 +112,10 @@ def test_the_ledger_knows_the_theorem_in_the_middle_of_every_period(rule, layers
         for layer in range(layers - 1):
             regrets, rest = regrets_of_periods(seen, branching, layer, rule, 3)
             bound += branching**layer * regrets + rest
-        theorem = ledger.theorems()["top"]
-        assert theorem.bound == pytest.approx(bound / layers, abs=1e-9)
+        proven = ledger.theorems()["top"]
+        assert proven.bound == pytest.approx(bound / layers, abs=1e-9)
     history = list(zip(strategies, utilities, strict=True))
-    assert theorem.regret == pytest.approx(naive.swap_regret(history), abs=1e-9)
+    assert proven.regret == pytest.approx(naive.swap_regret(history), abs=1e-9)
 
 
 def test_off_simplices_the_theorem_is_about_external_regret():
@@ -127,9 +127,9 @@ def test_off_simplices_the_theorem_is_about_external_regret():
     for utility in np.random.default_rng(0).normal(size=(20, 2)):
         player.observe_utility(utility)
 
-    theorem = ledger.theorems()["top"]
-    assert theorem.statement.startswith("R <=")
-    assert theorem.regret == ledger.external(player)
+    proven = ledger.theorems()["top"]
+    assert proven.statement.startswith("R <=")
+    assert proven.regret == ledger.external(player)
 
 
 @pytest.mark.parametrize("begins", range(10))
@@ -160,7 +160,7 @@ def test_a_ledger_with_a_wrong_account_of_a_layer_is_found_out():
         player.observe_utility(utility)
     ledger.check()
 
-    ledger.account(player.members[0].minimizer).earned += 1e3
+    ledger.tracker(player.members[0].minimizer).earned += 1e3
 
     with pytest.raises(AssertionError, match=r"top, .* violates 'swap R <= "):
         ledger.check()

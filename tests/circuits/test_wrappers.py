@@ -64,13 +64,13 @@ def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
 
     history = list(meets(player, seed, 45))
 
-    theorem = ledger.theorems()["top"]
-    (periods,) = theorem.also
+    proven = ledger.theorems()["top"]
+    (periods,) = proven.also
     cuts = [0, 3, 13, 23, 33, 43, 45]
     expected = sum(regret(player.domain, history[a:b]) for a, b in itertools.pairwise(cuts))
     assert periods.bound == pytest.approx(expected, rel=1e-9)
     assert periods.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
-    assert theorem.regret == periods.regret < periods.bound
+    assert proven.regret == periods.regret < periods.bound
 
 
 def test_a_ledger_with_wrong_periods_is_found_out():
@@ -79,7 +79,7 @@ def test_a_ledger_with_wrong_periods_is_found_out():
     list(meets(player, seed=1))
     ledger.check()
 
-    ledger.account(player.minimizer)._best_before -= 1e3
+    ledger.tracker(player.minimizer)._best_before -= 1e3
 
     with pytest.raises(AssertionError, match=r"top, .* violates 'R <= sum of R over the periods'"):
         ledger.check()
@@ -231,11 +231,11 @@ def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
 
     history = [(x, squared(t) * u) for t, (x, u) in enumerate(meets(player, seed), start=6)]
 
-    theorem = ledger.theorems()["top"]
+    proven = ledger.theorems()["top"]
     expected = regret(player.domain, history)
-    assert theorem.exact
-    assert theorem.regret == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    assert theorem.bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert proven.exact
+    assert proven.regret == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert proven.bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert abs(ledger.external(player) - expected) > 1.0  # its own, without weights, is another
 
 
@@ -259,7 +259,7 @@ def test_a_weight_that_is_no_float_any_more_is_refused_and_the_accounts_are_as_t
         player.observe_utility([1.0, 0.0, 0.0, 1.0])
 
     # The first part had learned already.
-    assert [ledger.account(each).iterations for each in (player, *player.parts)] == [3, 3, 3]
+    assert [ledger.tracker(each).iterations for each in (player, *player.parts)] == [3, 3, 3]
     assert [ledger.external(each) for each in (player, *player.parts)] == regrets
     ledger.check()
 
@@ -291,19 +291,19 @@ def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(see
 
     history = list(meets(player, seed, 30))
 
-    theorem = ledger.theorems()["top"]
+    proven = ledger.theorems()["top"]
     learned = max(9 - before, 0)
     best = player.domain.best_response(sum(u for _, u in history))[0]
     first = math.fsum(float(u @ x) for x, u in history[:learned])
     last = math.fsum(float(u @ player.next_strategy()) for _, u in history[learned:])
-    assert theorem.exact
-    assert theorem.bound == pytest.approx(best - first - last, rel=1e-9, abs=1e-9)
-    assert theorem.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
+    assert proven.exact
+    assert proven.bound == pytest.approx(best - first - last, rel=1e-9, abs=1e-9)
+    assert proven.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
 
 
 def test_a_frozen_minimizer_that_still_learns_is_found_out(monkeypatch):
     def learn(self, utility, strategy):
-        self.minimizer._observe(utility if not self.frozen else -utility)
+        self.minimizer._update(utility if not self.frozen else -utility)
 
     monkeypatch.setattr(Freeze, "_learn", learn)
     player = Freeze(rk.RegretMatching(3), after=5)
@@ -378,7 +378,7 @@ def test_a_wrapper_is_worth_what_it_plays(wrap):
 
     assert player.domain is image.domain
     for x, u in meets(player, seed=7, iterations=20):
-        assert player._worth(u) == pytest.approx(u @ x, abs=1e-12)
+        assert player._value(u) == pytest.approx(u @ x, abs=1e-12)
 
 
 @each_wrapper
@@ -431,11 +431,11 @@ def test_a_wrapper_of_a_scale_free_minimizer_is_scale_free(wrap):
 @each_wrapper
 def test_a_wrapper_plays_over_other_simplices_as_its_minimizer_does(wrap):
     player, wide = wrap(rk.RegretMatching(3)), wrap(rk.RegretMatching(3))
-    again = wide.over(rk.Simplices([2, 3]))
+    again = wide.on_domain(rk.Simplices([2, 3]))
 
     assert type(again) is type(player)
     assert again.domain == rk.Simplices([2, 3])
-    assert wrap(rk.Point([1.0])).over(rk.Simplices(2)) is None
+    assert wrap(rk.Point([1.0])).on_domain(rk.Simplices(2)) is None
 
 
 RM = rk.RegretMatching(2)

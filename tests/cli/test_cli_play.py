@@ -72,7 +72,7 @@ def test_what_strategies_earn_is_what_they_are_worth_in_all_seats(report, folder
     came = report("play", "kuhn_poker", "solved.json", "uniform", "--matches", 20_000)
 
     solved = Profile.from_json("solved.json", KUHN)
-    uniform = [domain.interior_point() for domain in KUHN.domains]
+    uniform = [domain.relative_interior_point() for domain in KUHN.domains]
     both = worth(KUHN, [solved, uniform])[0] + worth(KUHN, [uniform, solved])[1]
     first, second = came["results"]
     assert [first["strategy"], second["strategy"]] == ["solved.json", "uniform"]
@@ -112,7 +112,7 @@ def test_three_strategies_take_turns_at_every_seat(report, matches):
     names = ["three.json", "three_bets.json", "uniform"]
     came = report("play", "kuhn_poker(players=3)", *names, "--matches", matches)
 
-    uniform = [domain.interior_point() for domain in THREE.domains]
+    uniform = [domain.relative_interior_point() for domain in THREE.domains]
     own = [Profile.from_json("three.json", THREE), pure(THREE, "b"), uniform]
     expected = np.zeros(3)
     for number in range(matches):  # seats rotate by one from match to match

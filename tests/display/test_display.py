@@ -313,7 +313,7 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
     drawn = [
         display.convergence({name: table, "c": table}, title=name, xlabel=name, ylabel=name),
         display.simplex({name: np.eye(3)}, actions=[name] * 3, title=name),
-        display.heat_map(Profile([tree.interior_point()], [tree]), title=name),
+        display.heat_map(Profile([tree.relative_interior_point()], [tree]), title=name),
     ]
 
     for axes in drawn:
@@ -402,7 +402,7 @@ def test_rules_without_regrets_have_no_panel_of_them():
 
 
 def _no_regrets(simplices):
-    return rk.each(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
+    return rk.PerDecisionPoint(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
 
 
 def test_trajectories_go_into_given_axes():
@@ -669,7 +669,7 @@ def test_what_is_no_heat_map_is_refused(make, options, error, says):
 
 def long_names():
     tree = rk.DecisionTree([0], [3], labels=["w" * 60], actions=[["a" * 30, "b", "c" * 60]])
-    return Profile([tree.interior_point()], [tree])
+    return Profile([tree.relative_interior_point()], [tree])
 
 
 @pytest.mark.parametrize(

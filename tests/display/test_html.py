@@ -75,7 +75,7 @@ def test_a_small_game_is_shown_as_text_without_matplotlib(monkeypatch):
 def test_any_character_may_be_in_labels_actions_and_names():
     actions = [f"{start}{''.join(EVERY[start : start + 3])}" for start in range(0, len(EVERY), 3)]
     tree = rk.DecisionTree([0], [len(actions)], labels=["".join(EVERY[:9])], actions=[actions])
-    profile = Profile([tree.interior_point()], [tree])
+    profile = Profile([tree.relative_interior_point()], [tree])
     large = NormalFormGame(np.zeros((1, 121)), name="".join(EVERY[0xD7F0:0xE100]))
     run = rk.SelfPlay(large, [rk.RegretMatching(121)])
 
@@ -129,7 +129,9 @@ def test_a_profile_flags_what_is_never_reached_and_cuts_what_is_long():
     flagged = [row[0] for row in cells(shown(folding)) if row[-1] == "never reached"]
 
     assert flagged == ["Jpb", "Qpb", "Kpb"]  # after passing, which is never done
-    many = shown(Profile([domain.interior_point() for domain in large.domains], large.domains))
+    many = shown(
+        Profile([domain.relative_interior_point() for domain in large.domains], large.domains)
+    )
     assert len(cells(many)) == 2 * 60
     assert content(many).count("408 more information sets") == 2
 

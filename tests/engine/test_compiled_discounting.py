@@ -9,8 +9,8 @@ from test_compiled_sampling import Fading, assert_alike, drawing, drawn
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit._laws.kernels import kernel_agrees
-from regretkit.checks import keep
+from regretkit.checks import run_check
+from regretkit.checks._kernel import kernel_agrees
 from regretkit.minimizers import DiscountedRegretMatchingPlus, Kernel, KernelTraits
 from regretkit.play import (
     Alternating,
@@ -148,6 +148,6 @@ class SaysItFades(Fading):
 
 
 def test_a_kernel_that_says_it_fades_otherwise_than_it_does_is_found_out():
-    keep(kernel_agrees, lambda: SaysItFades(3))
+    run_check(kernel_agrees, lambda: SaysItFades(3))
     with pytest.raises(AssertionError, match="its kernel declares only_discounts_on_zero_utility"):
-        keep(kernel_agrees, lambda: SaysItFades(3, factors=(0.5, 0.25)))
+        run_check(kernel_agrees, lambda: SaysItFades(3, factors=(0.5, 0.25)))

@@ -286,7 +286,7 @@ def test_a_long_run_becomes_machine_code_by_itself():
     [
         ({"rule": rk.PredictiveRegretMatching}, "PredictiveRegretMatching.* moves where a sample"),
         ({"rule": rk.PredictiveRegretMatchingPlus}, "moves where a sample does not come"),
-        ({"rule": rk.each(rk.RegretMatching)}, "is not a single rule over simplices"),
+        ({"rule": rk.PerDecisionPoint(rk.RegretMatching)}, "is not a single rule over simplices"),
         ({"estimator": ChanceSampling}, r"ChanceSampling\(.*\) does not sweep the whole game"),
         ({"baseline": ExactBaseline()}, r"ExactBaseline\(\) sweeps the whole game"),
         ({"order": Extragradient()}, "does more in an iteration"),

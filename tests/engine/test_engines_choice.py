@@ -48,7 +48,7 @@ def enough(run):
 # A long run, which is over at once
 LONG = {"iterations": 10**9, "callbacks": [enough]}
 
-BY_POINT = rk.by_decision_point({0: rk.RegretMatching}, otherwise=rk.RegretMatchingPlus)
+BY_POINT = rk.ByDecisionPoint({0: rk.RegretMatching}, otherwise=rk.RegretMatchingPlus)
 GENERATOR = np.random.default_rng
 
 
@@ -64,7 +64,11 @@ class Backwards(Order):
 
 
 PLAYERS = {
-    "a rule for each point": (partial(cfr, rk.each(rk.RegretMatching)), {}, "vectorized"),
+    "a rule for each point": (
+        partial(cfr, rk.PerDecisionPoint(rk.RegretMatching)),
+        {},
+        "vectorized",
+    ),
     "rules by decision point": (partial(cfr, BY_POINT), {}, "vectorized"),
     "a circuit for each point": (
         partial(cfr, lambda simplices: rk.SwapRegret(simplices, rk.RegretMatching)),

@@ -10,8 +10,8 @@ from test_checks import add_regret, propose_in_proportion
 
 import regretkit as rk
 from regretkit import SelfPlay, games, state
-from regretkit._laws.kernels import kernel_agrees
-from regretkit.checks import keep
+from regretkit.checks import run_check
+from regretkit.checks._kernel import kernel_agrees
 from regretkit.engine._forced import without_forced
 from regretkit.engine.compiled import _next_pace
 from regretkit.minimizers import Kernel, KernelTraits
@@ -201,6 +201,6 @@ def test_one_whose_rule_looks_at_single_actions_keeps_them_for_all():
 
 
 def test_a_kernel_that_says_it_ignores_them_and_does_not_is_found_out():
-    keep(kernel_agrees, lambda: OfUtilities(3))
+    run_check(kernel_agrees, lambda: OfUtilities(3))
     with pytest.raises(AssertionError, match="its kernel says that it ignores forced moves"):
-        keep(kernel_agrees, lambda: OfUtilities(3, ignores=True))
+        run_check(kernel_agrees, lambda: OfUtilities(3, ignores=True))

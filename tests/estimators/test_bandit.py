@@ -5,7 +5,7 @@ import pytest
 
 import regretkit as rk
 from regretkit import NormalFormGame, SelfPlay
-from regretkit.circuits import Exploring
+from regretkit.circuits import ExplorationMixture
 from regretkit.estimators._enumeration import mean_and_variance
 from regretkit.games import kuhn_poker
 from regretkit.play import BanditFeedback, Simultaneous
@@ -72,7 +72,7 @@ def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):
             player = rk.Hedge(n, rate=rate)
             feedback = BanditFeedback(generator, baseline=1.0, implicit=rate / 2.0)
         else:
-            player = Exploring(rk.Hedge(n, rate=gamma / n), gamma=gamma)
+            player = ExplorationMixture(rk.Hedge(n, rate=gamma / n), gamma=gamma)
             feedback = BanditFeedback(generator)
         run = SelfPlay(game, [player], order=Simultaneous(), estimator=feedback).run(iterations)
         regrets.append(iterations * (rewards.max() - rewards @ run.average[0]))
@@ -84,7 +84,7 @@ def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):
 
 def test_a_restored_run_continues_bitwise_identically():
     def start():
-        players = [Exploring(rk.Hedge(2, rate=0.1), gamma=0.1) for _ in "xy"]
+        players = [ExplorationMixture(rk.Hedge(2, rate=0.1), gamma=0.1) for _ in "xy"]
         feedback = BanditFeedback(np.random.default_rng(5))
         return SelfPlay(rk.games.matching_pennies(), players, estimator=feedback)
 
@@ -104,4 +104,6 @@ def test_bad_arguments_are_refused():
         BanditFeedback(generator, baseline=np.inf)
     game = kuhn_poker()
     with pytest.raises(TypeError, match="must be in normal form"):
-        BanditFeedback(generator).utility(game, 0, [d.interior_point() for d in game.domains])
+        BanditFeedback(generator).utility(
+            game, 0, [d.relative_interior_point() for d in game.domains]
+        )

@@ -369,7 +369,7 @@ def test_one_estimator_may_go_from_game_to_game(kind):
     old = kind(np.random.default_rng(5))
     for name in ("kuhn_poker", "kuhn_poker(players=3)", "kuhn_poker"):
         game = games.load(name)
-        profile = [domain.interior_point() for domain in game.domains]
+        profile = [domain.relative_interior_point() for domain in game.domains]
         new = kind(copy.deepcopy(old.generator))
 
         expected = new.utility(game, 0, profile)
@@ -404,7 +404,7 @@ def test_a_minimizer_on_the_whole_tree_learns_from_samples():
     run = SelfPlay(KUHN, players, estimator=IN_TREES["external"]()).run(1_000)
 
     assert rk.exploitability(KUHN, run.average) < 0.15 * rk.exploitability(
-        KUHN, [domain.interior_point() for domain in KUHN.domains]
+        KUHN, [domain.relative_interior_point() for domain in KUHN.domains]
     )
 
 
@@ -431,7 +431,7 @@ def test_a_game_without_a_tree_is_refused():
 def test_what_cannot_be_sampled_is_refused_with_what_can():
     generator = np.random.default_rng(1)
     pennies, uniform = games.matching_pennies(), [np.ones(2) / 2] * 2
-    kuhn = [domain.interior_point() for domain in KUHN.domains]
+    kuhn = [domain.relative_interior_point() for domain in KUHN.domains]
 
     with pytest.raises(TypeError, match="must be in extensive or in normal form to be sampled"):
         ExternalSampling(generator).utility(SquareGame(), 0, [np.ones(1)])

@@ -207,7 +207,7 @@ def test_a_baseline_looks_at_each_move_of_chance():
     for baseline in (None, LearnedBaseline()):
         generator = np.random.default_rng(1)
         estimator = ExternalSampling(generator, baseline=baseline)
-        estimator.utility(game, 0, [domain.interior_point() for domain in game.domains])
+        estimator.utility(game, 0, [domain.relative_interior_point() for domain in game.domains])
         after, count = generator.bit_generator.state, 0
         again = np.random.default_rng(1)
         while again.bit_generator.state != after:

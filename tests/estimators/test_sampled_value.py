@@ -82,7 +82,7 @@ def test_rules_alone_are_played_by_dicts_functions_and_profiles_of_the_tree():
         liars_dice_batch(sides=3), [uniform_behavior] * 2, 500, generator, bounds=(-1.0, 1.0)
     )
     liars = games.liars_dice(sides=3)
-    check(estimates, liars.value([domain.interior_point() for domain in liars.domains]))
+    check(estimates, liars.value([domain.relative_interior_point() for domain in liars.domains]))
 
 
 def test_a_game_that_is_too_large_for_its_tree_is_played():
@@ -151,7 +151,7 @@ def test_matrices_are_played():
 def test_who_forgets_can_be_sampled():
     game = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
     played = game.refinement
-    profile = Profile([d.interior_point() for d in played.domains], played.domains, played)
+    profile = Profile([d.relative_interior_point() for d in played.domains], played.domains, played)
 
     estimates = sampled_value(game, profile, 20_000, np.random.default_rng(4))
     check(estimates, played.value(profile))
@@ -161,7 +161,7 @@ def test_who_forgets_can_be_sampled():
 
 def test_the_same_seed_plays_the_same_games():
     game = games.leduc_poker()
-    uniform = [domain.interior_point() for domain in game.domains]
+    uniform = [domain.relative_interior_point() for domain in game.domains]
     one, two, other = (
         sampled_value(game, uniform, 100, np.random.default_rng(seed))[0].mean for seed in (1, 1, 2)
     )
@@ -202,7 +202,7 @@ def test_what_cannot_be_played_is_refused(change, error, message):
 
 def test_a_profile_of_another_game_is_refused():
     other = games.leduc_poker()
-    profile = Profile([d.interior_point() for d in other.domains], other.domains)
+    profile = Profile([d.relative_interior_point() for d in other.domains], other.domains)
 
     with pytest.raises(ValueError, match="shape"):
         sampled_value(KUHN, profile, 10, np.random.default_rng(0))

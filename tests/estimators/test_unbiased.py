@@ -166,7 +166,7 @@ def test_an_estimator_that_draws_well_passes_and_a_lopsided_one_does_not():
 
 def test_nothing_is_drawn_and_nothing_learned():
     estimator = OutcomeSampling(generator(), baseline=LearnedBaseline())
-    profile = [domain.interior_point() for domain in KUHN.domains]
+    profile = [domain.relative_interior_point() for domain in KUHN.domains]
     estimator.utility(KUHN, 0, profile)
     before = str(estimator.state_dict())
 

@@ -89,7 +89,7 @@ def test_uniform_play_earns_what_is_known():
     # So that one may believe that these are the games that are meant.
     seen = 0
     for name, expected, game in answers("uniform_payoffs"):
-        earned = expected_value(game, [domain.interior_point() for domain in game.domains])
+        earned = expected_value(game, [domain.relative_interior_point() for domain in game.domains])
         known = [float(Fraction(x)) for x in expected["uniform_payoffs"]]
         seen += 1
         np.testing.assert_allclose(earned, known, rtol=1e-9, atol=1e-9, err_msg=name)

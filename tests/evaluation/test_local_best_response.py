@@ -27,7 +27,7 @@ each_game = pytest.mark.parametrize("game", CATALOGUE.values(), ids=CATALOGUE)
 
 
 def profiles(game, count=4):
-    yield [domain.interior_point() for domain in game.domains]
+    yield [domain.relative_interior_point() for domain in game.domains]
     for seed in range(count):
         yield random_profile(np.random.default_rng(seed), game)[0]
 
@@ -139,7 +139,7 @@ def test_sampled_without_rollouts_it_is_the_same_response(seed):
 @pytest.mark.parametrize("player", [0, 1])
 def test_a_sampled_bound_lies_below_what_a_best_response_earns(player):
     game = games.dudo(sides=3)
-    uniform = [domain.interior_point() for domain in game.domains]
+    uniform = [domain.relative_interior_point() for domain in game.domains]
     best, _ = best_response(game, player, uniform)
 
     found = sampled_local_best_response(
@@ -188,7 +188,7 @@ def test_what_the_player_goes_on_with_matters():
 )
 def test_what_is_no_question_is_refused(change, error, message):
     game = games.kuhn_poker()
-    uniform = [domain.interior_point() for domain in game.domains]
+    uniform = [domain.relative_interior_point() for domain in game.domains]
     with pytest.raises(error, match=message):
         local_best_response(**({"game": game, "player": 0, "profile": uniform} | change))
 

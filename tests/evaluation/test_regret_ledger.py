@@ -10,16 +10,16 @@ import pytest
 from test_contract import ROWS
 
 import regretkit as rk
-from regretkit._accounts import Theorem
+from regretkit._regret_tracker import RegretBound
 from regretkit.circuits import (
     AffineImage,
-    Alike,
-    AverageAsIterate,
     AveragedPowerIterate,
     Constrained,
+    DeviationSet,
     Discount,
-    Maps,
-    MarkovMaps,
+    LastIterateByAveraging,
+    MarkovDeviations,
+    SharedStrategy,
     StochasticMatrices,
     TreeSwap,
 )
@@ -104,9 +104,9 @@ class Cheating(rk.RegretMinimizer):
         self.parts[0].observe_utility(utility[:2])
         self.parts[1].observe_utility(-utility[2:])
 
-    def _theorem(self, account):
+    def _regret_bound(self, tracker_of):
         honest = rk.Product([rk.RegretMatching(2), rk.RegretMatching(2)])
-        return type(honest)._theorem(self, account)
+        return type(honest)._regret_bound(self, tracker_of)
 
 
 def test_a_broken_theorem_is_an_error_that_names_the_node():
@@ -137,10 +137,10 @@ def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):
     theorem = ledger.theorems()["top"]
     exact = theorem.exact or any(other.exact for other in theorem.also)
 
-    account = ledger.account(player)
-    account.earned += by
-    account._earned_weighted += by
-    for joint in account._joint[:1]:
+    tracker = ledger.tracker(player)
+    tracker.earned += by
+    tracker._earned_weighted += by
+    for joint in tracker._joint[:1]:
         joint[0, 0] += by
 
     if exact or by < 0.0:
@@ -155,8 +155,8 @@ def test_every_circuit_but_one_states_a_theorem():
     circuits = {type(node) for node in nodes.values() if len(RegretLedger(node)._nodes) > 1}
     silent = circuits - {type(nodes[name]) for name, make in ROWS.items() if theorems_of(make)}
 
-    # What Alike promises is regret against strategies that play alike, which no ledger counts.
-    assert silent == {Alike, AverageAsIterate}
+    # SharedStrategy bounds regret against shared strategies alone, which no ledger tracks.
+    assert silent == {SharedStrategy, LastIterateByAveraging}
     assert len(circuits) >= 14
 
 
@@ -171,11 +171,11 @@ def test_what_else_is_proven_is_printed_and_checked():
         def _learn(self, utility, strategy):
             pass
 
-        def _theorem(self, account):
-            regret = account(self).external
+        def _regret_bound(self, tracker_of):
+            regret = tracker_of(self).external
             first, second = self.claims
-            other = Theorem("R <= second", regret, second, exact=False)
-            return Theorem("R = first", regret, first, exact=True, also=(other,))
+            other = RegretBound("R <= second", regret, second, exact=False)
+            return RegretBound("R = first", regret, first, exact=True, also=(other,))
 
     for first, second, broken in ((1.0, 1.0, None), (2.0, 1.0, "first"), (1.0, 0.5, "second")):
         player = Both(first, second)
@@ -203,7 +203,7 @@ def test_rounding_is_allowed_by_the_size_of_what_parts_add_up_too():
 
 def test_a_utility_that_is_refused_half_way_leaves_no_trace_in_any_account():
     class Refusing(rk.RegretMinimizer):
-        _may_refuse = True
+        _update_may_raise = True
 
         def __init__(self):
             self.domain = rk.Simplices(2)
@@ -230,20 +230,20 @@ def test_a_utility_that_is_refused_half_way_leaves_no_trace_in_any_account():
 
     assert str(ledgers[0]) == str(ledgers[1])
     assert ledgers[0].theorems() == ledgers[1].theorems()
-    assert "top.parts[0]" in ledgers[0].theorems()  # it takes play for unbroken, and rightly so
+    assert "top.parts[0]" in ledgers[0].theorems()  # it takes play for contiguous, and rightly so
 
 
 @pytest.mark.parametrize("cuts", [[], [10], [5, 5, 12]])
 def test_tracking_regret_is_the_sum_of_the_regrets_of_the_periods(cuts):
     player = rk.RegretMatching([2, 3])
-    account = RegretLedger(player).account(player)
+    tracker = RegretLedger(player).tracker(player)
     utilities = np.random.default_rng(1).normal(np.arange(5), size=(20, 5))
     utilities[10:] *= -1.0  # what was best is worst
     strategies = []
 
     for t, utility in enumerate(utilities):
         for _ in range(cuts.count(t)):
-            account.begin_period()
+            tracker.begin_period()
         strategies.append(player.next_strategy())
         player.observe_utility(utility)
 
@@ -252,9 +252,9 @@ def test_tracking_regret_is_the_sum_of_the_regrets_of_the_periods(cuts):
         for a, b in itertools.pairwise([0, *cuts, 20])
     )
     earned = (np.array(strategies) * utilities).sum()
-    assert account.tracking == pytest.approx(best - earned, abs=1e-9)
-    assert (account.tracking > account.external + 1.0) == bool(cuts)
-    np.testing.assert_allclose(account.strategies, np.sum(strategies, axis=0), atol=1e-12)
+    assert tracker.tracking == pytest.approx(best - earned, abs=1e-9)
+    assert (tracker.tracking > tracker.external + 1.0) == bool(cuts)
+    np.testing.assert_allclose(tracker.strategies, np.sum(strategies, axis=0), atol=1e-12)
 
 
 def test_an_averaged_power_iterate_loses_what_the_ledger_says():
@@ -280,14 +280,14 @@ def test_a_map_moves_its_averaged_power_iterate_by_one_step_in_so_many(steps):
 
     x = AveragedPowerIterate(steps)(maps, chain)
 
-    z = maps.domain.interior_point()
+    z = maps.domain.relative_interior_point()
     end = z
     for _ in range(steps):
         end = end @ chain.reshape(4, 4)
     np.testing.assert_allclose(maps.apply(chain, x) - x, (end - z) / steps, atol=1e-14)
 
 
-class Saying(MarkovMaps):
+class Saying(MarkovDeviations):
     """Stochastic matrices that report the earnings that a function returns."""
 
     def __init__(self, simplices, earned):
@@ -352,7 +352,7 @@ def test_a_point_that_is_not_fixed_is_refused_with_how_far_it_moves():
         rk.PhiRegret(rk.RegretMatching([2, 2]), maps, lambda maps, c: np.array([9.0, 9.0]))
 
 
-class ToTheEnd(Maps):
+class ToTheEnd(DeviationSet):
     """The maps of an interval that move everything to its right end, or leave it."""
 
     def __init__(self):
@@ -380,7 +380,7 @@ def test_a_run_is_kept_player_by_player():
     run.run(50)
 
     assert list(ledger.theorems()) == ["player 0", "player 1"]
-    assert ledger.account(run.minimizers[1]).iterations == 50
+    assert ledger.tracker(run.minimizers[1]).iterations == 50
 
 
 def test_what_stands_in_no_ledger_or_in_another_is_refused():
@@ -431,7 +431,7 @@ def test_the_nodes_of_a_ledger_share_the_limit_on_pairs_of_actions():
     play(player, iterations=2)
 
     # Four blocks of 2,250,000 pairs at the top exhaust the limit for the parts.
-    tracked = [ledger.account(node).on_simplices for node in (player, *player.parts)]
+    tracked = [ledger.tracker(node).on_simplices for node in (player, *player.parts)]
     assert tracked == [True, False, False, False, False]
     assert str(ledger).count("are not tracked") == 4
     ledger.check()

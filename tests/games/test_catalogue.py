@@ -93,7 +93,7 @@ def test_uniform_play_earns_what_it_does_in_openspiel(name, openspiel):
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_are_those_of_openspiel(name, openspiel):
     game, known = load(TABLES[name]), openspiel[name]
-    uniform = [domain.interior_point() for domain in game.domains]
+    uniform = [domain.relative_interior_point() for domain in game.domains]
     payoffs = [game.payoffs[player].mean() for player in (0, 1)]
     gains = [game.utility(player, uniform).max() - payoffs[player] for player in (0, 1)]
 

@@ -75,7 +75,7 @@ def test_a_table_has_the_known_sizes(name):
 @each("expected.json", lambda known: known.get("perfect_recall") is not False)
 def test_uniform_play_earns_what_is_known_and_so_does_the_best_response(name):
     game, known = load(name), known_of(name)
-    uniform = [domain.interior_point() for domain in game.domains]
+    uniform = [domain.relative_interior_point() for domain in game.domains]
     best = [
         domain.best_response(game.utility(player, uniform))[0]
         for player, domain in enumerate(game.domains)

@@ -159,7 +159,7 @@ def test_a_shipped_file_is_a_game_here_and_for_gambit(path):
 
 def test_the_shipped_poker_is_kuhns():
     ours, known = load(SHIPPED / "three_card_poker.efg"), games.kuhn_poker()
-    uniform = [domain.interior_point() for domain in ours.domains]
+    uniform = [domain.relative_interior_point() for domain in ours.domains]
 
     assert [domain.dimension for domain in ours.domains] == [13, 13]
     np.testing.assert_allclose(ours.value(uniform), known.value(uniform), atol=1e-15)

@@ -131,7 +131,7 @@ def test_an_information_set_may_have_histories_of_different_lengths():
 def test_names_are_found_by_number_and_by_label_as_those_that_are_held():
     game = games.liars_dice(sides=4)
     held = ExtensiveFormGame.from_history(LiarsDice(1, 4))
-    profile = games.Profile([d.interior_point() for d in game.domains], game.domains)
+    profile = games.Profile([d.relative_interior_point() for d in game.domains], game.domains)
 
     for player, domain in enumerate(game.domains):
         labels, expected = domain.simplices.labels, held.domains[player].simplices.labels

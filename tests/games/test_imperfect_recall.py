@@ -8,7 +8,7 @@ from naive_games import random_game
 
 import regretkit as rk
 from regretkit import solve
-from regretkit.circuits import Alike, alike
+from regretkit.circuits import SharedStrategies, SharedStrategy
 from regretkit.games import CHANCE, GameTree, ImperfectRecallGame, kuhn_poker, read_efg
 from regretkit.play import Simultaneous, Uniform, resume
 from regretkit.play._algorithms import Algorithm
@@ -161,7 +161,7 @@ def test_the_switch_changes_nothing_with_perfect_recall():
 
 
 def test_alike_learns_the_sum_and_plays_it_everywhere():
-    player = Alike(rk.RegretMatching([2, 3]), [1, 0, 1])
+    player = SharedStrategy(rk.RegretMatching([2, 3]), [1, 0, 1])
     twin = rk.RegretMatching([2, 3])
     generator = np.random.default_rng(3)
     for _ in range(20):
@@ -184,7 +184,7 @@ def test_alike_learns_the_sum_and_plays_it_everywhere():
 )
 def test_kinds_that_do_not_fit_are_refused(kinds, message):
     with pytest.raises(ValueError, match=message):
-        alike(rk.RegretMatching, kinds)(rk.Simplices([2, 3]))
+        SharedStrategies(rk.RegretMatching, kinds)(rk.Simplices([2, 3]))
 
 
 @pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])

@@ -47,7 +47,7 @@ def openspiel():
 
 
 def uniform(game):
-    return [domain.interior_point() for domain in game.domains]
+    return [domain.relative_interior_point() for domain in game.domains]
 
 
 # Sizes
@@ -147,7 +147,7 @@ def test_to_match_the_prize_is_the_best_answer_to_a_player_who_bids_at_random():
         prize, actions = labels.block(number).split()[-1][:-1], labels.actions(number)
         if prize in actions:
             behavior[tree.simplices.block(number)] = [action == prize for action in actions]
-    matching = [tree.sequence_form(behavior), game.domains[1].interior_point()]
+    matching = [tree.sequence_form(behavior), game.domains[1].relative_interior_point()]
 
     best, _ = evaluation.best_response(game, 0, matching)
 

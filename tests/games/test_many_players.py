@@ -79,7 +79,7 @@ def test_nash_conv_checks_each_strategy_a_bounded_number_of_times(checked):
 def test_a_utility_looks_at_those_players_alone_who_have_a_decision():
     game = pennies_watched_by(100)
     game.sequences = counted = Counted(game.sequences)
-    profile = [domain.interior_point() for domain in game.domains]
+    profile = [domain.relative_interior_point() for domain in game.domains]
 
     for player in range(102):
         game.utility(player, profile)
@@ -103,7 +103,9 @@ def test_players_without_a_decision_change_nothing_for_the_others():
 
 def test_an_entry_that_replaces_a_checked_one_is_checked():
     game = pennies_watched_by(1)
-    checked = game_module.as_profile([d.interior_point() for d in game.domains], game.domains)
+    checked = game_module.as_profile(
+        [d.relative_interior_point() for d in game.domains], game.domains
+    )
 
     with pytest.raises(ValueError, match=r"profile\[0\] must be finite"):
         checked[0] = [1.0, np.nan, 0.5]

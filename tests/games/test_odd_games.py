@@ -123,7 +123,7 @@ def test_only_a_tree_makes_a_game():
 @pytest.mark.parametrize("player", [-1, 2, "0"])
 def test_a_player_that_is_not_in_the_game_is_refused(player):
     game = games.kuhn_poker()
-    uniform = [domain.interior_point() for domain in game.domains]
+    uniform = [domain.relative_interior_point() for domain in game.domains]
 
     with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
         game.utility(player, uniform)

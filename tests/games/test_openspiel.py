@@ -44,7 +44,7 @@ def as_turn_based(game):
 
 
 def uniform(game):
-    return [domain.interior_point() for domain in game.domains]
+    return [domain.relative_interior_point() for domain in game.domains]
 
 
 # Next to what is known of the games, from OpenSpiel

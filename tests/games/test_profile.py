@@ -242,8 +242,11 @@ def test_a_long_table_is_cut_and_says_so():
         decision(0, "root", **{f"a{i}": decision(0, i, x=end(0.0)) for i in range(99)})
     )
 
-    uncut = [str(Profile([d.interior_point() for d in g.domains], g.domains)) for g in (game, wide)]
-    cut = str(Profile([d.interior_point() for d in merged.domains], merged.domains))
+    uncut = [
+        str(Profile([d.relative_interior_point() for d in g.domains], g.domains))
+        for g in (game, wide)
+    ]
+    cut = str(Profile([d.relative_interior_point() for d in merged.domains], merged.domains))
 
     assert not any("more information sets" in text for text in uncut)
     assert cut.splitlines()[-1].strip() == "... 40 more information sets"

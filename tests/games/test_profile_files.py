@@ -124,7 +124,9 @@ def test_a_dict_holds_the_distribution_at_each_information_set(game):
 
 def test_a_strategy_written_by_hand_is_read():
     game = games.kuhn_poker()
-    data = Profile([d.interior_point() for d in game.domains], game.domains, game).to_dict()
+    data = Profile(
+        [d.relative_interior_point() for d in game.domains], game.domains, game
+    ).to_dict()
     # Kuhn's equilibrium in which the jack never bluffs
     bets = {"J": 0, "Q": 0, "K": 0, "Jpb": 0, "Qpb": 1 / 3, "Kpb": 1}
     bets |= {"Jp": 0.3333333, "Qp": 0, "Kp": 1, "Jb": 0, "Qb": 0.3333333, "Kb": 1}

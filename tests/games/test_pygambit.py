@@ -24,7 +24,7 @@ TABLES = [
 
 
 def uniform(game):
-    return [domain.interior_point() for domain in game.domains]
+    return [domain.relative_interior_point() for domain in game.domains]
 
 
 @pytest.mark.parametrize("name", [*TREES, *TABLES])

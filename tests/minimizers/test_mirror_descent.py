@@ -631,5 +631,5 @@ def test_a_rule_of_impossible_parts_is_refused(build, error, message):
 def test_a_magnet_of_its_own_binds_a_rule_to_its_simplices():
     player = MagneticMirrorDescent(2, rate=1.0, temperature=0.1, magnet=[0.75, 0.25])
 
-    assert player.over(Simplices(3)) is None
+    assert player.on_domain(Simplices(3)) is None
     assert train(player, np.random.default_rng(23)).iteration == 20

@@ -8,11 +8,10 @@ from test_checks import Idle, ShortOfMemory
 
 import regretkit as rk
 from regretkit import circuits, minimizers
-from regretkit._adversaries import STEADY
-from regretkit._laws import growth
-from regretkit._laws.growth import UNITS, fault, regret_grows_slowly
-from regretkit.checks import keep, laws_of
-from regretkit.circuits import MixturesOf
+from regretkit.checks import _regret_bound, checks_of, run_check
+from regretkit.checks._adversaries import STEADY
+from regretkit.checks._regret_bound import UNITS, fault, regret_grows_slowly
+from regretkit.circuits import FiniteDeviations
 from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis
 from regretkit.sets import Ball, Box, Hull, Polytope, ProductSet, Simplices, Singleton
 
@@ -55,8 +54,8 @@ each_of_another_unit = pytest.mark.parametrize(
 
 @each_of_another_unit
 def test_a_hyperparameter_made_for_another_unit_of_utility_is_no_fault(make):
-    assert regret_grows_slowly in laws_of(make())
-    keep(regret_grows_slowly, make)
+    assert regret_grows_slowly in checks_of(make())
+    run_check(regret_grows_slowly, make)
 
 
 @each_of_another_unit
@@ -86,8 +85,8 @@ JUST_GOOD_ENOUGH = {
 
 @pytest.mark.parametrize("make", JUST_GOOD_ENOUGH.values(), ids=JUST_GOOD_ENOUGH.keys())
 def test_who_is_not_exempt_keeps_it(make):
-    assert regret_grows_slowly in laws_of(make())
-    keep(regret_grows_slowly, make)
+    assert regret_grows_slowly in checks_of(make())
+    run_check(regret_grows_slowly, make)
 
 
 def dear_prices():
@@ -95,13 +94,13 @@ def dear_prices():
     return circuits.AffineImage(rk.RegretMatchingPlus(2), [[1e30, 0.0]])
 
 
-STAY_OR_SWAP = MixturesOf([np.eye(2), np.eye(2)[::-1]])
+STAY_OR_SWAP = FiniteDeviations([np.eye(2), np.eye(2)[::-1]])
 NEARLY = circuits.AveragedPowerIterate(1)
 
 # One of every kind that is exempt, with parameters that make it break the law.
 NEEDY = {
     "AsymmetricRegretMatchingPlus": partial(minimizers.AsymmetricRegretMatchingPlus, 3, weight=1e6),
-    "AverageAsIterate": lambda: circuits.AverageAsIterate(rk.RegretMatching(3)),
+    "LastIterateByAveraging": lambda: circuits.LastIterateByAveraging(rk.RegretMatching(3)),
     "BestResponse": partial(rk.BestResponse, Simplices(3)),
     "ConicBlackwell": partial(minimizers.ConicBlackwell, Ball([1e3, 0.0], 1.0)),
     "ConicBlackwell, kappa": partial(minimizers.ConicBlackwell, Simplices(3), kappa=100.0),
@@ -117,7 +116,7 @@ NEEDY = {
     "DiscountedRegretMatchingPlus, shift": partial(
         minimizers.DiscountedRegretMatchingPlus, 3, shift=1e6
     ),
-    "Exploring": lambda: circuits.Exploring(rk.RegretMatching(3), gamma=0.9),
+    "ExplorationMixture": lambda: circuits.ExplorationMixture(rk.RegretMatching(3), gamma=0.9),
     "Freeze": lambda: circuits.Freeze(rk.RegretMatching(3), after=1),
     "MagneticMirrorDescent": partial(
         minimizers.MagneticMirrorDescent, 3, rate=1.0, temperature=1.0
@@ -137,26 +136,26 @@ NEEDY = {
 
 @pytest.mark.parametrize("name", NEEDY)
 def test_who_is_exempt_needs_to_be(monkeypatch, name):
-    monkeypatch.setattr(growth, "UNITS", UNITS[::4])  # some of them, which takes less time
+    monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::4])  # some of them, which takes less time
     make = NEEDY[name]
 
     assert type(make()).__name__ == name.partition(",")[0]
-    assert regret_grows_slowly not in laws_of(make())
+    assert regret_grows_slowly not in checks_of(make())
     with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):
-        keep(regret_grows_slowly, make)
+        run_check(regret_grows_slowly, make)
 
 
 @pytest.mark.parametrize("rate", [1e-9, 1.0])
 def test_no_unit_helps_who_forgets(rate):
     with pytest.raises(AssertionError, match=r"and no other unit of utility is any better for it$"):
-        keep(regret_grows_slowly, partial(ShortOfMemory, 3, rate=rate))
+        run_check(regret_grows_slowly, partial(ShortOfMemory, 3, rate=rate))
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_no_allowance_for_rounding_hides_who_never_learns(monkeypatch, factor):
-    monkeypatch.setattr(growth, "UNITS", UNITS[::8])
+    monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::8])
     with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Scaled"):
-        keep(regret_grows_slowly, lambda: circuits.Scaled(Idle(3), factor))
+        run_check(regret_grows_slowly, lambda: circuits.Scaled(Idle(3), factor))
 
 
 @pytest.mark.parametrize("power", [-39, 3, 27])
@@ -214,16 +213,20 @@ def careless(domain):
     """Yield minimizers that learn nothing: in the middle, in a corner, and all over the place."""
     directions = np.random.default_rng(3).normal(size=(5, domain.dimension))
     corners = [domain.best_response(direction)[1] for direction in directions]
-    for points in ([domain.interior_point()], *([corner] for corner in corners[:2]), corners):
+    for points in (
+        [domain.relative_interior_point()],
+        *([corner] for corner in corners[:2]),
+        corners,
+    ):
         yield partial(Careless, domain, points)
 
 
 @on_every_set
 def test_who_does_not_learn_breaks_it_on_every_set(monkeypatch, domain):
-    monkeypatch.setattr(growth, "UNITS", UNITS[::16])
+    monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::16])
     for make in careless(domain):
         with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Careless"):
-            keep(regret_grows_slowly, make)
+            run_check(regret_grows_slowly, make)
 
 
 @on_every_set
@@ -241,7 +244,7 @@ def test_what_it_loses_to_both_adds_up_to_the_range_of_payoffs_in_every_iteratio
     assert sum(best) > 0.0
     for make in careless(domain):
         regrets = [
-            growth._regret_and_bound(make(), adversary, 400, 1.0)[0]
+            _regret_bound._regret_and_bound(make(), adversary, 400, 1.0)[0]
             for adversary in STEADY.values()
         ]
         assert sum(regrets) == pytest.approx(400 * sum(best), rel=1e-6)
@@ -264,18 +267,18 @@ COMPOSED = {
 
 @pytest.mark.parametrize("make", COMPOSED.values(), ids=COMPOSED.keys())
 def test_circuits_of_rules_that_do_not_learn_break_it(monkeypatch, make):
-    monkeypatch.setattr(growth, "UNITS", UNITS[::8])
+    monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::8])
     with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):
-        keep(regret_grows_slowly, make)
+        run_check(regret_grows_slowly, make)
 
 
 @pytest.mark.slow
 def test_sixty_points_are_not_too_many_to_catch_it(monkeypatch):
-    monkeypatch.setattr(growth, "UNITS", UNITS[::16])
+    monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::16])
     tree = side_by_side(60)
-    for make in (partial(idle_cfr, 60), partial(Careless, tree, [tree.interior_point()])):
+    for make in (partial(idle_cfr, 60), partial(Careless, tree, [tree.relative_interior_point()])):
         with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by"):
-            keep(regret_grows_slowly, make)
+            run_check(regret_grows_slowly, make)
 
 
 # Where it is hardest to tell, and who learns is nevertheless far below the bound.
@@ -292,8 +295,8 @@ WHO_LEARN = {
 
 @pytest.mark.parametrize("make", WHO_LEARN.values(), ids=WHO_LEARN.keys())
 def test_who_learns_keeps_it_on_the_same_sets(make):
-    assert regret_grows_slowly in laws_of(make())
-    keep(regret_grows_slowly, make)
+    assert regret_grows_slowly in checks_of(make())
+    run_check(regret_grows_slowly, make)
 
 
 def test_units_are_tried_from_one_outwards():

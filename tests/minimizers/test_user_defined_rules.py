@@ -9,7 +9,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit import games, play
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.sets import Simplices
 
 
@@ -23,7 +23,7 @@ class FollowTheLeader(rk.RegretMinimizer):
     def exemptions(self):
         return {
             "regret_grows_slowly": "its regret is linear in the worst case",
-            "the_order_of_actions_does_not_matter": "of equal leaders it takes the first",
+            "strategies_are_invariant_to_action_order": "of equal leaders it takes the first",
         }
 
     def _propose(self):
@@ -145,9 +145,9 @@ def test_its_state_is_a_copy(make):
     [
         lambda make: rk.ConvexHull([make(3), rk.Point([1.0, 0.0, 0.0])], make(2)),
         lambda make: rk.Product([make(3), make(2)]),
-        lambda make: rk.SwapRegret(3, rk.each(make)),
-        lambda make: rk.CFR(rk.DecisionTree([0, 2], [2, 3]), rk.each(make)),
-        lambda make: rk.circuit(rk.DecisionTree([0, 2], [2, 3]), rk.each(make)),
+        lambda make: rk.SwapRegret(3, rk.PerDecisionPoint(make)),
+        lambda make: rk.CFR(rk.DecisionTree([0, 2], [2, 3]), rk.PerDecisionPoint(make)),
+        lambda make: rk.circuit(rk.DecisionTree([0, 2], [2, 3]), rk.PerDecisionPoint(make)),
     ],
     ids=["hull", "product", "swap", "cfr", "circuit"],
 )

@@ -11,7 +11,7 @@ from test_contract import ROWS, trained
 
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
-from regretkit._state import Stateful
+from regretkit._util._state import Stateful
 from regretkit.evaluation import nash_conv
 from regretkit.minimizers import ExtragradientRegretMatchingPlus
 from regretkit.play import (
@@ -430,7 +430,7 @@ OTHERS = {
         partial(rk.DiscountedRegretMatching, alpha=2.0),
         r"minimizers\[0\]\.rule\.alpha was 1\.5 when the checkpoint was written, but is 2\.0 now",
     ),
-    "structure": (rk.each(LOCAL), r"minimizers\[0\]\.rule was Discounted.* is Product"),
+    "structure": (rk.PerDecisionPoint(LOCAL), r"minimizers\[0\]\.rule was Discounted.* is Product"),
 }
 
 

@@ -88,7 +88,7 @@ def test_the_average_is_as_far_from_equilibrium_as_that_of_openspiel(name, algor
     policy = games.to_openspiel_policy(game, run.average)
     ours = evaluation.nash_conv(game, run.average)
     assert abs(pyspiel.nash_conv(theirs, policy) - ours) < 1e-10
-    assert ours < evaluation.nash_conv(game, [x.interior_point() for x in game.domains])
+    assert ours < evaluation.nash_conv(game, [x.relative_interior_point() for x in game.domains])
 
 
 def apart(game, solver, run):

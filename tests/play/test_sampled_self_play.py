@@ -11,8 +11,8 @@ from test_user_defined_rules import Trembling
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit._state import generators
-from regretkit.circuits import AverageAsIterate, Discount, Restart
+from regretkit._util._state import generators
+from regretkit.circuits import Discount, LastIterateByAveraging, Restart
 from regretkit.evaluation import nash_conv
 from regretkit.games import CHANCE, GameTree
 from regretkit.play import (
@@ -100,9 +100,9 @@ ORDERS = {
 def on_simplices(make):
     """Return the local rule of a minimizer, None where it is bound to its set, or draws."""
     made = make()
-    if made.over(rk.Simplices(2)) is None or any(generators(made)):
+    if made.on_domain(rk.Simplices(2)) is None or any(generators(made)):
         return None
-    return lambda simplices: make().over(simplices)
+    return lambda simplices: make().on_domain(simplices)
 
 
 # Every rule that plays on any simplices, and circuits of them
@@ -110,8 +110,8 @@ RULES = {name: rule for name, make in ROWS.items() if (rule := on_simplices(make
 RULES |= {
     "discount[rm]": lambda simplices: Discount(rk.RegretMatching(simplices), weight=float),
     "restart[rm+]": lambda simplices: Restart(rk.RegretMatchingPlus(simplices), every=7),
-    "average[rm]": lambda simplices: AverageAsIterate(rk.RegretMatching(simplices)),
-    "each[internal]": rk.each(internal),
+    "average[rm]": lambda simplices: LastIterateByAveraging(rk.RegretMatching(simplices)),
+    "each[internal]": rk.PerDecisionPoint(internal),
 }
 
 
@@ -161,7 +161,7 @@ def test_rules_of_two_kinds_may_follow_one_another():
     free = SampledSelfPlay(
         GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng())
     )
-    players = [rk.CFR(tree, rk.each(by_size)) for tree in GAMES["leduc"].domains]
+    players = [rk.CFR(tree, rk.PerDecisionPoint(by_size)) for tree in GAMES["leduc"].domains]
     bound = SelfPlay(GAMES["leduc"], players, estimator=OutcomeSampling(rng()), engine="numpy")
     for _ in range(2):
         assert_alike(free.run(40), bound.run(40))
@@ -227,7 +227,7 @@ def test_a_rule_without_a_kernel_approaches_an_equilibrium():
         return rk.SwapRegret(simplices, rk.RegretMatching)
 
     run = SampledSelfPlay(GAMES["kuhn"], swap, ExternalSampling(rng()))
-    uniform = [domain.interior_point() for domain in GAMES["kuhn"].domains]
+    uniform = [domain.relative_interior_point() for domain in GAMES["kuhn"].domains]
 
     reached = nash_conv(GAMES["kuhn"], on_the_tree(GAMES["kuhn"], run.run(1_500)))
 

@@ -226,7 +226,7 @@ def test_points_and_hulls_inside_a_players_set_are_welcome():
     points = [rk.Point([0.4, 0.3, 0.3]), rk.Point([0.0, 1.0, 0.0])]
     hull = rk.ConvexHull([rk.Point([0.0, 0.5, 0.5]), points[1]], rk.RegretMatching(2))
     trees = KUHN.domains
-    strategies = [rk.CFR(trees[0], rk.RegretMatching), rk.Point(trees[1].interior_point())]
+    strategies = [rk.CFR(trees[0], rk.RegretMatching), rk.Point(trees[1].relative_interior_point())]
 
     assert SelfPlay(RPS, [points[0], hull]).run(3).iteration == 3
     assert SelfPlay(KUHN, strategies).run(3).iteration == 3

@@ -12,19 +12,11 @@ ROOT = Path(regretkit.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 # A layer may import only those above it, and `display` in a function; some do not exist yet.
 LAYERS = [
-    "_typing",
-    "_lazily",
-    "_errors",
-    "_arrays",
-    "_validate",
-    "_state",
-    "_files",
+    "_util",
     "sets",
-    "_accounts",
-    "_cut",
+    "_regret_tracker",
+    "_slice_state",
     "minimizer",
-    "_adversaries",
-    "_laws",
     "checks",
     "minimizers",
     "circuits",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from regretkit import games
-from regretkit._files import replace_file, write_csv
+from regretkit._util._files import replace_file, write_csv
 
 OLD, NEW = b"old" * 1_000, [b"new" * 1_000, memoryview(b"and more")]
 

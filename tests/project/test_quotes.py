@@ -8,7 +8,7 @@ import pytest
 
 import regretkit as rk
 from regretkit import games, play
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.cli.entry import main
 
 LONG = "n" * 100_000

@@ -17,10 +17,10 @@ from regretkit.sets import (
     Polytope,
     ProductSet,
     Singleton,
-    _restricted,
+    _column_generation,
 )
-from regretkit.sets._mixture import Mixture
-from regretkit.sets._restricted import Restricted
+from regretkit.sets._column_generation import Restricted
+from regretkit.sets._restricted_master import Mixture
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
 
@@ -70,7 +70,7 @@ def test_the_best_point_is_that_of_a_linear_program_over_an_explicit_description
     generator = np.random.default_rng(seed)
     source, equal, total = make(generator)
     matrix = generator.normal(size=(count, source.dimension))
-    bound = matrix @ source.interior_point() + 0.01 * generator.random(count)
+    bound = matrix @ source.relative_interior_point() + 0.01 * generator.random(count)
     found = restricted(source, matrix, bound)
 
     for utility in generator.normal(size=(3, source.dimension)):
@@ -100,7 +100,7 @@ def test_a_set_without_a_description_needs_none(seed):
     shifts = np.array(list(itertools.product([-0.1, 0.1], repeat=3)))
     vertices = np.vstack([map_.T, *(corners + shift for shift in shifts), far])
     matrix = generator.normal(size=(2, 3))
-    bound = matrix @ source.interior_point()
+    bound = matrix @ source.relative_interior_point()
     utility = generator.normal(size=3)
 
     _, lower, upper = restricted(source, matrix, bound).best_response(utility)
@@ -342,7 +342,7 @@ def test_a_search_that_is_cut_short_says_so_and_its_bounds_are_true(monkeypatch)
     found = restricted(Ball(np.zeros(3), 1.0), matrix, bound)
     _, least, most = found.best_response(utility)
 
-    monkeypatch.setattr(_restricted, "_LIMIT", 4)
+    monkeypatch.setattr(_column_generation, "_LIMIT", 4)
 
     _, lower, upper = found.best_response(utility)
     assert lower < least <= most < upper

@@ -73,7 +73,7 @@ def test_the_best_response_is_inside_and_beats_every_other_point(kind, seed):
     value, best = domain.best_response(utility)
 
     assert value == pytest.approx(utility @ best, rel=1e-12, abs=1e-12)
-    assert value == pytest.approx(domain.worth(utility, best), rel=1e-12, abs=1e-12)
+    assert value == pytest.approx(domain.value(utility, best), rel=1e-12, abs=1e-12)
     assert domain.contains(best)
     for direction in generator.normal(size=(50, domain.dimension)):
         assert utility @ domain.best_response(direction)[1] <= value + 1e-12
@@ -101,7 +101,7 @@ def test_the_interior_point_is_on_the_edge_only_where_all_of_the_set_is(kind, se
     domain = some_sets(seed)[kind]
     generator = np.random.default_rng(seed)
 
-    point = domain.interior_point()
+    point = domain.relative_interior_point()
 
     assert domain.contains(point)
     for direction in generator.normal(size=(30, domain.dimension)):
@@ -109,7 +109,7 @@ def test_the_interior_point_is_on_the_edge_only_where_all_of_the_set_is(kind, se
         flat = most - least < 1e-12
         assert flat or least + 1e-6 < direction @ point < most - 1e-6
     point += 100.0
-    assert domain.contains(domain.interior_point())
+    assert domain.contains(domain.relative_interior_point())
 
 
 @KINDS
@@ -170,12 +170,12 @@ def test_every_kind_of_set_is_among_those_asked_about_a_tolerance():
 )
 def test_a_tolerance_that_is_none_is_refused_by_every_set(domain, atol, error):
     with pytest.raises(error, match=f"atol must be .*at least 0, got {atol!r}"):
-        domain.contains(domain.interior_point(), atol=atol)
+        domain.contains(domain.relative_interior_point(), atol=atol)
 
 
 @pytest.mark.parametrize("domain", EVERY_SET.values(), ids=EVERY_SET)
 def test_a_tolerance_lets_in_what_is_that_near_and_zero_is_one(domain):
-    outside = domain.interior_point() + 1e3
+    outside = domain.relative_interior_point() + 1e3
 
     assert not domain.contains(outside, atol=0)
     assert not domain.contains(outside, atol=np.float32(1.0))
@@ -236,7 +236,7 @@ def test_the_middle_of_a_box_is_in_it_however_large_or_small_the_box(bound):
     low, high = [-bound, 0.0, bound, -bound], [bound, bound, bound, -bound]
     box = Box(low, high)
 
-    middle = box.interior_point()
+    middle = box.relative_interior_point()
 
     assert box.contains(middle, atol=0.0)
     np.testing.assert_allclose(middle, [0.0, bound / 2.0, bound, -bound], atol=5e-324)
@@ -347,7 +347,7 @@ def test_scaling_is_the_image_under_a_multiple_of_the_identity(seed, factor):
     polytope = Polytope(generator.normal(size=(6, 3)))
     scaled, image = ScaledSet(polytope, factor), AffineImageSet(polytope, factor * np.eye(3))
 
-    np.testing.assert_allclose(scaled.interior_point(), image.interior_point())
+    np.testing.assert_allclose(scaled.relative_interior_point(), image.relative_interior_point())
     for utility in generator.normal(size=(20, 3)):
         assert scaled.best_response(utility)[0] == pytest.approx(image.best_response(utility)[0])
         assert scaled.contains(0.5 * utility) == image.contains(0.5 * utility)

@@ -92,7 +92,7 @@ def test_the_value_of_a_strategy_is_its_inner_product_with_the_utility(seed):
     strategy = tree.sequence_form(behavior)
 
     assert tree.counterfactual(utility, behavior)[0] == pytest.approx(utility @ strategy, abs=1e-12)
-    assert tree.worth(utility, strategy) == pytest.approx(utility @ strategy, abs=1e-12)
+    assert tree.value(utility, strategy) == pytest.approx(utility @ strategy, abs=1e-12)
 
 
 @SEEDS
@@ -165,8 +165,8 @@ def test_a_point_is_inside_exactly_when_its_flow_is_conserved(seed):
     strategy = tree.sequence_form(random_behavior(generator, tree.simplices))
 
     assert tree.contains(strategy)
-    assert tree.contains(tree.interior_point())
-    assert (tree.interior_point() > 0.0).all()
+    assert tree.contains(tree.relative_interior_point())
+    assert (tree.relative_interior_point() > 0.0).all()
     for coordinate in range(tree.dimension):
         for change in (1e-3, -1e-3):
             outside = strategy.copy()

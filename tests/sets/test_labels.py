@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from regretkit import DecisionTree, Simplices
-from regretkit.sets._lazy import Lazy
+from regretkit.sets._lazy_sequence import LazySequence
 
 
 def test_a_label_finds_the_one_block_that_has_it():
@@ -67,7 +67,7 @@ def numbered(number):
     return (f"{number}:no", f"{number}:yes")
 
 
-LAZY = {"labels": Lazy(1000, called), "actions": Lazy(1000, numbered)}
+LAZY = {"labels": LazySequence(1000, called), "actions": LazySequence(1000, numbered)}
 HELD = {"labels": [*map(called, range(1000))], "actions": [*map(numbered, range(1000))]}
 
 
@@ -85,7 +85,9 @@ def test_no_name_is_made_before_it_is_requested():
     def never(number):
         raise RuntimeError
 
-    tree = DecisionTree([0, 1, 2], [2] * 3, labels=Lazy(3, never), actions=Lazy(3, never))
+    tree = DecisionTree(
+        [0, 1, 2], [2] * 3, labels=LazySequence(3, never), actions=LazySequence(3, never)
+    )
 
     part = tree.simplices.select([2, 0])
     with pytest.raises(RuntimeError):
@@ -103,13 +105,13 @@ def test_names_with_the_same_checksum_are_told_apart():
 
 def test_too_few_such_names_are_refused():
     with pytest.raises(ValueError, match="labels must hold 3 strings, got 2"):
-        Simplices([2] * 3, labels=Lazy(2, called))
+        Simplices([2] * 3, labels=LazySequence(2, called))
     with pytest.raises(ValueError, match="name those of 3 decision points, got 2"):
-        Simplices([2] * 3, actions=Lazy(2, numbered))
+        Simplices([2] * 3, actions=LazySequence(2, numbered))
 
 
 def test_a_lazy_sequence_is_a_sequence():
-    lazy, held = Lazy(7, called), tuple(map(called, range(7)))
+    lazy, held = LazySequence(7, called), tuple(map(called, range(7)))
 
     assert len(lazy) == 7
     assert lazy == held
@@ -127,6 +129,6 @@ def test_a_lazy_sequence_is_a_sequence():
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda lazy: pickle.loads(pickle.dumps(lazy))])
 def test_a_lazy_sequence_can_be_copied_and_stored(again):
-    lazy = Lazy(7, called).select(np.array([3, 6]))
+    lazy = LazySequence(7, called).select(np.array([3, 6]))
 
     assert again(lazy) == lazy

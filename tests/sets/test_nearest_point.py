@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog, nnls
 
 from regretkit.sets import Simplices
-from regretkit.sets._distance import nearest_point, within
+from regretkit.sets._nearest_point import nearest_point, within
 
 
 def hull(points):

@@ -92,11 +92,11 @@ def test_averages_of_vertices_are_inside_and_what_exceeds_the_best_is_not(number
 def test_the_interior_point_is_an_average_of_vertices_and_new_each_time(number):
     domain = polytope(np.random.default_rng(0))[number]
 
-    point = domain.interior_point()
+    point = domain.relative_interior_point()
 
     assert domain.contains(point)
     point += 100.0
-    assert domain.contains(domain.interior_point())
+    assert domain.contains(domain.relative_interior_point())
 
 
 @SETS
@@ -104,9 +104,9 @@ def test_what_a_point_is_worth_is_its_inner_product(number):
     generator = np.random.default_rng(1)
     domain = polytope(generator)[number]
     utility = generator.normal(size=domain.dimension)
-    point = domain.interior_point()
+    point = domain.relative_interior_point()
 
-    assert domain.worth(utility, point) == pytest.approx(utility @ point, abs=1e-12)
+    assert domain.value(utility, point) == pytest.approx(utility @ point, abs=1e-12)
 
 
 @SETS

@@ -73,7 +73,7 @@ def test_normalizing_softmax_and_regret_are_those_of_each_block(sizes):
     np.testing.assert_allclose(simplices.regret(u, x), regrets, **near)
     earned = list(map(naive.dot, blocks, plays))
     np.testing.assert_allclose(simplices.expectation(u, x), earned, **near)
-    assert simplices.worth(u, x) == pytest.approx(sum(earned), abs=near["atol"])
+    assert simplices.value(u, x) == pytest.approx(sum(earned), abs=near["atol"])
 
 
 @each_layout
@@ -186,7 +186,7 @@ def test_every_action_gets_the_number_of_its_block(sizes):
     np.testing.assert_array_equal(simplices.repeat(numbers), end_to_end(repeated))
     uniform = [[1.0 / size] * size for size in sizes]
     np.testing.assert_array_equal(simplices.uniform(), end_to_end(uniform))
-    np.testing.assert_array_equal(simplices.interior_point(), simplices.uniform())
+    np.testing.assert_array_equal(simplices.relative_interior_point(), simplices.uniform())
 
 
 @each_layout

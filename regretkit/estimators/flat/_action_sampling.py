@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from regretkit._typing import Narrow, Vector
+from regretkit._util._typing import Narrow, Vector
 
 Notes: TypeAlias = tuple[Vector, Vector]
 """Two arrays of which each way to choose makes what it wants, by sequence and by decision point."""

@@ -6,7 +6,7 @@ correction has mean zero for any guesses.
 
 from typing import TypeAlias
 
-from regretkit._typing import Vector, whole
+from regretkit._util._typing import Vector, whole
 from regretkit.estimators.flat._action_sampling import Here, played
 from regretkit.estimators.flat._flat_tree import Desk
 

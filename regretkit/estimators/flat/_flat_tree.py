@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Indices, Narrow, Vector
+from regretkit._util._typing import Indices, Narrow, Vector
 from regretkit.estimators.flat._initial_chance import Opening, opening_of
 from regretkit.games import CHANCE, ExtensiveFormGame
 from regretkit.games.tree._sequences import levels

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 from regretkit.games import CHANCE, GameTree
 from regretkit.games.tree._sequences import levels
 

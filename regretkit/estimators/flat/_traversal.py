@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from regretkit._typing import Vector, whole
+from regretkit._util._typing import Vector, whole
 from regretkit.estimators.flat import _baseline_terms as _hooks
 from regretkit.estimators.flat._action_sampling import (
     Choose,

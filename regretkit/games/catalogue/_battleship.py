@@ -11,7 +11,7 @@ from typing import final
 
 from attrs import evolve, frozen
 
-from regretkit._validate import quote, vector, whole_number, whole_numbers
+from regretkit._util._validate import quote, vector, whole_number, whole_numbers
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register

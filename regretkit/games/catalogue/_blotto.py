@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from regretkit._typing import Indices
-from regretkit._validate import whole_number
+from regretkit._util._typing import Indices
+from regretkit._util._validate import whole_number
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._normal_form import NormalFormGame, matrix_game
 from regretkit.games._registry import call_text, register

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from regretkit._validate import quote, whole_number
+from regretkit._util._validate import quote, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register

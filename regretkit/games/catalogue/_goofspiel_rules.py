@@ -6,7 +6,7 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
+from regretkit._util._typing import Indices, Vector
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
 COUNTED = 100

@@ -6,7 +6,7 @@ from typing import final
 
 from attrs import frozen
 
-from regretkit._validate import whole_number
+from regretkit._util._validate import whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register

@@ -8,7 +8,7 @@ from typing import final
 
 from attrs import evolve, frozen
 
-from regretkit._validate import quote, whole_number
+from regretkit._util._validate import quote, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register

@@ -6,8 +6,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import whole_number
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register

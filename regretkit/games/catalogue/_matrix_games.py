@@ -2,7 +2,7 @@
 
 import math
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.games._normal_form import NormalFormGame, matrix_game
 from regretkit.games._registry import call_text, register
 

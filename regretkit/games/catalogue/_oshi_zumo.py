@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from attrs import evolve, frozen
 
-from regretkit._typing import Indices
-from regretkit._validate import quote, whole_number
+from regretkit._util._typing import Indices
+from regretkit._util._validate import quote, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register

@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 from attrs import define, field, frozen
 
-from regretkit._typing import Indices
-from regretkit._validate import quote
+from regretkit._util._typing import Indices
+from regretkit._util._validate import quote
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import (
     CHANCE,

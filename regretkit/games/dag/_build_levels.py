@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._typing import Indices
-from regretkit._validate import floats, quote
+from regretkit._util._typing import Indices
+from regretkit._util._validate import floats, quote
 from regretkit.games.dag._build import Found, Merged
 from regretkit.games.tree._history import CHANCE, TERMINAL
 from regretkit.games.tree._history_batch import HistoryBatch

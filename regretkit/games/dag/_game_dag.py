@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 from attrs import define
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.games._adapters import Playable, as_history
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._imperfect_recall import ImperfectRecallGame

@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 from attrs import define, frozen
 
-from regretkit._arrays import total_by
-from regretkit._typing import Indices, Vector
+from regretkit._util._arrays import segment_sum
+from regretkit._util._typing import Indices, Vector
 
 
 @final
@@ -124,8 +124,8 @@ class Part:
         others, own = self.reaches(player, probabilities)
         worth = self.worth(player, probabilities)
         source = self.edges.source[moves]
-        utility = total_by(action, others[source] * worth[self.edges.child[moves]], dimension)
-        return utility, total_by(action, own[source], dimension), float(worth[self.root])
+        utility = segment_sum(action, others[source] * worth[self.edges.child[moves]], dimension)
+        return utility, segment_sum(action, own[source], dimension), float(worth[self.root])
 
 
 def _level(edges: Edges, start: int, stop: int) -> _Level:

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
+from regretkit._util._typing import Indices, Vector
 from regretkit.games.dag._passes import Edges, Part
 from regretkit.games.tree._history import CHANCE
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-from regretkit._files import replace_file
-from regretkit._validate import quote
+from regretkit._util._files import replace_file
+from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._imperfect_recall import ImperfectRecallGame
 from regretkit.games._normal_form import NormalFormGame

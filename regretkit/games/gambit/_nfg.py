@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from regretkit._typing import Vector
-from regretkit._validate import quote
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
 from regretkit.games._normal_form import NormalFormGame
 from regretkit.games.gambit._tokens import (
     Source,

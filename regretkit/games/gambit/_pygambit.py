@@ -3,7 +3,7 @@
 import io
 from typing import Any, Protocol
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._imperfect_recall import ImperfectRecallGame
 from regretkit.games._normal_form import NormalFormGame

@@ -11,8 +11,8 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from regretkit._files import read_file
-from regretkit._validate import LARGEST, quote
+from regretkit._util._files import read_file
+from regretkit._util._validate import LARGEST, quote
 
 Source: TypeAlias = str | PathLike[str]
 """The text of a game, or a :class:`~pathlib.Path` to a file."""

@@ -5,13 +5,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import as_strategies
 from regretkit.games._optional import optional
 from regretkit.games.openspiel._states import OpenSpielPolicy, Row
 from regretkit.games.openspiel._tree import Names, has_strings
-from regretkit.sets._lazy import Lazy
+from regretkit.sets._lazy_sequence import LazySequence
 
 
 def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -> OpenSpielPolicy:
@@ -80,7 +80,7 @@ def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -
 def _names(game: ExtensiveFormGame) -> list[Names]:
     """Return, for each player, OpenSpiel's numbers and names of actions."""
     if isinstance(game, ExtensiveFormGame):
-        lazy = [own.make for own in game.tree.actions if isinstance(own, Lazy)]
+        lazy = [own.make for own in game.tree.actions if isinstance(own, LazySequence)]
         names = [make for make in lazy if isinstance(make, Names)]
         if len(names) == game.players:
             return names

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Never, Protocol, Self, TypeAlias, final
 
 from regretkit._errors import advised
-from regretkit._validate import quote
+from regretkit._util._validate import quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._history import CHANCE, path_text
 

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._arrays import depths
-from regretkit._typing import Indices
-from regretkit._validate import quote
+from regretkit._util._arrays import depths
+from regretkit._util._typing import Indices
+from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._imperfect_recall import refined_information_sets
 from regretkit.games._memory_budget import MemoryBudget
@@ -19,7 +19,7 @@ from regretkit.games._payoff_rows import offsets
 from regretkit.games.openspiel._states import OpenSpielGame, State, States
 from regretkit.games.tree._game_tree import GameTree, compact
 from regretkit.games.tree._history import CHANCE, TERMINAL
-from regretkit.sets._lazy import Lazy
+from regretkit.sets._lazy_sequence import LazySequence
 
 _HISTORIES = 10_000_000
 
@@ -249,8 +249,10 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
                 [strings[number] for number in known[histories].tolist()]
                 for strings, histories in zip(map(list, states.known), at, strict=True)
             ],
-            actions=[Lazy(own.size, names(player=who, at=own)) for who, own in enumerate(at)],
-            outcomes=Lazy(chance.size, names(player=CHANCE, at=chance)),
+            actions=[
+                LazySequence(own.size, names(player=who, at=own)) for who, own in enumerate(at)
+            ],
+            outcomes=LazySequence(chance.size, names(player=CHANCE, at=chance)),
         )
 
     tree = build(*_in_order(player, known, len(states.known)))

@@ -6,9 +6,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._arrays import total_by
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util._arrays import segment_sum
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.games._game import check_payoffs
 from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL, path_text
 
@@ -183,7 +183,7 @@ def _check_chance(tree: "GameTree", children: _Children) -> None:
             f"{tree.probability[wrong[0]]}; pass a finite number of at least 0"
         )
     here, counts = children.of[by_chance], children.counts[by_chance]
-    total = total_by(np.repeat(np.arange(here.size), counts), tree.probability[drawn], here.size)
+    total = segment_sum(np.repeat(np.arange(here.size), counts), tree.probability[drawn], here.size)
     wrong = np.flatnonzero(np.abs(total - 1.0) > CHANCE_TOLERANCE)
     if wrong.size:
         raise ValueError(

@@ -5,8 +5,8 @@ from typing import NamedTuple, Never, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import floats, quote
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import floats, quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._from_history import Arrays, Names, path_to
 from regretkit.games.tree._history import CHANCE, TERMINAL, path_text

@@ -6,8 +6,8 @@ from typing import TypedDict, final
 
 import numpy as np
 
-from regretkit._typing import Indices, Vector
-from regretkit._validate import ordered, quote
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import ordered, quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._history import CHANCE, TERMINAL, Action, History, outcomes_of, path_text
 

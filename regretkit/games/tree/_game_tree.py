@@ -7,16 +7,16 @@ import numpy as np
 from attrs import define
 from numpy.typing import ArrayLike, NDArray
 
-from regretkit import _validate
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote
+from regretkit._util import _validate
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._checks import check_tree
 from regretkit.games.tree._from_batch import expand
 from regretkit.games.tree._from_history import path_to, walk
 from regretkit.games.tree._history import CHANCE, TERMINAL, History
 from regretkit.games.tree._history_batch import HistoryBatch
-from regretkit.sets._lazy import Lazy
+from regretkit.sets._lazy_sequence import LazySequence
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -134,7 +134,7 @@ class GameTree:
         self.payoffs = _numbers(payoffs, "payoffs")
         self.terminals = compact(np.flatnonzero(self.player == TERMINAL), "terminals")
         self._chance = np.flatnonzero(self.player == CHANCE)
-        self.labels = tuple(own if isinstance(own, Lazy) else tuple(own) for own in labels)
+        self.labels = tuple(own if isinstance(own, LazySequence) else tuple(own) for own in labels)
         self.actions = tuple(map(_names_of_actions, actions))
         self.outcomes = _names_of_actions(outcomes)
         self.sizes = check_tree(self)
@@ -277,4 +277,4 @@ def _is_settled(value: object, dtype: type[Number]) -> TypeGuard[NDArray[Number]
 
 
 def _names_of_actions(names: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    return names if isinstance(names, Lazy) else tuple(map(tuple, names))
+    return names if isinstance(names, LazySequence) else tuple(map(tuple, names))

@@ -5,7 +5,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from typing_extensions import TypeVar
 
-from regretkit._validate import floats, ordered, shorten
+from regretkit._util._validate import floats, ordered, shorten
 
 CHANCE = -1
 """The player that acts where chance does."""

@@ -5,7 +5,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices, Vector
+from regretkit._util._typing import Indices, Vector
 
 
 @runtime_checkable

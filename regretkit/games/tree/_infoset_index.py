@@ -6,9 +6,9 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._typing import Indices
+from regretkit._util._typing import Indices
 from regretkit.games.tree._history_batch import HistoryBatch
-from regretkit.sets._lazy import Lazy
+from regretkit.sets._lazy_sequence import LazySequence
 
 Bits: TypeAlias = NDArray[np.uint8]
 
@@ -35,9 +35,9 @@ class Possible:
             same &= own == others[numbers]
         return same
 
-    def names(self, level: HistoryBatch, player: int) -> Lazy[tuple[str, ...]]:
+    def names(self, level: HistoryBatch, player: int) -> LazySequence[tuple[str, ...]]:
         """Return for each place what a level calls the actions."""
-        return Lazy(len(self._bits), partial(_action_names, level, player, self._bits))
+        return LazySequence(len(self._bits), partial(_action_names, level, player, self._bits))
 
 
 @final
@@ -58,9 +58,9 @@ class InformationSets:
         self.possible.add(bits[new])
         return numbers, self.possible.equal(numbers, bits)
 
-    def labels(self, level: HistoryBatch, player: int) -> Lazy[str]:
+    def labels(self, level: HistoryBatch, player: int) -> LazySequence[str]:
         """Return what a level calls the information sets."""
-        return Lazy(self._keys.size, partial(_label, level, player, self._keys))
+        return LazySequence(self._keys.size, partial(_label, level, player, self._keys))
 
 
 def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regretkit._arrays import sum_terms
-from regretkit._typing import Indices, Vector
-from regretkit._validate import quote, shorten
+from regretkit._util._arrays import sum_terms
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote, shorten
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE
 from regretkit.sets import DecisionTree

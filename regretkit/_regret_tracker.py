@@ -1,0 +1,217 @@
+"""What a minimizer earned and might have earned, and what a circuit promises about its parts."""
+
+import copy
+from collections.abc import Callable
+from typing import final
+
+import attrs
+import numpy as np
+from attrs import define, field, frozen
+
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
+from regretkit.sets import Simplices, StrategySet
+
+LARGEST = 10_000_000
+"""Pairs of actions up to which internal and swap regret are tracked: 80 MB of sums."""
+
+
+@final
+@frozen
+class RegretBound:
+    """What is proven about the regret of a circuit, in numbers.
+
+    Examples
+    --------
+    >>> RegretBound("R = sum of the parts' R", regret=3.0, bound=3.0, exact=True).gap
+    0.0
+    """
+
+    statement: str
+    """The bound in symbols."""
+    regret: float
+    """The regret that it is about."""
+    bound: float
+    """What it is at most, or exactly."""
+    exact: bool
+    """Whether the regret equals the bound, and is not only at most as large."""
+    also: "tuple[RegretBound, ...]" = ()
+    """What else is proven about it."""
+
+    @property
+    def gap(self) -> float:
+        """By how much the bound is broken, 0 or less where it is kept."""
+        difference = self.regret - self.bound
+        return abs(difference) if self.exact else difference
+
+
+@final
+@define(eq=False)
+class RegretTracker:
+    """The sums over time from which a minimizer's regrets follow, exactly and without history.
+
+    Attributes
+    ----------
+    domain
+        The set over which regret is taken.
+    most_pairs
+        Number of pairs of actions up to which internal and swap regret are tracked.
+    iterations
+        Number of iterations entered.
+    utilities
+        Sum of u_t, shape ``(dimension,)``.
+    strategies
+        Sum of x_t, shape ``(dimension,)``.
+    earned
+        Sum of <u_t, x_t>.
+    width
+        Sum of the ranges of <u_t, x> over the domain.
+    size
+        Sum of the sizes of the products in <u_t, x_t>: what rounding is relative to.
+
+    Examples
+    --------
+    >>> tracker = RegretTracker(Simplices(2))
+    >>> tracker.record(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+    >>> tracker.external, tracker.swap
+    (0.5, 0.5)
+    """
+
+    domain: StrategySet
+    most_pairs: int = LARGEST
+    iterations: int = field(default=0, init=False)
+    utilities: Vector = field(init=False, repr=False)
+    strategies: Vector = field(init=False, repr=False)
+    on_simplices: bool = field(init=False, repr=False)
+    """Whether play is on simplices that are not too large to track internal and swap regret."""
+    pairs: int = field(init=False, repr=False)
+    """Number of pairs of actions of the same block, 0 where play is not on simplices."""
+    earned: float = field(default=0.0, init=False)
+    width: float = field(default=0.0, init=False)
+    size: float = field(default=0.0, init=False)
+    contiguous: bool = field(default=True, init=False)
+    """Whether its minimizer went from each iteration to the next, with no state put back."""
+    then: Callable[[], None] | None = field(default=None, init=False, repr=False)
+    """Called after each entry."""
+    _weighted: Vector = field(init=False, repr=False)
+    _earned_weighted: float = field(default=0.0, init=False, repr=False)
+    _period: Vector = field(init=False, repr=False)
+    _best_before: float = field(default=0.0, init=False, repr=False)
+    _joint: list[Vector] = field(init=False, repr=False)
+    _earned_by_action: Vector = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        zeros = np.zeros((5, self.domain.dimension))
+        self.utilities, self.strategies, self._period, self._weighted = zeros[:4]
+        self._earned_by_action = zeros[4]
+        sizes = self.domain.sizes if isinstance(self.domain, Simplices) else np.zeros(0, np.int64)
+        self.pairs = int(sizes @ sizes)
+        self.on_simplices = isinstance(self.domain, Simplices) and self.pairs <= self.most_pairs
+        self._joint = [np.zeros((n, n)) for n in sizes] if self.on_simplices else []
+
+    def record(self, utility: Vector, strategy: Vector) -> None:
+        """Enter one iteration."""
+        self.iterations += 1
+        self.utilities += utility
+        self.strategies += strategy
+        self._period += utility
+        self._earned_by_action += utility * strategy
+        self.earned += self.domain.value(utility, strategy)
+        highest, lowest = self.domain.best_response(utility), self.domain.best_response(-utility)
+        self.width += highest[0] + lowest[0]
+        self.size += float(np.abs(utility) @ np.abs(strategy)) + float(np.abs(utility).sum())
+        if isinstance(self.domain, Simplices) and self.on_simplices:
+            for number, joint in enumerate(self._joint):
+                block = self.domain.block(number)
+                joint += np.outer(strategy[block], utility[block])
+        if self.then is not None:
+            self.then()
+
+    def saved(self) -> Callable[[], None]:
+        """Return a function that puts the tracker back to where it is now."""
+        held = {each.name: getattr(self, each.name) for each in attrs.fields(RegretTracker)}
+        held = {
+            name: copy.deepcopy(value) if isinstance(value, np.ndarray | list) else value
+            for name, value in held.items()
+        }
+
+        def restore() -> None:
+            for name, value in held.items():
+                setattr(self, name, value)
+
+        return restore
+
+    def record_weighted(self, weight: float, utility: Vector, strategy: Vector) -> None:
+        """Enter what one iteration is worth where its weight counts."""
+        self._weighted += weight * utility
+        self._earned_weighted += weight * self.domain.value(utility, strategy)
+
+    def begin_period(self) -> None:
+        """Begin a period of tracking regret: from here on the comparator is another point."""
+        self._best_before += self.domain.best_response(self._period)[0]
+        self._period = np.zeros(self.domain.dimension)
+
+    @property
+    def tracking(self) -> float:
+        """Regret against the best point of the domain in each period, another one in each."""
+        return self._best_before + self.domain.best_response(self._period)[0] - self.earned
+
+    @property
+    def weighted(self) -> float:
+        """Regret where every iteration counts by its weight."""
+        return self.domain.best_response(self._weighted)[0] - self._earned_weighted
+
+    @property
+    def external(self) -> float:
+        """Regret against the best point of the domain."""
+        return self.domain.best_response(self.utilities)[0] - self.earned
+
+    @property
+    def blocks(self) -> Vector:
+        """External regret in each block of simplices, shape ``(blocks,)``.
+
+        Raises
+        ------
+        TypeError
+            When the domain is not simplices.
+        """
+        if not isinstance(self.domain, Simplices):
+            raise TypeError(
+                f"the blocks are those of simplices, but play is on {quote(self.domain)}"
+            )
+        first = self.domain.first
+        best = np.maximum.reduceat(self.utilities, first)
+        regrets: Vector = best - np.add.reduceat(self._earned_by_action, first)
+        return regrets
+
+    @property
+    def swap(self) -> float:
+        """Swap regret: the maximum over all f of the regret against playing f(a) for a, per block.
+
+        Raises
+        ------
+        TypeError
+            When the domain is not simplices.
+        """
+        self._check_simplices()
+        return float(sum((joint.max(axis=1) - np.diag(joint)).sum() for joint in self._joint))
+
+    @property
+    def internal(self) -> float:
+        """Regret against playing b for one action a, summed over the blocks.
+
+        Raises
+        ------
+        TypeError
+            When the domain is not simplices.
+        """
+        self._check_simplices()
+        return float(sum((joint - np.diag(joint)[:, None]).max() for joint in self._joint))
+
+    def _check_simplices(self) -> None:
+        if not self.on_simplices:
+            raise TypeError(
+                f"only external regret is tracked for play on {quote(self.domain)}; swap and "
+                f"internal regret are those of simplices with {self.most_pairs:,} pairs of actions "
+                "at most"
+            )

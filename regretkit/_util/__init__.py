@@ -1,0 +1,1 @@
+"""Helpers that every layer may use: types, validation, state, files, sums."""

@@ -1,0 +1,94 @@
+"""Array operations whose result never depends on anything but the numbers that belong to it."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from regretkit._util._typing import Indices, Vector
+
+RESOLUTION = 2.0**-44
+"""A sum of at most this share of the magnitudes that were added is rounding, and counts as zero."""
+
+_PIECE = 1 << 15
+"""As many numbers as stay in a processor's cache while pass after pass goes over them."""
+
+_SHORT = 10
+"""Runs that are shorter than this on average are quicker to go through number by number,"""
+_FEW = 20
+"""unless there are fewer than this."""
+
+
+def segment_sum(index: Indices, values: Vector, size: int) -> Vector:
+    """Add up the values of each index from 0 to ``size - 1``, in order, from left to right.
+
+    One order of summation wherever the values lie; pairwise summation, which numpy's own sums
+    use, would not promise that.
+    """
+    totals = np.bincount(index, weights=values, minlength=size)
+    return totals.astype(np.float64, copy=False)
+
+
+def zero_cancelled(totals: Vector, magnitudes: Vector) -> Vector:
+    """Set those totals to zero that are at most ``RESOLUTION`` of their magnitudes; return them.
+
+    Regret matching turns a sum that cancels up to rounding, 1e-17 instead of 0, into play.
+    """
+    if totals.size > _PIECE:
+        bound = RESOLUTION * max(magnitudes.max(), -magnitudes.min())
+        for start in range(0, totals.size, _PIECE):
+            part = totals[start : start + _PIECE]
+            # Mostly none is this small, and magnitudes need not be looked at one by one.
+            if np.abs(part).min() <= bound:
+                zero_cancelled(part, magnitudes[start : start + _PIECE])
+    else:
+        np.copyto(totals, 0.0, where=np.abs(totals) <= np.abs(RESOLUTION * magnitudes))
+    return totals
+
+
+def add_cancelling(left: Vector, right: Vector) -> Vector:
+    """Return ``left + right``, a new array, exactly zero where the two cancel up to rounding."""
+    return zero_cancelled(left + right, right)
+
+
+def sum_terms(index: Indices, terms: Vector, size: int) -> Vector:
+    """Add up the terms of each index, zero where the sum is at most 2^-44 of their magnitudes."""
+    totals = segment_sum(index, terms, size)
+    # Rows in which something may have cancelled are rare, and magnitudes cost as much as the sums.
+    largest = np.abs(terms).max(initial=0.0) * terms.size
+    if ((np.abs(totals) <= RESOLUTION * largest) & (totals != 0.0)).any():
+        zero_cancelled(totals, segment_sum(index, np.abs(terms), size))
+    return totals
+
+
+def sum_cancelling(numbers: Iterable[float]) -> float:
+    """Return the sum of ``numbers``, exactly zero where they cancel up to rounding."""
+    total, magnitude = 0.0, 0.0
+    for number in numbers:
+        total += number
+        magnitude += abs(number)
+    return 0.0 if abs(total) <= RESOLUTION * magnitude else total
+
+
+def segment_max(index: Indices, values: Vector, first: Indices) -> Vector:
+    """Return the largest value of each index, where equal indices stand together.
+
+    ``first`` says where each index first stands.
+    """
+    largest: Vector
+    if first.size < _FEW or values.size >= _SHORT * first.size:
+        largest = np.maximum.reduceat(values, first)
+    else:
+        largest = values[first]
+        np.maximum.at(largest, index, values)
+    return largest
+
+
+def depths(parent: Indices) -> Indices:
+    """Return how many steps each index is from where ``parent``, -1 at the top, comes to an end."""
+    depth = (parent >= 0).astype(np.int64)
+    ancestor = parent
+    # Pointer jumping: each step doubles the distance to ``ancestor``.
+    while (above := ancestor >= 0).any():
+        depth += np.where(above, depth[ancestor], 0)
+        ancestor = np.where(above, ancestor[ancestor], -1)
+    return depth

@@ -1,0 +1,157 @@
+"""Files that are written atomically: a reader finds the old content or all of the new."""
+
+import contextlib
+import csv
+import errno
+import io
+import itertools
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from regretkit._util._validate import quote
+
+FilePath: TypeAlias = str | os.PathLike[str]
+"""Where a file is, as a text or a :class:`~pathlib.Path`."""
+
+_IRREGULAR = "is a device or a pipe, and no regular file"
+
+_FORMULA = ("=", "+", "-", "@")
+"""What spreadsheets take for the beginning of a formula."""
+
+
+def replace_file(path: FilePath, chunks: Iterable[bytes | memoryview]) -> None:
+    """Write ``chunks`` one after another into a file that then replaces ``path``.
+
+    They are written into another file of the same folder and brought to the disk, and that file is
+    then renamed, which the system does atomically. A process that is killed in between leaves the
+    old file unchanged, and beside it one whose name begins with a dot and ends in ``.part``. The
+    permissions of a file that is replaced are kept.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; what was there is unchanged.
+    """
+    mode = check_target(path)
+    target = Path(os.path.realpath(path))  # and not a link that points to it
+    # At most 50 characters of the name, which are at most 200 bytes; systems take about 255.
+    part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part")
+    private = partial(os.open, mode=0o666 if mode is None else mode)  # from the first byte on
+    try:
+        with open(part, "xb", opener=private) as file:
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            part.chmod(mode)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _settle(target.parent)
+
+
+def read_file(path: FilePath) -> bytes:
+    """Return the bytes of a regular file.
+
+    Raises
+    ------
+    OSError
+        When it cannot be read, or is no regular file: a pipe or a device may never end.
+    """
+    with open(path, "rb", opener=_open_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, _IRREGULAR, os.fspath(path))
+        return file.read()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file, a pipe too without waiting for a process that writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def check_target(path: FilePath) -> int | None:
+    """Return the permissions of the file that ``path`` names, None where there is none yet.
+
+    Raises
+    ------
+    OSError
+        When :func:`replace_file` could not write there: ``path`` is a folder, a device or a pipe,
+        its folder is missing, its name is too long, or permissions forbid it.
+    """
+    name = os.fspath(path)
+    try:
+        target = Path(os.path.realpath(name))
+    except FileNotFoundError as error:  # of the folder that relative names begin at
+        told = "the working folder was deleted; go to another"
+        raise FileNotFoundError(errno.ENOENT, told, name) from error
+    if not target.parent.is_dir():
+        folder = str(Path(name).parent)
+        raise FileNotFoundError(
+            errno.ENOENT, f"there is no folder {quote(folder)}; make it first", name
+        )
+    try:
+        mode = os.stat(name).st_mode  # noqa: PTH116 # errors show the name as it was passed
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", name)
+    if mode is not None and not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, _IRREGULAR, name)
+    if not os.access(target.parent, os.W_OK) or (
+        mode is not None and not os.access(target, os.W_OK)
+    ):
+        raise PermissionError(errno.EACCES, "cannot be written; choose another place", name)
+    return None if mode is None else mode & 0o777
+
+
+def _settle(folder: Path) -> None:
+    """Bring the names of a folder's files to the disk, where the system and permissions allow it.
+
+    The file has its new content by now, and so nothing is raised.
+    """
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a line for each row, below one with the names of the columns.
+
+    A text that a spreadsheet would take for a formula is written behind an apostrophe; numbers are
+    written as they are.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; what was there is unchanged.
+    """
+    lines = _lines(itertools.chain([columns], rows))
+    replace_file(path, (line.encode(errors="backslashreplace") for line in lines))
+
+
+def _lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for cells in rows:
+        writer.writerow(map(_cell, cells))
+        if text.tell() > 2**16:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,0 +1,307 @@
+"""State of learned objects: to a plain dict and back, bitwise identical.
+
+The state of an object is every array, number, text and generator that it holds beyond the
+arguments of its constructor, and the state of its parts: of anything :class:`Stateful` that it
+holds, alone, in a tuple or a list, or in a dict. All else that it holds counts as part of
+its configuration.
+"""
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeAlias, cast, final
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._util._validate import quote, shorten
+
+Leaf: TypeAlias = bool | int | float | str | NDArray[np.generic] | None
+StateDict: TypeAlias = dict[str, "Leaf | StateDict"]
+
+DERIVED = {"derived": "but by chance"}
+"""Attrs metadata of a field that follows from the others, unless a generator had a part in it."""
+
+NOT_STATE = {"derived": "always"}
+"""Attrs metadata of a field that is no part of the state."""
+
+
+_MOST_ITERATIONS = 2**63
+
+
+class Stateful:
+    """Something with a state that can be taken out and put back."""
+
+    @final
+    def state_dict(self) -> StateDict:
+        """Return a copy of the state: a plain dict of arrays, numbers and such dicts.
+
+        An object of the same configuration that loads it continues bitwise identically.
+        """
+        with self._access(writes=False):
+            return {name: _taken(value) for name, value in _state_items(self)}
+
+    @final
+    def load_state_dict(self, state: StateDict) -> None:
+        """Go on from a state that :meth:`state_dict` returned for an object built the same way.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When ``state`` does not fit; the state of this object is then as it was.
+        """
+        with self._access(writes=True):
+            # First find out that everything fits, and only then change anything.
+            replace = _fitted(self, state, "state")
+            replace()
+
+    def _access(self, *, writes: bool) -> AbstractContextManager[object]:
+        """Return a context in which the state is read or replaced, or refuse access now."""
+        return nullcontext()
+
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        """Refuse a state that this object could not have come to, by a ValueError.
+
+        Names, shapes and types have been checked, in the parts as well. Nothing by default.
+        """
+
+    def _restored(self) -> None:
+        """Clear caches derived from the state before it was replaced."""
+
+
+def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
+    """Yield the name and the object of each part directly below ``thing``."""
+    for name, value in attributes(thing):
+        yield from _parts_in(name, value)
+
+
+def generators(thing: object) -> Iterator[np.random.Generator]:
+    """Yield the random generators that ``thing`` and its parts hold."""
+    for _, value in attributes(thing):
+        if isinstance(value, np.random.Generator):
+            yield value
+    for _, part in parts(thing):
+        yield from generators(part)
+
+
+def _parts_in(name: str, value: object) -> Iterator[tuple[str, Stateful]]:
+    if isinstance(value, Stateful):
+        yield name, value
+    elif isinstance(value, tuple | list):
+        for number, item in enumerate(value):
+            yield from _parts_in(f"{name}[{number}]", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _parts_in(f"{name}[{quote(key)}]", item)
+
+
+def attributes(thing: object) -> Iterator[tuple[str, object]]:
+    seen = set()
+    for attribute in _fields(type(thing)):
+        seen.add(attribute.name)
+        if hasattr(thing, attribute.name):
+            yield attribute.name, getattr(thing, attribute.name)
+    for name, value in getattr(thing, "__dict__", {}).items():
+        if name not in seen:
+            yield name, value
+
+
+def _state_items(thing: object) -> Iterator[tuple[str, object]]:
+    arguments = {*inspect.signature(type(thing)).parameters}
+    held = dict(attributes(thing))
+    by_chance = any(isinstance(value, np.random.Generator) for value in held.values())
+    arguments |= _derived(type(thing), by_chance)
+    for name, value in held.items():
+        if _is_mutable(value) or (name.lstrip("_") not in arguments and _is_state(value)):
+            yield name, value
+
+
+def _derived(kind: type, by_chance: bool) -> set[str]:
+    marks = {"always"} if by_chance else {"always", "but by chance"}
+    derived = (field for field in _fields(kind) if field.metadata.get("derived") in marks)
+    return {field.name.lstrip("_") for field in derived}
+
+
+def _fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
+    return attrs.fields(kind) if attrs.has(kind) else ()
+
+
+def _is_mutable(value: object) -> bool:
+    """Say whether a value changes in place, so that it is state wherever it came from."""
+    if isinstance(value, tuple | list):
+        return any(_is_mutable(item) for item in value)
+    if isinstance(value, dict):
+        return any(_is_mutable(item) for item in value.values())
+    return isinstance(value, Stateful | np.random.Generator)
+
+
+def _is_state(value: object) -> bool:
+    if isinstance(value, tuple | list):
+        return all(_is_state(item) for item in value)
+    if isinstance(value, dict):
+        return all(_is_state(item) for item in value.values())
+    if isinstance(value, Stateful | np.random.Generator):
+        return True
+    return value is None or isinstance(value, np.ndarray | np.generic | bool | int | float | str)
+
+
+def _taken(value: object) -> Leaf | StateDict:
+    if isinstance(value, Stateful):
+        return value.state_dict()
+    if isinstance(value, np.random.Generator):
+        return _taken(value.bit_generator.state)
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, np.generic):
+        return value.item()  # type: ignore[no-any-return]
+    if isinstance(value, tuple | list):
+        return {str(number): _taken(item) for number, item in enumerate(value)}
+    if isinstance(value, dict):
+        return {str(key): _taken(item) for key, item in value.items()}
+    return value  # type: ignore[return-value]
+
+
+def _fitted(current: object, saved: object, where: str) -> Callable[[], object]:
+    """Check that ``saved`` can replace ``current``; return what does so and gives the result."""
+    if isinstance(current, Stateful):
+        return _fitted_object(current, saved, where)
+    if isinstance(current, np.random.Generator):
+        return _fitted_generator(current, saved, where)
+    if isinstance(current, dict):
+        names = {str(key): key for key in current}
+        entries = _entries(saved, names, where)
+        fits = {names[k]: _fitted(current[names[k]], v, f"{where}[{quote(k)}]") for k, v in entries}
+        return lambda: {key: fit() for key, fit in fits.items()}
+    if isinstance(current, tuple | list):
+        return _fitted_sequence(current, saved, where)
+    if isinstance(current, np.ndarray):
+        return _fitted_array(current, saved, where)
+    if not _like(saved, current):
+        raise TypeError(f"{where} must be something like {quote(current)}, got {quote(saved)}")
+    if isinstance(saved, float) and math.isnan(saved) and current is not None:
+        raise ValueError(f"{where} must be a number, got nan")
+    return lambda: _taken(saved)
+
+
+def _like(saved: object, current: object) -> bool:
+    """Say whether a number, a text or nothing may take the place of another such thing."""
+    if current is None:
+        return not isinstance(saved, dict | tuple | list) and _is_state(saved)
+    if isinstance(current, str):
+        return isinstance(saved, str)
+    return isinstance(saved, bool | int | float | np.number)
+
+
+def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[], object]:
+    mine = dict(_state_items(current))
+    entries = _entries(saved, mine, where)
+    count = dict(entries).get("iteration", 0)
+    if type(count) is not int or not 0 <= count < _MOST_ITERATIONS:
+        raise ValueError(f"{where}['iteration'] must be a number of iterations, got {quote(count)}")
+    optional = {field.name for field in _fields(type(current)) if field.default is None}
+    fits = {
+        # A field that begins as None may be None again, independently of its current value.
+        k: _fitted(None if v is None and k in optional else mine[k], v, f"{where}[{quote(k)}]")
+        for k, v in entries
+    }
+    current._check_state(dict(entries))
+
+    def replace() -> object:
+        current._restored()
+        for name, fit in fits.items():
+            replacement = fit()
+            if replacement is not mine[name]:
+                setattr(current, name, replacement)
+        return current
+
+    return replace
+
+
+def _fitted_generator(
+    current: np.random.Generator, saved: object, where: str
+) -> Callable[[], object]:
+    def replace(generator: np.random.Generator) -> object:
+        generator.bit_generator.state = cast("StateDict", saved)
+        return generator
+
+    try:
+        replace(copy.deepcopy(current))
+        _check_bits(cast("StateDict", saved))
+    except (TypeError, ValueError, LookupError, OverflowError) as error:
+        kind = type(current.bit_generator).__name__
+        raise ValueError(
+            f"{where} is not the state of a {kind} generator: {shorten(str(error))}"
+        ) from error
+    return lambda: replace(current)
+
+
+def _check_bits(saved: Mapping[str, Any]) -> None:
+    """Refuse states that NumPy takes, but with which it reads beyond an array or never varies."""
+    state = saved["state"]
+    # The next number is read at this position of a buffer; the last one says that it is used up.
+    sizes = {"MT19937": (state, "pos", 624), "Philox": (saved, "buffer_pos", 4)}
+    if saved["bit_generator"] in sizes:
+        holder, name, most = sizes[saved["bit_generator"]]
+        if not 0 <= holder[name] <= most:
+            raise ValueError(f"{name} must be from 0 to {most}, got {quote(holder[name])}")
+    if saved["bit_generator"] == "MT19937" and not np.any(np.asarray(state["key"])[1:]):
+        raise ValueError("key must not be all zeros")
+    if saved["bit_generator"] in ("PCG64", "PCG64DXSM") and state["inc"] % 2 == 0:
+        raise ValueError(f"inc must be odd, got {quote(state['inc'])}")
+
+
+def _fitted_sequence(
+    current: tuple[object, ...] | list[object], saved: object, where: str
+) -> Callable[[], object]:
+    names = [str(number) for number in range(len(current))]
+    # A list of numbers may have grown; a list of parts has as many as were built.
+    if not _is_mutable(current) and isinstance(saved, dict):
+        names = [str(number) for number in range(len(saved))]
+        current = type(current)([None] * len(names))
+    entries = dict(_entries(saved, names, where))
+    fits = [
+        _fitted(item, entries[name], f"{where}[{quote(name)}]")
+        for name, item in zip(names, current, strict=True)
+    ]
+    kind = type(current)
+    return lambda: kind(fit() for fit in fits)
+
+
+def _fitted_array(current: NDArray[np.generic], saved: object, where: str) -> Callable[[], object]:
+    try:
+        array = np.asarray(saved)
+    except ValueError as error:
+        raise ValueError(f"{where} must be an array, got {quote(saved)}") from error
+    if array.shape != current.shape or array.dtype != current.dtype:
+        raise ValueError(
+            f"{where} has shape {array.shape} and type {array.dtype}, but {current.shape} and "
+            f"{current.dtype} are wanted; pass the state of an object built the same way"
+        )
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"{where} must hold numbers, got nan at {int(np.isnan(array).argmax())}")
+    return array.copy
+
+
+def _entries(saved: object, wanted: Iterable[str], where: str) -> list[tuple[str, object]]:
+    if not isinstance(saved, dict):
+        raise TypeError(f"{where} must be a dict as state_dict returns it, got {quote(saved)}")
+    names = list(wanted)
+    if saved.keys() != set(names):
+        raise ValueError(
+            f"{where} has the entries {quote(sorted(saved))}, but {quote(sorted(names))} are "
+            "wanted; pass the state of an object built the same way"
+        )
+    return [(name, saved[name]) for name in names]
+
+
+def is_finite_array(value: object, dimensions: int = 1) -> bool:
+    """Say whether a value in a state is an array of finite floats with so many dimensions."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == np.float64
+        and value.ndim == dimensions
+        and bool(np.isfinite(value).all())
+    )

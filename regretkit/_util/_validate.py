@@ -1,0 +1,239 @@
+"""Checks of what callers pass in; each message names the argument and says what would do."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from attrs import Attribute
+from numpy.typing import ArrayLike, NDArray
+
+from regretkit._util._typing import Indices, Vector
+
+_FINITE = float(np.finfo(np.float64).max)
+
+_SURELY = 1e250
+"""A sum of squares up to here proves that no number is larger than ``LARGEST``."""
+
+LARGEST = 1e300
+"""Largest size of a utility: beyond it, sums over a set could overflow double precision."""
+
+
+LONGEST_QUOTE = 200
+"""Characters that a message quotes at most of what came."""
+
+LONGEST_ERROR = 1_000
+"""Characters that a message quotes at most of another message."""
+
+
+def quote(value: object, longest: int = LONGEST_QUOTE) -> str:
+    """Return the ``repr`` of what came, for an error message, cut where it is long."""
+    if isinstance(value, str | bytes):
+        value = value[: longest + 1]  # no more of it is looked at
+    try:
+        return shorten(repr(value), longest)
+    except RecursionError:
+        return "something nested deeply"
+
+
+def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
+    """Return a text for an error message, cut where it has more than ``longest`` characters."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math.inf) -> Vector:
+    """Return ``value`` as read-only floats of shape ``(dimension,)``, finite and not too large."""
+    array = _numbers(value, dimension, name)
+    if array.shape != (dimension,):
+        raise ValueError(
+            f"{name} has shape {array.shape}, but dimension {dimension} is wanted here; "
+            f"pass one number per coordinate, shape ({dimension},)"
+        )
+    limit = min(largest, _FINITE)
+    # The sum of squares is the quickest look at all of them, and almost always settles it. Both
+    # are written so that NaN, which is in no order with anything, fails them too.
+    small = _squares(array) <= _SURELY
+    if not small and not (array.min() >= -limit and array.max() <= limit):
+        where = int(np.flatnonzero(~(np.abs(array) <= limit))[0])
+        size = f" and at most {largest:g} in size" if largest < math.inf else ""
+        raise ValueError(
+            f"{name} must be finite{size}, got {array[where]} at coordinate {where}; "
+            "rescale or repair it"
+        )
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _squares(array: Vector) -> float:
+    # Long ones not by BLAS, whose threads may wait for each other longer than the sum takes.
+    return float(np.vdot(array, array) if array.size < 8192 else np.einsum("i,i", array, array))
+
+
+def floats(value: object, name: str) -> NDArray[np.float64]:
+    """Return numbers as an array of floats; refuse text, and what holds numbers in no order."""
+    ordered(value, name)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must be numbers, got {_shown(value)}; pass a list or an array")
+    return array.astype(np.float64, copy=False)
+
+
+def ordered(value: object, name: str) -> None:
+    """Refuse mappings, sets and text where a sequence is wanted: they may be iterated as well."""
+    if isinstance(value, Mapping | Set | str | bytes | bytearray):
+        raise TypeError(
+            f"{name} must be a sequence, got {_shown(value)}, {_a(type(value).__name__)}; "
+            "pass a list, a tuple or an array"
+        )
+
+
+def _shown(value: object) -> str:
+    return repr(value)[:200]
+
+
+def _numbers(value: ArrayLike, dimension: int, name: str) -> Vector:
+    try:
+        return floats(value, name)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(
+            f"{name} must be numbers, got {quote(value)}; pass a vector of shape ({dimension},)"
+        ) from error
+
+
+def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
+    """Return ``value``, one whole number or several, as a new read-only array of int64."""
+    if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
+        value = list(value)
+    array = np.atleast_1d(np.array(value))
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(f"{name} must be whole numbers, got {quote(value)}; pass 3 or [2, 2, 3]")
+    array = array.astype(np.int64)
+    array.setflags(write=False)
+    return array
+
+
+def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, ...] | None:
+    """Return ``value`` as a tuple of ``length`` strings, or None where none were given."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise TypeError(f"{name} must be a sequence of strings, got the string {quote(value)}")
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a sequence of strings, got {quote(value)}")
+    names = tuple(str(item) for item in value)
+    if len(names) != length:
+        raise ValueError(f"{name} must hold {length} strings, got {len(names)}: {quote(names)}")
+    return names
+
+
+def candidates(names: Sequence[str], limit: int = 12) -> str:
+    """List ``names`` for an error message, cut where they are many."""
+    shown = ", ".join(map(quote, names[:limit]))
+    return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
+
+
+# Validators of attrs fields, for hyperparameters
+
+
+def _check_number(attribute: "Attribute[float]", value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{attribute.name} must be a number, got {quote(value)}")
+
+
+def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a finite number above zero."""
+    _check_number(attribute, value)
+    if not 0.0 < value <= _FINITE:
+        raise ValueError(f"{attribute.name} must be a finite number above 0, got {quote(value)}")
+
+
+def finite(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a finite number."""
+    _check_number(attribute, value)
+    if not abs(value) <= _FINITE:
+        raise ValueError(f"{attribute.name} must be a finite number, got {quote(value)}")
+
+
+def at_least_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a finite number, at least zero."""
+    _check_number(attribute, value)
+    if not 0.0 <= value <= _FINITE:
+        raise ValueError(
+            f"{attribute.name} must be a finite number, at least 0, got {quote(value)}"
+        )
+
+
+def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:
+    """Require True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{attribute.name} must be True or False, got {quote(value)}")
+
+
+def extended(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a number, or plus or minus infinity."""
+    _check_number(attribute, value)
+    if math.isnan(value):
+        raise ValueError(
+            f"{attribute.name} must be a number, or plus or minus infinity, got {quote(value)}"
+        )
+
+
+def of_kind(kind: type, example: str) -> Callable[[object, "Attribute[Any]", object], None]:
+    """Return a validator that requires an instance of ``kind``."""
+
+    def check(_: object, attribute: "Attribute[Any]", value: object) -> None:
+        check_kind(value, kind, attribute.name, example)
+
+    return check
+
+
+def check_generator(_: object, attribute: "Attribute[Any]", value: object) -> None:
+    """Require a numpy ``Generator``."""
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(
+            f"{attribute.name} must be a numpy Generator, got {_shown(value)}; "
+            "pass numpy.random.default_rng(seed)"
+        )
+
+
+def check_kind(value: object, kind: type, name: str, example: str) -> None:
+    """Require an instance of ``kind``."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be {_a(kind.__name__)}, got {_shown(value)}{_role(value)}; "
+            f"pass one, such as {example}"
+        )
+
+
+def _role(value: object) -> str:
+    """Return which abstract class of this package ``value`` is of, to tell equal names apart."""
+    if isinstance(value, type):
+        return ", a class"
+    for base in type(value).__mro__[1:]:
+        public = base.__module__.startswith("regretkit.") and not base.__name__.startswith("_")
+        if public and inspect.isabstract(base):
+            return f", {_a(base.__name__)}"
+    return ""
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'AEIOUaeiou' else 'a'} {noun}"
+
+
+def at_least_one(_: object, attribute: "Attribute[int]", value: int) -> None:
+    """Require a whole number, at least 1."""
+    whole_number(value, attribute.name, least=1)
+
+
+def whole_number(value: object, name: str, *, least: int, most: int | None = None) -> int:
+    """Return ``value`` if it is a whole number, at least ``least`` and at most ``most``."""
+    wanted = f", at least {least}" if most is None else f" from {least} to {most}"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        hint = f"; pass {int(value)}" if isinstance(value, float) and value.is_integer() else ""
+        raise TypeError(f"{name} must be a whole number{wanted}, got {quote(value)}{hint}")
+    if value < least or (most is not None and value > most):
+        raise ValueError(f"{name} must be a whole number{wanted}, got {quote(value)}")
+    return int(value)

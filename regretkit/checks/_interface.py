@@ -1,0 +1,120 @@
+"""Checks of the verbs: what asking, learning, expecting and refusing may do, and may not."""
+
+import numpy as np
+
+from regretkit._util._state import generators
+from regretkit._util._validate import quote
+from regretkit.checks._helpers import Make, require, require_same, twins, utilities
+
+
+def asking_changes_nothing(make: Make) -> None:
+    """Require that a minimizer asked often plays exactly as one asked once."""
+    curious, quiet = twins(make)
+    for utility in utilities(curious):
+        first = curious.next_strategy().copy()
+        for _ in range(2):
+            curious.state_dict()
+            require_same(first, curious.next_strategy(), "asked again, it answered otherwise")
+        curious.observe_utility(utility)
+        quiet.observe_utility(utility)
+    require_same(curious.next_strategy(), quiet.next_strategy(), "asking changed what it learned")
+
+
+def inputs_are_neither_changed_nor_kept(make: Make) -> None:
+    """Require that a utility is not written to, and may be overwritten by the caller at once."""
+    trusting, careful = twins(make)
+    for utility in utilities(trusting):
+        reused = utility.copy()
+        for minimizer, verb in ((trusting, "expect_utility"), (trusting, "observe_utility")):
+            getattr(minimizer, verb)(reused)
+            require_same(utility, reused, f"{verb} changed its argument")
+        reused[:] = 1e6
+        careful.expect_utility(utility)
+        careful.observe_utility(utility)
+    require_same(
+        trusting.next_strategy(), careful.next_strategy(), "an argument was kept and not copied"
+    )
+
+
+def outputs_are_read_only(make: Make) -> None:
+    """Require that strategies are read-only and do not change once returned."""
+    minimizer = make()
+    for utility in utilities(minimizer):
+        strategy = minimizer.next_strategy()
+        require(not strategy.flags.writeable, "a strategy can be written to")
+        before = strategy.copy()
+        minimizer.observe_utility(utility)
+        minimizer.next_strategy()
+        require_same(before, strategy, "a strategy that was handed out changed later")
+
+
+def rejected_input_leaves_the_state_unchanged(make: Make) -> None:
+    """Require that a utility of a wrong length or not finite is refused and leaves no trace."""
+    stung, calm = twins(make)
+    for utility in utilities(stung):
+        bad: list[object] = [np.zeros(stung.dimension + 1), [[0.0]], None, "utility"]
+        if stung.dimension:
+            bad += [np.append(utility[1:], value) for value in (np.nan, np.inf)]
+        for argument in bad:
+            for verb in (stung.observe_utility, stung.expect_utility):
+                try:
+                    verb(argument)  # type: ignore[arg-type]
+                except (TypeError, ValueError):
+                    continue
+                raise AssertionError(f"{verb.__name__}({quote(argument)}) was not refused")
+        require_same(
+            calm.next_strategy(), stung.next_strategy(), "a refused utility changed the strategy"
+        )
+        stung.observe_utility(utility)
+        calm.observe_utility(utility)
+    require_same(calm.next_strategy(), stung.next_strategy(), "a refused utility was learned from")
+
+
+def a_later_prediction_replaces_earlier_ones(make: Make) -> None:
+    """Require that who is told several things of one iteration expects the last of them.
+
+    Minimizers that play at random are passed over: what they draw may change with every word.
+    """
+    fickle, firm = twins(make)
+    if list(generators(fickle)):
+        return
+    for utility, prediction in zip(utilities(firm), utilities(firm, seed=1), strict=True):
+        fickle.expect_utility(-10.0 * prediction[::-1])
+        for minimizer in (fickle, firm):
+            minimizer.expect_utility(prediction)
+        np.testing.assert_allclose(
+            fickle.next_strategy(),
+            firm.next_strategy(),
+            atol=1e-9,
+            err_msg="what it was told before the last expectation changed its strategy",
+        )
+        for minimizer in (fickle, firm):
+            minimizer.observe_utility(utility)
+
+
+def a_prediction_applies_to_one_iteration(make: Make) -> None:
+    """Require that who was told what to expect of one iteration does not expect it of the next.
+
+    Who still expects it plays the next iteration as if told the same once more. So three in one
+    state are compared: one that is told nothing more, one that is told the same once more, and one
+    that is told the opposite. Where it matters what one is told, the first may be near the second
+    by chance in some iterations, but not in all.
+    """
+    silent, again, opposite = twins(make, 3)
+    kept = moved = 0.0
+    for utility, prediction in zip(
+        utilities(silent), 100.0 * utilities(silent, seed=1), strict=True
+    ):
+        silent.expect_utility(prediction)
+        silent.observe_utility(utility)
+        for other, told in ((again, prediction), (opposite, -prediction)):
+            other.load_state_dict(silent.state_dict())
+            other.expect_utility(told)
+        same = again.next_strategy()
+        kept += float(np.abs(silent.next_strategy() - same).sum())
+        moved += float(np.abs(opposite.next_strategy() - same).sum())
+    require(
+        kept > 0.1 * moved or moved == 0.0,
+        "an iteration later it still plays as if told the same once more: by all iterations "
+        f"together, it is {kept:.3g} from that, and who is told the opposite {moved:.3g}",
+    )

@@ -1,0 +1,90 @@
+"""The check of growth: regret stays far below the number of iterations."""
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+import numpy as np
+
+from regretkit.checks._adversaries import ADVERSARIES, STEADY, Adversary
+from regretkit.checks._helpers import Make
+from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import StrategySet
+
+ALL_ADVERSARIES = MappingProxyType({**ADVERSARIES, **STEADY})
+"""The seven adversaries that a minimizer is tested against, by name."""
+
+UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
+"""Units of utility in which regret may be small, the unit 1 first and the closest to it next."""
+
+
+def regret_grows_slowly(make: Make) -> None:
+    """Require that regret stays far below the number of iterations, against seven adversaries.
+
+    A utility opens a range of payoffs over the domain. Regret may reach ``2 sqrt(dimension)``
+    times the root of the sum of the squares of these ranges, which is ``2 sqrt(dimension T)``
+    ranges where all T are alike. There are 400 iterations, and at least 30 for each dimension.
+
+    A minimizer that ignores utilities fails on any set of more than one point. Two of the
+    adversaries give a constant utility, one the negative of the other, and the regrets against
+    them add up to ``T`` ranges: half of that is above the bound for ``T > 16 dimension``.
+
+    A learning rate, a floor or a temperature is in some unit of utility, and is neither right nor
+    wrong before that is known. So it is enough that there is one unit in which regret is as small
+    against all seven: 1, or else a power of 8 between ``2^-48`` and ``2^48``. What claims to be
+    ``scale_free`` has no unit to choose.
+    """
+    adversaries, complaints = list(ALL_ADVERSARIES), []
+    for unit in UNITS[:1] if make().scale_free else UNITS:
+        found = fault(make, unit, adversaries)
+        if found is None:
+            return
+        culprit, complaint = found
+        complaints.append(complaint)
+        # Who was too much in one unit most likely is in the next one, and is asked first there.
+        adversaries.remove(culprit)
+        adversaries.insert(0, culprit)
+    others = ", and no other unit of utility is any better for it" if complaints[1:] else ""
+    raise AssertionError(complaints[0] + others)
+
+
+def fault(
+    make: Make, unit: float = 1.0, adversaries: Iterable[str] = ALL_ADVERSARIES
+) -> tuple[str, str] | None:
+    """Return who makes it regret too much where utilities are in a unit, and how much it is."""
+    for name in adversaries:
+        minimizer = make()
+        iterations = max(400, 30 * minimizer.dimension)
+        regret, bound = _regret_and_bound(minimizer, ALL_ADVERSARIES[name], iterations, unit)
+        if not regret <= bound:
+            return name, (
+                f"against the {name} adversary its regret after {iterations} iterations is "
+                f"{regret:g}, above {bound:g}"
+            )
+    return None
+
+
+def _regret_and_bound(
+    minimizer: RegretMinimizer, adversary: Adversary, iterations: int, unit: float
+) -> tuple[float, float]:
+    """Return the external regret, and what it may be, with an allowance for rounding."""
+    generator, domain = np.random.default_rng(7), minimizer.domain
+    reach = _reach(domain)
+    total, earned, squares, size = np.zeros(minimizer.dimension), 0.0, 0.0, 0.0
+    for t in range(iterations):
+        strategy = minimizer.next_strategy()
+        # As if no coordinate were larger than 1, so that no adversary is larger than the others
+        utility = unit * adversary(strategy / reach, t, generator)
+        total += utility
+        earned += float(utility @ strategy)
+        size += reach * float(np.abs(utility).sum())
+        squares += (domain.best_response(utility)[0] + domain.best_response(-utility)[0]) ** 2
+        minimizer.observe_utility(utility)
+    bound = 2.0 * float(np.sqrt(minimizer.dimension * squares)) + 1e-9 * size
+    return domain.best_response(total)[0] - earned, bound
+
+
+def _reach(domain: StrategySet) -> float:
+    """Return the size of the largest coordinate of any point, 1 where all are zero."""
+    axes = np.eye(domain.dimension)
+    corners = [domain.best_response(sign * axis)[0] for axis in axes for sign in (1.0, -1.0)]
+    return float(np.abs(corners).max(initial=0.0)) or 1.0

@@ -1,0 +1,193 @@
+"""CFR: one minimizer for each decision point of a tree, run as one."""
+
+from collections.abc import Callable
+from typing import TypeAlias, final
+
+import numpy as np
+from attrs import define, field, frozen
+from typing_extensions import override
+
+from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._util._state import NOT_STATE, StateDict
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
+from regretkit.circuits._parts import as_part
+from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import DecisionTree, Simplices
+
+LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
+"""Builds one minimizer for all decision points: a leaf's class, or a :class:`PerDecisionPoint`."""
+
+
+@final
+@define(eq=False)
+class CFR(RegretMinimizer):
+    """Counterfactual regret minimization on the sequence-form strategies of a decision tree.
+
+    At every decision point j a local minimizer picks a distribution b_j. Down the tree they make
+    a sequence-form strategy, and up the tree a utility makes the counterfactual utilities q from
+    which they learn:
+
+        x[a]  =  b_j[a] x[parent of j]
+        q[a]  =  u[a] + sum of <b_k, q_k> over the decision points k that follow a
+
+    It is a circuit: at a decision point the hull of what follows each action, after an action
+    the product of what may follow; :func:`circuit` builds it so. Its regret is at most the sum of
+    the local minimizers' positive regrets.
+
+    Parameters
+    ----------
+    tree
+        The player's decisions.
+    local
+        Called with the tree's ``simplices``, returns one minimizer for all decision points. The
+        class of any leaf will do, and so will :class:`PerDecisionPoint` and
+        :class:`ByDecisionPoint`.
+
+    Attributes
+    ----------
+    rule
+        The minimizer that ``local`` returned.
+
+    Raises
+    ------
+    TypeError
+        When ``tree`` is not a decision tree, or ``local`` does not make a minimizer.
+    ValueError
+        When what ``local`` made does not play at these decision points.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> tree = DecisionTree([0, 2], [2, 2], labels=["first", "second"])
+    >>> player = CFR(tree, RegretMatching)
+    >>> player.observe_utility([0.0, 1.0, 0.0, 4.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 0., 1., 1., 0.])
+    >>> player["second"].strategy
+    array([1., 0.])
+
+    References
+    ----------
+    Zinkevich, Johanson, Bowling and Piccione (2007), "Regret minimization in games with
+    incomplete information", NIPS. Farina, Kroer and Sandholm (2019), "Regret circuits:
+    composability of regret minimizers", ICML, PMLR 97.
+    """
+
+    tree: DecisionTree
+    local: LocalRule
+    rule: RegretMinimizer = field(init=False, repr=False)
+    _utilities: Vector | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.tree, DecisionTree):
+            raise TypeError(f"tree must be a DecisionTree, got {quote(self.tree)}")
+        self.domain = self.tree
+        self.rule = local_minimizer(self.local, self.tree.simplices)
+
+    @property
+    @override
+    def scale_free(self) -> bool:
+        return self.rule.scale_free
+
+    def __getitem__(self, label: str | int) -> "DecisionPoint":
+        """Return a view of one decision point, by its label or its number."""
+        number = self.tree.simplices.labels.find(label)
+        here = self.tree.simplices.block(number)
+        return DecisionPoint(
+            label=self.tree.simplices.labels.block(number),
+            actions=self.tree.simplices.labels.actions(number),
+            strategy=self.rule.next_strategy()[here],
+            utilities=None if self._utilities is None else self._utilities[here],
+            state=self.rule._state_at([number]),
+        )
+
+    @override
+    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+        local = np.maximum(tracker_of(self.rule).blocks, 0.0)
+        return RegretBound(
+            "R <= sum over decision points of their positive R",
+            tracker_of(self).external,
+            float(local.sum()),
+            exact=False,
+        )
+
+    @override
+    def _propose(self) -> Vector:
+        return self.tree.sequence_form(self.rule.next_strategy())
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        _, self._utilities = self.tree.counterfactual(utility, self.rule.next_strategy())
+        self._utilities.setflags(write=False)
+        self.rule._update(self._utilities)
+
+    @override
+    def _expect(self, prediction: Vector) -> None:
+        # What a decision point may expect depends on what those below it are going to play, so
+        # the prediction climbs one level at a time.
+        for _ in range(self.tree.depth):
+            _, expected = self.tree.counterfactual(prediction, self.rule.next_strategy())
+            self.rule._predict_internal(expected)
+
+    @override
+    def _value(self, utility: Vector) -> float:
+        return self.tree.counterfactual(utility, self.rule.next_strategy())[0]
+
+    @override
+    def _restored(self) -> None:
+        super()._restored()
+        self._utilities = None
+
+
+@final
+@frozen(eq=False)
+class DecisionPoint:
+    """What a :class:`CFR` is doing at one decision point.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> player = CFR(DecisionTree([0], [2], actions=[["fold", "call"]]), RegretMatching)
+    >>> player[0].actions
+    ('fold', 'call')
+    """
+
+    label: str
+    """Its name, or its number where it has none."""
+    actions: tuple[str, ...]
+    """The names of its actions."""
+    strategy: Vector
+    """The current distribution over its actions."""
+    utilities: Vector | None
+    """Counterfactual utilities that it last learned from; None before the first, or a restore."""
+    state: StateDict
+    """What the local minimizer has learned here."""
+
+
+def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
+    """Return what ``local`` makes for these blocks, once it is sure to fit."""
+    if isinstance(local, RegretMinimizer):
+        raise TypeError(
+            f"{name} must make a minimizer, got the minimizer {quote(local)}; "
+            "pass its class, or a function of the simplices to play on"
+        )
+    if not callable(local):
+        raise TypeError(
+            f"{name} must be a function of simplices or a leaf's class, got {quote(local)}"
+        )
+    try:
+        made = local(simplices)
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            f"{name} was called with {quote(simplices)}; a rule for one simplex goes in as "
+            "PerDecisionPoint(rule)"
+        )
+        raise
+    rule = as_part(made, f"what {name} returned")
+    if rule.domain != simplices:
+        raise ValueError(
+            f"{name} returned a minimizer on {quote(rule.domain)}, but it is to play on "
+            f"{quote(simplices)}; a rule for one simplex goes in as PerDecisionPoint(rule)"
+        )
+    return rule

@@ -1,0 +1,297 @@
+"""Sets of maps of a strategy set to itself: what one might wish to have played instead.
+
+Regret against a set of maps is what one would have earned more by passing every strategy through
+the best map of the set. Constant maps give external regret, all stochastic matrices swap regret.
+"""
+
+import abc
+from numbers import Real
+from typing import final
+
+import numpy as np
+from attrs import define
+from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
+
+from regretkit._regret_tracker import RegretTracker
+from regretkit._util._arrays import segment_sum
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote, shorten
+from regretkit.circuits._stationary import _stationary
+from regretkit.sets import Simplices, SimplicesLike, StrategySet, as_simplices
+
+_LARGEST_ATOL = 1e-3
+"""How far from one the sum of a row may be allowed to be."""
+
+
+class DeviationSet(abc.ABC):
+    """A convex set of maps of a domain to itself, linear in their coefficients.
+
+    Examples
+    --------
+    >>> maps = StochasticMatrices(2)
+    >>> maps.apply(np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.9, 0.1]))
+    array([0.1, 0.9])
+    """
+
+    domain: StrategySet
+    """The set X that the maps send to itself."""
+    coefficients: StrategySet
+    """Where the coefficients of a map live."""
+
+    @property
+    def cover_constants(self) -> bool:
+        """Whether small regret against them is known to mean small external regret.
+
+        It is where each constant map is one of them, or does what some of them do together, each
+        to another action.
+        """
+        return False
+
+    @abc.abstractmethod
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        """Return where the map with these coefficients sends a point, a new array."""
+
+    @abc.abstractmethod
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        """Return what each coefficient earns: the gradient of ``<u, map(point)>``, a new array."""
+
+    def regret(self, tracker: RegretTracker) -> float | None:
+        """Return the regret of a player against the best of these maps, from its own tracker.
+
+        It is computed from what was played and what was learned alone, never from
+        :meth:`utility`, so that a ledger can hold one to the other. None, where these sums are
+        not enough to tell.
+        """
+        return None
+
+
+class MarkovDeviations(DeviationSet):
+    """Maps of simplices to themselves by stochastic matrices, ``x -> x M``, one in each block.
+
+    Examples
+    --------
+    >>> from regretkit.circuits import constant_maps
+    >>> isinstance(constant_maps(3), MarkovDeviations)
+    True
+    """
+
+    @abc.abstractmethod
+    def stationary(self, coefficients: Vector) -> Vector:
+        """Return the stationary distribution of the matrix with these coefficients."""
+
+    @override
+    def regret(self, tracker: RegretTracker) -> float | None:
+        # A linear function on simplices is known from its values at the corners, and so is the
+        # best one: the first corner, and in each block the action that adds most to it.
+        domain, blocks = self.domain, self.coefficients
+        if not (isinstance(domain, Simplices) and isinstance(blocks, Simplices)):
+            return None
+        if not tracker.on_simplices:
+            return None
+        corner = np.zeros(blocks.dimension)
+        corner[blocks.first] = 1.0
+        best = start = self._gain(tracker, corner, domain)
+        for number in range(len(blocks.sizes)):
+            block, most = blocks.block(number), start
+            for unit in np.eye(blocks.sizes[number])[1:]:
+                other = corner.copy()
+                other[block] = unit
+                most = max(most, self._gain(tracker, other, domain))
+            best += most - start
+        return best
+
+    def _gain(self, tracker: RegretTracker, coefficients: Vector, domain: Simplices) -> float:
+        # <M, J> - tr(J) in each block, where J is the sum of all x_t u_t'. Row a of all the
+        # matrices is where the map sends who plays their actions a.
+        gain = -sum(float(np.trace(joint)) for joint in tracker._joint)
+        for action in range(domain.sizes.max()):
+            point = np.zeros(domain.dimension)
+            point[domain.first + np.minimum(action, domain.sizes - 1)] = 1.0
+            moved = self.apply(coefficients, point)
+            for number, joint in enumerate(tracker._joint):
+                if action < len(joint):
+                    gain += float(moved[domain.block(number)] @ joint[action])
+        return gain
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class StochasticMatrices(MarkovDeviations):
+    """All stochastic matrices, in every block of some simplices: the maps of swap regret.
+
+    The coefficients are the rows of the matrices, each a distribution over the block: first the
+    rows of block 0, then those of block 1, and so on.
+
+    Parameters
+    ----------
+    simplices
+        What the maps send to itself: a number of actions, several, or ``Simplices``.
+
+    Examples
+    --------
+    >>> StochasticMatrices([2, 3]).coefficients
+    Simplices([2, 2, 3, 3, 3])
+    """
+
+    domain: StrategySet
+    coefficients: StrategySet
+    simplices: Simplices
+    """The domain."""
+    rows: Simplices
+    """The rows of all matrices, where the coefficients live."""
+    _source: Indices
+    _target: Indices
+    _by_size: tuple[tuple[Indices, Indices], ...]
+
+    def __init__(self, simplices: SimplicesLike) -> None:
+        self.domain = self.simplices = as_simplices(simplices)
+        sizes = self.simplices.sizes
+        self.coefficients = self.rows = Simplices(np.repeat(sizes, sizes))
+        self._source = np.repeat(np.arange(self.simplices.dimension), self.rows.sizes)
+        self._target = self.simplices.coordinates(np.repeat(np.arange(sizes.size), sizes))
+        first = np.cumsum(sizes**2) - sizes**2
+        groups = []
+        for size in np.unique(sizes):
+            square = np.arange(size * size).reshape(size, size)
+            block = sizes == size
+            rows = first[block][:, None, None] + square
+            groups.append((rows, self.simplices.first[block][:, None] + np.arange(size)))
+        self._by_size = tuple(groups)
+
+    @property
+    @override
+    def cover_constants(self) -> bool:
+        return True
+
+    @override
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        moved = coefficients * point[self._source]
+        return segment_sum(self._target, moved, self.domain.dimension)
+
+    @override
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        return point[self._source] * utility[self._target]
+
+    @override
+    def stationary(self, coefficients: Vector) -> Vector:
+        distribution = np.empty(self.domain.dimension)
+        for rows, states in self._by_size:
+            distribution[states] = _stationary(coefficients[rows])
+        return distribution
+
+    @override
+    def regret(self, tracker: RegretTracker) -> float | None:
+        return tracker.swap if tracker.on_simplices else None
+
+    def __repr__(self) -> str:
+        return f"StochasticMatrices({self.domain!r})"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class FiniteDeviations(MarkovDeviations):
+    """All mixtures of some stochastic matrices over one simplex.
+
+    The map with coefficients c sends x to ``sum_k c_k x M_k``, with c on a simplex.
+
+    Parameters
+    ----------
+    matrices
+        M, shape ``(maps, n, n)``: nonnegative rows that sum to one.
+    atol
+        How far the sum of a row may be from one, from 0 to 0.001. Each row is divided by its sum.
+
+    Raises
+    ------
+    TypeError
+        When ``matrices`` or ``atol`` are no numbers.
+    ValueError
+        When ``matrices`` has another shape, a map leaves the simplex, or ``atol`` is out of range.
+
+    Examples
+    --------
+    >>> stay, swap = np.eye(2), np.eye(2)[::-1]
+    >>> maps = FiniteDeviations([stay, swap])
+    >>> maps.apply(np.array([0.5, 0.5]), np.array([0.9, 0.1]))
+    array([0.5, 0.5])
+    """
+
+    domain: StrategySet
+    coefficients: StrategySet
+    matrices: NDArray[np.float64]
+    """M, shape ``(maps, n, n)``, read-only."""
+
+    def __init__(self, matrices: ArrayLike, *, atol: float = 1e-9) -> None:
+        _check_atol(atol)
+        try:
+            self.matrices = np.array(matrices, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"matrices must be square matrices, got {quote(matrices)}") from error
+        shape = self.matrices.shape
+        if len(shape) != 3 or shape[1] != shape[2] or 0 in shape:
+            raise ValueError(
+                f"matrices has shape {shape}; pass one square matrix for each map, (maps, n, n)"
+            )
+        totals = self.matrices.sum(axis=2)
+        # Written so that NaN, which is in no order with anything, fails it too.
+        inside = (self.matrices >= 0.0).all(axis=2) & (np.abs(totals - 1.0) <= atol)
+        if not inside.all():
+            number, row = (int(i) for i in np.argwhere(~inside)[0])
+            raise ValueError(
+                f"matrices[{number}] leaves the simplex: its row {row} is "
+                f"{shorten(str(self.matrices[number, row]))}, which is no distribution; "
+                "pass nonnegative rows that sum to one"
+            )
+        self.matrices /= totals[:, :, None]
+        self.matrices.setflags(write=False)
+        self.domain = Simplices(shape[1])
+        self.coefficients = Simplices(shape[0])
+
+    @property
+    @override
+    def cover_constants(self) -> bool:
+        sends = self.matrices == 1.0  # map k sends action a to action b, entry (k, a, b)
+        constants = sends.all(axis=1).any(axis=0)
+        moved = len(sends[0]) - np.diagonal(sends, axis1=1, axis2=2).sum(axis=1)
+        pairs = sends[moved <= 1].any(axis=0) | np.eye(len(constants), dtype=bool)
+        return bool((constants | pairs.all(axis=0)).all())
+
+    @override
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        moved: Vector = np.einsum("k,kij,i->j", coefficients, self.matrices, point)
+        return moved
+
+    @override
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        # The largest is set aside, so that where all utilities are equal no map gains by rounding.
+        top = utility.max()
+        earned: Vector = np.einsum("kij,j->ki", self.matrices, utility - top)
+        worth: Vector = top + np.einsum("ki,i->k", earned, point)
+        return worth
+
+    @override
+    def stationary(self, coefficients: Vector) -> Vector:
+        mixture = np.einsum("k,kij->ij", coefficients, self.matrices)
+        distribution: Vector = _stationary(mixture[None])[0]
+        return distribution
+
+    @override
+    def regret(self, tracker: RegretTracker) -> float | None:
+        if not tracker.on_simplices:
+            return None
+        joint = tracker._joint[0]
+        return float(np.einsum("kij,ij->k", self.matrices, joint).max() - np.trace(joint))
+
+    def __repr__(self) -> str:
+        return f"<FiniteDeviations {len(self.matrices)} matrices over {self.domain!r}>"
+
+
+def _check_atol(atol: float) -> None:
+    if isinstance(atol, bool) or not isinstance(atol, Real):
+        raise TypeError(f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {quote(atol)}")
+    if not 0.0 <= atol <= _LARGEST_ATOL:
+        raise ValueError(
+            f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {quote(atol)}; divide rows "
+            "that are farther from one by their sums"
+        )

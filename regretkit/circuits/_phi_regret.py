@@ -1,0 +1,289 @@
+"""Regret against maps: Gordon's construction, and swap regret as the case of all matrices."""
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from typing import final
+
+import numpy as np
+from attrs import define, field
+from typing_extensions import override
+
+from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._util._state import StateDict
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote, vector
+from regretkit.circuits._cfr import LocalRule, local_minimizer
+from regretkit.circuits._fixed_points import AveragedPowerIterate, FixedPoint, stationary
+from regretkit.circuits._maps import DeviationSet, FiniteDeviations, StochasticMatrices
+from regretkit.circuits._parts import as_part, check_function
+from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import Simplices, as_simplices
+
+_FIXED = 1e-6
+"""How far a map may move a point that is said to be fixed, relative to the point's size."""
+
+_FIXED_POINT = "pass one of the maps and of coefficients, which returns a fixed point of that map"
+
+
+@define(eq=False)
+class _Gordon(RegretMinimizer):
+    """A minimizer over maps, and a fixed point of the map that it picks."""
+
+    minimizer: RegretMinimizer
+    maps: DeviationSet
+    fixed_point: FixedPoint
+    _last: Vector = field(init=False, repr=False)
+
+    @abc.abstractmethod
+    def __attrs_post_init__(self) -> None:
+        """Say what the domain is, and take its first point for the last one."""
+        self._last = self.next_strategy().copy()
+
+    @property
+    @final
+    @override
+    def scale_free(self) -> bool:
+        return self.minimizer.scale_free
+
+    @final
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        own = {}
+        if isinstance(self.fixed_point, AveragedPowerIterate):
+            own["regret_grows_slowly"] = (
+                "what is played is not quite a fixed point, and may cost the range of payoffs over "
+                "steps in every iteration"
+            )
+        elif not self.maps.cover_constants:
+            own["regret_grows_slowly"] = (
+                "what is small is the regret against its maps, which do not cover the constant ones"
+            )
+        return {**super().exemptions(), **own}
+
+    @final
+    @override
+    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+        own, believed = tracker_of(self), tracker_of(self.minimizer)
+        # The maps say what the best of them would have earned, so that what they let the
+        # minimizer learn is not taken at its word. Where they cannot, it is.
+        regret = self.maps.regret(own)
+        if regret is None:
+            best, _ = self.maps.coefficients.best_response(believed.utilities)
+            regret = best - own.earned
+        # The minimizer believes to have earned what its maps earn: where the points are fixed,
+        # what was earned.
+        if not isinstance(self.fixed_point, AveragedPowerIterate):
+            same = RegretBound(
+                "earned = earned by its maps", own.earned, believed.earned, exact=True
+            )
+            return RegretBound(
+                "R against the maps = R of the minimizer",
+                regret,
+                believed.external,
+                exact=True,
+                also=(same,),
+            )
+        cost = own.width / self.fixed_point.steps
+        lost = believed.earned - own.earned
+        most = RegretBound("lost to its maps <= ranges of u / steps", lost, cost, exact=False)
+        return RegretBound(
+            "R against the maps <= R of the minimizer + ranges of u / steps",
+            regret,
+            believed.external + cost,
+            exact=False,
+            also=(most,),
+        )
+
+    @final
+    @override
+    def _propose(self) -> Vector:
+        coefficients = self.minimizer.next_strategy()
+        point = self.fixed_point(self.maps, coefficients)
+        if self.fixed_point is stationary and isinstance(
+            self.maps, StochasticMatrices | FiniteDeviations
+        ):
+            return point  # it is fixed, which is proven
+        return self._fixed(coefficients, point)
+
+    def _fixed(self, coefficients: Vector, found: Vector | None) -> Vector:
+        name = "maps.stationary" if self.fixed_point is stationary else "fixed_point"
+        if found is None:
+            raise TypeError(f"{name} returned None; return a point that the map sends to itself")
+        point = vector(found, self.dimension, f"what {name} returned").copy()
+        if not self.domain.contains(point, atol=_FIXED):
+            raise ValueError(
+                f"{name} returned {quote(point)}, which is no point of {quote(self.domain)}; "
+                "return one that the map sends to itself"
+            )
+        moved = vector(
+            self.maps.apply(coefficients, point), self.dimension, "what maps.apply returned"
+        )
+        if not self.domain.contains(moved, atol=_FIXED):
+            raise ValueError(
+                f"maps sent {quote(point)} to {quote(moved)}, which is no point of "
+                f"{quote(self.domain)}; pass maps of the domain to itself"
+            )
+        distance = float(np.abs(moved - point).max(initial=0.0))
+        allowed = _FIXED * (1.0 + float(np.abs(point).max(initial=0.0)))
+        if not isinstance(self.fixed_point, AveragedPowerIterate) and distance > allowed:
+            raise ValueError(
+                f"{name} returned {quote(point)}, which the map moves by {distance:g}, more than "
+                f"{allowed:g}; return one that the map sends to itself"
+            )
+        return point
+
+    @final
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.minimizer._update(self.maps.utility(utility, strategy))
+        self._last = strategy.copy()
+
+    @final
+    @override
+    def _expect(self, prediction: Vector) -> None:
+        # Which point is coming depends on the map, and the map on what is expected: the last
+        # point stands in for it.
+        self.minimizer._predict_internal(self.maps.utility(prediction, self._last))
+
+
+def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
+    return as_part(value, "minimizer")
+
+
+@final
+@define(eq=False)
+class PhiRegret(_Gordon):
+    """Minimize regret against a set of maps.
+
+    A minimizer picks coefficients c of a map, a fixed point of the map is played, and the
+    minimizer learns what each coefficient would have earned there:
+
+        x  =  map_c(x),    minimizer learns the gradient of <u, map_c(x)> in c
+
+    The regret against the set of maps equals the minimizer's external regret, exactly: x itself
+    is what map c earned.
+
+    Parameters
+    ----------
+    minimizer
+        Plays on ``maps.coefficients``.
+    maps
+        The set of maps: constants for external regret, pairs for internal regret, all stochastic
+        matrices for swap regret.
+    fixed_point
+        Called with ``maps`` and coefficients, returns a fixed point of that map; by default the
+        stationary distribution of its matrix. A fixed point of your own, or of maps of your own,
+        is checked in every iteration.
+
+    Raises
+    ------
+    TypeError
+        When ``minimizer`` is not a minimizer, ``maps`` are not maps, or ``fixed_point`` is no
+        function of two arguments.
+    ValueError
+        When the minimizer does not play on the coefficients, or a point is not fixed.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.circuits import internal_maps
+    >>> player = PhiRegret(RegretMatching(6), internal_maps(3))
+    >>> player.observe_utility([0.0, 3.0, 0.0])
+    >>> player.next_strategy()
+    array([0., 1., 0.])
+
+    References
+    ----------
+    Gordon, Greenwald and Marks (2008), "No-regret learning in convex games", ICML.
+    """
+
+    minimizer: RegretMinimizer = field(converter=_minimizer)
+    maps: DeviationSet
+    fixed_point: FixedPoint = field(default=stationary, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.maps, DeviationSet):
+            raise TypeError(
+                f"maps must be a set of maps such as internal_maps(3), got {quote(self.maps)}"
+            )
+        if self.minimizer.domain != self.maps.coefficients:
+            raise ValueError(
+                f"minimizer plays on {quote(self.minimizer.domain)}, but the coefficients of the "
+                f"maps live in {quote(self.maps.coefficients)}; build it there"
+            )
+        check_function(self.fixed_point, "fixed_point", self.maps, np.zeros(0), hint=_FIXED_POINT)
+        self.domain = self.maps.domain
+        super().__attrs_post_init__()
+
+
+@final
+@define(eq=False)
+class SwapRegret(_Gordon):
+    """Minimize swap regret: no rule "wherever you played a, play f(a)" would have earned more.
+
+    Every action a has an expert, who picks a row of a stochastic matrix M and learns from the
+    share of the utility that a's probability makes its own:
+
+        x  =  x M,    expert a plays row a of M and learns from x_a u
+
+    The swap regret is the sum of the experts' external regrets, exactly. When all players of a
+    normal-form game learn so, their play tends to correlated equilibrium.
+
+    Over several blocks it is swap regret in each of them. CFR with swap learners at its decision
+    points therefore promises no correlated equilibrium of the game.
+
+    Parameters
+    ----------
+    simplices
+        Where to play: a number of actions n, several of them, or ``Simplices``.
+    expert
+        Called with the simplices of all rows, returns one minimizer that plays every expert. The
+        class of any leaf will do; ``PerDecisionPoint(make)`` builds one object for each expert.
+
+    Attributes
+    ----------
+    minimizer
+        All experts together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``simplices`` has an action count below 1, or ``expert`` makes no minimizer there.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> player = SwapRegret(3, RegretMatching)
+    >>> player.observe_utility([0.0, 3.0, 0.0])
+    >>> player.next_strategy()
+    array([0., 1., 0.])
+
+    References
+    ----------
+    Blum and Mansour (2007), "From external to internal regret", Journal of Machine Learning
+    Research 8. Where the chain has several closed classes the paper leaves open which stationary
+    distribution is played; here it is the mean of theirs.
+    """
+
+    minimizer: RegretMinimizer = field(init=False, repr=False)
+    maps: DeviationSet = field(init=False, repr=False)
+    fixed_point: FixedPoint = field(init=False, repr=False)
+    simplices: Simplices = field(converter=as_simplices)
+    expert: LocalRule
+
+    @override
+    def _state_at(self, blocks: Sequence[int]) -> StateDict:
+        # The experts of a block are as many blocks of theirs as it has actions.
+        last = np.cumsum(self.simplices.sizes)
+        rows = [row for b in blocks for row in range(last[b] - self.simplices.sizes[b], last[b])]
+        return self.minimizer._state_at(rows)
+
+    @override
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer:
+        return SwapRegret(simplices, self.expert)
+
+    def __attrs_post_init__(self) -> None:
+        matrices = StochasticMatrices(self.simplices)
+        self.maps, self.fixed_point, self.domain = matrices, stationary, self.simplices
+        self.minimizer = local_minimizer(self.expert, matrices.rows, name="expert")
+        super().__attrs_post_init__()

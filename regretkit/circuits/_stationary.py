@@ -1,0 +1,265 @@
+"""Stationary distributions of finite Markov chains, right in every component.
+
+A learner of swap regret plays the stationary distribution of a matrix whose rows other learners
+chose. Such matrices are often reducible (regret matching plays exact zeros) or nearly so
+(multiplicative weights play 1e-200), where an eigenvector routine returns any mixture of the
+classes, and a linear solve fails. The elimination of Grassmann, Taksar and Heyman never subtracts,
+so every component keeps its leading digits, however small it is.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from regretkit._util._typing import Indices, Vector
+
+_Booleans: TypeAlias = NDArray[np.bool_]
+
+
+def stationary_distribution(matrix: ArrayLike, *, tolerance: float = 1e-9) -> Vector:
+    """Return the stationary distribution of a Markov chain, or of each of many.
+
+    The result x >= 0 satisfies x P = x and sum(x) = 1. States are eliminated from the last to the
+    first, and what passed through state k is sent on to where k would have sent it:
+
+        P[i, j] <-  P[i, j] + P[i, k] P[k, j] / sum_{l < k} P[k, l],   i, j < k
+
+    No step subtracts, and the diagonal is never read: it stands for one minus the rest of its row.
+    Each component is therefore accurate to a small multiple of n rounding errors, also where
+    classes are coupled by 1e-200 only. What is below the smallest float comes out as zero.
+
+    A chain that is not irreducible has one closed class or several. Transient states get exactly
+    zero; the result is the mean of the stationary distributions of the closed classes, so that it
+    does not depend on the order of the states. What counts as a class depends on
+    which entries are exactly zero, and on nothing else.
+
+    Parameters
+    ----------
+    matrix
+        P, shape ``(n, n)``, or ``(blocks, n, n)`` for many chains at once: nonnegative rows that
+        sum to one.
+    tolerance
+        How far the sum of a row may be from one.
+
+    Returns
+    -------
+    Vector
+        Shape ``(n,)``, or ``(blocks, n)``. A block has the bits that it would have alone.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, or not stochastic.
+
+    Examples
+    --------
+    >>> stationary_distribution([[0.5, 0.5], [0.25, 0.75]])
+    array([0.33333333, 0.66666667])
+
+    State 0 is left for good; states 1 and 2 are closed classes of their own:
+
+    >>> stationary_distribution([[0.2, 0.4, 0.4], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    array([0. , 0.5, 0.5])
+
+    References
+    ----------
+    Grassmann, Taksar and Heyman (1985), "Regenerative analysis and steady state distributions for
+    Markov chains", Operations Research 33(5).
+
+    O'Cinneide (1993), "Entrywise perturbation theory and error analysis for Markov chains",
+    Numerische Mathematik 65(1): why the result is accurate in every component.
+    """
+    matrices = np.asarray(matrix, dtype=np.float64)
+    _check_stochastic(matrices, tolerance)
+    return _stationary(matrices) if matrices.ndim == 3 else _stationary(matrices[None])[0]
+
+
+def _check_stochastic(matrices: Vector, tolerance: float) -> None:
+    shape = matrices.shape
+    if len(shape) not in (2, 3) or shape[-1] != shape[-2] or shape[-1] == 0:
+        raise ValueError(
+            f"matrix has shape {shape}, but a chain over n states needs one row and one column a "
+            f"state; pass shape (n, n), or (blocks, n, n) for many chains"
+        )
+    # NaN passes through min, and a comparison with it is false.
+    if not (matrices.min(initial=0.0) >= 0.0 and matrices.max(initial=0.0) < np.inf):
+        where = tuple(np.argwhere(~((matrices >= 0.0) & (matrices < np.inf)))[0].tolist())
+        raise ValueError(
+            f"matrix must be finite and nonnegative, but entry {where} is {matrices[where]}; pass "
+            f"transition probabilities"
+        )
+    with np.errstate(over="ignore"):
+        sums = matrices.sum(axis=-1)
+    if (off := np.abs(sums - 1.0)).max(initial=0.0) > tolerance:
+        where = tuple(np.argwhere(off > tolerance)[0].tolist())
+        raise ValueError(
+            f"matrix must have rows that sum to one, but row {where} sums to {sums[where]}; divide "
+            f"each row by its sum"
+        )
+
+
+def _stationary(matrices: Vector) -> Vector:
+    """Return the stationary distributions of many chains, which are not checked.
+
+    Parameters
+    ----------
+    matrices
+        Shape ``(blocks, n, n)``, stochastic. Neither kept nor changed.
+
+    Returns
+    -------
+    Vector
+        Shape ``(blocks, n)``, a new array.
+    """
+    # Blocks last, so that every operation runs along them.
+    rates: Vector = np.array(matrices.transpose(1, 2, 0), order="C")
+    together = _closed_classes(rates)
+    recurrent = np.diagonal(together).T
+    lower = np.tri(len(rates), k=-1, dtype=np.bool_)[:, :, None]
+    first = recurrent & ~(together & lower).any(axis=1)
+    masks = together.astype(np.float64), first.astype(np.float64), (~recurrent).astype(np.float64)
+    rates *= masks[0]
+    try:
+        with np.errstate(under="raise", over="raise"):
+            distributions = _eliminate(_total, rates.copy(), *masks)
+    except FloatingPointError:
+        # In one block at least. The others get the bits that they would have had.
+        wide = [_Wide.lift(array) for array in (rates, *masks)]
+        distributions = _eliminate(_Wide.total, *wide).lower()
+    return np.ascontiguousarray((distributions / first.sum(axis=0)).T)
+
+
+def _closed_classes(rates: Vector) -> _Booleans:
+    """Return whether two states are in one closed class together, shape ``(n, n, blocks)``."""
+    states = np.arange(len(rates))
+    reach: _Booleans = rates > 0.0
+    reach[states, states] = True
+    if reach.all():
+        return reach
+    for k in states:  # Warshall (1962): allow paths through state k.
+        reach |= reach[:, k, None] & reach[k]
+    back = reach.transpose(1, 0, 2)
+    recurrent: _Booleans = np.logical_and.reduce(reach <= back, axis=1)
+    together: _Booleans = reach & back & recurrent[:, None]
+    return together
+
+
+# From so many blocks on, a loop over the terms outruns ``accumulate``. The bits are the same.
+_MANY = 64
+
+
+class _Arithmetic(Protocol):
+    """What the elimination asks of its numbers: arrays of float64, or :class:`_Wide`."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def copy(self) -> Any: ...
+
+
+_Numbers = TypeVar("_Numbers", bound=_Arithmetic)
+
+
+def _eliminate(
+    total: Callable[[_Numbers], _Numbers],
+    rates: _Numbers,
+    together: _Numbers,
+    first: _Numbers,
+    transient: _Numbers,
+) -> _Numbers:
+    """Eliminate the states from the last to the first, put them back, and normalize each class.
+
+    Blocks are the last axis. ``rates`` is overwritten. The other arrays hold zeros and ones:
+    ``together`` what :func:`_closed_classes` returns, ``first`` the first state of each closed
+    class, whose visits are the unit of the class, and ``transient`` the states of no closed class.
+    """
+    # A state from which no lower state can be reached sends nothing, and any divisor will do.
+    nowhere = first + transient
+    for k in range(len(rates) - 1, 0, -1):
+        leaving = total(rates[k, :k]) + nowhere[k]
+        # Divide first: the quotient is a probability, so the product is no larger than its factors.
+        rates[:k, :k] += rates[:k, k, None] * (rates[k, :k] / leaving)
+        rates[:k, k] /= leaving
+    visits = first.copy()
+    for k in range(1, len(rates)):
+        visits[k] += total(visits[:k] * rates[:k, k])
+    distributions: _Numbers = visits / (total(together * visits[:, None]) + transient)
+    return distributions
+
+
+def _total(terms: Vector) -> Vector:
+    """Sum over the first axis, in order: ``sum`` groups its terms by the shape of the array."""
+    if terms[0].size < _MANY:
+        sums: Vector = np.add.accumulate(terms, axis=0)[-1]
+        return sums
+    sums = terms[0].copy()
+    for term in terms[1:]:
+        sums += term
+    return sums
+
+
+@final
+class _Wide:
+    """Nonnegative numbers with the digits of a float64 and any size: mantissa times 2**exponent.
+
+    They round as float64 does, so both give the same bits unless float64 underflows or overflows.
+    """
+
+    _ZERO = -(1 << 40)  # The exponent of zero, below all others, also after a few products.
+    _SPAN = 1800  # Within so many factors of two, float64 holds the terms of a sum.
+
+    def __init__(self, mantissa: Vector, exponent: Indices) -> None:
+        self.mantissa, self.exponent = mantissa, exponent
+
+    @staticmethod
+    def lift(numbers: Vector, exponent: Indices | int = 0) -> "_Wide":
+        """Return ``numbers * 2**exponent``, with mantissas in [0.5, 1) or zero."""
+        mantissa, shift = np.frexp(numbers)
+        return _Wide(
+            mantissa, np.where(mantissa > 0.0, exponent + shift.astype(np.int64), _Wide._ZERO)
+        )
+
+    def lower(self, unit: Indices | int = 0) -> Vector:
+        """Return the numbers over ``2**unit`` as float64, zero where they are too small."""
+        shift = np.clip(self.exponent - unit, -2000, 2000).astype(np.int32)
+        numbers: Vector = np.ldexp(self.mantissa, shift)
+        return numbers
+
+    def copy(self) -> "_Wide":
+        """Return the same numbers in new arrays."""
+        return _Wide(self.mantissa.copy(), self.exponent.copy())
+
+    def total(self) -> "_Wide":
+        """Sum over the first axis, in order."""
+        unit = self.exponent.max(axis=0)
+        smallest = np.where(self.mantissa > 0.0, self.exponent, unit).min(axis=0)
+        if (unit - smallest).max(initial=0) < _Wide._SPAN:
+            # With the largest just below 2**900, none is subnormal and no sum overflows.
+            return _Wide.lift(_total(self.lower(unit - 900)), unit - 900)
+        sums = self[0]
+        for k in range(1, len(self)):
+            sums = sums + self[k]
+        return sums
+
+    def __len__(self) -> int:
+        return len(self.mantissa)
+
+    def __getitem__(self, key: Any) -> "_Wide":
+        return _Wide(self.mantissa[key], self.exponent[key])
+
+    def __setitem__(self, key: Any, numbers: "_Wide") -> None:
+        self.mantissa[key], self.exponent[key] = numbers.mantissa, numbers.exponent
+
+    def __add__(self, other: "_Wide") -> "_Wide":
+        unit = np.maximum(self.exponent, other.exponent)
+        return _Wide.lift(self.lower(unit) + other.lower(unit), unit)
+
+    def __mul__(self, other: "_Wide") -> "_Wide":
+        return _Wide.lift(self.mantissa * other.mantissa, self.exponent + other.exponent)
+
+    def __truediv__(self, other: "_Wide") -> "_Wide":
+        return _Wide.lift(self.mantissa / other.mantissa, self.exponent - other.exponent)

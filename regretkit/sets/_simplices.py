@@ -1,0 +1,286 @@
+"""Probability simplices laid end to end: one decision, or a million, in one vector."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, final
+
+import numpy as np
+from attrs import define, field
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from regretkit._util import _validate
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
+from regretkit.sets._arguments import as_point
+from regretkit.sets._base import StrategySet
+from regretkit.sets._block_ops import Operations, Plain
+from regretkit.sets._columns import thresholds
+from regretkit.sets._labels import Labels
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class Simplices(StrategySet):
+    """A product of probability simplices, laid end to end in one vector.
+
+    Every operation works block by block, in a number of array operations independent of the number
+    of blocks. The result for a block depends bitwise on nothing but the block: sums run from left
+    to right wherever it lies.
+
+    Parameters
+    ----------
+    sizes
+        Number of actions of each block, at least 1 each; a bare number is a single block, an
+        empty list the empty product, of dimension 0.
+    labels
+        A name for each block, such as those of the decision points of a tree.
+    actions
+        For each block, a name for each of its actions.
+
+    Raises
+    ------
+    TypeError
+        When a size is not a whole number.
+    ValueError
+        When a block has no action, or names do not match the sizes.
+
+    Examples
+    --------
+    >>> simplices = Simplices([2, 3])
+    >>> simplices.normalize(np.array([3.0, 1.0, 0.0, 0.0, 0.0]))
+    array([0.75      , 0.25      , 0.33333333, 0.33333333, 0.33333333])
+    >>> simplices.sum(np.arange(5.0))
+    array([1., 9.])
+    """
+
+    sizes: Indices
+    """Number of actions of each block, shape ``(blocks,)``."""
+    first: Indices
+    """Coordinate at which each block starts, shape ``(blocks,)``."""
+    labels: Labels
+    """Names of the blocks and of their actions."""
+    _plain: Plain
+    _operations: Operations
+    """Block operations; an engine may replace them by bitwise identical machine code."""
+    _by_size: tuple[Indices, ...] | None = field(default=None)
+
+    def __init__(
+        self,
+        sizes: int | Iterable[int],
+        *,
+        labels: Iterable[str] | None = None,
+        actions: Iterable[Sequence[str]] | None = None,
+    ) -> None:
+        self.sizes = _validate.whole_numbers(sizes, "sizes")
+        if (self.sizes < 1).any():
+            raise ValueError(
+                f"sizes must be numbers of actions, each at least 1, got {quote(sizes)}; "
+                "leave out what has no action"
+            )
+        self.first = np.cumsum(self.sizes) - self.sizes
+        self.labels = Labels(self.sizes, labels, actions)
+        self._plain = self._operations = Plain(self.sizes, self.first)
+        self._by_size = None
+        self.first.setflags(write=False)
+
+    @property
+    def blocks(self) -> int:
+        """Number of simplices."""
+        return self.sizes.size
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self._plain.block_of.size
+
+    def block(self, index: int) -> slice:
+        """Return where block ``index`` lies in a vector."""
+        index = self.labels.find(index)
+        return slice(int(self.first[index]), int(self.first[index] + self.sizes[index]))
+
+    def select(self, blocks: ArrayLike) -> "Simplices":
+        """Return the product of the blocks with these numbers, in this order, names kept."""
+        chosen = np.atleast_1d(np.asarray(blocks, dtype=np.int64))
+        return Simplices(self.sizes[chosen], **self.labels.select(chosen))
+
+    def coordinates(self, blocks: ArrayLike) -> Indices:
+        """Return the coordinates that make up the blocks with these numbers, in this order."""
+        chosen = np.atleast_1d(np.asarray(blocks, dtype=np.int64))
+        sizes = self.sizes[chosen]
+        ends = np.cumsum(sizes)
+        offsets: Indices = np.repeat(self.first[chosen] - (ends - sizes), sizes)
+        return np.arange(int(sizes.sum())) + offsets
+
+    # Operations, block by block
+
+    def sum(self, vector: Vector) -> Vector:
+        """Add up each block from left to right, shape ``(blocks,)``."""
+        return self._operations.sum(self._checked(vector))
+
+    def dot(self, left: Vector, right: Vector) -> Vector:
+        """Return the inner product of each block of two vectors, shape ``(blocks,)``."""
+        return self._operations.dot(self._checked(left), self._checked(right))
+
+    def cumulate(self, vector: Vector) -> Vector:
+        """Return the running sums of each block, shape ``(dimension,)``."""
+        vector = self._checked(vector)
+        running = np.empty(self.dimension)
+        for _, where in self._groups():
+            running[where] = np.cumsum(vector[where], axis=1)
+        return running
+
+    def max(self, vector: Vector) -> Vector:
+        """Return the largest entry of each block, shape ``(blocks,)``."""
+        return self._operations.max(self._checked(vector))
+
+    def repeat(self, numbers: Vector) -> Vector:
+        """Give every action the number of its block, shape ``(dimension,)``."""
+        return self._plain.repeat(numbers)
+
+    def expectation(self, utility: Vector, strategy: Vector) -> Vector:
+        """Return what ``strategy`` earns in each block, shape ``(blocks,)``.
+
+        Where all utilities of a block are bitwise equal, so is what the strategy earns, however
+        the strategy sums up after rounding: with m the largest utility,
+
+            <u, x>  =  m + <u - m, x>
+
+        and zero where that is at most 2^-44 of ``|m| + |<u - m, x>|``.
+        """
+        return self._plain.expectation(self._checked(utility), self._checked(strategy))
+
+    def regret(self, utility: Vector, strategy: Vector) -> Vector:
+        """Return what each action earns more than ``strategy``, ``u - <u, x>`` in each block.
+
+        A regret of at most 2^-44 of the magnitudes that :meth:`expectation` adds up is exactly
+        zero, and so are all regrets of a block whose utilities are bitwise equal.
+        """
+        return self._operations.regret(self._checked(utility), self._checked(strategy))
+
+    def add(self, regrets: Vector, regret: Vector) -> Vector:
+        """Return ``regrets + regret``, exactly zero where the sum is at most 2^-44 of ``regret``.
+
+        Accumulated so, regrets that cancel leave no rounding for regret matching to play.
+
+        Examples
+        --------
+        >>> simplices = Simplices(2)
+        >>> simplices.add(np.array([0.3, 0.3]), np.array([-0.1 - 0.2, 0.5]))
+        array([0. , 0.8])
+        """
+        return self._operations.add(self._checked(regrets), self._checked(regret))
+
+    def normalize(self, vector: Vector) -> Vector:
+        """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
+        return self._operations.normalize(self._checked(vector))
+
+    def softmax(self, vector: Vector, rate: float = 1.0) -> Vector:
+        """Return the distribution proportional to ``exp(rate vector)`` in each block."""
+        # However far below the largest: what overflows is minus infinity, whose weight is zero.
+        with np.errstate(over="ignore", under="ignore"):
+            weights = self._plain.less(vector, self.max(vector))
+            weights *= rate
+            np.exp(weights, out=weights)
+        weights /= self.repeat(self.sum(weights))
+        return weights
+
+    def project(self, vector: Vector) -> Vector:
+        """Return the nearest point of the set in Euclidean distance.
+
+        Held, Wolfe and Crowder (1974), "Validation of subgradient optimization": subtract from
+        each block the one number that makes its positive part sum to one.
+        """
+        # A constant changes nothing here, and without it large numbers would drown the one.
+        below = self._plain.less(self._checked(vector), self.max(vector))
+        below -= self.repeat(self._thresholds(below))
+        return np.maximum(below, 0.0, out=below)
+
+    def _thresholds(self, vector: Vector) -> Vector:
+        if self._plain.width:
+            return thresholds(vector.reshape(-1, self._plain.width))
+        levels = np.empty(self.blocks)
+        for blocks, where in self._groups():
+            levels[blocks] = thresholds(vector[where])
+        return levels
+
+    def _checked(self, vector: Vector) -> Vector:
+        if getattr(vector, "shape", None) != self._plain.block_of.shape:
+            came = (
+                f"has shape {vector.shape}"
+                if isinstance(vector, np.ndarray)
+                else f"is {quote(vector)}"
+            )
+            raise ValueError(
+                f"vector {came}, but {quote(self)} have dimension {self.dimension}; "
+                f"pass an array of shape ({self.dimension},)"
+            )
+        return vector
+
+    def _groups(self) -> Iterator[tuple[Indices, Indices]]:
+        """Yield, for each size, the blocks that have it and where they lie, a block a row."""
+        if self._by_size is None:
+            self._by_size = tuple(np.flatnonzero(self.sizes == n) for n in np.unique(self.sizes))
+        for blocks in self._by_size:
+            yield blocks, self.first[blocks][:, None] + np.arange(int(self.sizes[blocks[0]]))
+
+    def uniform(self) -> Vector:
+        """Return the uniform distribution in each block, a new array."""
+        return 1.0 / self.repeat(self.sizes.astype(np.float64))
+
+    # As a strategy set
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        utility = _validate.vector(utility, self.dimension, "utility")
+        largest = self.max(utility)
+        best = np.flatnonzero(utility == self.repeat(largest))
+        # The first of equals in each block: going backwards, the first one is written last.
+        chosen = np.empty(self.blocks, dtype=np.int64)
+        chosen[self._plain.block_of[best[::-1]]] = best[::-1]
+        response = np.zeros(self.dimension)
+        response[chosen] = 1.0
+        return float(largest.sum()), response
+
+    @override
+    def value(self, utility: Vector, point: Vector) -> float:
+        return float(self.expectation(utility, point).sum())
+
+    @override
+    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
+        point = as_point(point, self.dimension, atol)
+        totals = self.sum(point)
+        return bool((point >= -atol).all() and (np.abs(totals - 1.0) <= atol).all())
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        return self.uniform()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Simplices) and np.array_equal(self.sizes, other.sizes)
+
+    def __hash__(self) -> int:
+        return hash(self.sizes.tobytes())
+
+    def __repr__(self) -> str:
+        if self.blocks == 1:
+            return f"Simplices({self.sizes[0]})"
+        if self._plain.width:
+            return f"Simplices([{self._plain.width}] * {self.blocks})"
+        shown = ", ".join(str(size) for size in self.sizes[:6])
+        more = f", ... {self.blocks} blocks" if self.blocks > 6 else ""
+        return f"Simplices([{shown}{more}])"
+
+
+SimplicesLike: TypeAlias = int | Iterable[int] | Simplices
+"""What a leaf takes for its set: a number of actions, several, or the simplices themselves."""
+
+
+def as_simplices(value: SimplicesLike) -> Simplices:
+    """Return ``value`` as :class:`Simplices`, unchanged where it already is.
+
+    Examples
+    --------
+    >>> as_simplices([2, 2])
+    Simplices([2] * 2)
+    """
+    return value if isinstance(value, Simplices) else Simplices(value)
