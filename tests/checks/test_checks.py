@@ -401,6 +401,7 @@ def test_every_law_has_a_minimizer_that_breaks_it():
     assert list(BROKEN) == [law.__name__ for law in LAWS]
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_a_law_catches_who_breaks_it_and_no_other_law_does(law):
     make = BROKEN[law.__name__]

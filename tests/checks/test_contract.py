@@ -281,6 +281,7 @@ def test_every_class_is_abstract_or_final():
     assert neither == set()
 
 
+@pytest.mark.deep_beyond(10)
 @parametrize_with_checks(ROWS)
 def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, law, make):
     # These have hyperparameters that suit the unit 1: no other one is to help.
@@ -288,6 +289,7 @@ def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, law, make):
     keep(law, make)
 
 
+@pytest.mark.deep_beyond(20)
 @law
 @pytest.mark.parametrize("asked", [False, True])
 def test_copies_go_their_own_way(make, asked):
