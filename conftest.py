@@ -1,10 +1,12 @@
-"""Settings that have to be in place before anything imports NumPy."""
+"""Settings that have to be in place before anything imports NumPy, and the tiers of the suite."""
 
 import importlib.util
 import os
 import sys
+from collections import defaultdict
 
 import pytest
+from hypothesis import settings
 
 # The matrices in here are small: threads of the linear algebra would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -29,6 +31,25 @@ collect_ignore = [
     if not importlib.util.find_spec(package)
     for path in paths
 ]
+
+# The main suite draws fewer examples, the same every time; --hypothesis-profile=ci draws a
+# hundred, as the deep suite does.
+settings.register_profile("main", settings.get_profile("ci"), max_examples=20)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as deep what goes beyond the cases that ``deep_beyond(n)`` leaves in the main suite."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("deep_beyond"):
+            cases[item.parent, item.originalname].append(item)
+    for several in cases.values():
+        (count,) = several[0].get_closest_marker("deep_beyond").args
+        main = {round(k * len(several) / count) for k in range(count)}
+        for place, item in enumerate(several):
+            if place not in main:
+                item.add_marker(pytest.mark.deep)
 
 
 @pytest.fixture(autouse=True)

@@ -401,6 +401,7 @@ def test_every_law_has_a_minimizer_that_breaks_it():
     assert list(BROKEN) == [check.__name__ for check in CHECKS]
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_check_catches_what_breaks_it_and_no_other_check_does(check):
     make = BROKEN[check.__name__]

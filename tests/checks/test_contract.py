@@ -282,6 +282,7 @@ def test_every_class_is_abstract_or_final():
     assert neither == set()
 
 
+@pytest.mark.deep_beyond(200)
 @parametrize_with_checks(ROWS)
 def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, check, make):
     # These have hyperparameters that suit the unit 1: no other one is to help.
@@ -289,6 +290,7 @@ def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, check, make)
     run_check(check, make)
 
 
+@pytest.mark.deep_beyond(20)
 @every_row
 @pytest.mark.parametrize("asked", [False, True])
 def test_copies_are_independent(make, asked):

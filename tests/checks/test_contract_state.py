@@ -77,6 +77,7 @@ def test_a_state_is_plain(make):
         assert not isinstance(value, np.ndarray) or value.dtype != object, path
 
 
+@pytest.mark.deep_beyond(20)
 @every_row
 def test_a_restored_minimizer_continues_bitwise_identically(make):
     player, fresh, other = trained(make), make(), trained(make, seed=9)
@@ -131,6 +132,7 @@ def test_a_state_is_a_copy(make):
     np.testing.assert_array_equal(goes_on(fresh), played)
 
 
+@pytest.mark.deep_beyond(5)
 @every_row
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
     player, twin = trained(make), trained(make)
@@ -147,6 +149,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
     assert accepted == []
 
 
+@pytest.mark.deep_beyond(2)
 @every_row
 def test_the_state_of_another_minimizer_is_refused(make):
     player = trained(make)
@@ -163,6 +166,7 @@ def test_the_state_of_another_minimizer_is_refused(make):
     np.testing.assert_equal(player.state_dict(), state)
 
 
+@pytest.mark.deep_beyond(20)
 @every_row
 @pytest.mark.parametrize("verb", ["observe_utility", "expect_utility"])
 def test_a_refused_utility_changes_nothing(make, verb):

@@ -48,6 +48,7 @@ def naive_cfr(tree, make):
 # Equal to the circuit
 
 
+@pytest.mark.deep_beyond(10)
 @SEEDS
 @each_leaf
 def test_cfr_plays_like_the_circuit_it_denotes(seed, name):
@@ -86,6 +87,7 @@ def test_from_any_common_state_one_iteration_is_the_circuits(seed, name):
         np.testing.assert_allclose(mixer.regrets, regrets, rtol=0.0, atol=near)
 
 
+@pytest.mark.deep_beyond(10)
 @SEEDS
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("name", PREDICTIVE)
@@ -146,6 +148,7 @@ def test_cfr_is_the_recursion_of_its_paper(seed, name):
         recursion.learn(utility.tolist())
 
 
+@pytest.mark.deep_beyond(20)
 @SEEDS
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("local", [rk.RegretMatching, rk.RegretMatchingPlus])

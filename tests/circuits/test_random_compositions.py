@@ -281,11 +281,13 @@ def drawn():
     return [composed(seed) for seed in OF_ANY] + [composed(seed, True) for seed in PROMISING]
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("seed", [*OF_ANY, *slowly])
 def test_a_random_circuit_keeps_every_law(seed):
     check_minimizer(partial(composed, seed))
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("seed", [*PROMISING, *promising_slowly])
 def test_a_random_circuit_of_parts_that_keep_all_laws_keeps_all_laws(seed):
     make = partial(composed, seed, promising=True)
@@ -294,6 +296,7 @@ def test_a_random_circuit_of_parts_that_keep_all_laws_keeps_all_laws(seed):
     check_minimizer(make)
 
 
+@pytest.mark.deep_beyond(10)
 @pytest.mark.parametrize("promising", [False, True])
 @pytest.mark.parametrize("seed", [*OF_ANY, *slowly])
 def test_a_random_circuit_keeps_every_theorem(seed, promising):

@@ -130,6 +130,7 @@ def test_chance_goes_on_over_a_restart():
 # Discount
 
 
+@pytest.mark.deep_beyond(20)
 @SEEDS
 @each_leaf
 @pytest.mark.parametrize("weight", [float, squared], ids=["linear", "quadratic"])

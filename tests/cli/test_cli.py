@@ -103,6 +103,7 @@ def report(run):
 # What the page about it says
 
 
+@pytest.mark.deep
 def test_the_commands_of_the_page_do_what_they_are_there_for(run, folder, monkeypatch):
     page = (ROOT / "docs" / "how_to" / "use_the_command_line.md").read_text()
     (rule,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -139,6 +140,7 @@ def test_the_catalogue_is_listed_with_the_sizes_that_its_games_have(report, run)
             assert row["actions"] == list(game.payoffs.shape[1:])
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.skipif(os.name != "posix", reason="descriptors are closed by a shell of Unix")
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(

@@ -203,6 +203,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.deep_beyond(20)
 @pytest.mark.parametrize(
     ("words", "said"), WRONG, ids=[" ".join(words)[-60:] for words, _ in WRONG]
 )

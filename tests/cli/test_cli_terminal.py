@@ -341,6 +341,7 @@ def test_a_run_interrupted_at_a_random_moment_saves_and_is_resumed_bitwise_ident
     assert_resumed(folder, whole)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("asks", ["SIGTERM", "SIGHUP"])
 def test_who_asks_a_run_to_end_is_heeded(folder, whole, asks):
     process = started([*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"], folder)

@@ -55,6 +55,7 @@ def bits(run):
     return [part.tobytes() for part in parts], drawn(run)
 
 
+@pytest.mark.deep_beyond(1)
 @each_rule
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 def test_they_are_what_they_are_where_every_iteration_is_told(rule, order):

@@ -102,6 +102,7 @@ def drawn(run):
 # One meaning
 
 
+@pytest.mark.deep_beyond(1)
 @each_sampler
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 def test_machine_code_draws_the_same_samples_and_reaches_the_same_state(make, order):

@@ -101,6 +101,7 @@ REASONS = {
 }
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("name", PLAYERS)
 def test_a_long_run_takes_the_fastest_way_that_applies(name):
     make, how, fastest = PLAYERS[name]

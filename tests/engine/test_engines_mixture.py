@@ -35,6 +35,7 @@ def run_of(game, names, engine, **how):
     )
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("order", [Alternating(), Alternating(first=1), Simultaneous()])
 @pytest.mark.parametrize("names", PAIRS)
 def test_different_rules_agree_with_numpy_iteration_by_iteration(names, order):
@@ -49,6 +50,7 @@ def test_different_rules_agree_with_numpy_iteration_by_iteration(names, order):
     assert compiled.engine == "compiled"
 
 
+@pytest.mark.deep
 def test_three_players_with_three_rules():
     game, names = games.kuhn_poker(players=3), ("rm", "hedge", "drm+")
 

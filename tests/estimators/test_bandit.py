@@ -56,6 +56,7 @@ def test_actions_are_drawn_as_often_as_they_are_played():
     assert (np.abs(seen - 20_000 * strategy) <= 5 * spread).all()
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("implicit", [False, True])
 def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):
     # Auer et al., Corollary 3.2: at most 2.63 sqrt(n T ln n) in the mean, with rewards in [0, 1].

@@ -129,6 +129,7 @@ def test_over_all_samples_the_mean_estimate_is_the_utility(make):
         assert_unbiased(game, used(make(), game), profiles=[interior(game)])
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("make", IN_TREES.values(), ids=IN_TREES)
 def test_over_all_samples_among_three_the_mean_estimate_is_the_utility(make):
     for game in (KUHN_3, small_game(3, players=3)):
@@ -246,6 +247,7 @@ def test_bandit_feedback_is_outcome_sampling_on_policy():
         )
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("name", [name for name in WITH_BASELINE if "exact" in name])
 def test_with_the_exact_baseline_every_sample_gives_the_exact_value_of_a_strategy(name):
     for game in (KUHN, small_game(1), KUHN_3):

@@ -115,6 +115,7 @@ def test_there_are_as_many_pure_equilibria_as_are_known_and_they_pay_the_same():
     assert seen > 150
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize(
     ("best", "kind"),
     [(best_correlated_equilibrium, "ce"), (best_coarse_correlated_equilibrium, "cce")],

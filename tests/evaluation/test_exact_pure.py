@@ -265,6 +265,7 @@ def test_weak_dominance_needs_one_strict_gain():
     assert dominated_actions(game, 0, strictly=False, by_mixed=False) == ()
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e290])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 @pytest.mark.parametrize("strictly", [True, False])
@@ -315,6 +316,7 @@ def one_at_a_time(game, generator):
         del kept[player][action]
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("shape", [(4, 4), (3, 2, 3)], ids=str)
 @pytest.mark.parametrize("seed", range(8))
 def test_what_strict_dominance_leaves_does_not_depend_on_the_order(shape, seed):

@@ -126,6 +126,7 @@ def test_without_the_switch_nothing_is_raised_until_one_asks():
         ledger.check()
 
 
+@pytest.mark.deep_beyond(20)
 @pytest.mark.parametrize("by", [-1e3, 1e3])
 @pytest.mark.parametrize("name", [name for name, make in ROWS.items() if theorems_of(make)])
 def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):

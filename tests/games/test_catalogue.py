@@ -383,6 +383,7 @@ def test_every_game_of_the_catalogue_can_be_loaded_by_its_name():
     assert list(names()) == sorted(names())
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("name", OURS)
 def test_a_game_is_called_what_it_was_loaded_by(name):
     assert load(name).name == load(f" {name}( )").name == name

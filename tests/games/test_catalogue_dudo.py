@@ -38,6 +38,7 @@ def uniform(game):
     return [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("sides", OPENSPIEL)
 def test_sizes_are_those_of_openspiel(games, sides):
     tree = games[sides].tree

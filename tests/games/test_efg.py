@@ -471,6 +471,7 @@ GROWING = {
 }
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("kind", GROWING)
 def test_memory_grows_as_the_file_does(kind):
     make, few, many = GROWING[kind]
@@ -482,6 +483,7 @@ def test_memory_grows_as_the_file_does(kind):
     assert reading.memory(large) / len(large) < 1.5 * reading.memory(small) / len(small)
 
 
+@pytest.mark.deep
 def test_many_players_take_hardly_more_than_what_the_game_holds():
     names, ends = " ".join(['""'] * 500), 't "" 0 ' * 2_000
     actions = " ".join(['"a"'] * 2_000)

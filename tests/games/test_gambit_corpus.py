@@ -38,6 +38,7 @@ def numbers(texts):
 # What is read
 
 
+@pytest.mark.deep_beyond(50)
 @each_tree
 def test_a_tree_has_the_known_sizes(name):
     game, known = load(name), known_of(name)
@@ -72,6 +73,7 @@ def test_a_table_has_the_known_sizes(name):
     assert (game.name or "") == known["title"]
 
 
+@pytest.mark.deep_beyond(50)
 @each("expected.json", lambda known: known.get("perfect_recall") is not False)
 def test_uniform_play_earns_what_is_known_and_so_does_the_best_response(name):
     game, known = load(name), known_of(name)
@@ -108,6 +110,7 @@ def test_uniform_play_earns_what_is_known_under_imperfect_recall(name):
     )
 
 
+@pytest.mark.deep_beyond(50)
 @each("expected.json", lambda known: known.get("perfect_recall") is not False)
 def test_another_reader_finds_the_same_game(name):
     ours, theirs = load(name), read(place(name))

@@ -52,12 +52,14 @@ each_of_another_unit = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.deep_beyond(1)
 @each_of_another_unit
 def test_a_hyperparameter_made_for_another_unit_of_utility_is_no_fault(make):
     assert regret_grows_slowly in checks_of(make())
     run_check(regret_grows_slowly, make)
 
 
+@pytest.mark.deep_beyond(3)
 @each_of_another_unit
 def test_and_in_the_unit_one_alone_it_would_be_taken_for_one(make):
     assert fault(make) is not None
@@ -83,6 +85,7 @@ JUST_GOOD_ENOUGH = {
 }
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("make", JUST_GOOD_ENOUGH.values(), ids=JUST_GOOD_ENOUGH.keys())
 def test_who_is_not_exempt_keeps_it(make):
     assert regret_grows_slowly in checks_of(make())
@@ -134,6 +137,7 @@ NEEDY = {
 }
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("name", NEEDY)
 def test_who_is_exempt_needs_to_be(monkeypatch, name):
     monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::4])  # some of them, which takes less time
@@ -145,6 +149,7 @@ def test_who_is_exempt_needs_to_be(monkeypatch, name):
         run_check(regret_grows_slowly, make)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("rate", [1e-9, 1.0])
 def test_no_unit_helps_who_forgets(rate):
     with pytest.raises(AssertionError, match=r"and no other unit of utility is any better for it$"):
@@ -221,6 +226,7 @@ def careless(domain):
         yield partial(Careless, domain, points)
 
 
+@pytest.mark.deep_beyond(1)
 @on_every_set
 def test_who_does_not_learn_breaks_it_on_every_set(monkeypatch, domain):
     monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::16])

@@ -211,6 +211,7 @@ def same_play(one, other, seed=1, atol=1e-12, told=None):
 # The recurrences
 
 
+@pytest.mark.deep_beyond(20)
 @each_rule
 @pytest.mark.parametrize("adversary", ["random", "drifting", "bursting", "best-reply-punishing"])
 @pytest.mark.parametrize("actions", [1, 2, 5])

@@ -103,6 +103,7 @@ def test_parts_that_are_passed_take_up_the_state_from_the_file(way, tmp_path):
     assert_same_bits(run.run(19), whole)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rule", ["rm+", "drm", "prm+", "adaptive", "optimistic omd euclid"])
 @pytest.mark.parametrize("game", [KUHN, LEDUC], ids=str)

@@ -65,6 +65,7 @@ def press(*_):
 # Ctrl-C
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("kind", interrupted.KINDS)
 @pytest.mark.parametrize("times", [6, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_run_interrupted_at_random_moments_goes_on_bitwise_identically(kind, times, tmp_path):

@@ -74,6 +74,7 @@ def test_hedge_among_three_comes_as_close_to_coarse_equilibrium_as_is_proven(see
     assert bound < 0.025 < first.cce_gap()
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_swap_regret_among_three_comes_as_close_to_equilibrium_as_is_proven(seed):
     # Expert a has utilities in a range of x_a, so all of them together regret at most
@@ -109,6 +110,7 @@ def test_averages_converge_where_strategies_do_not(local, order):
     assert max(gaps) > 0.2
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize(
     "engine",
     ["compiled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("vectorized", "numpy"))],
@@ -178,6 +180,7 @@ def divergences(players, iterations, engine):
     return np.array(found)
 
 
+@pytest.mark.deep_beyond(1)
 @each_engine
 def test_multiplicative_weights_spiral_away_from_equilibrium(engine):
     # Bailey and Piliouras (2018): further in every single step. The first strategies are there

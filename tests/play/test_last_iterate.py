@@ -216,6 +216,7 @@ def test_a_high_floor_makes_regrets_so_long_that_play_is_attracted(floor):
     assert np.log(factor_measured(distances)) == pytest.approx(np.log(factor), rel=0.1)
 
 
+@pytest.mark.deep_beyond(5)
 @pytest.mark.parametrize(
     "payoff",
     [

@@ -72,6 +72,7 @@ def both(name, algorithm):
     return game, theirs, solver, rk.play.named(algorithm).start(game)
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("algorithm", SOLVERS)
 @pytest.mark.parametrize("name", EQUAL)
 def test_the_average_is_as_far_from_equilibrium_as_that_of_openspiel(name, algorithm):

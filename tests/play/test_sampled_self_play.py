@@ -78,6 +78,7 @@ def assert_alike(free, bound):
             np.testing.assert_allclose(free.average[player][key], average[where], atol=1e-12)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("rule", [rk.RegretMatching, rk.RegretMatchingPlus])
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("game", GAMES)
@@ -115,6 +116,7 @@ RULES |= {
 }
 
 
+@pytest.mark.deep_beyond(5)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_plays_as_on_the_tree_in_every_order(rule, order):
@@ -141,6 +143,7 @@ KINDS = {
 }
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("sampler", ["outcome", "robust, 2"])
 @pytest.mark.parametrize("rule", KINDS)
 def test_rules_of_every_kind_meet_new_information_sets_late(rule, sampler):
@@ -154,6 +157,7 @@ def test_rules_of_every_kind_meet_new_information_sets_late(rule, sampler):
         assert_alike(free.run(40), bound.run(40))
 
 
+@pytest.mark.deep
 def test_rules_of_two_kinds_may_follow_one_another():
     def by_size(size):
         return rk.RegretMatching(size) if size < 3 else rk.PredictiveRegretMatchingPlus(size)
@@ -167,6 +171,7 @@ def test_rules_of_two_kinds_may_follow_one_another():
         assert_alike(free.run(40), bound.run(40))
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("rule", KINDS)
 def test_a_run_of_any_kind_goes_on_from_a_file(rule, tmp_path):
     game = of_openspiel("leduc_poker")
@@ -419,6 +424,7 @@ def shared(make, iterations):
     return make(ExternalSampling(generator), order=RandomPlayer(generator)).run(iterations)
 
 
+@pytest.mark.deep
 def test_the_order_may_draw_from_the_same_generator():
     game = games.leduc_poker()
 
@@ -432,6 +438,7 @@ def test_the_order_may_draw_from_the_same_generator():
     assert_alike(shared(free, 300), shared(bound, 300))
 
 
+@pytest.mark.deep
 def test_callbacks_and_pauses_change_no_sample():
     straight, watched, paused = (
         SampledSelfPlay(games.leduc_poker(), rk.RegretMatching, OutcomeSampling(rng()))

@@ -69,6 +69,7 @@ def assert_as_exact(text: str, algorithm: str, engine: str) -> None:
         assert rk.nash_conv(game, run.average) == pytest.approx(exact, abs=1e-9, rel=0.0), t
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("algorithm", naive_precise.POWERS)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", GAMES)
@@ -84,6 +85,7 @@ def test_and_so_they_are_in_larger_games(text, engine, algorithm):
     assert_as_exact(text, algorithm, engine)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("algorithm", naive_precise.POWERS)
 def test_terms_that_cancel_up_to_rounding_are_not_played(algorithm, engine):

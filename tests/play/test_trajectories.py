@@ -85,6 +85,7 @@ def check_fast_ways(played, game, algorithm, iterations, digits):
         check(played, gaps, digits, widening=5)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize(("game", "algorithm", "published"), PUBLISHED)
 def test_the_gap_follows_the_published_trajectory(game, algorithm, published):
     played, digits = (
@@ -96,6 +97,7 @@ def test_the_gap_follows_the_published_trajectory(game, algorithm, published):
     check_fast_ways(played, game, algorithm, (10, 100, 1000), digits)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("algorithm", OPENSPIEL)
 @pytest.mark.parametrize("game", ["kuhn_poker", "kuhn_poker(players=3)", "leduc_poker"])
 def test_the_gap_follows_openspiel(game, algorithm):

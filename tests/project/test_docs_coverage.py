@@ -116,6 +116,7 @@ def test_a_star_import_brings_every_public_name(package):
     assert {*getattr(package, "__all__", reexported(package))} == {*reexported(package)}
 
 
+@pytest.mark.deep_beyond(20)
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_stands_in_the_reference(name):
     assert name.rpartition(".")[2] in names_in_reference()

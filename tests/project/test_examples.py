@@ -23,6 +23,7 @@ def _away_from_the_repository(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.deep_beyond(2)
 @each_script
 def test_an_example_runs_with_tiny_settings(script, capsys):
     main = load_main(script)

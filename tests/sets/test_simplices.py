@@ -103,6 +103,7 @@ def test_projection_is_the_nearest_point_by_its_optimality_condition(sizes):
     assert farthest - (vector - nearest) @ nearest <= 1e-12
 
 
+@pytest.mark.deep_beyond(5)
 @pytest.mark.parametrize("size", range(1, 15))
 @pytest.mark.parametrize("scale", [1e-9, 0.3, 2.0, 1e12])
 def test_many_blocks_are_projected_bitwise_as_each_alone(size, scale):
@@ -231,6 +232,7 @@ NEIGHBOURS = {
 }
 
 
+@pytest.mark.deep_beyond(100)
 @pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("size", [*range(1, 13), 31, 200, 1000])
