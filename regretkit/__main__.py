@@ -2,7 +2,7 @@
 
 import sys
 
-from regretkit.cli.entry import main
+from regretkit.cli._main import main
 
 if __name__ == "__main__":
     sys.exit(main())

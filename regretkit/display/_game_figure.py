@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from regretkit._errors import advised
+from regretkit._util._errors import advised
 from regretkit._util._validate import quote, whole_number
 from regretkit.display._matrix_figure import MatrixFigure
 from regretkit.display._style import (

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from regretkit._errors import advised
+from regretkit._util._errors import advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.games._extensive_form import ExtensiveFormGame

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._errors import advised
 from regretkit._util._arrays import segment_sum
+from regretkit._util._errors import advised
 from regretkit._util._typing import Indices, Vector
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import as_profile

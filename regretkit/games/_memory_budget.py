@@ -9,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Never, final
 
-from regretkit._errors import advised
+from regretkit._util._errors import advised
 from regretkit._util._validate import quote
 
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20

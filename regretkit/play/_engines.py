@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from typing_extensions import override
 
-from regretkit._errors import advised
+from regretkit._util._errors import advised
 from regretkit._util._validate import quote
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from run_cli import reports, runs
 
 import regretkit as rk
 from regretkit import evaluation, games
-from regretkit.cli import screen
-from regretkit.cli.entry import main
-from regretkit.cli.progress import iterations_to
-from regretkit.cli.showing import LARGE
+from regretkit.cli import _console
+from regretkit.cli._commands._games import LARGE
+from regretkit.cli._main import main
+from regretkit.cli._progress import iterations_to
 from regretkit.games import Profile
 from regretkit.play import Algorithm, Checkpoint, Every, Record, SelfPlay
 
@@ -187,7 +187,7 @@ def test_a_tree_is_shown_with_every_history_chance_and_payoff(run):
 
     tree = out[out.index("\nchance\n") :]
     assert code == 0
-    assert "histories         58, of which 30 are ends" in out
+    assert "histories         58, of which 30 are terminal" in out
     assert len(tree.strip().splitlines()) == 58
     assert tree.count("  pays ") == 30
     assert tree.count(" (0.333333)  chance") == 3
@@ -385,12 +385,12 @@ def test_a_name_of_several_lines_is_shown_on_one(run, folder):
 
 def test_who_waits_at_a_terminal_is_told_why(capfd, monkeypatch):
     def waited(seconds):
-        with screen.patience("wait", 0.02), screen.silent_descriptor():
+        with _console.slow_notice("wait", 0.02), _console.silent_descriptor():
             time.sleep(seconds)
         return capfd.readouterr().err
 
     assert waited(0.3) == ""  # no terminal
-    monkeypatch.setattr(screen, "is_terminal", lambda _: True)
+    monkeypatch.setattr(_console, "is_terminal", lambda _: True)
     assert waited(0.3) == "regretkit: wait\n"
     assert waited(0.0) == ""
 
@@ -526,7 +526,7 @@ def test_what_others_have_written_down_in_a_checkpoint_is_not_lost(run, folder):
 
     code, _, err = run("resume", "run", "--iterations", 40)
     assert code == 2
-    assert "['Every'] have written down" in err
+    assert "holds the state of callbacks ['Every']" in err
     assert (folder / "run").read_bytes() == before
 
 
@@ -544,7 +544,7 @@ def test_a_checkpoint_opens_no_game_file_unless_it_is_named_again(report, run, f
 
     code, _, err = run("resume", "run", "--iterations", 30)
     assert code == 2
-    assert "here.efg, which is not of the catalogue; pass it with --game" in err
+    assert "here.efg, which is not in the catalogue; pass it with --game" in err
     assert report("resume", "run", "--iterations", 30, "--game", "here.efg")["iterations"] == 30
 
 
@@ -671,7 +671,7 @@ def test_a_rule_that_fails_does_not_stop_the_others(run, folder, rule):
 
     rows = table(folder / "all.csv")
     assert code == 1
-    assert err.count("the others go on") == 2
+    assert err.count("the other runs continue") == 2
     assert {(row["game"], row["algorithm"]) for row in rows} == {
         ("kuhn_poker", "cfr"),
         ("chicken", "cfr"),

@@ -16,7 +16,7 @@ from run_cli import reports, runs
 
 import regretkit as rk
 from regretkit import games
-from regretkit.cli import matching
+from regretkit.cli._commands import _match
 from regretkit.evaluation import Estimate
 from regretkit.games import Profile, as_history
 
@@ -140,7 +140,7 @@ def test_who_names_too_many_is_told_whom_one_plays_for(run):
 
     assert "name one for all the others, or 2, one for each, got 4" in run(*words)[2]
     said = run(*words, "--matches", 5)[2]
-    assert "name one for everybody, or 3, one for each, got 4" in said
+    assert "name one for all players, or 3, one for each, got 4" in said
 
 
 def test_matches_depend_on_the_seed_and_on_nothing_else(report):
@@ -157,7 +157,7 @@ def test_estimates_in_parts_are_the_estimate_of_all():
     cuts = [0, 1, 2, 40, 41, 300, 500]
     parts = [Estimate.of(samples[a:b]) for a, b in itertools.pairwise(cuts)]
 
-    one, whole = matching.together(parts), Estimate.of(samples)
+    one, whole = _match.pooled(parts), Estimate.of(samples)
     assert one.samples == whole.samples
     assert one.mean == pytest.approx(whole.mean, rel=1e-12)
     assert one.variance == pytest.approx(whole.variance, rel=1e-12)
@@ -174,7 +174,7 @@ def test_the_table_of_a_match_says_who_earned_what(run):
 
 
 def test_ctrl_c_reports_the_matches_up_to_then(run, monkeypatch):
-    calls, draw = [], matching.sampled_value
+    calls, draw = [], _match.sampled_value
 
     def interrupted(*args):
         calls.append(args)
@@ -182,7 +182,7 @@ def test_ctrl_c_reports_the_matches_up_to_then(run, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return draw(*args)
 
-    monkeypatch.setattr(matching, "sampled_value", interrupted)
+    monkeypatch.setattr(_match, "sampled_value", interrupted)
     code, out, err = run("play", "kuhn_poker", "solved.json", "uniform", "--matches", 1e9, "--json")
 
     came = json.loads(out)
@@ -292,7 +292,7 @@ def test_a_round_without_a_turn_waits_before_the_next(run, monkeypatch):
     code, out, _ = run("play", "no_turn.efg", "--seat", 1)
 
     assert code == 0
-    assert out.count("Return goes on.") == 3
+    assert out.count("Press Return to continue.") == 3
     assert "In 3 rounds you have earned -" in out  # all of which were over
 
 

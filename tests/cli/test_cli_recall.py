@@ -59,7 +59,7 @@ def test_without_the_switch_one_line_says_what_it_is(run, words):
 
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "imperfect recall: player 0 cannot tell the empty history from 'go on'" in err
-    assert "pass --imperfect-recall, which takes it all the same, but promises nothing" in err
+    assert "pass --imperfect-recall, which has no convergence guarantee" in err
     assert "in Python" not in err
 
 
@@ -67,7 +67,7 @@ def test_imperfect_recall_games_are_not_solved_exactly(run):
     code, _, err = run("exact", "driver.efg")
 
     assert code == 2
-    assert "regretkit solve --imperfect-recall plays it" in err
+    assert "regretkit solve --imperfect-recall plays them" in err
 
 
 @pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr"])
@@ -95,8 +95,8 @@ def test_the_driver_leaves_as_counterfactual_regret_has_it(run):
     # As if it came to both exits for sure: leaving earns 0 + 4 there, and going on 4 p + 1 - p + 1
     # if it leaves with probability p, which is as much where p = 2/3.
     assert len(re.findall(r"exit  leave 0\.66\d\d  go on 0\.33\d\d", out)) == 2
-    assert "makes several lines of one information set" in out
-    assert "what best responses that forget nothing would gain" in out
+    assert "One information set is on several lines" in out
+    assert "what best responses with perfect recall would gain" in out
 
 
 def test_who_forgets_nothing_notices_nothing(report):
@@ -146,7 +146,7 @@ def test_no_gap_is_a_goal_where_none_is_known_to_vanish(run, report, words):
     code, out, err = run(*words)
 
     assert (code, out) == (2, "")
-    assert "--gap: got 0.1, but where somebody forgets no gap is known to vanish" in err
+    assert "--gap: got 0.1, but with imperfect recall no gap is known to vanish" in err
 
 
 def test_a_strategy_is_evaluated_as_players_that_forget_can_play_it(report):
@@ -181,7 +181,7 @@ def test_games_of_openspiel_may_forget_too(report, run):
     average = game.coarsen(rk.solve(game, "cfr+", iterations=40, imperfect_recall=True).average)
     assert came["value"] == pytest.approx(list(game.refinement.value(average)), abs=1e-9)
     assert came["gap"] == pytest.approx(nash_conv(game.refinement, average), abs=1e-9)
-    assert "somebody forgets" in run("show", f"openspiel:{name}", "--limit", 1)[1]
+    assert "imperfect recall" in run("show", f"openspiel:{name}", "--limit", 1)[1]
 
 
 def test_algorithms_are_compared_on_imperfect_recall_games(report, run):
@@ -193,4 +193,4 @@ def test_algorithms_are_compared_on_imperfect_recall_games(report, run):
         known = sum(best_response_gains(DRIVER.refinement, DRIVER.coarsen(average)))
         last = [r for r in rows if (r["game"], r["algorithm"]) == ("driver.efg", name)][-1]
         assert (last["iteration"], last["gap"]) == (30, pytest.approx(known, abs=1e-12))
-    assert "best responses that forget nothing" in run(*words, "--iterations", 3)[1]
+    assert "best responses with perfect recall" in run(*words, "--iterations", 3)[1]

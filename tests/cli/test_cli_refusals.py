@@ -10,10 +10,10 @@ import pytest
 
 import regretkit as rk
 from regretkit import games
-from regretkit._errors import advised
-from regretkit.cli.entry import main
-from regretkit.cli.exits import reason
-from regretkit.cli.journal import Journal
+from regretkit._util._errors import advised
+from regretkit.cli._exit_codes import reason
+from regretkit.cli._main import main
+from regretkit.cli._monitor import RunMonitor
 from regretkit.play import resume
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "games"
@@ -57,7 +57,7 @@ WRONG = [
     (["solve", "kuhn_poker(deck=open('x', 'w'))"], "must be literals"),
     (["solve", "liars_dice(sides=40)"], "memory"),
     (["solve", "kuhn_poker", "chicken"], "unexpected extra argument (chicken)"),
-    (["solve", "nothere.efg"], "GAME: 'nothere.efg': No such file or directory; name a file"),
+    (["solve", "nothere.efg"], "GAME: 'nothere.efg': No such file or directory; name an"),
     (["solve", "cut.efg"], "GAME: cut.efg, line 2, column"),
     (["solve", "odd.efg"], r"got '\x1b[31m"),
     (["solve", "folder"], "GAME: 'folder': Is a directory"),
@@ -133,7 +133,7 @@ WRONG = [
     (["show", "kuhn_poker", "--svg", "pipe.svg"], "--svg: 'pipe.svg': is a device or a pipe"),
     (["solve", "kuhn_poker", "--plot", "a.gif"], "--plot: the name of the file must end in .svg"),
     (["solve", "kuhn_poker", "--checkpoint", "folder"], "--checkpoint: 'folder': is a folder"),
-    (["solve", "kuhn_poker", "--checkpoint", "run"], "regretkit resume run goes on with it"),
+    (["solve", "kuhn_poker", "--checkpoint", "run"], "regretkit resume run continues it"),
     (["show", "kuhn_poker", "--svg", "a.png"], "--svg: the name of the file must end in .svg"),
     (["show", "blotto", "--svg", "a.svg"], "pass --limit 441"),
     (["exact", "chicken", "--out", "a.json"], "--out: chicken is no zero-sum game"),
@@ -180,7 +180,7 @@ WRONG = [
     (["play", "kuhn_poker", "--rounds", "0"], "'--rounds': must be a whole number, at least 1"),
     (["play", "kuhn_poker", "--matches", "0"], "'--matches': must be a whole number, at least 1"),
     (["play", "kuhn_poker", "--matches", "5", "--rounds", "5"], "--rounds: is how long you play"),
-    (["play", "kuhn_poker", "--matches", "5", "--seat", "0"], "--seat: uniform plays for every"),
+    (["play", "kuhn_poker", "--matches", "5", "--seat", "0"], "--seat: uniform plays for all"),
 ]
 
 
@@ -227,13 +227,19 @@ def test_what_is_wrong_is_refused_in_one_line(folder, capfd, words, said):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("algorithm", 3), ("algorithm", "crf+"), ("sample", "all"), ("target", "small"), ("rule", 1)],
+    [
+        ("algorithm", 3),
+        ("algorithm", "crf+"),
+        ("sample", "all"),
+        ("gap_limit", "small"),
+        ("rule", 1),
+    ],
 )
 def test_a_forged_checkpoint_is_refused(folder, capsys, name, value):
-    journal = Journal(lambda: False)
-    journal.game, journal.algorithm, journal.most = "kuhn_poker", "cfr+", 30
-    setattr(journal, name, value)
-    rk.solve(games.kuhn_poker(), "cfr+", iterations=3).save("mine", callbacks=[journal])
+    monitor = RunMonitor(lambda: False)
+    monitor.game, monitor.algorithm, monitor.iterations_limit = "kuhn_poker", "cfr+", 30
+    setattr(monitor, name, value)
+    rk.solve(games.kuhn_poker(), "cfr+", iterations=3).save("mine", callbacks=[monitor])
 
     assert main(["resume", "mine"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
@@ -372,7 +378,7 @@ def test_a_fault_of_the_library_is_called_one_and_shown_to_those_who_ask(
     def broken(*_, **__):
         raise KeyError("oh")
 
-    monkeypatch.setattr("regretkit.cli.exactly.solve_zero_sum", broken)
+    monkeypatch.setattr("regretkit.cli._commands._exact.solve_zero_sum", broken)
 
     assert main(["exact", "kuhn_poker"]) == 1
     err = capsys.readouterr().err

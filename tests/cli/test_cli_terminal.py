@@ -16,7 +16,7 @@ pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
 
 from pseudo_terminal import COMMAND, CTRL_C, environment, piped, typed
 
-from regretkit.cli.entry import main
+from regretkit.cli._main import main
 from regretkit.play._saved_run import Saved
 
 RUNNING = r"iteration [\d,]+ of"
@@ -162,7 +162,7 @@ def test_ctrl_c_saves_and_reports_and_the_run_goes_on_to_the_same_bits(folder, w
     assert "Traceback" not in shown
     assert 0 < reached < LAST
     assert re.search(r"gap         \S+ in units of payoff", shown)
-    assert "interrupted; regretkit resume run --rule rules:Slow goes on from here" in shown
+    assert "interrupted; regretkit resume run --rule rules:Slow continues from here" in shown
 
     again, shown = typed(GOES_ON, folder, [(RUNNING, CTRL_C)])
     further = number(re.search(r"iterations  ([\d,]+) in", shown)[1])
@@ -424,7 +424,7 @@ def test_the_library_loads_nothing_of_the_command_line(folder):
 
 def test_help_loads_nothing_heavy(folder):
     code = (
-        "import sys; from regretkit.cli.entry import main; main(['solve', '--help'])\n"
+        "import sys; from regretkit.cli._main import main; main(['solve', '--help'])\n"
         "print([m for m in ('rich', 'scipy', 'numba', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

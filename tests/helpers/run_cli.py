@@ -2,7 +2,7 @@
 
 import json
 
-from regretkit.cli.entry import main
+from regretkit.cli._main import main
 
 
 def runs(capsys):

@@ -134,22 +134,24 @@ def test_a_forged_name_is_neither_opened_nor_loaded(run, name, monkeypatch, tmp_
     assert run("solve", "kuhn_poker", "--iterations", 5, "--checkpoint", "run")[0] == 0
     forge(name)
     opened = []
-    monkeypatch.setattr("regretkit.cli.games_in._loaded", lambda *words: opened.append(words))
+    monkeypatch.setattr("regretkit.cli._arguments.load_game", lambda *words: opened.append(words))
 
     code, out, err = run("resume", "run", "--iterations", 9)
 
     assert (code, out, opened) == (2, "", [])
-    assert "which is not of the catalogue; pass it with --game" in err
+    assert "which is not in the catalogue; pass it with --game" in err
     assert "root" not in err
     assert err.replace("\n", "").isprintable()
 
 
 def test_how_a_run_is_resumed_names_its_game():
-    from regretkit.cli.finishing import _how_to_go_on
-    from regretkit.cli.journal import Journal
+    from pathlib import Path
 
-    journal = Journal(lambda: False)
-    journal.game = "/games/a game.efg"
+    from regretkit.cli._monitor import RunMonitor
+    from regretkit.cli._report import how_to_resume
 
-    words = "regretkit resume run --game '/games/a game.efg' goes on from here"
-    assert _how_to_go_on("run", journal) == words
+    monitor = RunMonitor(lambda: False)
+    monitor.game = "/games/a game.efg"
+
+    words = "regretkit resume run --game '/games/a game.efg' continues from here"
+    assert how_to_resume(Path("run"), monitor) == words

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Never, Protocol, Self, TypeAlias, final
 
-from regretkit._errors import advised
+from regretkit._util._errors import advised
 from regretkit._util._validate import quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._history import CHANCE, path_text

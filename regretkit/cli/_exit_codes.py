@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and errors that fit on one line."""
+"""Exit codes, and errors that are reported in one line."""
 
 import shlex
 from collections.abc import Iterator
@@ -6,35 +6,35 @@ from contextlib import contextmanager
 
 import click
 
-from regretkit._errors import problem_of
+from regretkit._util._errors import problem_of
 from regretkit._util._validate import quote, shorten
 
 DONE = 0
 FAILED = 1
-"""What was asked for makes sense, but could not be done: a full disk, a rule that fails."""
+"""The request is valid, but could not be carried out: a full disk, a rule that fails."""
 REFUSED = 2
-"""What was asked for makes no sense, as the message says."""
+"""The request is invalid, as the message says."""
 SHORT_OF_GAP = 3
 """Iterations or time were used up before the gap was reached."""
 
-_MOST_SHOWN = 150
+_LONGEST_WORD = 150
 """Characters of a text from a file that a message shows."""
 
 
 class Refusal(click.ClickException):
-    """What came in is not what is wanted."""
+    """An argument or a file is invalid."""
 
     exit_code = REFUSED
 
 
 class Failure(click.ClickException):
-    """What was asked for could not be done."""
+    """A valid request could not be carried out."""
 
     exit_code = FAILED
 
 
 def reason(error: BaseException) -> str:
-    """Return what an error says, and what it is where it says nothing."""
+    """Return the message of an error without advice for Python, or its class if it has none."""
     if isinstance(error, OSError) and error.strerror:
         where = f"{quote(str(error.filename))}: " if error.filename is not None else ""
         return f"{where}{error.strerror}"
@@ -44,14 +44,14 @@ def reason(error: BaseException) -> str:
 def shell_word(text: str) -> str:
     """Return a text from a file as a shell would take it, printable and not too long."""
     shown = shlex.quote(text) if text.isprintable() else ascii(text)
-    return shorten(shown, _MOST_SHOWN)
+    return shorten(shown, _LONGEST_WORD)
 
 
 @contextmanager
 def refusing(argument: str, hint: str = "") -> Iterator[None]:
     """Turn the library's errors about an argument into refusals that name it.
 
-    What cannot be read is refused with a hint at what could be.
+    The hint is added where a file cannot be read.
     """
     try:
         yield
@@ -64,9 +64,9 @@ def refusing(argument: str, hint: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def failing(what: str) -> Iterator[None]:
-    """Turn errors in doing something into failures that say what was to be done."""
+def failing(task: str) -> Iterator[None]:
+    """Turn errors while doing a task into failures that name it."""
     try:
         yield
     except (ImportError, OSError, MemoryError, RuntimeError) as error:
-        raise Failure(f"{what}: {reason(error)}") from error
+        raise Failure(f"{task}: {reason(error)}") from error

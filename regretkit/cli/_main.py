@@ -1,33 +1,33 @@
-"""The command ``regretkit``: from the words of a shell to an exit code."""
+"""The command ``regretkit``: from the arguments of a shell to an exit code."""
 
 import os
 import sys
 from collections.abc import Sequence
 
-from regretkit.cli.screen import say
-from regretkit.cli.stopping import INTERRUPTED, AfterImports
+from regretkit.cli._console import say
+from regretkit.cli._interrupt import INTERRUPTED, AfterImports
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, and return its exit code; what is wrong is said in one line."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    """Run a command, and return its exit code; errors are reported in one line."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
     with AfterImports() as imports:
         try:
-            from regretkit.cli.app import run  # NumPy and more, which take a while
+            from regretkit.cli._app import run  # which imports NumPy and more
 
             imports.check()
-            return run(words)
+            return run(arguments)
         except KeyboardInterrupt:
             say("interrupted")
             return INTERRUPTED
 
 
 def _prepare_streams() -> None:
-    """Let names that a terminal cannot show be shown by their codes, and closed streams be empty.
+    """Escape characters that a terminal cannot show, and replace closed streams by empty ones.
 
-    Streams that were closed are opened in their order, and so take the descriptors that are
-    theirs: a file that has one of these would get what is meant for the stream.
+    Closed streams are reopened in their order, so that each gets its own descriptor: a file with
+    one of these descriptors would receive the output of the stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -1,0 +1,137 @@
+"""Ctrl-C and requests to terminate: handled between imports, and between two iterations."""
+
+import _thread
+import os
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Any, Self, final
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit code of Ctrl-C; other signals have their own numbers in place of this one's."""
+
+_LONGEST_IMPORT = 10.0
+"""Seconds after which an import is interrupted as well."""
+
+_NOTICE_AFTER = 1.0
+"""Seconds since the last check after which a message says that the iteration is completed."""
+
+_NOTICE = b"regretkit: stopping once this iteration is complete; Ctrl-C again ends at once\n"
+
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+"""Ctrl-C; what batch systems send before they kill; and the closing of a terminal."""
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@final
+class AfterImports:
+    """Within it, Ctrl-C raises ``KeyboardInterrupt`` as soon as no module is being imported.
+
+    Packages of machine code that are interrupted while they are imported print tracebacks of their
+    own, or end in other errors. A handler that the caller has installed is kept.
+    """
+
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._since: float | None = None
+        """When Ctrl-C was pressed during an import."""
+        self._raised = False
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` if it is pending, or was caught by an imported module."""
+        if self._raised or self._since is not None:
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def _interrupt(self, _number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        since = now if self._since is None else self._since
+        if not _is_importing(frame) or now - since > _LONGEST_IMPORT:
+            self._since = None
+            self._raised = True
+            raise KeyboardInterrupt
+        self._since = since
+        # Not a threading.Thread: to start one takes locks that the interrupted code may hold.
+        _thread.start_new_thread(self._repeat, ())
+
+    def _repeat(self) -> None:
+        time.sleep(0.02)
+        if self._since is None:
+            return
+        if os.name == "posix":  # a real signal also ends a wait of the main thread
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
+
+    def __exit__(self, *_: object) -> None:
+        self._since = None
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether a frame, or one of its callers, imports a module."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@final
+class StopRequest:
+    """Within it, the first Ctrl-C only requests a stop, and a second one ends the process.
+
+    So a run always ends between two iterations, where it can be saved. Requests to terminate do
+    the same.
+
+    Parameters
+    ----------
+    at_once
+        Whether the first one raises ``KeyboardInterrupt``, as while waiting for input.
+    """
+
+    def __init__(self, *, at_once: bool = False) -> None:
+        self._at_once = at_once
+        self.code: int | None = None
+        """The exit code of the signal, None while there is no request."""
+        self._before: dict[signal.Signals, Any] = {}
+        self._checked = time.monotonic()
+
+    def requested(self) -> bool:
+        """Return whether a stop was requested."""
+        self._checked = time.monotonic()
+        return self.code is not None
+
+    def __enter__(self) -> Self:
+        for number in _SIGNALS if _in_main_thread() else ():
+            handler = signal.getsignal(number)
+            ours = isinstance(getattr(handler, "__self__", None), AfterImports)
+            if ours or handler in (signal.SIG_DFL, signal.default_int_handler):
+                self._before[number] = handler
+                signal.signal(number, self._note)
+        return self
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.code is not None:
+            raise KeyboardInterrupt
+        self.code = 128 + number
+        if self._at_once:
+            raise KeyboardInterrupt
+        if time.monotonic() - self._checked > _NOTICE_AFTER:
+            os.write(2, _NOTICE)  # unbuffered: the interrupted code may be writing
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
