@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from regretkit import _files
+from regretkit._util import _files
 from regretkit.engine import _code_cache
 from regretkit.engine._code_cache import CodeCache, keep_on_disk
 
