@@ -1,4 +1,8 @@
-"""Games with known answers, ready to play."""
+"""Standard games, ready to play.
+
+Every game raises a TypeError for an argument of the wrong type and a ValueError for one out of its
+range; one that would not fit into memory raises a MemoryError before it is built.
+"""
 
 from regretkit.games.catalogue._battleship import battleship as battleship
 from regretkit.games.catalogue._blotto import blotto as blotto

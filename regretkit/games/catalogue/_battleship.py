@@ -1,4 +1,4 @@
-"""Battleship: two hidden fleets, and shots at them."""
+"""Battleship: hidden fleets and shots at them."""
 
 import math
 from collections import Counter
@@ -20,11 +20,11 @@ Ship = tuple[str, ...]
 """The cells that a ship covers, from left to right or from top to bottom."""
 
 _COUNTED_SHOTS = 100
-"""How many shots of a player may be, for all histories to be counted."""
+"""Largest number of shots for which all histories are counted."""
 _COUNTED_SHIPS = 100
-"""How many ships count towards the least number of ways to place them all."""
+"""Number of ships that count towards the lower bound on the placements."""
 _TRIED = 3_000_000
-"""How many cells are looked at, at most, to count in how many ways ships can be placed."""
+"""Largest number of cells that are visited to count the placements."""
 
 
 @register
@@ -39,20 +39,19 @@ def battleship(
     *,
     memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
-    """Return Battleship, in which both players hide ships and shoot at those of the other.
+    """Return Battleship, in which both players hide ships and shoot at the other's.
 
     Each player has a board, with the cells ``a1``, ``a2``, ... in the first row, ``b1``, ``b2``,
-    ... in the second. First they take turns in hiding one ship each, in the given order, until
-    all are placed; a ship lies in a row or in a column, ships do not overlap, and one may not be
-    put where it leaves no room for later ones. Then they take turns in shooting at a cell of the
-    other's board, and are told whether they missed, hit a ship, or sank it: all of its cells are
-    hit. Player 0 begins. The game is over when all shots are fired or a player has lost all
-    ships. A player earns the values of the ships it sank, minus ``loss_multiplier`` times those
-    of the ships it lost.
+    ... in the second. First they alternate in placing one ship each, in the given order; a ship
+    lies in a row or in a column, ships do not overlap, and later ships must still fit. Then they
+    alternate in shooting at a cell of the other's board, and observe whether they missed, hit a
+    ship, or sank it by hitting all its cells. Player 0 begins. The game ends when all shots are
+    fired or a player has lost all ships. A player earns the values of the ships it sank, minus
+    ``loss_multiplier`` times those of the ships it lost.
 
-    An information set is named by the player, its own ships, and all shots, with what came of
-    its own. At ``1:a1-a2/b1,a2 miss,a2`` player 1 has its ship in the first row; was shot at in
-    ``b1``; missed with ``a2``, and lost that part of its ship which lies in ``a2``.
+    An information set is named by the player, its ships, and all shots, its own ones with their
+    outcome. At ``1:a1-a2/b1,a2 miss,a2`` player 1 has its ship in the first row; player 0 shot at
+    ``b1``; player 1 missed with ``a2``; player 0 hit ``a2``.
 
     Parameters
     ----------
@@ -67,24 +66,12 @@ def battleship(
     shots
         Number of shots of each player, at least 1.
     loss_multiplier
-        What a ship is worth to who loses it, in units of what it is worth to who sinks it; a
-        finite number, at least 0. At 1 the game is zero-sum; above 1 a ship that sinks costs both
-        together.
+        Penalty for losing a ship, relative to the reward for sinking it; a finite number, at least
+        0. At 1 the game is zero-sum.
     repeated_shots
-        Whether a player may shoot at a cell again. If not, there may not be more shots than cells.
+        Whether a player may shoot at a cell again. If not, shots are at most the number of cells.
     memory_limit
-        Bytes that building may take, by default all that are available.
-
-    Raises
-    ------
-    TypeError
-        When a number is not whole where it should be, or is no number, or ``repeated_shots`` not
-        True or False.
-    ValueError
-        When an argument is out of its range, the ships do not fit, there is not one value for
-        each, or there are too many shots.
-    MemoryError
-        When there are more histories than memory has room for.
+        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -150,20 +137,20 @@ def _rules(
     lengths = tuple(whole_number(size, "each of lengths", least=1) for size in sizes)
     if not lengths:
         raise ValueError("lengths must have one number for each ship, got none; pass at least one")
-    worth = (1.0,) * len(lengths) if values is None else _values(values, len(lengths))
+    checked = (1.0,) * len(lengths) if values is None else _values(values, len(lengths))
     if not isinstance(repeated_shots, bool):
         raise TypeError(f"repeated_shots must be True or False, got {quote(repeated_shots)}")
     most = None if repeated_shots else height * width
     shots = whole_number(shots, "shots", least=1, most=most)
     loss_multiplier = _multiplier(loss_multiplier)
-    return Rules(height, width, lengths, worth, shots, loss_multiplier, repeated_shots)
+    return Rules(height, width, lengths, checked, shots, loss_multiplier, repeated_shots)
 
 
 def _values(values: Sequence[float], ships: int) -> tuple[float, ...]:
-    worth = tuple(vector(values, ships, "values").tolist())
-    if min(worth) < 0.0:
-        raise ValueError(f"values must be at least 0, got {quote(list(worth))}")
-    return worth
+    checked = tuple(vector(values, ships, "values").tolist())
+    if min(checked) < 0.0:
+        raise ValueError(f"values must be at least 0, got {quote(list(checked))}")
+    return checked
 
 
 def _multiplier(value: float) -> float:
@@ -181,7 +168,7 @@ def _name(ship: Ship) -> str:
 @final
 @frozen
 class Rules:
-    """What stays the same throughout a game of Battleship."""
+    """The parameters of Battleship."""
 
     height: int
     width: int
@@ -197,7 +184,7 @@ class Rules:
         return [f"{row}{column}" for row in rows for column in columns]
 
     def places(self, length: int) -> dict[str, Ship]:
-        """Return where a ship of that length may lie, in a row or in a column."""
+        """Return the placements of a ship, in a row or in a column, by name."""
         board, width = self.cells(), self.width
         ships = [
             tuple(board[row * width + column : row * width + column + length])
@@ -208,7 +195,7 @@ class Rules:
             for row in range(self.height - length + 1)
             for column in range(width)
         ]
-        # A ship of one cell has the same name both ways, and is there once.
+        # A ship of one cell has the same name both ways, and so appears once.
         return {_name(ship): ship for ship in ships}
 
     @property
@@ -218,22 +205,22 @@ class Rules:
 
     @property
     def least_ways(self) -> int:
-        """A lower bound, quick to compute, on the ways to place the ships if they fit at all."""
+        """A lower bound, quick to compute, on the number of placements of all ships that fit."""
         if sum(self.lengths) > self.area:
             return 0
         ways, covered = [], 0
         for length in self.lengths:
             across = self.height * max(self.width - length + 1, 0)
             down = self.width * max(self.height - length + 1, 0)
-            directions = min(length, 2)  # a ship of one cell lies the same way in both
+            directions = min(length, 2)  # both are the same for a ship of one cell
             places = across + down if directions == 2 else self.area
-            # A cell that is covered already is part of so many places.
+            # Each covered cell excludes at most `length` placements in each direction.
             ways.append(places - covered * length * directions)
             covered += length
         return math.prod(ways[:_COUNTED_SHIPS]) if min(ways) > 0 else 1
 
     def have_room(self, lengths: Sequence[int], free: frozenset[str]) -> bool:
-        """Return whether ships of these lengths can all be put on free cells."""
+        """Return whether ships of these lengths fit on the free cells."""
         if not lengths:
             return True
         return sum(lengths) <= len(free) and any(
@@ -243,7 +230,7 @@ class Rules:
         )
 
     def check_room(self, fit: bool) -> None:
-        """Refuse ships that do not fit on the board."""
+        """Raise a ValueError unless the ships ``fit`` on the board."""
         if not fit:
             raise ValueError(
                 f"ships of lengths {list(self.lengths)} do not fit on {self.height} x {self.width} "
@@ -251,17 +238,14 @@ class Rules:
             )
 
     def openings(self) -> tuple[Mapping[frozenset[str], int], ...]:
-        """Return, for each number of ships, in how many ways they leave each set of free cells.
+        """Return, for each number of ships, the number of placements by the cells they leave free.
 
-        Only sets of cells that have room for all later ships are there.
+        Only sets of free cells on which the later ships fit are included.
         """
         return _openings(self.height, self.width, self.lengths)
 
     def levels(self) -> Iterator[tuple[int, int]]:
-        """Yield how many histories of each length there are.
-
-        See :meth:`~regretkit.games._memory_budget.MemoryBudget.check_levels`.
-        """
+        """Yield the numbers of histories by length, as ``MemoryBudget.check_levels`` takes them."""
         ways = [sum(opening.values()) for opening in self.openings()]
         for fewer, more in pairwise(ways):
             yield from ((fewer * fewer, 1), (more * fewer, 1))
@@ -269,7 +253,7 @@ class Rules:
         yield fleets, 1
         shot = 0
         while shot < self.shots and any(afloat):
-            # If cells repeat, no shot has fewer histories than the one before.
+            # With repeated shots, the numbers do not decrease from shot to shot.
             counted = shot < _COUNTED_SHOTS or not self.repeated_shots
             number = 1 if counted else self.shots - shot
             targets = self.area - (0 if self.repeated_shots else shot)
@@ -329,31 +313,28 @@ def _openings(
 @final
 @frozen
 class BattleshipHistory:
-    """Where the ships are, and what was shot at."""
+    """A history of Battleship."""
 
     rules: Rules
     ships: tuple[Ship, ...] = ()
-    """The ships that were placed, by player 0 and player 1 in turn."""
+    """The ships placed so far, alternating between player 0 and player 1."""
     shots: tuple[tuple[str, str], ...] = ()
-    """The cells that were shot at, by player 0 and player 1 in turn, and what came of it."""
+    """The cells shot at, alternating between player 0 and player 1, with the outcomes."""
 
     def is_terminal(self) -> bool:
-        """Return whether all shots are fired, or all ships of a player are lost."""
         fleet = len(self.rules.lengths)
         return len(self.shots) == 2 * self.rules.shots or any(
             len(self._lost(player)) == fleet for player in (0, 1)
         )
 
     def player(self) -> int:
-        """Return whose turn it is."""
         return (len(self.ships) + len(self.shots)) % 2
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        """Return nothing: chance does not act."""
         return ()
 
     def actions(self) -> Sequence[str]:
-        """Return where the next ship may be put, or what may be shot at."""
+        """Return the placements of the next ship, or the cells to shoot at."""
         player, rules = self.player(), self.rules
         if not self._placed:
             placed = self.ships[player::2]
@@ -368,14 +349,12 @@ class BattleshipHistory:
         return [cell for cell in rules.cells() if cell not in fired]
 
     def child(self, action: str) -> "BattleshipHistory":
-        """Return the history after a ship was placed or a shot was fired."""
         if not self._placed:
             ship = self.rules.places(self.rules.lengths[len(self.ships) // 2])[action]
             return evolve(self, ships=(*self.ships, ship))
         return evolve(self, shots=(*self.shots, (action, self._outcome(action))))
 
     def information_set(self) -> str:
-        """Return the player, its ships, and all shots with what came of its own."""
         player = self.player()
         ships = [_name(ship) for ship in self.ships[player::2]]
         shots = [
@@ -386,7 +365,7 @@ class BattleshipHistory:
         return f"{label}/{','.join(shots)}" if shots else label
 
     def payoffs(self) -> Sequence[float]:
-        """Return the value of the ships that a player sank, minus that of its own losses."""
+        """Return the value of the ships a player sank, minus the penalty for its own losses."""
         one, other = (
             sum(self.rules.values[ship] for ship in self._lost(player)) for player in (0, 1)
         )
@@ -403,12 +382,12 @@ class BattleshipHistory:
         return {cell for cell, _ in self.shots[player::2]}
 
     def _lost(self, player: int) -> list[int]:
-        """Return which ships of a player were sunk."""
+        """Return the numbers of a player's ships that are sunk."""
         hit = self._fired(1 - player)
         return [number for number, ship in enumerate(self.ships[player::2]) if hit.issuperset(ship)]
 
     def _outcome(self, cell: str) -> str:
-        """Return what comes of a shot at a cell by the player whose turn it is."""
+        """Return the outcome of a shot by the acting player."""
         player = self.player()
         hit = self._fired(player) | {cell}
         for ship in self.ships[1 - player :: 2]:

@@ -1,4 +1,4 @@
-"""Colonel Blotto: where to send how many soldiers."""
+"""Colonel Blotto: simultaneous placement of soldiers on fields."""
 
 import math
 from itertools import combinations
@@ -12,12 +12,12 @@ from regretkit.games._normal_form import NormalFormGame, matrix_game
 from regretkit.games._registry import call_text, register
 
 _COUNTED = 100
-"""No more than this of what is chosen is counted; no memory has room for the outcomes."""
+"""Limit on the binomial coefficient that is computed; no memory holds more outcomes."""
 
 
 @register
 def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
-    """Return Colonel Blotto, in which two players place their soldiers on fields at once.
+    """Return Colonel Blotto, in which two players simultaneously place soldiers on fields.
 
     Each player places all of its soldiers. A field is won by the player with more of them there,
     and by neither in a tie. The player with more fields earns 1 and the other -1; with equally
@@ -30,15 +30,6 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
         Number of soldiers of each player, at least 1.
     fields
         Number of fields, at least 1.
-
-    Raises
-    ------
-    TypeError
-        When an argument is not a whole number.
-    ValueError
-        When an argument is below 1.
-    MemoryError
-        When there are more outcomes than memory has room for.
 
     Examples
     --------
@@ -55,12 +46,12 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
     """
     soldiers = whole_number(soldiers, "soldiers", least=1)
     fields = whole_number(fields, "fields", least=1)
-    # The smaller part of a choice, cut off where no memory has room for its outcomes any more
+    # comb(n, k) is symmetric in k and n - k, and large enough at _COUNTED to be refused
     chosen = min(soldiers, fields - 1, _COUNTED)
     MemoryBudget().check_payoffs(math.comb(soldiers + fields - 1, chosen) ** 2)
     placed = _placements(soldiers, fields)
     names = ["-".join(map(str, placement)) for placement in placed.tolist()]
-    # Field by field, so that memory holds no more than a few matrices
+    # Field by field, so that only a few matrices are held at a time
     won = np.zeros((len(names), len(names)))
     for field in placed.T:
         won += np.sign(field[:, np.newaxis] - field)
@@ -69,10 +60,7 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
 
 
 def _placements(soldiers: int, fields: int) -> Indices:
-    """Return every placement of all soldiers, the most in front first, ``(placements, fields)``.
-
-    Soldiers stand in a row with a bar between two fields, so that a placement is a choice of bars.
-    """
+    """Return all placements in descending order, ``(placements, fields)``, by stars and bars."""
     places = soldiers + fields - 1
     bars = np.array(list(combinations(range(places), fields - 1)), dtype=np.int64)[::-1]
     return np.diff(bars, prepend=-1, append=places) - 1

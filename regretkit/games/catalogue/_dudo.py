@@ -1,4 +1,4 @@
-"""Dudo: hidden dice, claims about all of them, and who believes what."""
+"""Dudo: claims about hidden dice, in which ones are wild."""
 
 import math
 from collections import Counter
@@ -19,28 +19,27 @@ FACES = "123456789"
 WILD = "1"
 """The face that counts as every other."""
 CHALLENGE = "dudo"
-"""What a player says who doubts the last claim."""
+"""The action that challenges the last claim."""
 _COUNTED = 1000
-"""No more claims than this are counted; no memory has room for all sequences of them."""
+"""Limit on the claims that are counted; no memory holds the tree of more."""
 
 
 @register
 def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) -> ExtensiveFormGame:
     """Return a round of Dudo, the game of liar's dice in which ones are wild.
 
-    Both players roll their dice and hide them. Then they claim in turn, player 0 first, that
-    among the dice of both there are at least a number of a face: ``2x5`` claims two fives. Ones
-    count as every other face too. Each claim is stronger than the one before; in place of a claim
-    a player may challenge the last one, which ends the round (``dudo``). If the last claim was
-    true the challenger loses 1 to the other, and else wins 1. After the strongest claim, to
-    challenge is the only action.
+    Both players roll hidden dice. Then they claim in turn, player 0 first, that all dice together
+    show at least a number of a face: ``2x5`` claims two fives. Ones count as every other face too.
+    Each claim is stronger than the one before; instead of claiming, a player may challenge the
+    last claim (``dudo``), which ends the round. If the last claim was true the challenger loses 1
+    to the other player, else wins 1. After the strongest claim, challenging is the only action.
 
-    A claim is stronger with more dice, or with as many of a higher face. Ones, which are rarer,
-    come in between: ``n`` ones right before ``2n`` twos. With one die each that is ``1x2``,
-    ``1x3``, ..., ``1x6``, ``1x1``, ``2x2``, ..., ``2x6``, ``2x1``.
+    A claim is stronger with more dice, or with equally many of a higher face. Ones are rarer: ``n``
+    ones come right before ``2n`` twos. With one die each the order is ``1x2``, ``1x3``, ...,
+    ``1x6``, ``1x1``, ``2x2``, ..., ``2x6``, ``2x1``.
 
-    An information set is named by the player's dice and the claims: at ``3:1x2,1x5`` player 0 has
-    rolled a three, has claimed one two, and now hears of one five.
+    An information set is named by the player's dice and the claims: at ``3:1x2,1x5`` player 0
+    rolled a three and claimed one two, and player 1 claimed one five.
 
     Parameters
     ----------
@@ -50,16 +49,7 @@ def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) ->
         Number of sides of a die, from 1 to 9. There are ``4 ** (dice * sides)`` different
         sequences of claims, so that more dice need fewer sides.
     memory_limit
-        Bytes that building may take, by default all that are available.
-
-    Raises
-    ------
-    TypeError
-        When an argument is not a whole number.
-    ValueError
-        When an argument is out of its range.
-    MemoryError
-        When there are more histories than memory has room for.
+        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -71,11 +61,11 @@ def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) ->
     References
     ----------
     Neller and Lanctot (2013), "An introduction to counterfactual regret minimization", section
-    3.5, where each has one die of six sides: 24,576 information sets, worth -7/258 to player 0.
+    3.5, where each has one die of six sides: 24,576 information sets and value -7/258 for player 0.
     """
     dice, sides = _dice(dice, sides)
     rolls, claims = math.comb(dice + sides - 1, sides - 1), min(2 * dice * sides, _COUNTED)
-    # Each pair of rolls, and some of the claims in order, the last of which may be doubted
+    # Each pair of rolls, and each subset of the claims, the last of which may be challenged
     histories = 1 + rolls + rolls**2 * ((1 << claims + 1) - 1)
     MemoryBudget(memory_limit, walked=True).check_histories(histories)
     name = call_text(dudo, dice=dice, sides=sides)
@@ -84,7 +74,7 @@ def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) ->
 
 
 def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) -> "DudoHistory":
-    """Return the empty history of :func:`dudo`, in which players may have a short memory.
+    """Return the empty history of :func:`dudo`, with limited memory if wanted.
 
     Parameters
     ----------
@@ -93,16 +83,9 @@ def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) ->
     sides
         Number of sides of a die, from 1 to 9.
     memory
-        How many claims players remember, at least 1; None for all. Who remembers only the last few
-        forgets what it did itself, so that there is no tree of its decisions; but histories with
-        the same dice and the same last claims go on alike, and a ``GameDAG`` has them once.
-
-    Raises
-    ------
-    TypeError
-        When an argument is not a whole number.
-    ValueError
-        When an argument is out of its range.
+        Number of last claims that players remember, at least 1; None for all. Limited memory makes
+        the game one of imperfect recall; it has no sequence form. Histories with equal dice and
+        equal last claims have equal continuations and are one node of a ``GameDAG``.
 
     Examples
     --------
@@ -134,14 +117,14 @@ def _dice(dice: int, sides: int) -> tuple[int, int]:
 
 
 def _strength(number: int, face: str) -> tuple[int, str]:
-    """Return what is larger for a stronger claim: so many ones come before twice as many twos."""
+    """Return a sort key: a claim of n ones comes before one of 2n twos."""
     return (2 * number, "") if face == WILD else (number, face)
 
 
 @final
 @frozen
 class DudoHistory:
-    """What was rolled and what was said."""
+    """A history of Dudo."""
 
     dice: int
     sides: int
@@ -150,31 +133,27 @@ class DudoHistory:
     rolls: tuple[str, ...] = ()
     """The faces that each player rolled, in ascending order, player 0's first."""
     said: tuple[str, ...] = ()
-    """The claims that were made, and the challenge at the end."""
+    """The claims so far, and the challenge at the end."""
     memory: int | None = None
-    """How many claims players remember, None for all."""
+    """Number of claims that players remember, None for all."""
 
     def is_terminal(self) -> bool:
-        """Return whether a claim was challenged."""
         return bool(self.said) and self.said[-1] == CHALLENGE
 
     def player(self) -> int:
-        """Return whose turn it is."""
         return CHANCE if len(self.rolls) < 2 else len(self.said) % 2
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        """Return what a player may roll, where the order of its dice makes no difference."""
+        """Return the rolls of one player, up to the order of its dice."""
         return [
             ("".join(roll), _orders(roll) / self.sides**self.dice)
             for roll in combinations_with_replacement(FACES[: self.sides], self.dice)
         ]
 
     def actions(self) -> Sequence[str]:
-        """Return the stronger claims, and to challenge if there is a claim."""
         return (*self.claims, CHALLENGE) if self.said else self.claims
 
     def child(self, action: str) -> "DudoHistory":
-        """Return the history after a roll, a claim or a challenge."""
         if len(self.rolls) < 2:
             return evolve(self, rolls=(*self.rolls, action))
         weaker = len(self.claims) if action == CHALLENGE else self.claims.index(action) + 1
@@ -184,11 +163,10 @@ class DudoHistory:
         )
 
     def information_set(self) -> str:
-        """Return the player's dice, and what was said, as far as it remembers."""
         return f"{self.rolls[self.player()]}:{','.join(self._remembered(self.said))}"
 
     def state(self) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return what of the past still matters: the dice, what is remembered, whose turn it is."""
+        """Return the key of equal continuations: the dice, the remembered claims, the player."""
         if self.is_terminal():
             said = (*self._remembered(self.said[:-1]), CHALLENGE)
         else:
@@ -199,16 +177,16 @@ class DudoHistory:
         return said if self.memory is None else said[-self.memory :]
 
     def payoffs(self) -> Sequence[float]:
-        """Return 1 for who was right about the last claim, and -1 for the other."""
+        """Return 1 for the player who was right about the last claim, and -1 for the other."""
         number, _, face = self.said[-2].partition("x")
         faces = "".join(self.rolls)
-        shown = sum(own in {face, WILD} for own in faces)
+        count = sum(die in {face, WILD} for die in faces)
         challenger = (len(self.said) - 1) % 2
-        winner = 1 - challenger if shown >= int(number) else challenger
+        winner = 1 - challenger if count >= int(number) else challenger
         return [1.0, -1.0] if winner == 0 else [-1.0, 1.0]
 
 
 def _orders(roll: Sequence[str]) -> int:
-    """Return in how many orders the dice may have fallen."""
+    """Return the number of orders of a roll."""
     repeats = math.prod(map(math.factorial, Counter(roll).values()))
     return math.factorial(len(roll)) // repeats

@@ -1,18 +1,26 @@
 """Goofspiel: simultaneous bids of cards for prizes."""
 
 from collections.abc import Sequence
+from typing import final
 
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
-from regretkit.games.catalogue._goofspiel_rules import Rules
+from regretkit.games.tree._history import CHANCE, TERMINAL
 
 ORDERS = ("descending", "ascending", "random")
 INFORMATION = ("full", "hidden")
 _MOST_CARDS = 62
-"""A set of cards is a number of 64 bits."""
+"""A set of cards is a 64-bit number with a bit for each card."""
 RETURNS = ("win_loss", "point_difference", "total_points")
+_COUNTED = 100
+"""Limit on the players that are counted; no memory holds the tree of more."""
 
 
 @register
@@ -26,7 +34,7 @@ def goofspiel(
     returns: str = "win_loss",
     memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
-    """Return Goofspiel, the game of pure strategy, in which cards are bid for prizes.
+    """Return Goofspiel, the game of pure strategy: simultaneous bids of cards for prizes.
 
     Each player holds the cards 1 to n, and there are prizes of 1 to n points. In each turn a prize
     is revealed and all players bid a card simultaneously. The highest card wins the prize; a tie
@@ -43,28 +51,19 @@ def goofspiel(
     cards
         Number of cards of each player, and of prizes, from 1 to 62.
     order
-        Whether prizes come ``"descending"``, ``"ascending"`` or ``"random"``: drawn by chance.
+        Order of the prizes: ``"descending"``, ``"ascending"``, or ``"random"``, drawn by chance.
     information
-        Whether bids are laid open after each turn, ``"full"``, or only who won, ``"hidden"``.
+        What is revealed after each turn: all bids (``"full"``), or only the winner (``"hidden"``).
     players
         Number of players, at least 2.
     turns
         Number of turns, by default one for each card.
     returns
-        What is earned. ``"win_loss"``: those with the most points share 1 and the others share
-        -1, or all earn 0 if all have as many. ``"point_difference"``: a player's points less the
+        Payoffs. ``"win_loss"``: the players with the most points share 1 and the others share
+        -1, or all earn 0 if all are tied. ``"point_difference"``: a player's points less the
         mean of all players'. ``"total_points"``: its points.
     memory_limit
-        Bytes that building may take, by default all that are available.
-
-    Raises
-    ------
-    TypeError
-        When a number is not whole.
-    ValueError
-        When an argument is out of its range, or none of those there are.
-    MemoryError
-        When memory has no room for the histories.
+        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -109,3 +108,202 @@ def _one_of(value: str, name: str, options: Sequence[str]) -> str:
             f"{name} must be one of {', '.join(map(repr, options))}, got {quote(value)}"
         )
     return value
+
+
+@final
+@frozen
+class Rules:
+    """The parameters of Goofspiel; cards and prizes are numbered from 0."""
+
+    cards: int
+    order: str
+    information: str
+    players: int
+    turns: int
+    returns: str
+
+    @property
+    def drawn(self) -> bool:
+        """Whether chance draws the prizes."""
+        return self.order == "random"
+
+    @property
+    def decided(self) -> int:
+        """Number of turns with a choice: the last card of a hand is forced."""
+        return self.turns - (self.turns == self.cards)
+
+    @property
+    def histories(self) -> int:
+        total, width = 0, 1
+        for left in range(self.cards, self.cards - self.decided, -1):
+            for _ in range(self.drawn + min(self.players, _COUNTED)):
+                total, width = total + width, width * left
+        return total + width
+
+    @property
+    def reports(self) -> int:
+        """Number of different observations of a turn."""
+        hidden = self.information == "hidden"
+        return self.cards * (self.players + 1) if hidden else self.cards**self.players
+
+    def prize(self, turn: int) -> int:
+        """Return the prize of a turn that is not drawn."""
+        return self.cards - 1 - turn if self.order == "descending" else turn
+
+    def report(self, bids: Indices, winner: Indices) -> Indices:
+        """Return each player's observation of a turn, a number below ``reports``."""
+        if self.information == "hidden":
+            return bids * (self.players + 1) + winner
+        all_bids = np.ravel_multi_index(tuple(bids), (self.cards,) * self.players)
+        return np.broadcast_to(all_bids, bids.shape)
+
+    def report_text(self, report: int) -> str:
+        if self.information == "full":
+            bids = np.unravel_index(report, (self.cards,) * self.players)
+            return "/".join(str(bid + 1) for bid in bids)
+        bid, winner = divmod(report, self.players + 1)
+        return f"{bid + 1}=" if winner == self.players else f"{bid + 1}>{winner}"
+
+    def start(self) -> "Goofspiel":
+        # The smallest integer type that holds a set of cards
+        sets = np.min_scalar_type(-(2**self.cards))
+        all_cards = np.full((self.players, 1), 2**self.cards - 1, dtype=sets)
+        return Goofspiel(
+            rules=self,
+            turn=0,
+            mover=0,
+            hands=all_cards,
+            bids=np.zeros((self.players, 1), dtype=np.int8),
+            points=np.zeros((self.players, 1), dtype=np.int16),
+            known=np.ones((self.players, 1), dtype=np.int64),
+            left=all_cards[0],
+            prize=np.zeros(1, dtype=np.int8),
+        ).opened()
+
+
+@final
+@frozen(eq=False)
+class Goofspiel:
+    """A batch of histories; players before ``mover`` have bid in the current turn.
+
+    Arrays have shape ``(histories,)`` or ``(players, histories)``. Sets of cards are bit masks, and
+    ``known`` encodes a player's observations as the digits of a number.
+    """
+
+    rules: Rules
+    turn: int
+    mover: int
+    hands: Indices
+    bids: NDArray[np.int8]
+    points: NDArray[np.int16]
+    known: Indices
+    left: Indices
+    """The prizes that are not drawn yet."""
+    prize: NDArray[np.int8]
+    """The revealed prize."""
+
+    def player(self) -> Indices:
+        over = self.turn == self.rules.turns
+        return np.full(self.prize.size, TERMINAL if over else self.mover)
+
+    def actions(self, at: Indices) -> NDArray[np.bool_]:
+        held = self.left[at] if self.mover == CHANCE else self.hands[self.mover, at]
+        cards = np.arange(self.rules.cards, dtype=held.dtype)
+        return (held[:, np.newaxis] >> cards & 1).astype(np.bool_)
+
+    def child(self, at: Indices, action: Indices) -> "Goofspiel":
+        hands, bids = self.hands[:, at], self.bids[:, at]
+        known, left, prize = self.known[:, at], self.left[at], self.prize[at]
+        if self.mover == CHANCE:
+            known = known * self.rules.cards + action
+            left ^= np.int64(1) << action
+            prize = action.astype(np.int8)
+        else:
+            hands[self.mover] ^= np.int64(1) << action
+            bids[self.mover] = action
+        after = Goofspiel(
+            rules=self.rules,
+            turn=self.turn,
+            mover=self.mover + 1,
+            hands=hands,
+            bids=bids,
+            points=self.points[:, at],
+            known=known,
+            left=left,
+            prize=prize,
+        )
+        return after.settled() if after.mover == self.rules.players else after
+
+    def settled(self) -> "Goofspiel":
+        """Return the same histories after the prize is won and the next one revealed."""
+        highest = self.bids == self.bids.max(axis=0)
+        alone = np.count_nonzero(highest, axis=0) == 1
+        winner = np.where(alone, highest.argmax(axis=0), self.rules.players)
+        told = self.rules.report(self.bids.astype(np.int64), winner)
+        return evolve(
+            self,
+            turn=self.turn + 1,
+            mover=0,
+            points=self.points + (highest & alone) * (self.prize + np.int16(1)),
+            known=self.known * self.rules.reports + told,
+        ).opened()
+
+    def opened(self) -> "Goofspiel":
+        """Reveal the prize of the turn, unless chance draws it; play a turn of forced cards."""
+        rules, forced = self.rules, self.turn == self.rules.cards - 1
+        if self.turn == rules.turns:
+            return self
+        if rules.drawn and not forced:
+            return evolve(self, mover=CHANCE)
+        prize = (
+            _only(self.left) if rules.drawn else np.full_like(self.prize, rules.prize(self.turn))
+        )
+        if not forced:
+            return evolve(self, prize=prize)
+        return evolve(self, prize=prize, bids=_only(self.hands)).settled()
+
+    def probability(self, at: Indices, action: Indices) -> Vector:
+        return np.full(at.size, 1.0 / (self.rules.cards - self.turn))
+
+    def information_set(self, at: Indices) -> Indices:
+        known: Indices = self.known[self.mover, at]
+        return known
+
+    def payoffs(self, at: Indices) -> Vector:
+        points: Vector = self.points[:, at].T.astype(np.float64)
+        if self.rules.returns == "total_points":
+            return points
+        if self.rules.returns == "point_difference":
+            mean: Vector = points.mean(axis=1, keepdims=True)
+            return points - mean
+        best = points == points.max(axis=1, keepdims=True)
+        winners = np.count_nonzero(best, axis=1, keepdims=True)
+        losers = self.rules.players - winners
+        shares: Vector = np.where(best, 1.0 / winners, -1.0 / np.maximum(losers, 1))
+        return np.where(losers > 0, shares, 0.0)
+
+    def action_name(self, player: int, action: int) -> str:
+        return str(action + 1)
+
+    def label(self, player: int, information_set: int) -> str:
+        """Return the past turns, each with its prize, and the revealed prize."""
+        rules, known = self.rules, information_set
+        prizes: list[int] = []
+        reports: list[int] = []
+        while known > 1:
+            if rules.drawn:
+                known, prize = divmod(known, rules.cards)
+                prizes.insert(0, prize)
+            if known > 1:
+                known, report = divmod(known, rules.reports)
+                reports.insert(0, report)
+        if not rules.drawn:
+            prizes = [rules.prize(turn) for turn in range(len(reports) + 1)]
+        told = [*map(rules.report_text, reports), ""]
+        return " ".join(f"{prize + 1}:{text}" for prize, text in zip(prizes, told, strict=True))
+
+
+def _only(cards: Indices) -> NDArray[np.int8]:
+    """Return the card of each set of one card."""
+    exponents: NDArray[np.int32] = np.frexp(cards.astype(np.float64))[1]
+    return (exponents - 1).astype(np.int8)

@@ -1,4 +1,4 @@
-"""Kuhn poker: one card each, one bet."""
+"""Kuhn poker: one private card each and one bet."""
 
 import math
 from collections.abc import Sequence
@@ -10,8 +10,10 @@ from regretkit._util._validate import whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
-from regretkit.games.catalogue._deck import RANKS
 from regretkit.games.tree._history import CHANCE
+
+RANKS = "A23456789TJQK"
+"""Ranks of cards, the lowest first; a small deck has the highest of them."""
 
 
 @register
@@ -21,11 +23,11 @@ def kuhn_poker(
     """Return Kuhn poker, the smallest poker in which bluffing pays.
 
     Each player antes 1 and is dealt one card, player 0 first. Then they act in turn. Before the
-    first bet, a player passes (``p``) or bets 1 more (``b``); after it, each other player gets one
-    turn, to fold (``p``) or to call (``b``). The pot goes to the highest card among the players
+    first bet, a player passes (``p``) or bets 1 more (``b``); after it, each other player folds
+    (``p``) or calls (``b``) once. The pot goes to the highest card among the players
     that bet, or among all without a bet.
 
-    An information set is named by the player's card and what was done so far: at ``Kpb`` player 0
+    An information set is named by the player's card and the past actions: at ``Kpb`` player 0
     holds the king, has passed and faces a bet.
 
     Parameters
@@ -37,16 +39,7 @@ def kuhn_poker(
         there are players. The cards are the highest of A 2 3 4 5 6 7 8 9 T J Q K, the ace
         being the lowest.
     memory_limit
-        Bytes that building may take, by default all that are available.
-
-    Raises
-    ------
-    TypeError
-        When an argument is not a whole number.
-    ValueError
-        When an argument is out of its range.
-    MemoryError
-        When there are more histories than memory has room for.
+        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -81,7 +74,7 @@ def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
 @final
 @frozen
 class KuhnHistory:
-    """What was dealt and what was done."""
+    """A history of Kuhn poker."""
 
     players: int
     deck: str
@@ -95,42 +88,35 @@ class KuhnHistory:
         """Number of histories of the whole game."""
         cards, players = len(self.deck), self.players
         dealing = sum(math.perm(cards, dealt) for dealt in range(players))
-        # Only passes, and after each possible first bet the answers of all others
+        # Only passes, or a first bet of any player and the answers of all others
         acting = players + 1 + players * ((1 << players) - 1)
         return dealing + math.perm(cards, players) * acting
 
     def is_terminal(self) -> bool:
-        """Return whether all have passed, or all others have answered the bet."""
         opened = self.bets.find("b")
         return len(self.bets) == self.players + max(opened, 0)
 
     def player(self) -> int:
-        """Return whose turn it is."""
         if len(self.cards) < self.players:
             return CHANCE
         return len(self.bets) % self.players
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        """Return the cards that are left."""
         left = [card for card in self.deck if card not in self.cards]
         return [(card, 1.0 / len(left)) for card in left]
 
     def actions(self) -> Sequence[str]:
-        """Return to pass or to bet."""
         return ("p", "b")
 
     def child(self, action: str) -> "KuhnHistory":
-        """Return the history after a card or an action."""
         if len(self.cards) < self.players:
             return KuhnHistory(self.players, self.deck, self.cards + action)
         return KuhnHistory(self.players, self.deck, self.cards, self.bets + action)
 
     def information_set(self) -> str:
-        """Return the player's card, and all actions so far."""
         return self.cards[self.player()] + self.bets
 
     def payoffs(self) -> Sequence[float]:
-        """Return what each player wins or loses."""
         bettors = {turn % self.players for turn, bet in enumerate(self.bets) if bet == "b"}
         # The best card of the players that bet, or of all without a bet
         winner = max(bettors or range(self.players), key=lambda i: self.deck.index(self.cards[i]))

@@ -1,4 +1,4 @@
-"""Leduc poker: one card each, one card for all, two rounds of betting."""
+"""Leduc poker: one private card each, one public card, two rounds of betting."""
 
 import math
 from collections import Counter
@@ -12,15 +12,15 @@ from regretkit._util._validate import quote, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
-from regretkit.games.catalogue._deck import RANKS
+from regretkit.games.catalogue._kuhn_poker import RANKS
 from regretkit.games.tree._history import CHANCE
 
 SUITS = "shdc"
 ANTE = 1
 RAISES = (2, 4)
-"""What a raise puts on top, in each round."""
+"""Size of a raise in each round."""
 MOST_RAISES = 2
-"""How often a round may be raised."""
+"""Number of raises that a round allows."""
 
 
 @register
@@ -35,16 +35,16 @@ def leduc_poker(
     """Return Leduc poker, a small poker with one public card.
 
     Each player antes 1 and is dealt one card, player 0 first. There is a round of betting, then
-    one card is dealt face up, then a second round. Each round begins with the lowest-numbered
-    player that has not folded. A player calls (``c``), which matches the highest stake; or raises
+    one public card and a second round. Each round begins with the lowest-numbered player that has
+    not folded. A player calls (``c``), which matches the highest stake; or raises
     (``r``), by 2 in the first round and by 4 in the second, at most two raises a round; or folds
     (``f``), when there is a raise to be paid. A round ends when every player has answered the last
-    raise, or has called if there was none. A pair with the open card wins, else the highest card;
+    raise, or has called if there was none. A pair with the public card wins, else the highest card;
     ties split the pot. Suits do not affect the ranking.
 
-    An information set is named by the player's card and the first round, and later also by the
-    open card and the second round. At ``Js:crc/Qh:c`` player 1 holds the jack of spades; the
-    first round was call, raise, call, the queen of hearts lies open, and player 0 called again.
+    An information set is named by the player's card and the first round, then by the public card
+    and the second round. At ``Js:crc/Qh:c`` player 1 holds the jack of spades; the first round
+    was call, raise, call, the public card is the queen of hearts, and player 0 called again.
 
     Parameters
     ----------
@@ -57,19 +57,10 @@ def leduc_poker(
         Number of suits, from 1 to 4: spades, hearts, diamonds, clubs. The deck needs more cards
         than there are players.
     merge_suits
-        Whether to deal ranks, each as likely as its cards. That leaves the game's value as it is,
-        with fewer information sets.
+        Whether to deal ranks, each as likely as its cards together. The value of the game is the
+        same, with fewer information sets.
     memory_limit
-        Bytes that building may take, by default all that are available.
-
-    Raises
-    ------
-    TypeError
-        When a number is not whole, or ``merge_suits`` not True or False.
-    ValueError
-        When an argument is out of its range, or there are not enough cards.
-    MemoryError
-        When there are more histories than memory has room for.
+        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -118,20 +109,20 @@ def leduc_history(
 @final
 @frozen
 class LeducHistory:
-    """What was dealt and done, and where the betting stands."""
+    """A history of Leduc poker."""
 
     deck: tuple[str, ...]
     paid: tuple[int, ...]
-    """What each player has put in."""
+    """What each player has put into the pot."""
     folded: tuple[bool, ...]
     to_act: int
-    """How many players have yet to answer in this round."""
+    """Number of players that have yet to act in this round."""
     mover: int = 0
-    """Whose turn it is."""
+    """The player to act."""
     raises: int = 0
-    """How often this round was raised."""
+    """Number of raises in this round."""
     cards: tuple[str, ...] = ()
-    """The cards dealt so far: the players' own, then the open one."""
+    """The cards dealt so far: the private ones, then the public one."""
     first: str = ""
     """The actions of the first round."""
     second: str = ""
@@ -145,44 +136,40 @@ class LeducHistory:
 
         @cache
         def acting(left: int, to_act: int, raises: int, second: bool) -> int:
-            here = dealt[players + second]
+            deals = dealt[players + second]
             if left == 1 or (second and not to_act):
-                return here
+                return deals
             if not to_act:
-                return here + acting(left, left, 0, True)
+                return deals + acting(left, left, 0, True)
             following = acting(left, to_act - 1, raises, second)
             if raises:
                 following += acting(left - 1, to_act - 1, raises, second)
             if raises < MOST_RAISES:
                 following += acting(left, left - 1, raises + 1, second)
-            return here + following
+            return deals + following
 
         return sum(dealt[:players]) + acting(players, players, 0, False)
 
     def is_terminal(self) -> bool:
-        """Return whether one player is left, or the second round is over."""
-        return self.folded.count(False) == 1 or (self._open and not self.to_act)
+        return self.folded.count(False) == 1 or (self._public and not self.to_act)
 
     def player(self) -> int:
-        """Return whose turn it is: chance deals between the rounds."""
         if len(self.cards) < len(self.paid) or not self.to_act:
             return CHANCE
         return self.mover
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        """Return the cards that are left, each once, as likely as there are many of them."""
+        """Return the distinct cards that are left; equal cards count as one outcome."""
         left = Counter(self.deck)
         left.subtract(self.cards)
         total = len(self.deck) - len(self.cards)
         return [(card, count / total) for card, count in left.items() if count]
 
     def actions(self) -> Sequence[str]:
-        """Return to fold, to call and to raise, as far as the rules allow."""
         fold = ("f",) if self.paid[self.mover] < max(self.paid) else ()
         return (*fold, "c", "r") if self.raises < MOST_RAISES else (*fold, "c")
 
     def child(self, action: str) -> "LeducHistory":
-        """Return the history after a card or an action."""
         if len(self.cards) < len(self.paid):
             return evolve(self, cards=(*self.cards, action))
         if not self.to_act:
@@ -196,12 +183,10 @@ class LeducHistory:
         return self._act(action)
 
     def information_set(self) -> str:
-        """Return the player's card, the open card if it is dealt, and all actions so far."""
         label = f"{self.cards[self.mover]}:{self.first}"
-        return f"{label}/{self.cards[-1]}:{self.second}" if self._open else label
+        return f"{label}/{self.cards[-1]}:{self.second}" if self._public else label
 
     def payoffs(self) -> Sequence[float]:
-        """Return what each player wins or loses."""
         strength = [
             -1 if folded else self._strength(player) for player, folded in enumerate(self.folded)
         ]
@@ -213,12 +198,12 @@ class LeducHistory:
         ]
 
     @property
-    def _open(self) -> bool:
-        """Whether the open card was dealt."""
+    def _public(self) -> bool:
+        """Whether the public card is dealt."""
         return len(self.cards) > len(self.paid)
 
     def _act(self, action: str) -> "LeducHistory":
-        """Return the history in which the player whose turn it is has folded, called or raised."""
+        """Return the history after a fold, a call or a raise."""
         paid, folded = list(self.paid), list(self.folded)
         to_act, raises = self.to_act - 1, self.raises
         if action == "f":
@@ -226,7 +211,7 @@ class LeducHistory:
         else:
             paid[self.mover] = max(paid)
         if action == "r":
-            paid[self.mover] += RAISES[self._open]
+            paid[self.mover] += RAISES[self._public]
             to_act, raises = folded.count(False) - 1, raises + 1
         players = len(paid)
         order = [(self.mover + step) % players for step in range(1, players + 1)]
@@ -238,19 +223,19 @@ class LeducHistory:
             mover=next((player for player in order if not folded[player]), self.mover),
             raises=raises,
             cards=self.cards,
-            first=self.first if self._open else self.first + action,
-            second=self.second + action if self._open else self.second,
+            first=self.first if self._public else self.first + action,
+            second=self.second + action if self._public else self.second,
         )
 
     def _strength(self, player: int) -> int:
-        """Return a number that is larger for a better hand; it matters if two are left."""
+        """Return the strength of a hand, larger for a better one."""
         rank = RANKS.index(self.cards[player][0])
-        pair = self._open and self.cards[player][0] == self.cards[-1][0]
+        pair = self._public and self.cards[player][0] == self.cards[-1][0]
         return rank + len(RANKS) if pair else rank
 
 
 def _deals(copies: Iterable[int], cards: int) -> list[int]:
-    """Return how many deals of each length up to ``cards`` differ, given the copies of a card."""
+    """Return the number of distinct deals of each length, given the copies of each card."""
     deals = [1] + [0] * cards
     for count in copies:
         deals = [

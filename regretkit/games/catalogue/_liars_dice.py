@@ -1,4 +1,4 @@
-"""Liar's dice: hidden dice, bids on all of them, and a challenge."""
+"""Liar's dice: bids on hidden dice, in which the highest face is wild."""
 
 from typing import final
 
@@ -14,9 +14,9 @@ from regretkit.games._registry import call_text, register
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
 _BITS = 62
-"""A hand and the bids are one number, of so many bits at most."""
+"""Limit on the bits of a number that encodes a hand and the bids."""
 _COUNTED = 100
-"""More dice or bids than this are counted as so many; no memory has room for either."""
+"""Limit on the dice and bids that are counted; no memory holds the tree of more."""
 
 
 @register
@@ -44,17 +44,7 @@ def liars_dice(
     players
         Number of players, at least 2.
     memory_limit
-        Bytes that building may take, by default all that are available.
-
-    Raises
-    ------
-    TypeError
-        When an argument is not a whole number.
-    ValueError
-        When an argument is out of its range.
-    MemoryError
-        When memory has no room for the histories, of which there are, with n dice of s sides in
-        all, ``1 + s + ... + s**n + s**n (2**(n s + 1) - 2)``.
+        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -78,9 +68,9 @@ def liars_dice(
 def liars_dice_batch(
     dice: int = 1, sides: int = 6, players: int = 2, *, memory: int | None = None
 ) -> "LiarsDice":
-    """Return the level of the empty history of :func:`liars_dice`, of any size.
+    """Return the batch of the empty history of :func:`liars_dice`, of any size.
 
-    ``as_history`` plays it without its tree.
+    ``as_history`` plays it without building its tree.
 
     Parameters
     ----------
@@ -91,17 +81,9 @@ def liars_dice_batch(
     players
         Number of players, at least 2.
     memory
-        How many bids players remember, at least 1; None for all. Who remembers only the last few
-        forgets what it did itself, so that there is no tree of its decisions; but histories with
-        the same dice and the same last bids go on alike, and a ``GameDAG`` has them once.
-
-    Raises
-    ------
-    TypeError
-        When an argument is not a whole number.
-    ValueError
-        When an argument is out of its range, or there are more bids and dice than 62 bits tell
-        apart.
+        Number of last bids that players remember, at least 1; None for all. Limited memory makes
+        the game one of imperfect recall; it has no sequence form. Histories with equal dice and
+        equal last bids have equal continuations and are one node of a ``GameDAG``.
 
     Examples
     --------
@@ -116,8 +98,8 @@ def liars_dice_batch(
     if rules.bids + (rules.sides**rules.dice - 1).bit_length() > _BITS:
         raise ValueError(
             f"dice={rules.dice}, sides={rules.sides} and players={rules.players} make {rules.bids} "
-            f"bids and {rules.sides**rules.dice} rolls of a player, which {_BITS} bits do not "
-            "tell apart; take fewer dice or sides"
+            f"bids and {rules.sides**rules.dice} rolls of a player, which do not fit into {_BITS} "
+            "bits; take fewer dice or sides"
         )
     return rules.start()
 
@@ -134,7 +116,7 @@ def _rules(dice: int, sides: int, players: int, memory: int | None = None) -> "_
 @final
 @frozen
 class _Rules:
-    """How many there are of everything; bids are numbered from the lowest."""
+    """The parameters of liar's dice; bids are numbered from the lowest."""
 
     dice: int
     sides: int
@@ -160,13 +142,13 @@ class _Rules:
         return LiarsDice(self, 0, none, none, none - 1, none > 0)
 
     def faces(self, deals: Indices) -> Indices:
-        """Return the faces of all dice, player by player, of some deals: ``(rolls, deals)``."""
+        """Return the faces of all dice, player by player, shape ``(rolls, deals)``."""
         place = self.sides ** np.arange(self.rolls, dtype=np.int64)[::-1, np.newaxis]
         faces: Indices = deals // place % self.sides
         return faces
 
     def hands(self, player: int, deals: Indices) -> Indices:
-        """Return for some deals a player's dice, the lowest first, as the digits of a number."""
+        """Return a player's dice, the lowest first, as the digits of a number for each deal."""
         own = self.faces(deals)[player * self.dice : (player + 1) * self.dice]
         number = np.zeros(deals.size, dtype=np.int64)
         for die in np.sort(own, axis=0):
@@ -174,48 +156,47 @@ class _Rules:
         return number
 
     def counts(self, deals: Indices) -> Indices:
-        """Return for some deals how many dice count as each face, shape ``(deals, sides)``."""
+        """Return the number of dice that count as each face, shape ``(deals, sides)``."""
         faces = self.faces(deals)[..., np.newaxis]
         alike = (faces == np.arange(self.sides)) | (faces == self.sides - 1)
         counts: Indices = np.count_nonzero(alike, axis=0)
         return counts
 
-    def different(self, deals: Indices) -> tuple[Indices, Indices]:
-        """Return deals of which some may be looked up, and where each is among them."""
-        every = self.sides**self.rolls
-        if every <= deals.size:
-            return np.arange(every), deals
+    def distinct(self, deals: Indices) -> tuple[Indices, Indices]:
+        """Return distinct deals, or these if they are fewer, and the index of each among them."""
+        possible = self.sides**self.rolls
+        if possible <= deals.size:
+            return np.arange(possible), deals
         return deals, np.arange(deals.size)
 
 
 @final
 @frozen(eq=False)
 class LiarsDice:
-    """What was rolled and bid, after ``length`` moves."""
+    """A batch of histories of ``length`` moves."""
 
     rules: _Rules
     length: int
     deal: Indices
-    """What was rolled, a digit each."""
+    """The rolls, as the digits of a number."""
     bids: Indices
-    """Which bids were made, a bit each."""
+    """The bids, as a bit mask."""
     last: Indices
-    """The last of them, -1 before the first."""
+    """The last bid, -1 before the first."""
     over: NDArray[np.bool_]
     """Whether the last bid was challenged."""
 
     @property
     def _turn(self) -> int:
-        """How many moves there were after the dice had been rolled."""
+        """Number of moves since the dice were rolled."""
         return self.length - self.rules.rolls
 
     def player(self) -> Indices:
-        """Return whose turn it is."""
         mover = CHANCE if self._turn < 0 else self._turn % self.rules.players
         return np.where(self.over, TERMINAL, mover)
 
     def actions(self, at: Indices) -> NDArray[np.bool_]:
-        """Return all faces, or all higher bids and behind them, after a bid, ``liar``."""
+        """Return all faces, or all higher bids and, in the last column, ``liar``."""
         if self._turn < 0:
             return np.ones((at.size, self.rules.sides), dtype=np.bool_)
         last = self.last[at].astype(np.int8)
@@ -224,7 +205,6 @@ class LiarsDice:
         return possible
 
     def child(self, at: Indices, action: Indices) -> "LiarsDice":
-        """Return the histories after a roll, or after a bid or ``liar``."""
         deal, bids, last = self.deal[at], self.bids[at], self.last[at]
         if self._turn < 0:
             deal = deal * self.rules.sides + action
@@ -235,24 +215,23 @@ class LiarsDice:
         return LiarsDice(self.rules, self.length + 1, deal, bids, last, over)
 
     def probability(self, at: Indices, action: Indices) -> Vector:
-        """Return that of a face of a fair die."""
         return np.full(at.size, 1.0 / self.rules.sides)
 
     def information_set(self, at: Indices) -> Indices:
         """Return the player's dice and the bids as one number."""
-        deals, place = self.rules.different(self.deal[at])
+        deals, place = self.rules.distinct(self.deal[at])
         hands = self.rules.hands(self._turn % self.rules.players, deals) << self.rules.bids
         return hands[place] | self._remembered(at)
 
     def state(self, at: Indices) -> Indices:
-        """Return what of the past still matters, a row of numbers for each history."""
+        """Return the key of equal continuations, a row of numbers for each history."""
         turn = self._turn if self._turn < 0 else self._turn % self.rules.players
-        whose = np.full(at.size, turn)
-        seen = self.deal[at], self._remembered(at), self.last[at], self.over[at], whose
-        return np.stack(seen, axis=1)
+        turns = np.full(at.size, turn)
+        key = self.deal[at], self._remembered(at), self.last[at], self.over[at], turns
+        return np.stack(key, axis=1)
 
     def _remembered(self, at: Indices) -> Indices:
-        """Return the bids that players remember, a bit each."""
+        """Return the bids that players remember, as a bit mask."""
         bids = self.bids[at]
         if self.rules.memory is None:
             return bids
@@ -263,9 +242,8 @@ class LiarsDice:
         return kept
 
     def payoffs(self, at: Indices) -> Vector:
-        """Return 1 for the winner of the challenge, -1 for its loser, and 0 for the others."""
         quantity, face = np.divmod(self.last[at], self.rules.sides)
-        deals, place = self.rules.different(self.deal[at])
+        deals, place = self.rules.distinct(self.deal[at])
         true = self.rules.counts(deals)[place, face] > quantity
         payoffs = np.zeros((at.size, self.rules.players))
         payoffs[:, (self._turn - 2) % self.rules.players] = np.where(true, 1.0, -1.0)
@@ -273,14 +251,12 @@ class LiarsDice:
         return payoffs
 
     def action_name(self, player: int, action: int) -> str:
-        """Return a face, a bid as quantity and face, or ``liar``."""
         if player == CHANCE:
             return str(action + 1)
         quantity, face = divmod(action, self.rules.sides)
         return "liar" if action == self.rules.bids else f"{quantity + 1}-{face + 1}"
 
     def label(self, player: int, information_set: int) -> str:
-        """Return the dice, and what was bid."""
         hand, made = divmod(information_set, 2**self.rules.bids)
         sides, places = self.rules.sides, reversed(range(self.rules.dice))
         dice = "".join(str(hand // sides**place % sides + 1) for place in places)

@@ -1,4 +1,4 @@
-"""The small games that every textbook has, as tables of payoffs."""
+"""Small textbook games in normal form."""
 
 import math
 
@@ -13,7 +13,7 @@ _HANDS = ["rock", "paper", "scissors"]
 def rock_paper_scissors() -> NormalFormGame:
     """Return rock-paper-scissors: rock beats scissors, scissors beat paper, paper beats rock.
 
-    Zero-sum and of value 0. In equilibrium, everything is played with probability 1/3.
+    Zero-sum and of value 0. In equilibrium, each action has probability 1/3.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def rock_paper_scissors() -> NormalFormGame:
 
 @register
 def biased_rock_paper_scissors() -> NormalFormGame:
-    """Return rock-paper-scissors with stakes that depend on what meets what.
+    """Return rock-paper-scissors with unequal stakes.
 
     Zero-sum and of value 0. The only equilibrium is (1, 10, 5) / 16 for both.
 
@@ -49,7 +49,7 @@ def biased_rock_paper_scissors() -> NormalFormGame:
 
 @register
 def matching_pennies() -> NormalFormGame:
-    """Return matching pennies: player 0 wins if the pennies show the same, else player 1.
+    """Return matching pennies: player 0 wins if both show the same side, else player 1.
 
     Zero-sum and of value 0. In equilibrium, both sides are equally likely.
 
@@ -65,9 +65,9 @@ def matching_pennies() -> NormalFormGame:
 
 @register
 def prisoners_dilemma() -> NormalFormGame:
-    """Return the prisoner's dilemma, in which to defect is always better, and bad for both.
+    """Return the prisoner's dilemma, in which defecting is dominant.
 
-    In the only equilibrium, of any kind, both defect.
+    In the only correlated equilibrium both defect.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def prisoners_dilemma() -> NormalFormGame:
 
 @register
 def battle_of_the_sexes() -> NormalFormGame:
-    """Return the battle of the sexes: both want to meet, each at another concert.
+    """Return the battle of the sexes: both prefer to meet, each at a different concert.
 
     Two pure equilibria, and a mixed one in which each goes where it prefers with probability 3/5.
 
@@ -110,7 +110,7 @@ def battle_of_the_sexes() -> NormalFormGame:
 
 @register
 def chicken() -> NormalFormGame:
-    """Return chicken: who dares wins, unless both do.
+    """Return chicken: daring pays if the other player yields, and is worst if both dare.
 
     Besides the three Nash equilibria there are correlated ones that pay more, such as both
     yielding with probability 1/2 and each daring alone with probability 1/4: 5.25 for each.
@@ -133,7 +133,7 @@ def chicken() -> NormalFormGame:
 
 @register
 def traffic_light(crash: float = -100.0) -> NormalFormGame:
-    """Return two cars at a crossing: to go pays 1 if the other stops, and ``crash`` if not.
+    """Return two cars at a crossing: going pays 1 if the other stops, and ``crash`` if not.
 
     In the mixed equilibrium each goes with probability ``1 / (1 - crash)``. A traffic light that
     lets one go at a time is a correlated equilibrium and pays 1/2 each.
@@ -141,14 +141,7 @@ def traffic_light(crash: float = -100.0) -> NormalFormGame:
     Parameters
     ----------
     crash
-        What both earn if both go, a finite number; below 0 for the above to hold.
-
-    Raises
-    ------
-    TypeError
-        When ``crash`` is not a number.
-    ValueError
-        When ``crash`` is not finite.
+        Payoff of both if both go, a finite number; the above holds below 0.
 
     Examples
     --------
@@ -174,7 +167,7 @@ def traffic_light(crash: float = -100.0) -> NormalFormGame:
 
 @register
 def shapley_game() -> NormalFormGame:
-    """Return Shapley's game, in which fictitious play goes around for ever.
+    """Return Shapley's game, in which fictitious play cycles.
 
     Player 0 wins where both do the same, player 1 where it is one action ahead. The only Nash
     equilibrium is uniform and pays 1/3 each; correlated play can pay 1/2 each.

@@ -1,4 +1,4 @@
-"""Oshi-Zumo: the higher bid pushes the wrestler away."""
+"""Oshi-Zumo: simultaneous bids, of which the higher pushes the wrestler."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
 
 _COUNTED_BIDS, _COUNTED_ROUNDS = 1000, 100
-"""How many bids there may be, and rounds, for all histories to be counted."""
+"""Largest numbers of bids and of rounds for which all histories are counted."""
 
 
 @register
@@ -27,19 +27,18 @@ def oshi_zumo(
     *,
     memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
-    """Return Oshi-Zumo, in which two players bid for pushing a wrestler.
+    """Return Oshi-Zumo, in which two players bid to push a wrestler.
 
     The wrestler stands in the middle of a row of ``2 * size + 1`` cells, between the players. In
-    each round both bid some of their coins, which are spent. The higher bid pushes the wrestler by
+    each round both bid some of their coins, which are spent. The higher bid pushes the wrestler
     one cell towards the other player; after equal bids it stays. A player with fewer coins than
     the least bid bids them all. The game ends when the wrestler is pushed off the row, when no
-    coins are left, or after ``horizon`` rounds. The player on whose side of the middle, or off
-    whose end of the row, the wrestler is then loses 1 to the other. In the middle, both earn 0.
+    coins are left, or after ``horizon`` rounds. The player on whose side of the middle the wrestler
+    is at the end loses 1 to the other. In the middle, both earn 0.
 
-    Both bid at once: player 0 is asked first, and player 1 does not see that bid before it has
-    made its own. Then both see both. An information set is named by the player and the bids of
-    earlier rounds: at ``1:2-1,0-3`` player 1 bids for the third time; at first player 0 bid 2 and
-    player 1 bid 1, then player 0 bid nothing and player 1 bid 3.
+    Bids are simultaneous: in the tree player 0 bids first, and player 1 does not observe that bid
+    before its own. An information set is named by the player and the bids of past rounds: at
+    ``1:2-1,0-3`` player 1 bids for the third time; the first bids were 2 and 1, the second 0 and 3.
 
     Parameters
     ----------
@@ -51,21 +50,12 @@ def oshi_zumo(
         The least bid, from 0 to ``coins``.
     horizon
         Number of rounds, at least 1, after which the game ends in any case; None for as many as
-        the coins last. If the least bid is 0 they could last for ever, and a number is needed.
+        the coins last. A number is required if the least bid is 0.
     alesia
-        Whether only a wrestler off the row decides the game, and all else is a draw. That variant
-        is called Alesia.
+        Whether the game is a draw unless the wrestler is pushed off the row, the variant called
+        Alesia.
     memory_limit
-        Bytes that building may take, by default all that are available.
-
-    Raises
-    ------
-    TypeError
-        When a number is not whole, or ``alesia`` not True or False.
-    ValueError
-        When an argument is out of its range, or there is neither a least bid nor a horizon.
-    MemoryError
-        When there are more histories than memory has room for.
+        Largest number of bytes that building may take, by default all that are available.
 
     Examples
     --------
@@ -109,8 +99,8 @@ def oshi_zumo_history(
         horizon = whole_number(horizon, "horizon", least=1)
     elif minimum_bid == 0:
         raise ValueError(
-            "horizon must be a whole number where minimum_bid is 0, because both players could "
-            "bid nothing for ever; pass a number of rounds, or minimum_bid=1"
+            "horizon must be a whole number where minimum_bid is 0, because the game "
+            "might not end; pass a number of rounds, or minimum_bid=1"
         )
     if not isinstance(alesia, bool):
         raise TypeError(f"alesia must be True or False, got {quote(alesia)}")
@@ -120,25 +110,25 @@ def oshi_zumo_history(
 @final
 @frozen
 class OshiZumoHistory:
-    """What was bid, and where that has left the coins and the wrestler."""
+    """A history of Oshi-Zumo."""
 
     size: int
     minimum_bid: int
     horizon: int | None
     alesia: bool
     coins: tuple[int, int]
-    """What each player has left."""
+    """The coins of each player."""
     position: int = 0
-    """How far the wrestler was pushed: to player 1 above 0, to player 0 below."""
+    """Cells from the middle, positive towards player 1."""
     bids: tuple[tuple[int, int], ...] = ()
-    """The bids of the rounds that are over."""
+    """The bids of past rounds."""
     hidden: int | None = None
-    """Player 0's bid of this round, where it has bid."""
+    """Player 0's bid of the current round, None before it."""
 
     def levels(self) -> Iterator[tuple[int, int]]:
-        """Yield how many histories of each length follow a first one, where that is cheap to count.
+        """Yield the numbers of histories by length, as ``MemoryBudget.check_levels`` takes them.
 
-        See :meth:`~regretkit.games._memory_budget.MemoryBudget.check_levels`.
+        Where exact numbers take long to compute, they are lower bounds.
         """
         least, size, horizon = self.minimum_bid, self.size, self.horizon
         bids = self.coins[0] - least + 1
@@ -148,40 +138,36 @@ class OshiZumoHistory:
         coins = np.arange(bids)
         choices = coins - np.minimum(coins, least) + 1
         if bids > _COUNTED_BIDS:
-            # The second round alone, after every pair of bids or every two that are equal
+            # The second round alone, after all pairs of bids or all equal ones
             one, both = (bids, choices.sum()) if size else (1, choices)
-            yield from ((int(np.sum(choices * own)) - 1, 1) for own in (one, both))
+            yield from ((int(np.sum(choices * weight)) - 1, 1) for weight in (one, both))
             return
         standings, rounds = _after_first_round(bids, size), 1
         while standings and rounds != horizon:
             counts = sum(standings.values())
-            # Without a least bid both may bid nothing: no round is smaller than the one before.
+            # With bids of 0, the numbers do not decrease from round to round.
             number = (horizon or 0) - rounds if rounds >= _COUNTED_ROUNDS and not least else 1
             yield int((choices @ counts).sum()), number
             yield int(choices @ counts @ choices), number
             standings, rounds = _after_round(standings, size, least), rounds + number
 
     def is_terminal(self) -> bool:
-        """Return whether the wrestler is off the row, or no coins or no rounds are left."""
         return self.hidden is None and (
             abs(self.position) > self.size or self.coins == (0, 0) or len(self.bids) == self.horizon
         )
 
     def player(self) -> int:
-        """Return who has yet to bid in this round."""
         return 0 if self.hidden is None else 1
 
     def chance_outcomes(self) -> Sequence[tuple[int, float]]:
-        """Return nothing: chance does not act."""
         return ()
 
     def actions(self) -> Sequence[int]:
-        """Return the bids that the player can pay, or all it has where that is too little."""
+        """Return the bids that the player can afford, or all its coins below the least bid."""
         coins = self.coins[self.player()]
         return range(min(self.minimum_bid, coins), coins + 1)
 
     def child(self, action: int) -> "OshiZumoHistory":
-        """Return the history after a bid."""
         if self.hidden is None:
             return evolve(self, hidden=action)
         return evolve(
@@ -193,11 +179,9 @@ class OshiZumoHistory:
         )
 
     def information_set(self) -> str:
-        """Return whose turn it is, and the bids of the rounds that are over."""
         return f"{self.player()}:{','.join(f'{one}-{other}' for one, other in self.bids)}"
 
     def payoffs(self) -> Sequence[float]:
-        """Return 1 for the player that pushed the wrestler away, and -1 for the other."""
         undecided = self.alesia and abs(self.position) <= self.size
         if undecided or self.position == 0:
             return [0.0, 0.0]
@@ -205,12 +189,12 @@ class OshiZumoHistory:
 
 
 Standings = Mapping[int, Indices]
-"""For each position, the number of histories that leave each pair of coins, shape ``(n, n)``."""
+"""For each position, the number of histories with each pair of coins, shape ``(n, n)``."""
 
 
 def _after_first_round(bids: int, size: int) -> Standings:
-    every = np.ones((bids, bids), dtype=np.int64)
-    return _open({0: np.diag(every[0]), 1: np.triu(every, 1), -1: np.tril(every, -1)}, size)
+    ones = np.ones((bids, bids), dtype=np.int64)
+    return _open({0: np.diag(ones[0]), 1: np.triu(ones, 1), -1: np.tril(ones, -1)}, size)
 
 
 def _after_round(standings: Standings, size: int, least: int) -> Standings:
@@ -223,7 +207,7 @@ def _after_round(standings: Standings, size: int, least: int) -> Standings:
 
 
 def _open(standings: Standings, size: int) -> Standings:
-    """Return the standings without those in which the game is over."""
+    """Return the standings that are not terminal."""
     for counts in standings.values():
         counts[0, 0] = 0
     return {
@@ -239,14 +223,14 @@ def _higher_bids(counts: Indices, least: int) -> Indices:
     after = _along_diagonals(np.append(richer[1:], 0 * richer[:1], axis=0))
     after = _shifted(after, least)
     if least:
-        # Player 1 has too little, and bids it all.
+        # Player 1 has less than the least bid, and bids it all.
         all_in = _shifted(richer[:, :least].sum(axis=1, keepdims=True), least, columns=0)
         after[:, :1] += all_in
     return after
 
 
 def _along_diagonals(counts: Indices) -> Indices:
-    """Return the sum of each entry and all that follow it on its diagonal."""
+    """Return the sum of each entry and all later entries of its diagonal."""
     sums = counts.copy()
     for row in range(len(sums) - 2, -1, -1):
         sums[row, :-1] += sums[row + 1, 1:]
@@ -254,7 +238,7 @@ def _along_diagonals(counts: Indices) -> Indices:
 
 
 def _shifted(counts: Indices, rows: int, columns: int | None = None) -> Indices:
-    """Return the entries that lie so far behind, 0 where there are none."""
-    behind = counts[rows:, rows if columns is None else columns :]
-    padding = [(0, own - other) for own, other in zip(counts.shape, behind.shape, strict=True)]
-    return np.pad(behind, padding)
+    """Return the counts shifted up and to the left, padded with zeros."""
+    shifted = counts[rows:, rows if columns is None else columns :]
+    padding = [(0, n - m) for n, m in zip(counts.shape, shifted.shape, strict=True)]
+    return np.pad(shifted, padding)
