@@ -1,6 +1,7 @@
-"""Expanding a game level by level into flat arrays, without an object for each history."""
+"""Builds a game tree from batches of histories, without an object for each history."""
 
-from typing import NamedTuple, Never, TypeVar, final
+from functools import partial
+from typing import NamedTuple, Never, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +12,19 @@ from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._from_history import Arrays, Names, path_to
 from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
 from regretkit.games.tree._history_batch import HistoryBatch
-from regretkit.games.tree._infoset_index import InformationSets, Possible
+from regretkit.sets._lazy_sequence import LazySequence
 
 Joined = TypeVar("Joined", bound=np.generic)
+Bits: TypeAlias = NDArray[np.uint8]
+
+_DENSE = 8
+"""Largest number of table entries for each key that is looked up."""
 
 _LARGEST = np.iinfo(np.int32).max
 
 
 def expand(root: HistoryBatch, budget: MemoryBudget) -> Arrays:
-    """Return the game that begins with a level of one history as arrays, in breadth-first order."""
+    """Return the arguments of the game tree with this root."""
     if not isinstance(root, HistoryBatch) or isinstance(root, type):
         raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}")
     expansion = _Expansion(root, budget)
@@ -30,35 +35,35 @@ def expand(root: HistoryBatch, budget: MemoryBudget) -> Arrays:
 
 
 class _Moves(NamedTuple):
-    """What leads from the histories of a level to their children."""
+    """The actions of a batch, one entry for each child."""
 
     at: Indices
     action: Indices
     place: Indices
-    """Place of the action among those that are possible at its history."""
+    """Index of the action among the legal ones of its history."""
 
 
 @final
 class _Expansion:
-    """Notes one level after the other; each appends its children behind all others."""
+    """Records batches in breadth-first order."""
 
     def __init__(self, root: HistoryBatch, budget: MemoryBudget) -> None:
         self._root, self._budget = root, budget
         self._found, self._visited = 1, 0
-        # One array for each level that was visited
+        # One array for each visited batch
         self._player: list[Indices] = []
         self._information_set: list[Indices] = []
         self._payoffs: list[Vector] = []
-        # One array for each level that was found, which is visited later
+        # One array for each discovered batch
         self._parent: list[Indices] = [np.array([-1], dtype=np.int32)]
         self._action: list[Indices] = [np.array([-1], dtype=np.int32)]
         self._probability: dict[int, Vector] = {}
-        """Of the children of each level at which chance acts, by the number of the first."""
+        """Of the children of each batch in which chance acts, by the number of the first child."""
         self._sets: dict[int, InformationSets] = {}
-        self._chance = Possible()
+        self._chance = ActionMasks()
 
     def visit(self, level: HistoryBatch) -> HistoryBatch | None:
-        """Note one level, and return that of the children if there are any."""
+        """Record a batch and return that of the children, None without any."""
         player = self._players(level)
         numbers = np.full(player.size, -1, dtype=np.int32)
         self._player.append(player)
@@ -67,19 +72,19 @@ class _Expansion:
         for who in np.unique(player):
             at = np.flatnonzero(player == who)
             if who == TERMINAL:
-                self._payoffs.append(self._ends(level, at))
+                self._payoffs.append(self._terminals(level, at))
             else:
                 moves.append(self._moves(level, int(who), at, numbers))
         return self._children(level, player, _merged(moves)) if moves else None
 
     def arrays(self) -> Arrays:
-        """Return everything that was noted."""
+        """Return the arguments of the game tree."""
         players = self._payoffs[0].shape[1]
         for player in self._sets:
             if player >= players:
-                here = self._path(int(np.flatnonzero(_joined(self._player) == player)[0]))
+                first = self._path(int(np.flatnonzero(_joined(self._player) == player)[0]))
                 raise ValueError(
-                    f"player {player} acts at {here}, but payoffs() has {players} "
+                    f"player {player} acts at {first}, but payoffs() has {players} "
                     "columns; players are numbered from 0, and each needs a payoff"
                 )
         sets = [self._sets.get(player, InformationSets()) for player in range(players)]
@@ -104,7 +109,7 @@ class _Expansion:
         probability.setflags(write=False)
         return probability
 
-    # What a level says, once it is sure to fit
+    # Results of a batch's methods, checked
 
     def _players(self, level: HistoryBatch) -> Indices:
         histories = self._found - self._visited
@@ -113,17 +118,17 @@ class _Expansion:
             wrong = int(np.argmax((player < TERMINAL) | (player > _LARGEST)))
             raise ValueError(
                 f"player() must be players, numbered from 0, or CHANCE ({CHANCE}) or TERMINAL "
-                f"({TERMINAL}), got {player[wrong]} {self._here(wrong)}"
+                f"({TERMINAL}), got {player[wrong]} {self._at(wrong)}"
             )
         return player.astype(np.int32)
 
-    def _ends(self, level: HistoryBatch, at: Indices) -> Vector:
+    def _terminals(self, level: HistoryBatch, at: Indices) -> Vector:
         payoffs = floats(level.payoffs(at), "payoffs()")
         columns = self._payoffs[0].shape[1] if self._payoffs else None
         if payoffs.ndim != 2 or len(payoffs) != at.size or columns not in {None, payoffs.shape[1]}:
             raise ValueError(
                 f"payoffs() has shape {payoffs.shape} for {at.size} histories, of which the first "
-                f"lies {self._here(int(at[0]))}; return a row for each and a column for each "
+                f"lies {self._at(int(at[0]))}; return a row for each and a column for each "
                 f"player, shape ({at.size}, {'players' if columns is None else columns})"
             )
         return payoffs
@@ -133,7 +138,7 @@ class _Expansion:
         if possible.ndim != 2 or len(possible) != at.size or possible.dtype != np.bool_:
             raise ValueError(
                 f"actions() has shape {possible.shape} and type {possible.dtype} for {at.size} "
-                f"histories, of which the first lies {self._here(int(at[0]))}; return True or "
+                f"histories, of which the first lies {self._at(int(at[0]))}; return True or "
                 f"False for each action of each, shape ({at.size}, actions)"
             )
         cells = np.flatnonzero(possible)
@@ -142,14 +147,14 @@ class _Expansion:
         counts = np.bincount(row, minlength=at.size)
         if not counts.all():
             raise ValueError(
-                f"actions() is empty {self._here(int(at[np.argmin(counts)]))}; allow at least one, "
+                f"actions() is empty {self._at(int(at[np.argmin(counts)]))}; allow at least one, "
                 "or let player() say that the game is over there"
             )
         place = np.arange(row.size) - (np.cumsum(counts) - counts)[row]
-        self._note(level, who, at, np.packbits(possible, axis=1), numbers)
+        self._record(level, who, at, np.packbits(possible, axis=1), numbers)
         return _Moves(at[row], action, place.astype(np.int32))
 
-    def _note(
+    def _record(
         self,
         level: HistoryBatch,
         who: int,
@@ -157,7 +162,7 @@ class _Expansion:
         possible: NDArray[np.uint8],
         numbers: Indices,
     ) -> None:
-        """Note what may be done at histories of a player, or of chance, and what it knows there."""
+        """Record the legal actions and the information sets of a player's or chance's histories."""
         if who == CHANCE:
             self._chance.add(possible)
             return
@@ -185,26 +190,25 @@ class _Expansion:
         if chances.shape != at.shape:
             raise ValueError(
                 f"probability() has shape {chances.shape} for {at.size} moves of chance, of which "
-                f"the first lies {self._here(int(at[0]))}; return one number for each"
+                f"the first lies {self._at(int(at[0]))}; return one number for each"
             )
         probability = np.ones(moves.at.size)
         probability[drawn] = chances
         return probability
 
-    # Where something is wrong
+    # Error messages
 
     def _refuse_actions(self, who: int, wrong: int, number: int) -> Never:
-        here = self._visited + wrong
-        alike = (_joined(self._player) == who) & (_joined(self._information_set) == number)
-        one, label = int(np.argmax(alike)), self._sets[who].labels(self._root, who)[number]
+        same_set = (_joined(self._player) == who) & (_joined(self._information_set) == number)
+        first, label = int(np.argmax(same_set)), self._sets[who].labels(self._root, who)[number]
         raise ValueError(
             f"information set {quote(label)} of player {who} has other actions at "
-            f"{self._path(one)} than at {self._path(here)}; give its histories the same actions, "
-            "or different information sets"
+            f"{self._path(first)} than {self._at(wrong)}; give its histories the same actions, or "
+            "different information sets"
         )
 
-    def _here(self, number: int) -> str:
-        """Name a history of the level that is being visited."""
+    def _at(self, number: int) -> str:
+        """Return a history of the batch that is being visited, for error messages."""
         return f"at {self._path(self._visited + number)}"
 
     def _path(self, history: int) -> str:
@@ -222,7 +226,7 @@ class _Expansion:
 
 
 def _merged(moves: list[_Moves]) -> _Moves:
-    """Return the moves of players and of chance in the order of their histories."""
+    """Return the moves of all players in the order of their histories."""
     if len(moves) == 1:
         return moves[0]
     order = np.argsort(np.concatenate([own.at for own in moves]), kind="stable")
@@ -240,7 +244,92 @@ def _whole(value: ArrayLike, length: int, name: str) -> Indices:
 
 
 def _joined(parts: list[NDArray[Joined]]) -> NDArray[Joined]:
-    """Return all levels' arrays as one, which from then on is the only part."""
+    """Concatenate the arrays of all batches in place."""
     parts[:] = [np.concatenate(parts)]
     parts[0].setflags(write=False)
     return parts[0]
+
+
+@final
+class ActionMasks:
+    """The legal actions of many histories, a bit for each action."""
+
+    def __init__(self) -> None:
+        self._bits: Bits = np.empty((0, 0), dtype=np.uint8)
+
+    def add(self, bits: Bits) -> None:
+        """Append rows."""
+        width = max(bits.shape[1], self._bits.shape[1])
+        self._bits = np.concatenate([_widened(self._bits, width), _widened(bits, width)])
+
+    def equal(self, numbers: Indices, bits: Bits) -> NDArray[np.bool_]:
+        """Return whether each row equals the recorded row with that number."""
+        same = np.ones(numbers.size, dtype=np.bool_)
+        for column, known in zip(_widened(bits, self._bits.shape[1]).T, self._bits.T, strict=True):
+            same &= column == known[numbers]
+        return same
+
+    def names(self, level: HistoryBatch, player: int) -> LazySequence[tuple[str, ...]]:
+        """Return the names of the actions of each row."""
+        return LazySequence(len(self._bits), partial(_action_names, level, player, self._bits))
+
+
+@final
+class InformationSets:
+    """The information sets of a player, numbered by first occurrence."""
+
+    def __init__(self) -> None:
+        self._keys = np.empty(0, dtype=np.int64)
+        self.possible = ActionMasks()
+
+    def add(self, keys: Indices, bits: Bits) -> tuple[Indices, NDArray[np.bool_]]:
+        """Return the numbers of information sets, and whether their actions are as recorded."""
+        numbers, new = numbered(keys, self._keys)
+        self._keys = np.append(self._keys, keys[new])
+        self.possible.add(bits[new])
+        return numbers, self.possible.equal(numbers, bits)
+
+    def labels(self, level: HistoryBatch, player: int) -> LazySequence[str]:
+        """Return the labels of the information sets."""
+        return LazySequence(self._keys.size, partial(_label, level, player, self._keys))
+
+
+def numbered(keys: Indices, known: Indices) -> tuple[Indices, Indices]:
+    """Return keys numbered by first occurrence, after known ones, and first indices of new ones.
+
+    Examples
+    --------
+    >>> numbers, new = numbered(np.array([7, 4, 7, 9, 4]), known=np.array([9]))
+    >>> numbers.tolist(), new.tolist()
+    ([1, 2, 1, 0, 2], [0, 1])
+    """
+    least = min(keys.min(initial=0), known.min(initial=0))
+    most = max(keys.max(initial=0), known.max(initial=0))
+    if least < 0 or most >= _DENSE * (keys.size + known.size):
+        # Too sparse for a table: use ranks.
+        _, ranks = np.unique(np.append(known, keys), return_inverse=True)
+        known, keys, most = ranks[: known.size], ranks[known.size :], ranks.max(initial=0)
+    table = np.full(int(most) + 1, -1, dtype=np.int32)
+    table[known] = np.arange(known.size)
+    missing = np.flatnonzero(table[keys] < 0)
+    wanted = keys[missing]
+    # The first index of each key: the last one written in reverse order
+    table[wanted[::-1]] = missing[::-1]
+    new = missing[table[wanted] == missing]
+    table[keys[new]] = known.size + np.arange(new.size)
+    return table[keys], new
+
+
+def _widened(bits: Bits, width: int) -> Bits:
+    if bits.shape[1] == width:
+        return bits
+    return np.pad(bits, [(0, 0), (0, width - bits.shape[1])])
+
+
+def _label(level: HistoryBatch, player: int, keys: Indices, number: int) -> str:
+    return str(level.label(player, int(keys[number])))
+
+
+def _action_names(level: HistoryBatch, player: int, bits: Bits, number: int) -> tuple[str, ...]:
+    possible = np.flatnonzero(np.unpackbits(bits[number])).tolist()
+    return tuple(str(level.action_name(player, action)) for action in possible)

@@ -1,4 +1,4 @@
-"""Walking a game from its first history, level by level, into flat arrays."""
+"""Builds a game tree from a history, level by level."""
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -13,8 +13,8 @@ from regretkit.games.tree._history import CHANCE, TERMINAL, Action, History, out
 
 Names = tuple[str, ...]
 
-_BETWEEN_LOOKS = 4096
-"""Number of histories that are found between two looks at how much memory is left."""
+_CHECK_INTERVAL = 4096
+"""Number of histories between two checks of the memory budget."""
 
 
 class Arrays(TypedDict):
@@ -32,7 +32,7 @@ class Arrays(TypedDict):
 
 
 def walk(root: History, budget: MemoryBudget) -> Arrays:
-    """Return the game that begins with ``root`` as arrays, in breadth-first order."""
+    """Return the arguments of the game tree with this root."""
     if not isinstance(root, History):
         raise TypeError(f"root must have the methods of a History, got {quote(root)}")
     walker = _Walker(budget)
@@ -48,7 +48,7 @@ def path_to(
     action: Sequence[int] | Indices,
     names: Callable[[int], Sequence[str]],
 ) -> Names:
-    """Return the actions that lead to a history; ``names`` gives those of one on the way."""
+    """Return the names of the actions that lead to a history; ``names`` returns those at one."""
     path = []
     while (before := int(parent[history])) >= 0:
         path.append(names(before)[action[history]])
@@ -58,15 +58,15 @@ def path_to(
 
 @final
 class _Walker:
-    """Notes histories one after the other; each appends its children behind all others."""
+    """Records histories in breadth-first order."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
-        self._next_look = _BETWEEN_LOOKS
-        # One entry for each history that was visited
+        self._next_check = _CHECK_INTERVAL
+        # One entry for each visited history
         self._player = array("q")
         self._information_set = array("q")
-        # One entry for each history that was found, which is visited later
+        # One entry for each discovered history
         self._parent = array("q", [-1])
         self._action = array("q", [-1])
         self._probability = array("d", [1.0])
@@ -81,25 +81,25 @@ class _Walker:
         self._actions: dict[int, list[Names]] = {}
 
     def visit(self, history: History[Action]) -> Iterator[History[Action]]:
-        """Note one history, and yield its children."""
+        """Record a history and yield its children."""
         if history.is_terminal():
-            self._end(history)
+            self._visit_terminal(history)
             return
         player = history.player()
         if player == CHANCE:
-            actions, probabilities = self._chance(history)
+            actions, probabilities = self._visit_chance(history)
         else:
-            actions, probabilities = self._decision(history, player), None
+            actions, probabilities = self._visit_decision(history, player), None
         found = len(self._parent) + len(actions)
-        if found >= self._next_look:
+        if found >= self._next_check:
             self._budget.check_objects(found)
-            self._next_look = found + _BETWEEN_LOOKS
+            self._next_check = found + _CHECK_INTERVAL
         self._parent.extend([len(self._player) - 1] * len(actions))
         self._action.extend(range(len(actions)))
         self._probability.extend(probabilities or [1.0] * len(actions))
         for action in actions:
             child = history.child(action)
-            # Kinds that were seen before need no second look, which would take longer.
+            # The protocol check is slow, and not needed for a type that passed it.
             if type(child) is not type(history) and not isinstance(child, History):
                 raise TypeError(
                     f"child({quote(action)}) must be a History, got {quote(child)} at "
@@ -108,13 +108,13 @@ class _Walker:
             yield child
 
     def arrays(self) -> Arrays:
-        """Return everything that was noted."""
+        """Return the arguments of the game tree."""
         players = self._players or 0
         for player, _ in self._numbers:
             if player >= players:
-                here = self._path(self._player.index(player))
+                first = self._path(self._player.index(player))
                 raise ValueError(
-                    f"player {player} acts at {here}, but payoffs() has {players} "
+                    f"player {player} acts at {first}, but payoffs() has {players} "
                     "numbers; players are numbered from 0, and each needs a payoff"
                 )
         return Arrays(
@@ -129,11 +129,11 @@ class _Walker:
             outcomes=tuple(self._outcomes),
         )
 
-    def _note(self, player: int, information_set: int) -> None:
+    def _record(self, player: int, information_set: int) -> None:
         self._player.append(player)
         self._information_set.append(information_set)
 
-    def _end(self, history: History) -> None:
+    def _visit_terminal(self, history: History) -> None:
         payoffs = history.payoffs()
         ordered(payoffs, "payoffs()")
         try:
@@ -141,66 +141,66 @@ class _Walker:
             self._payoffs.extend(payoffs)
         except TypeError as error:
             raise ValueError(
-                f"payoffs() must be one number for each player, got {quote(payoffs)} {self._here()}"
+                f"payoffs() must be one number for each player, got {quote(payoffs)} {self._at()}"
             ) from error
         if count == 0:
             raise ValueError(
-                f"payoffs() is empty {self._here()}: a game needs at least one player; "
+                f"payoffs() is empty {self._at()}: a game needs at least one player; "
                 "return one number for each"
             )
         if self._players not in {None, count}:
             raise ValueError(
-                f"payoffs() has {count} numbers {self._here()}, but {self._players} at the first "
+                f"payoffs() has {count} numbers {self._at()}, but {self._players} at the first "
                 "end of the game; return one for each player everywhere"
             )
         self._players = count
-        self._note(TERMINAL, -1)
+        self._record(TERMINAL, -1)
 
-    def _chance(self, history: History[Action]) -> tuple[tuple[Action, ...], list[float]]:
+    def _visit_chance(self, history: History[Action]) -> tuple[tuple[Action, ...], list[float]]:
         outcomes = outcomes_of(history)
         try:
             pairs = [(action, float(probability)) for action, probability in outcomes]
         except (TypeError, ValueError) as error:
             raise ValueError(
                 "chance_outcomes() must be pairs of an action and its probability, "
-                f"got {quote(outcomes)} {self._here()}"
+                f"got {quote(outcomes)} {self._at()}"
             ) from error
         actions = tuple(action for action, _ in pairs)
         self._check_distinct(actions, "chance_outcomes()")
         names = tuple(map(str, actions))
-        # Chance often has the same outcomes again and again.
+        # Equal tuples of names are shared.
         self._outcomes.append(self._shared.setdefault(names, names))
-        self._note(CHANCE, -1)
+        self._record(CHANCE, -1)
         return actions, [probability for _, probability in pairs]
 
-    def _decision(self, history: History[Action], player: int) -> tuple[Action, ...]:
+    def _visit_decision(self, history: History[Action], player: int) -> tuple[Action, ...]:
         key = (player, history.information_set())
         actions = self._actions_of(history)
         try:
             number = self._numbers.get(key)
         except TypeError as error:
             raise TypeError(
-                f"information_set() must be hashable, got {quote(key[1])} {self._here()}; "
+                f"information_set() must be hashable, got {quote(key[1])} {self._at()}; "
                 "return a string or a tuple"
             ) from error
         if number is None:
             number = self._add_information_set(key, actions)
         elif actions != self._first[key][1]:
-            there, others = self._first[key]
+            first, others = self._first[key]
             raise ValueError(
                 f"information set {quote(str(key[1]))} of player {player} has actions "
-                f"{quote(list(others))} at {self._path(there)}, but {quote(list(actions))} "
-                f"{self._here()}; give its histories the same actions in the same order, or "
+                f"{quote(list(others))} at {self._path(first)}, but {quote(list(actions))} "
+                f"{self._at()}; give its histories the same actions in the same order, or "
                 "different information sets"
             )
-        self._note(player, number)
+        self._record(player, number)
         return actions
 
     def _actions_of(self, history: History[Action]) -> tuple[Action, ...]:
         actions = history.actions()
         if not isinstance(actions, Iterable):
             raise TypeError(
-                f"actions() must be a sequence of actions, got {quote(actions)} {self._here()}; "
+                f"actions() must be a sequence of actions, got {quote(actions)} {self._at()}; "
                 "return at least one where a player acts"
             )
         return tuple(actions)
@@ -210,7 +210,7 @@ class _Walker:
         if not isinstance(player, int | np.integer) or player < 0:
             raise ValueError(
                 f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, "
-                f"got {quote(player)} {self._here()}"
+                f"got {quote(player)} {self._at()}"
             )
         self._check_distinct(actions, "actions()")
         labels = self._labels.setdefault(player, [])
@@ -223,24 +223,23 @@ class _Walker:
     def _check_distinct(self, actions: tuple[Hashable, ...], name: str) -> None:
         if not actions:
             raise ValueError(
-                f"{name} is empty {self._here()}; return at least one, "
+                f"{name} is empty {self._at()}; return at least one, "
                 "or let is_terminal() say that the game is over"
             )
         try:
             distinct = len(set(actions))
         except TypeError as error:
             raise TypeError(
-                f"{name} must be hashable, got {quote(list(actions))} {self._here()}; "
+                f"{name} must be hashable, got {quote(list(actions))} {self._at()}; "
                 "use strings, numbers or tuples"
             ) from error
         if distinct < len(actions):
             raise ValueError(
-                f"{name} has duplicates {self._here()}: {quote(list(actions))}; list each action "
-                "once"
+                f"{name} has duplicates {self._at()}: {quote(list(actions))}; list each action once"
             )
 
-    def _here(self) -> str:
-        """Name the history that is being visited."""
+    def _at(self) -> str:
+        """Return the history that is being visited, for error messages."""
         return f"at {self._path(len(self._player))}"
 
     def _path(self, history: int) -> str:

@@ -1,20 +1,21 @@
-"""The histories of a game as a flat tree, whether or not its players remember everything."""
+"""Game trees as flat arrays, of perfect or imperfect recall."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard, TypeVar, final
 
 import numpy as np
-from attrs import define
+from attrs import define, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util import _validate
+from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
+from regretkit.games._game import check_payoffs
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.tree._checks import check_tree
 from regretkit.games.tree._from_batch import expand
 from regretkit.games.tree._from_history import path_to, walk
-from regretkit.games.tree._history import CHANCE, TERMINAL, History
+from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL, History, path_text
 from regretkit.games.tree._history_batch import HistoryBatch
 from regretkit.sets._lazy_sequence import LazySequence
 
@@ -26,31 +27,30 @@ _SMALL = np.iinfo(np.int32)
 @final
 @define(eq=False, repr=False, init=False)
 class GameTree:
-    """All histories of a game, level by level, in flat read-only arrays.
+    """All histories of a game in breadth-first order, in flat read-only arrays.
 
-    History 0 is the empty one. Histories stand in breadth-first order: parents before children,
-    shorter histories before longer ones, and the children of one history side by side in the
-    order of its actions. The information sets of each player are numbered from 0 in the order
-    in which this order first comes to them; a player and such a number identify one, and
-    labels are for people and need not differ.
+    History 0 is the empty one. Parents come before children, shorter histories before longer
+    ones, and the children of a history are contiguous, in the order of its actions. The
+    information sets of each player are numbered from 0 by first occurrence; labels are for display
+    and need not be unique.
 
-    Nothing here asks for perfect recall; :class:`~regretkit.games.ExtensiveFormGame` does.
-    Usually built by :meth:`from_history`, or by :meth:`from_batch` where there are very many.
-    Whole numbers are held in 32 bits, and in 64 where those are not enough. Arrays that are passed
-    in are copied, unless they are read-only already.
+    Perfect recall is not required; :class:`~regretkit.games.ExtensiveFormGame` checks it. Trees are
+    usually built by :meth:`from_history`, or by :meth:`from_batch` for many histories. Whole
+    numbers are 32-bit where that is enough. Arguments are copied unless they are read-only.
 
     Parameters
     ----------
     parent
-        The history before each history, -1 for the first.
+        The parent of each history, -1 for the first, shape ``(histories,)``.
     player
-        Who acts at each history: a player, ``CHANCE`` (-1), or ``TERMINAL`` (-2) at an end.
+        The acting player, ``CHANCE`` (-1) or ``TERMINAL`` (-2), shape ``(histories,)``.
     information_set
-        Number of the acting player's information set at each history, -1 where none acts.
+        Information set of the acting player, -1 without one, shape ``(histories,)``.
     action
-        Index of the action that leads from the parent to each history, -1 for the first.
+        Index, at the parent, of the action that leads to each history, -1 for the first, shape
+        ``(histories,)``.
     probability
-        Probability with which chance takes that action, 1 where not chance does.
+        Probability of that action if it is chance's, else 1, shape ``(histories,)``.
     payoffs
         Payoff of each player at each terminal history, shape ``(terminals, players)``.
     labels
@@ -65,8 +65,8 @@ class GameTree:
     TypeError
         When an array does not hold numbers, or whole numbers where those are wanted.
     ValueError
-        When the arrays do not fit together, the order is another one, chance does not sum to 1
-        within ``CHANCE_TOLERANCE``, or a payoff is not finite or beyond 1e300.
+        When shapes do not match, the order is not breadth-first, probabilities of chance do not
+        sum to 1 within ``CHANCE_TOLERANCE``, or a payoff is not finite or beyond 1e300.
 
     Examples
     --------
@@ -89,25 +89,16 @@ class GameTree:
     """
 
     parent: Indices
-    """The history before each history, -1 for the first, shape ``(histories,)``."""
     player: Indices
-    """Who acts, ``CHANCE`` or ``TERMINAL`` where no player does, shape ``(histories,)``."""
     information_set: Indices
-    """Number of the information set, -1 where no player acts, shape ``(histories,)``."""
     action: Indices
-    """Index, at the parent, of the action that leads here, shape ``(histories,)``."""
     probability: Vector
-    """Probability of chance's action that leads here, else 1, shape ``(histories,)``."""
     payoffs: Vector
-    """Payoffs at the ends of the game, shape ``(terminals, players)``."""
     terminals: Indices
-    """The histories at which the game ends, shape ``(terminals,)``."""
+    """The terminal histories, in order, shape ``(terminals,)``."""
     labels: tuple[Sequence[str], ...]
-    """For each player, the names of its information sets; they may be made when asked for."""
     actions: tuple[Sequence[Sequence[str]], ...]
-    """For each player and information set, the names of the actions."""
     outcomes: Sequence[Sequence[str]]
-    """For each chance history, in order, the names of the outcomes."""
     sizes: tuple[Indices, ...]
     """For each player, the number of actions of each information set."""
     _chance: Indices
@@ -137,13 +128,13 @@ class GameTree:
         self.labels = tuple(own if isinstance(own, LazySequence) else tuple(own) for own in labels)
         self.actions = tuple(map(_names_of_actions, actions))
         self.outcomes = _names_of_actions(outcomes)
-        self.sizes = check_tree(self)
+        self.sizes = _check_tree(self)
 
     @classmethod
     def from_history(cls, root: History, *, memory_limit: float | None = None) -> "GameTree":
-        """Walk a game from its first history and return all of them.
+        """Build the tree of a game from its rules.
 
-        Information sets and actions are named by what ``str`` makes of them. One level of
+        Labels are ``str`` of information sets and actions. Only one level of
         :class:`~regretkit.games.History` objects is held at a time, with its children.
 
         Parameters
@@ -151,51 +142,34 @@ class GameTree:
         root
             The empty history.
         memory_limit
-            Bytes that building may take, by default all that are available.
+            Largest number of bytes that building may take, by default all that are available.
 
         Raises
         ------
         TypeError
             When ``root`` lacks a method, or something is not hashable.
         ValueError
-            When an information set has different actions at different histories, actions are
-            missing or occur twice, chance does not sum to 1, or payoffs are not one finite
-            number for each player; with the history that shows it.
+            When the actions of an information set differ, are missing or occur twice, when
+            probabilities do not sum to 1, or when payoffs are not one finite number for each
+            player; with the path of a history.
         MemoryError
-            When there are more histories than memory has room for.
+            When the tree does not fit into memory.
         """
         return cls(**walk(root, MemoryBudget(memory_limit)))
 
     @classmethod
     def from_batch(cls, root: HistoryBatch, *, memory_limit: float | None = None) -> "GameTree":
-        """Expand a game level by level and return all histories.
+        """Build the tree of a game from its rules over batches of histories.
 
-        This takes no object for a history, nor for the name of one. The tree is the same as that
-        of the same rules by :meth:`from_history`, except that names are made when asked for.
-
-        Parameters
-        ----------
-        root
-            The level of the empty history.
-        memory_limit
-            Bytes that building may take, by default all that are available.
-
-        Raises
-        ------
-        TypeError
-            When ``root`` lacks a method, or ``child`` returns no level.
-        ValueError
-            When an array has another shape or type than it should, an information set has
-            different actions at different histories, actions are missing, chance does not sum to
-            1, or payoffs are not finite; with a history that shows it.
-        MemoryError
-            When there are more histories than memory has room for.
+        No object is made for a history or its name; names are made when asked for. Otherwise the
+        tree is the same as by :meth:`from_history`. The parameters and errors are the same too,
+        but ``root`` is the batch of the empty history.
         """
         return cls(**expand(root, MemoryBudget(memory_limit)))
 
     @property
     def histories(self) -> int:
-        """Number of histories, terminal ones included."""
+        """Number of histories, including terminal ones."""
         return self.parent.size
 
     @property
@@ -225,7 +199,7 @@ class GameTree:
         return path_to(int(history), self.parent, self.action, self._names)
 
     def _names(self, history: int) -> Sequence[str]:
-        """Return the names of what may be done at a history."""
+        """Return the names of the actions at a history."""
         player = int(self.player[history])
         if player == CHANCE:
             return self.outcomes[int(np.searchsorted(self._chance, history))]
@@ -278,3 +252,196 @@ def _is_settled(value: object, dtype: type[Number]) -> TypeGuard[NDArray[Number]
 
 def _names_of_actions(names: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     return names if isinstance(names, LazySequence) else tuple(map(tuple, names))
+
+
+# Checks
+
+
+def _check_tree(tree: GameTree) -> tuple[Indices, ...]:
+    """Check all arrays, and return the number of actions of each player's information sets."""
+    _check_shapes(tree)
+    children = _check_order(tree)
+    _check_players(tree, children)
+    sizes = [_check_information_sets(tree, player, children) for player in range(tree.players)]
+    _check_outcomes(tree, children)
+    # All names of actions are checked now, so that messages can show the path of a history.
+    _check_chance(tree, children)
+    _check_payoffs(tree)
+    return tuple(sizes)
+
+
+@frozen(eq=False)
+class _Children:
+    """The histories that have children, in order, with their first child and number of children."""
+
+    of: Indices
+    first: Indices
+    counts: Indices
+
+
+def _check_shapes(tree: GameTree) -> None:
+    histories = tree.parent.size
+    for name in ("player", "information_set", "action", "probability"):
+        shape = getattr(tree, name).shape
+        if shape != (histories,):
+            raise ValueError(
+                f"{name} has shape {shape}, but parent has {histories} histories; "
+                f"pass one entry for each, shape ({histories},)"
+            )
+    if not tree.labels:
+        raise ValueError("labels is empty: a game needs at least one player; pass a list for each")
+    if len(tree.actions) != tree.players:
+        raise ValueError(
+            f"actions has lists for {len(tree.actions)} players, but labels for {tree.players}"
+        )
+    wanted = (tree.terminals.size, tree.players)
+    if tree.payoffs.shape != wanted:
+        raise ValueError(
+            f"payoffs has shape {tree.payoffs.shape}, but there are {wanted[0]} terminal "
+            f"histories and {wanted[1]} players; pass shape {wanted}"
+        )
+
+
+def _check_order(tree: GameTree) -> _Children:
+    parent, action = tree.parent, tree.action
+    if not parent.size or parent[0] != -1:
+        raise ValueError("parent must begin with -1: history 0 is the one that has no parent")
+    before, current = parent[:-1], parent[1:]
+    number = np.arange(1, parent.size, dtype=parent.dtype)
+    wrong = 1 + np.flatnonzero((current < np.maximum(before, 0)) | (current >= number))
+    if wrong.size:
+        raise ValueError(
+            f"parent[{wrong[0]}] is {parent[wrong[0]]}, after {parent[wrong[0] - 1]}; in "
+            "breadth-first order parents never decrease and come before their children"
+        )
+    # Each history is the next child of the same parent, or the first child of another.
+    index = np.where(current == before, action[:-1] + 1, 0)
+    wrong = np.append(action[0] != -1, action[1:] != index).nonzero()[0]
+    if wrong.size:
+        expected = np.append(-1, index)[wrong[0]]
+        raise ValueError(
+            f"action[{wrong[0]}] is {action[wrong[0]]}, but history {wrong[0]} is child "
+            f"{expected} of its parent; list children in the order of their actions"
+        )
+    first = 1 + np.flatnonzero(index == 0)
+    return _Children(parent[first], first, np.diff(np.append(first, parent.size)))
+
+
+def _check_players(tree: GameTree, children: _Children) -> None:
+    player = tree.player
+    wrong = np.flatnonzero((player < TERMINAL) | (player >= tree.players))
+    if wrong.size:
+        raise ValueError(
+            f"player[{wrong[0]}] is {player[wrong[0]]}, but must be one of 0 to "
+            f"{tree.players - 1}, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
+        )
+    childless = np.ones(player.size, dtype=np.bool_)
+    childless[children.of] = False
+    wrong = np.flatnonzero((player == TERMINAL) != childless)
+    if wrong.size:
+        counts = dict(zip(children.of.tolist(), children.counts.tolist(), strict=True))
+        raise ValueError(
+            f"player[{wrong[0]}] is {player[wrong[0]]}, but history {wrong[0]} has "
+            f"{counts.get(int(wrong[0]), 0)} children; those without any, and no others, are "
+            f"TERMINAL ({TERMINAL})"
+        )
+    wrong = np.flatnonzero((player < 0) & (tree.information_set != -1))
+    if wrong.size:
+        raise ValueError(
+            f"information_set[{wrong[0]}] is {tree.information_set[wrong[0]]}, but no player "
+            f"acts at history {wrong[0]}; pass -1 there"
+        )
+
+
+def _check_information_sets(tree: GameTree, player: int, children: _Children) -> Indices:
+    acting = np.flatnonzero(tree.player[children.of] == player)
+    histories, counts = children.of[acting], children.counts[acting]
+    numbers = tree.information_set[histories]
+    before = np.append(-1, np.maximum.accumulate(numbers))
+    wrong = np.flatnonzero((numbers < 0) | (numbers > before[:-1] + 1))
+    if wrong.size:
+        raise ValueError(
+            f"information_set[{histories[wrong[0]]}] is {numbers[wrong[0]]}, but those of player "
+            f"{player} up to there are 0 to {before[wrong[0]]}; number them in the order in which "
+            "they first occur"
+        )
+    labels, actions = tree.labels[player], tree.actions[player]
+    if not (1 + before[-1] == len(labels) == len(actions)):
+        raise ValueError(
+            f"player {player} has {1 + before[-1]} information sets, but labels names "
+            f"{len(labels)} and actions {len(actions)}; pass one of each"
+        )
+    sizes = counts[numbers > before[:-1]]
+    if isinstance(actions, tuple):
+        sizes = np.fromiter(map(len, actions), np.int64, len(actions))
+    wrong = np.flatnonzero(sizes[numbers] != counts)
+    if wrong.size:
+        number = numbers[wrong[0]]
+        raise ValueError(
+            f"history {histories[wrong[0]]} has {counts[wrong[0]]} children, but information "
+            f"set {number} of player {player} has {sizes[number]} actions; an information set has "
+            "the same actions at all of its histories"
+        )
+    sizes.setflags(write=False)
+    return sizes
+
+
+def _check_outcomes(tree: GameTree, children: _Children) -> None:
+    acting = np.flatnonzero(tree.player[children.of] == CHANCE)
+    if len(tree.outcomes) != acting.size:
+        raise ValueError(
+            f"outcomes has names for {len(tree.outcomes)} chance histories, but there are "
+            f"{acting.size}; pass the names of the outcomes of each"
+        )
+    if not isinstance(tree.outcomes, tuple):
+        return  # names that are made when asked for
+    named = np.fromiter(map(len, tree.outcomes), np.int64, acting.size)
+    wrong = np.flatnonzero(named != children.counts[acting])
+    if wrong.size:
+        names = tree.outcomes[wrong[0]]
+        raise ValueError(
+            f"history {children.of[acting[wrong[0]]]} has {children.counts[acting[wrong[0]]]} "
+            f"children, but outcomes names {len(names)} of them: {quote(names)}"
+        )
+
+
+def _check_chance(tree: GameTree, children: _Children) -> None:
+    by_chance = tree.player[children.of] == CHANCE
+    drawn = np.append(False, np.repeat(by_chance, children.counts))
+    wrong = np.flatnonzero(np.where(drawn, ~_proper(tree.probability), tree.probability != 1.0))
+    if wrong.size and not drawn[wrong[0]]:
+        raise ValueError(
+            f"probability[{wrong[0]}] is {tree.probability[wrong[0]]}, but chance does not lead "
+            f"to history {wrong[0]}; pass 1 there"
+        )
+    if wrong.size:
+        *path, outcome = tree.history_path(int(wrong[0]))
+        raise ValueError(
+            f"chance outcome {quote(outcome)} at {path_text(path)} has probability "
+            f"{tree.probability[wrong[0]]}; pass a finite number of at least 0"
+        )
+    histories, counts = children.of[by_chance], children.counts[by_chance]
+    index = np.repeat(np.arange(histories.size), counts)
+    total = segment_sum(index, tree.probability[drawn], histories.size)
+    wrong = np.flatnonzero(np.abs(total - 1.0) > CHANCE_TOLERANCE)
+    if wrong.size:
+        raise ValueError(
+            f"the probabilities of chance at {_text(tree, int(histories[wrong[0]]))} sum to "
+            f"{total[wrong[0]]}, not to 1 within {CHANCE_TOLERANCE:g}; divide them by their sum"
+        )
+
+
+def _check_payoffs(tree: GameTree) -> None:
+    def where(entry: tuple[int, ...]) -> str:
+        return f"{_text(tree, int(tree.terminals[entry[0]]))}, player {entry[1]}"
+
+    check_payoffs(tree.payoffs, where)
+
+
+def _proper(probability: Vector) -> NDArray[np.bool_]:
+    # Comparisons with NaN are false.
+    return (probability >= 0.0) & (probability < np.inf)
+
+
+def _text(tree: GameTree, history: int) -> str:
+    return path_text(tree.history_path(history))

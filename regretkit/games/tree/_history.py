@@ -1,4 +1,4 @@
-"""One history of a game: what has happened so far, and what may happen next."""
+"""The rules of a game as histories."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
@@ -8,10 +8,10 @@ from typing_extensions import TypeVar
 from regretkit._util._validate import floats, ordered, shorten
 
 CHANCE = -1
-"""The player that acts where chance does."""
+"""The player number of chance."""
 
 TERMINAL = -2
-"""The player that a :class:`~regretkit.games.GameTree` notes where the game is over."""
+"""The player number of terminal histories in a :class:`~regretkit.games.GameTree`."""
 
 CHANCE_TOLERANCE = 1e-9
 """How far from 1 the probabilities of a chance history may sum; they are used as they are."""
@@ -21,13 +21,13 @@ Action = TypeVar("Action", bound=Hashable, default=Any)
 
 @runtime_checkable
 class History(Protocol[Action]):
-    """A history of a game, which is all that a game's rules have to provide.
+    """A history of a game: the interface that the rules of a game implement.
 
-    Start from the empty history, in which nothing has happened yet: its children, their
-    children and so on are the whole game. Histories are values: a child is a new object.
+    The empty history, its children, their children and so on are the whole game. Histories are
+    immutable: a child is a new object.
 
-    A method is only called where it makes sense: ``payoffs`` at the end of the game, ``player``
-    before it, ``chance_outcomes`` where chance acts, ``actions`` and ``information_set`` where a
+    ``payoffs`` is only called at terminal histories, ``player`` only at others,
+    ``chance_outcomes`` only where chance acts, ``actions`` and ``information_set`` only where a
     player does.
 
     Examples
@@ -55,49 +55,48 @@ class History(Protocol[Action]):
         ...
 
     def player(self) -> int:
-        """Return who acts: a player, numbered from 0, or ``CHANCE``."""
+        """Return the acting player, numbered from 0, or ``CHANCE``."""
         ...
 
     def chance_outcomes(self) -> Sequence[tuple[Action, float]]:
-        """Return what chance may do, each with its probability; they sum to 1."""
+        """Return the outcomes of chance with their probabilities, which sum to 1."""
         ...
 
     def actions(self) -> Sequence[Action]:
-        """Return what the acting player may do, at least one action and no two equal."""
+        """Return the legal actions, at least one, without duplicates."""
         ...
 
     def child(self, action: Action) -> Self:
-        """Return the history in which ``action``, of chance or of a player, comes next."""
+        """Return the history after ``action`` of a player or of chance."""
         ...
 
     def information_set(self) -> Hashable:
-        """Return what the acting player knows.
+        """Return the acting player's information set.
 
-        The player cannot tell apart two histories in which it acts and this is equal; what
-        other players' information sets are called makes no difference.
+        Two histories at which the same player acts are in one information set if this is equal.
         """
         ...
 
     def payoffs(self) -> Sequence[float]:
-        """Return what each player earns at the end of the game."""
+        """Return the payoff of each player at a terminal history."""
         ...
 
 
 def payoffs_of(history: History) -> list[float]:
-    """Return what each player earns at the end of the game, refused if it has no order."""
+    """Return the payoffs of a terminal history, which must be a sequence."""
     payoffs: list[float] = floats(history.payoffs(), "payoffs()").tolist()
     return payoffs
 
 
 def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
-    """Return what chance may do and how likely each of it is, refused if it has no order."""
+    """Return the outcomes of chance, which must be a sequence."""
     outcomes = history.chance_outcomes()
     ordered(outcomes, "chance_outcomes()")
     return outcomes
 
 
 def path_text(path: Sequence[str]) -> str:
-    """Return a history, given by its actions, as messages show it."""
+    """Return a history, given by its actions, for error messages."""
     if not path:
         return "the empty history"
     return "history " + shorten(" ".join(repr(action) for action in path))

@@ -1,4 +1,4 @@
-"""All histories of one length as arrays: the rules of a game that is too large for objects."""
+"""The rules of a game as batches of histories in arrays."""
 
 from typing import Protocol, Self, runtime_checkable
 
@@ -10,15 +10,15 @@ from regretkit._util._typing import Indices, Vector
 
 @runtime_checkable
 class HistoryBatch(Protocol):
-    """Many histories of one length, side by side, in arrays.
+    """A batch of histories of one length, as arrays.
 
-    What :class:`~regretkit.games.History` says of one history this says of all of them at once, so
-    that a game of ten million histories takes a few dozen array operations for each level. Start
-    from the level of the empty history: the levels of children are the whole game.
+    The counterpart of :class:`~regretkit.games.History` for many histories at once, so that a game
+    of ten million histories takes a few dozen array operations for each length. The batch of the
+    empty history and the batches of children are the whole game.
 
-    The histories of a level are numbered from 0. Methods that take ``at`` are told the numbers of
-    those that they are asked about, in ascending order, and answer for these alone. Actions are
-    numbers too, the same for all histories, of which those that are possible may differ.
+    The histories of a batch are numbered from 0. ``at`` holds the numbers of the histories that a
+    method is called for, in ascending order. Actions are numbers with the same meaning at all
+    histories, at which different ones may be legal.
 
     Examples
     --------
@@ -55,49 +55,45 @@ class HistoryBatch(Protocol):
     """
 
     def player(self) -> Indices:
-        """Return who acts at each history: a player, ``CHANCE``, or ``TERMINAL`` at an end."""
+        """Return the acting player of each history, ``CHANCE`` or ``TERMINAL``."""
         ...
 
     def actions(self, at: Indices) -> NDArray[np.bool_]:
-        """Return which actions are possible, of a player or of chance, ``(len(at), actions)``.
+        """Return which actions of a player or of chance are legal, shape ``(len(at), actions)``.
 
-        A row for each history, at least one True in each. How many columns there are may differ
-        from level to level, but what a column means to a player may not.
+        Each row has at least one True. The number of columns may differ between batches; the
+        meaning of a player's column may not.
         """
         ...
 
     def child(self, at: Indices, action: Indices) -> Self:
-        """Return the level of the children: ``action[i]`` after history ``at[i]``, for each i.
-
-        A history comes once for each of its actions.
-        """
+        """Return the batch of the children: ``action[i]`` after history ``at[i]``, for each i."""
         ...
 
     def probability(self, at: Indices, action: Indices) -> Vector:
-        """Return the probability with which chance takes each of these actions at its histories."""
+        """Return the probability of chance's ``action[i]`` at history ``at[i]``, for each i."""
         ...
 
     def information_set(self, at: Indices) -> Indices:
-        """Return a number for what the acting player knows at each of these histories.
+        """Return a number for the acting player's information set at each of these histories.
 
         Two histories of the same player with equal numbers, of any length, are in one information
-        set; numbers are compared per player only. Any 64-bit integers are valid; small
-        nonnegative ones are fastest.
+        set. Any 64-bit integers are valid; small nonnegative ones are fastest.
         """
         ...
 
     def payoffs(self, at: Indices) -> Vector:
-        """Return what each player earns at these ends of the game, ``(len(at), players)``."""
+        """Return the payoffs at these terminal histories, shape ``(len(at), players)``."""
         ...
 
     def action_name(self, player: int, action: int) -> str:
-        """Return what to call an action of a player, or of ``CHANCE``.
+        """Return the name of an action of a player or of ``CHANCE``.
 
-        This and ``label`` are only called on the level of the empty history, and only when a name
-        is displayed.
+        This and ``label`` are only called on the batch of the empty history, when a name is
+        displayed.
         """
         ...
 
     def label(self, player: int, information_set: int) -> str:
-        """Return what to call an information set of a player, by the number it has here."""
+        """Return the label of the information set with this number."""
         ...

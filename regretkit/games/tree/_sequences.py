@@ -15,10 +15,10 @@ from regretkit.sets import DecisionTree
 
 
 def levels(tree: GameTree) -> Iterator[slice]:
-    """Yield where each level below the root lies; histories stand in breadth-first order."""
+    """Yield the slice of each level below the root, in breadth-first order."""
     start, end = 1, tree.histories
     while start < end:
-        # The level's own children begin behind the last history whose parent lies before it.
+        # Children of this level begin after the last history whose parent comes before it.
         stop = int(np.searchsorted(tree.parent, tree.parent.dtype.type(start)))
         yield slice(start, stop)
         start = stop
@@ -26,23 +26,23 @@ def levels(tree: GameTree) -> Iterator[slice]:
 
 def last_sequences(tree: GameTree) -> Indices:
     """Return each player's last sequence at each history, shape ``(players, histories)``."""
-    here = _sequences_into(tree)
+    completed = _completed_sequences(tree)
     last = np.zeros((tree.players, tree.histories), dtype=tree.parent.dtype)
     if _is_narrow(tree):
-        for player, own in enumerate(last):
-            own[:] = here[_last_moves(tree, player)]
+        for player, row in enumerate(last):
+            row[:] = completed[_last_moves(tree, player)]
         return last
     for level in levels(tree):
         parent = tree.parent[level]
         last[:, level] = last[:, parent]
         mover = tree.player[parent]
         moved = np.flatnonzero(mover >= 0)
-        last[mover[moved], level.start + moved] = here[level.start + moved]
+        last[mover[moved], level.start + moved] = completed[level.start + moved]
     return last
 
 
 _NARROW = 50
-"""With fewer histories than this to a level, to go through all levels takes longest."""
+"""Mean number of histories per level below which a loop over histories is faster."""
 
 
 def _is_narrow(tree: GameTree) -> bool:
@@ -50,37 +50,37 @@ def _is_narrow(tree: GameTree) -> bool:
     return next(itertools.islice(levels(tree), most, None), None) is not None
 
 
-def _sequences_into(tree: GameTree) -> Indices:
-    """Return the sequence that the move into each history completes, 0 where no player moved."""
+def _completed_sequences(tree: GameTree) -> Indices:
+    """Return the sequence that the action to each history completes, 0 for chance and the root."""
     sizes = np.concatenate([np.empty(0, dtype=np.int64), *tree.sizes])
-    own_sizes = [int(own.sum()) for own in tree.sizes]
-    before = np.cumsum([0, *own_sizes[:-1]])
-    sets = np.cumsum([0, *(own.size for own in tree.sizes)])
-    # Of each information set, laid end to end, the first sequence of its own player's
+    totals = [int(counts.sum()) for counts in tree.sizes]
+    before = np.cumsum([0, *totals[:-1]])
+    sets = np.cumsum([0, *(counts.size for counts in tree.sizes)])
+    # The first sequence of each information set, all players' sets concatenated
     first = 1 + np.cumsum(sizes) - sizes - np.repeat(before, np.diff(sets))
     parent = tree.parent[1:]
     moved = np.flatnonzero(tree.player[parent] >= 0)
     parent = parent[moved]
-    into = np.zeros(tree.histories, dtype=tree.parent.dtype)
+    completed = np.zeros(tree.histories, dtype=tree.parent.dtype)
     numbers = sets[tree.player[parent]] + tree.information_set[parent]
-    into[1 + moved] = first[numbers] + tree.action[1 + moved]
-    return into
+    completed[1 + moved] = first[numbers] + tree.action[1 + moved]
+    return completed
 
 
 def _last_moves(tree: GameTree, player: int) -> Indices:
-    """Return the history that the player's last move on the way to each one led to, or the root."""
+    """Return the history after the player's last move on the path to each one, or the root."""
     histories = np.arange(tree.histories, dtype=tree.parent.dtype)
     parent = np.maximum(tree.parent, 0)
     at: Indices = np.where(tree.player[parent] == player, histories, parent)
     at[0] = 0
     # Pointer jumping: each step doubles the distance to the ancestor.
-    while not np.array_equal(further := at[at], at):
-        at = further
+    while not np.array_equal(ancestor := at[at], at):
+        at = ancestor
     return at
 
 
 def reach_of_chance(tree: GameTree) -> Vector:
-    """Return the probability of chance's moves up to each history, shape ``(histories,)``."""
+    """Return the probability of chance's moves to each history, shape ``(histories,)``."""
     if not (tree.player == CHANCE).any():
         return np.ones(tree.histories)
     if _is_narrow(tree):
@@ -97,17 +97,17 @@ def reach_of_chance(tree: GameTree) -> Vector:
 def merge_terminals(
     sequences: Indices, weights: Vector, payoffs: Vector, dimensions: Sequence[int]
 ) -> tuple[Indices, Vector]:
-    """Return the distinct columns of ``sequences``, in order, and what is paid there in all.
+    """Return the distinct columns of ``sequences``, sorted, and their total weighted payoffs.
 
-    ``sequences`` and the payoffs that are returned have shape ``(players, ends)``; ``payoffs``, as
-    a tree has them, ``(ends, players)``. Each is paid times its weight.
+    ``sequences`` and the returned payoffs have shape ``(players, terminals)``; the argument
+    ``payoffs`` has shape ``(terminals, players)``.
     """
     order, place = _sorted_columns(sequences, dimensions)
-    ends = order.size if place is None else int(place[-1]) + 1
-    weights, merged = weights[order], np.empty((len(sequences), ends))
+    terminals = order.size if place is None else int(place[-1]) + 1
+    weights, merged = weights[order], np.empty((len(sequences), terminals))
     for player, paid in enumerate(payoffs.T):
         weighted = weights * paid[order]
-        merged[player] = weighted if place is None else sum_terms(place, weighted, ends)
+        merged[player] = weighted if place is None else sum_terms(place, weighted, terminals)
     if place is not None:
         order = order[np.flatnonzero(np.diff(place, append=-1))]
     distinct = np.empty(merged.shape, dtype=np.int64)
@@ -121,20 +121,19 @@ def merge_terminals(
 def _sorted_columns(
     sequences: Indices, dimensions: Sequence[int]
 ) -> tuple[Indices, Indices | None]:
-    """Return the order that sorts columns by their first entry, then the second and so on.
+    """Return the stable lexicographic order of the columns, and the group of equal ones of each.
 
-    Equal ones stay as they are. Also returns the number of each among those that differ, None
-    where all do.
+    The groups are None where all columns differ.
     """
     if math.prod(dimensions) > np.iinfo(np.int64).max:
         order = np.lexsort(sequences[::-1])
         differ = (np.diff(sequences[:, order]) != 0).any(axis=0)
     else:
-        # All entries as one number, of which they are the digits
+        # Each column as the digits of one number
         key = np.zeros(sequences.shape[1], dtype=np.int64)
-        for own, dimension in zip(sequences, dimensions, strict=True):
+        for row, dimension in zip(sequences, dimensions, strict=True):
             key *= dimension
-            key += own
+            key += row
         order = np.argsort(key)
         differ = np.diff(key[order]) != 0
         if not differ.all():
@@ -143,7 +142,7 @@ def _sorted_columns(
 
 
 def decision_trees(tree: GameTree, last: Indices) -> tuple[DecisionTree, ...]:
-    """Return every player's decision tree, numbered as the game's information sets are."""
+    """Return each player's decision tree, numbered as the game's information sets."""
     return tuple(
         DecisionTree(
             _parents(tree, player, last[player]),
@@ -156,15 +155,15 @@ def decision_trees(tree: GameTree, last: Indices) -> tuple[DecisionTree, ...]:
 
 
 def _parents(tree: GameTree, player: int, last: Indices) -> Indices:
-    """Return the sequence before each information set of a player: one, or it forgets."""
-    here = np.flatnonzero(tree.player == player)
-    numbers = tree.information_set[here]
-    # Each set's first history, which is the last one written when going backwards
+    """Return the sequence before each information set, which perfect recall makes unique."""
+    histories = np.flatnonzero(tree.player == player)
+    numbers = tree.information_set[histories]
+    # The first history of each set: the last one written in reverse order
     first = np.zeros(len(tree.labels[player]), dtype=np.int64)
-    first[numbers[::-1]] = here[::-1]
-    differing = np.flatnonzero(last[here] != last[first[numbers]])
+    first[numbers[::-1]] = histories[::-1]
+    differing = np.flatnonzero(last[histories] != last[first[numbers]])
     if differing.size:
-        one, other = int(first[numbers[differing[0]]]), int(here[differing[0]])
+        one, other = int(first[numbers[differing[0]]]), int(histories[differing[0]])
         label = tree.labels[player][int(numbers[differing[0]])]
         raise ValueError(
             f"imperfect recall: player {player} cannot tell {_path(tree, one)} from "
