@@ -41,8 +41,8 @@ class Timed:
         times.append(time.perf_counter() - start)
         return stop
 
-    def due(self, run: SelfPlay) -> int:
-        return self.watch.due(run)
+    def next_call(self, run: SelfPlay) -> int:
+        return self.watch.next_call(run)
 
 
 def seconds(run: SelfPlay, iterations: int, watching: Sequence[Timed] = ()) -> tuple[float, float]:

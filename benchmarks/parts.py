@@ -50,7 +50,7 @@ def prefixes(run: rk.SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first part of an iteration so often, the first two, ..."""
     from regretkit.engine._specialize import filling_for, jitted
 
-    drive: Any = run._drive
+    drive: Any = run._executor
     rule: Any = getattr(run.minimizers[0], "rule", run.minimizers[0])
     kernel = rule._kernel()
     parts = jitted(go, filling_for(kernel, type(drive._payoffs).__name__))

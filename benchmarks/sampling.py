@@ -26,12 +26,12 @@ from regretkit.play import (
     AverageStrategySampling,
     ChanceSampling,
     Estimator,
+    ExactUtility,
     ExternalSampling,
-    FullSweep,
+    LazyMCCFR,
     LearnedBaseline,
     OutcomeSampling,
     RobustSampling,
-    SampledSelfPlay,
     SelfPlay,
 )
 
@@ -43,7 +43,7 @@ CALL = 0.2
 """Seconds that a solver is asked to go on for: what a call of ours costs once is part of it."""
 Make = Callable[[np.random.Generator], Estimator]
 ESTIMATORS: Mapping[str, Make] = {
-    "full sweep": lambda generator: FullSweep(),
+    "full sweep": lambda generator: ExactUtility(),
     "chance": ChanceSampling,
     "external": ExternalSampling,
     "average strategy": AverageStrategySampling,
@@ -89,7 +89,7 @@ def started(game: rk.ExtensiveFormGame, estimator: Estimator, engine: str = "com
 
 def visited(run: SelfPlay) -> int:
     """Return how many histories a run has visited."""
-    if isinstance(run.estimator, FullSweep) and isinstance(run.game, rk.ExtensiveFormGame):
+    if isinstance(run.estimator, ExactUtility) and isinstance(run.game, rk.ExtensiveFormGame):
         return run.iteration * run.players * run.game.tree.histories
     return int(getattr(run.estimator, "visited", 0))
 
@@ -173,7 +173,7 @@ def without_a_tree(place: Place, turns: int, before: float) -> list[list[str]]:
     for name, solver in others.items():
         estimator = ESTIMATORS[name](np.random.default_rng(1))
         history = rk.games.openspiel_history(place.theirs)
-        run = SampledSelfPlay(history, rk.RegretMatching, estimator)  # type: ignore[arg-type]
+        run = LazyMCCFR(history, rk.RegretMatching, estimator)  # type: ignore[arg-type]
         while estimator.visited < before:  # type: ignore[attr-defined]
             run.run(100)
         repeated(solver.run_iteration)(run.iteration)

@@ -12,13 +12,13 @@ import numpy as np
 from regretkit import CFR, RegretMatching
 from regretkit.evaluation import exploitability
 from regretkit.games import kuhn_poker
-from regretkit.play import ChanceSampling, Estimator, FullSweep, SelfPlay
+from regretkit.play import ChanceSampling, Estimator, ExactUtility, SelfPlay
 
 
 def main(iterations: int = 10_000) -> None:
     game = kuhn_poker()
     estimators: dict[str, Estimator] = {
-        "every deal": FullSweep(),
+        "every deal": ExactUtility(),
         "one random deal": ChanceSampling(np.random.default_rng(seed=7)),
     }
     print(f"value of the game {-1 / 18:+.4f}\n")

@@ -13,7 +13,7 @@ import regretkit as rk
 from regretkit import display
 from regretkit.evaluation import nash_conv
 from regretkit.games import biased_rock_paper_scissors, kuhn_poker, leduc_poker, load, shapley_game
-from regretkit.play import Geometrically, Record, Simultaneous, Trajectories
+from regretkit.play import AtGeometricSteps, Recorder, Simultaneous, TrajectoryRecorder
 
 GAMES = Path(__file__).parent / "games"
 
@@ -21,15 +21,15 @@ GAMES = Path(__file__).parent / "games"
 def convergence(iterations: int) -> object:
     game, records = leduc_poker(), {}
     for name in ("cfr", "cfr+", "dcfr", "pcfr+"):
-        records[name] = Record({"nash_conv": lambda run: nash_conv(run.game, run.average)})
-        watch = Geometrically(records[name], ratio=1.25)
+        records[name] = Recorder({"nash_conv": lambda run: nash_conv(run.game, run.average)})
+        watch = AtGeometricSteps(records[name], ratio=1.25)
         rk.solve(game, name, iterations=iterations, callbacks=[watch])
     return display.convergence(records, title="Leduc poker").figure
 
 
 def trajectories(iterations: int) -> object:
-    record = Trajectories(["J", "Qb"])
-    watch = Geometrically(record, ratio=1.1)
+    record = TrajectoryRecorder(["J", "Qb"])
+    watch = AtGeometricSteps(record, ratio=1.1)
     rk.solve(kuhn_poker(), "cfr", iterations=iterations, callbacks=[watch])
     return display.trajectories(record, log=True)[0, 0].figure
 
@@ -38,7 +38,7 @@ def simplex(iterations: int) -> object:
     game, paths = biased_rock_paper_scissors(), {}
     actions: tuple[str, ...] = ()
     for rule in (rk.Hedge, rk.OptimisticHedge):
-        record = Trajectories()
+        record = TrajectoryRecorder()
         run = rk.SelfPlay(game, [rule(3, rate=0.025) for _ in range(2)], order=Simultaneous())
         run.run(iterations, callbacks=[record])
         paths[rule.__name__], actions = record.path((0, 0), "strategy"), record.actions((0, 0))

@@ -13,7 +13,7 @@ import numpy as np
 from regretkit import solve
 from regretkit.evaluation import exploitability
 from regretkit.games import kuhn_poker
-from regretkit.play import Agent, Person, StrategyAgent, play_match
+from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
 
 
 def scripted(question: str) -> str:
@@ -29,7 +29,7 @@ def main(
     profile = solve(game, "cfr+", iterations=iterations or 10_000).average
     print(f"You play against a strategy of exploitability {exploitability(game, profile):.1e}.\n")
     generator = np.random.default_rng()
-    agents: list[Agent] = [Person(ask, print), StrategyAgent(profile, generator)]
+    agents: list[Agent] = [HumanAgent(ask, print), StrategyAgent(profile, generator)]
     match = play_match(game, agents, rounds, generator, rotate=True)
     print(f"\nAfter {rounds} rounds you have earned {match.payoffs[:, 0].sum():+g}.")
 

@@ -26,7 +26,7 @@ def main(iterations: int = 10_000) -> None:
     run = SelfPlay(game, drivers, order=Simultaneous())
     for _ in range(iterations):
         run.run(1, callbacks=[play])
-        outcomes += np.outer(*run.played) / iterations
+        outcomes += np.outer(*run.last_profile) / iterations
 
     print("how often      the other goes   the other stops")
     for action, row in zip(("goes", "stops"), outcomes, strict=True):

@@ -13,7 +13,7 @@ from regretkit.cli._arguments import Choice, NamedGame
 from regretkit.cli._options import Limits
 from regretkit.evaluation import nash_conv
 from regretkit.games import Profile
-from regretkit.play import Geometrically, SelfPlay
+from regretkit.play import AtGeometricSteps, SelfPlay
 
 _PERIOD = 0.05
 """Seconds between two calls, about."""
@@ -94,9 +94,9 @@ class RunMonitor(Stateful):
         self.stopped_by = ""
         self._since, self._last, self._step = time.monotonic(), run.iteration, 1
 
-    def due(self, run: SelfPlay) -> int:
+    def next_call(self, run: SelfPlay) -> int:
         """Return the next iteration at which to read the clock, or to measure."""
-        return min(self._measurements.due(run), run.iteration + self._step)
+        return min(self._measurements.next_call(run), run.iteration + self._step)
 
     def __call__(self, run: SelfPlay) -> bool:
         """Read the clock, measure if due, and return whether to stop."""
@@ -119,9 +119,9 @@ class RunMonitor(Stateful):
         self._step = max(1, int(count * min(_PERIOD / seconds, 8.0)))
 
     @property
-    def _measurements(self) -> Geometrically:
+    def _measurements(self) -> AtGeometricSteps:
         ratio = _RATIO if self.gap_limit is None else _RATIO_TO_GAP
-        return Geometrically(self._measure, ratio=ratio)
+        return AtGeometricSteps(self._measure, ratio=ratio)
 
     def _measure(self, run: SelfPlay) -> None:
         gap = self.gap_of(run)

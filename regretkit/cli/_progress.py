@@ -85,7 +85,7 @@ class RunProgress:
         """Measure the rate from this iteration."""
         self._since = (self._monitor.played, run.iteration)
 
-    def due(self, run: SelfPlay) -> int:
+    def next_call(self, run: SelfPlay) -> int:
         """Return that it needs no call of its own."""
         return _NEVER
 

@@ -106,8 +106,8 @@ class _Saver:
 
     checkpoint: Checkpoint
 
-    def due(self, run: SelfPlay) -> int:
-        return self.checkpoint.due(run)
+    def next_call(self, run: SelfPlay) -> int:
+        return self.checkpoint.next_call(run)
 
     def __call__(self, run: SelfPlay) -> bool:
         with failing(f"--checkpoint: cannot write {quote(str(self.checkpoint.path))}"):

@@ -21,7 +21,7 @@ from regretkit.display._style import (
     thinned,
     title_of,
 )
-from regretkit.play import Record
+from regretkit.play import Recorder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +34,8 @@ class _Columns(Protocol):
     def __getitem__(self, name: str, /) -> ArrayLike: ...
 
 
-Curve: TypeAlias = Record | _Columns | Sequence[Mapping[str, object]]
-"""What was measured of one run: a ``Record``, a table by columns, or a list of rows."""
+Curve: TypeAlias = Recorder | _Columns | Sequence[Mapping[str, object]]
+"""What was measured of one run: a ``Recorder``, a table by columns, or a list of rows."""
 
 _LABELS = {
     "iteration": "iterations",
@@ -77,7 +77,7 @@ def convergence(
     Parameters
     ----------
     curves
-        By the name of a run, what was measured of it: a :class:`~regretkit.play.Record`, a
+        By the name of a run, what was measured of it: a :class:`~regretkit.play.Recorder`, a
         mapping of columns to numbers, a list of rows, or a data frame. The legend spells names of
         algorithms as papers do: ``"cfr+"`` is CFR+.
     x
@@ -115,11 +115,11 @@ def convergence(
     --------
     >>> from regretkit.evaluation import nash_conv
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import Geometrically, Record, solve
+    >>> from regretkit.play import AtGeometricSteps, Recorder, solve
     >>> game, records = kuhn_poker(), {}
     >>> for name in ("cfr", "cfr+"):
-    ...     records[name] = Record({"nash_conv": lambda run: nash_conv(run.game, run.average)})
-    ...     watch = Geometrically(records[name])
+    ...     records[name] = Recorder({"nash_conv": lambda run: nash_conv(run.game, run.average)})
+    ...     watch = AtGeometricSteps(records[name])
     ...     run = solve(game, name, iterations=100, callbacks=[watch])
     >>> axes = convergence(records, title="Kuhn poker")
     >>> axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()
@@ -195,7 +195,7 @@ def _checked(curves: Mapping[str, Curve]) -> dict[str, Mapping[str, ArrayLike]]:
 def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
     """Return what was measured of a run, as a mapping of columns."""
     shown = shortened(repr(curve), 200)
-    if isinstance(curve, Record):
+    if isinstance(curve, Recorder):
         return dict(curve.values, iteration=curve.iterations)  # type: ignore[arg-type]
     if isinstance(curve, Sequence) and not isinstance(curve, str):
         if not all(isinstance(row, Mapping) for row in curve):
@@ -206,8 +206,8 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
     if hasattr(curve, "keys") and hasattr(curve, "__getitem__"):
         return {str(key): curve[key] for key in curve.keys()}  # type: ignore[attr-defined]  # noqa: SIM118
     raise TypeError(
-        f"{argument} must be a Record, a mapping of columns such as {{'iteration': [1, 2], 'gap': "
-        f"[0.5, 0.2]}}, or a list of rows, got {shown}"
+        f"{argument} must be a Recorder, a mapping of columns such as {{'iteration': [1, 2], "
+        f"'gap': [0.5, 0.2]}}, or a list of rows, got {shown}"
     )
 
 

@@ -152,7 +152,7 @@ def _run_facts(run: SelfPlay) -> Iterator[tuple[str, str | float]]:
     game, small = run.game, False
     if isinstance(game, ExtensiveFormGame | NormalFormGame):
         small = game.payoffs[0].size <= _QUICK
-    if run._broken is not None:
-        yield "broken", shortened(run._broken, 400)
+    if run._failure is not None:
+        yield "broken", shortened(run._failure, 400)
     elif run.iteration and small and run._averages[0]._weight:
         yield "NashConv of the average", nash_conv(game, run.average)

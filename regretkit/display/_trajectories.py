@@ -1,4 +1,4 @@
-"""Trajectories: how strategies, averages and regrets move over time."""
+"""TrajectoryRecorder: how strategies, averages and regrets move over time."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from regretkit.display._style import (
     style,
     thinned,
 )
-from regretkit.play import Trajectories
+from regretkit.play import TrajectoryRecorder
 from regretkit.play._recorder import KINDS, Place
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _MOST = 12
 
 
 def trajectories(
-    record: Trajectories,
+    record: TrajectoryRecorder,
     *,
     information_sets: Iterable[Place] | None = None,
     kinds: Sequence[str] | None = None,
@@ -79,15 +79,17 @@ def trajectories(
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import Every, solve
-    >>> record = Trajectories(["J", "Qb"])
+    >>> record = TrajectoryRecorder(["J", "Qb"])
     >>> run = solve(kuhn_poker(), "cfr", iterations=100, callbacks=[Every(5, record)])
     >>> axes = trajectories(record)
     >>> axes.shape, axes[1, 0].get_ylabel(), axes[1, 0].get_xlabel()
     ((2, 3), 'Qb (player 1)', 'iterations')
     """
     require_matplotlib("display.trajectories")
-    if not isinstance(record, Trajectories):
-        raise TypeError(f"record must be a Trajectories that watched a run, got {quote(record)}")
+    if not isinstance(record, TrajectoryRecorder):
+        raise TypeError(
+            f"record must be a TrajectoryRecorder that watched a run, got {quote(record)}"
+        )
     if not record.iterations:
         raise ValueError("record is empty: pass it to a run, as in run(100, callbacks=[record])")
     places = list(record.seen if information_sets is None else information_sets)
@@ -110,7 +112,7 @@ def trajectories(
     return grid
 
 
-def _draw(ax: "Axes", record: Trajectories, place: Place, kind: str, log: bool) -> None:
+def _draw(ax: "Axes", record: TrajectoryRecorder, place: Place, kind: str, log: bool) -> None:
     path, iterations = record.path(place, kind), np.asarray(record.iterations, dtype=np.float64)
     for index, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
         kept = thinned(iterations, values, log=log)
@@ -124,7 +126,9 @@ def _draw(ax: "Axes", record: Trajectories, place: Place, kind: str, log: bool) 
     ax.set_axisbelow(True)
 
 
-def _kinds(record: Trajectories, places: list[Place], asked: Sequence[str] | None) -> list[str]:
+def _kinds(
+    record: TrajectoryRecorder, places: list[Place], asked: Sequence[str] | None
+) -> list[str]:
     """Return the kinds to draw, as asked, or all of which there is something to draw."""
     if asked is not None:
         wrong = [kind for kind in asked if kind not in KINDS]

@@ -6,8 +6,8 @@ when a run first asks for it.
 
 from regretkit.engine.compiled import Compiled
 from regretkit.engine.vectorized import Vectorized
-from regretkit.play._engines import add_engine
+from regretkit.play._engines import register_engine
 
-add_engine(Vectorized())
-add_engine(Compiled(exact_ties=True))
-add_engine(Compiled())
+register_engine(Vectorized())
+register_engine(Compiled(exact_ties=True))
+register_engine(Compiled())

@@ -7,8 +7,8 @@ import numpy as np
 
 from regretkit._util._state import generators
 from regretkit._util._validate import LARGEST, quote
-from regretkit.estimators import FullSweep, LearnedBaseline
-from regretkit.estimators._mccfr import Sampler
+from regretkit.estimators import ExactUtility, LearnedBaseline
+from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.play._self_play import SelfPlay
 
@@ -23,7 +23,7 @@ def in_the_way(run: SelfPlay) -> str | None:
     game = run.game
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
         return f"{quote(game)} is neither a normal-form nor an extensive-form game"
-    if not isinstance(run.estimator, FullSweep):
+    if not isinstance(run.estimator, ExactUtility):
         return f"{quote(run.estimator)} does not sweep the whole game"
     return _order_or_size(run, game)
 
@@ -35,7 +35,7 @@ def in_the_way_of_walks(run: SelfPlay) -> str | None:
     return None
 
 
-def in_the_way_of_samples(run: SelfPlay, sampler: Sampler) -> str | None:
+def in_the_way_of_samples(run: SelfPlay, sampler: TraversalEstimator) -> str | None:
     """Return what about a run, its rules aside, keeps it from being sampled in machine code."""
     if not isinstance(run.game, ExtensiveFormGame):
         return in_the_way_of_walks(run)
@@ -47,7 +47,7 @@ def in_the_way_of_samples(run: SelfPlay, sampler: Sampler) -> str | None:
 
 
 def _order_or_size(run: SelfPlay, game: NormalFormGame | ExtensiveFormGame) -> str | None:
-    if run.order.turns(run.players, 0) is None:
+    if run.order.schedule(run.players, 0) is None:
         return f"{quote(run.order)} does more in an iteration than to let players learn in turn"
     if _size(game) > LARGEST:
         return f"the payoffs of {quote(game)} are so large that utilities could overflow"

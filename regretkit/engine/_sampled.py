@@ -14,10 +14,10 @@ from regretkit.engine._sampling import Sample, Sheet
 from regretkit.engine._seats import follow_rules, frozen_copy, numbers_for, seated, uncompilable
 from regretkit.engine._table import Table
 from regretkit.estimators._baselines import LearnedBaseline
-from regretkit.estimators._mccfr import Sampler
-from regretkit.play._engines import Drive
+from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.play._engines import Executor
 from regretkit.play._lazy_discount import caught_up
-from regretkit.play._orders import Turns
+from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 
 _PATIENCE = 0.05
@@ -28,14 +28,14 @@ _MOST = 8_192
 
 
 @final
-class Sampled(Drive):
+class Sampled(Executor):
     """One run whose utilities are sampled, laid out for machine code.
 
     The minimizers, and the averages' sums, are put in order when all iterations asked for are
     played, since that goes through all of the game's decision points.
     """
 
-    def __init__(self, run: SelfPlay, sampler: Sampler) -> None:
+    def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
         from regretkit.engine._sampling_code import sampled_iterations
         from regretkit.engine._specialize import iterations
 
@@ -168,9 +168,9 @@ class Sampled(Drive):
             self._form()
             self._complete(self._forest, sheet, table.total)
         except BaseException as error:
-            run._break_off(error, None)
+            run._fail(error, None)
             raise
-        run.played = played
+        run.last_profile = played
         for player, (seat, average) in enumerate(zip(self._seats, run._averages, strict=True)):
             seat.hand_back(table.strategy, sheet.behavior, sheet.utility)
             seat.show(sheet.utility if player in moved else None)
@@ -187,15 +187,15 @@ class Sampled(Drive):
         try:
             if not weights[:, 0].all():  # nothing before the last of these counts
                 since = int(np.flatnonzero(weights[:, 0] == 0.0)[-1])
-                before = Turns(turns.players[:since], turns.together)
+                before = UpdateSchedule(turns.players[:since], turns.simultaneous)
                 self._call(before, numbers, np.zeros(since), keeping=False)
-                turns = Turns(turns.players[since:], turns.together)
+                turns = UpdateSchedule(turns.players[since:], turns.simultaneous)
                 numbers = numbers if len(numbers) == 1 else numbers[since:]
                 self._sheet.sums[:] = self._sheet.seen[:] = 0.0
                 weights = weights[since:]
             self._call(turns, numbers, np.ascontiguousarray(weights[:, 1]), keeping)
         except BaseException as error:
-            run._break_off(error, None)
+            run._fail(error, None)
             raise
         for player, average in enumerate(run._averages):
             # The empty sequence is always played, and so sums up the weights.
@@ -206,14 +206,14 @@ class Sampled(Drive):
         run.iteration += count
         return {player for player, own in enumerate(moves) if own}
 
-    def _turns(self, count: int) -> Turns:
-        turns = self._run.order.turns(self._run.players, count)
+    def _turns(self, count: int) -> UpdateSchedule:
+        turns = self._run.order.schedule(self._run.players, count)
         if turns is None:
             raise TypeError(f"{quote(self._run.order)} was refused, and cannot be followed")
         return turns
 
-    def _call(self, turns: Turns, numbers: Vector, weights: Vector, keeping: bool) -> None:
+    def _call(self, turns: UpdateSchedule, numbers: Vector, weights: Vector, keeping: bool) -> None:
         rest = (self._laid.flat, self._laid.desk, self._forest, self._sheet, self._sample)
         generator = self._sampler.generator
-        first = (turns.together, keeping, turns.players, numbers, weights)
+        first = (turns.simultaneous, keeping, turns.players, numbers, weights)
         self._sampler.visited += self._iterate(*first, *rest, self._state, generator)

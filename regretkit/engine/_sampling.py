@@ -13,7 +13,7 @@ import numpy as np
 from regretkit._util._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import Forest
 from regretkit.engine._kernels import State, learn, propose, worth_of
-from regretkit.estimators.flat._flat_tree import Desk, Flat
+from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers
 
 
 class Sheet(NamedTuple):
@@ -50,10 +50,10 @@ class Sample(NamedTuple):
 
 def walk(
     player: int,
-    flat: Flat,
+    flat: FlatTree,
     behavior: Vector,
     utility: Vector,
-    desk: Desk,
+    desk: TraversalBuffers,
     notes: tuple[Vector, Vector],
     numbers: Vector,
     guesses: Vector,
@@ -65,10 +65,10 @@ def walk(
 
 def walk_once(
     player: int,
-    flat: Flat,
+    flat: FlatTree,
     behavior: Vector,
     utility: Vector,
-    desk: Desk,
+    desk: TraversalBuffers,
     notes: tuple[Vector, Vector],
     numbers: Vector,
     guesses: Vector,
@@ -78,7 +78,7 @@ def walk_once(
     return walk(player, flat, behavior, utility, desk, notes, numbers, guesses, generator)
 
 
-def notice(player: int, visited: int, rate: float, desk: Desk, guesses: Vector) -> None:
+def notice(player: int, visited: int, rate: float, desk: TraversalBuffers, guesses: Vector) -> None:
     """Learn what histories are worth."""
     raise NotImplementedError  # left open: _specialize puts another in its place
 
@@ -113,7 +113,7 @@ def fade_together(j: int, first: int, last: int, player: int, sheet: Sheet, stat
         then[k] = now[4 + k]
 
 
-def catch_up(touched: int, flat: Flat, desk: Desk, sheet: Sheet) -> None:
+def catch_up(touched: int, flat: FlatTree, desk: TraversalBuffers, sheet: Sheet) -> None:
     """Let sums catch up at decision points, those nearer to the root first.
 
     What came to a decision point since it was last looked at has been played as it still is.
@@ -136,8 +136,8 @@ def climb_and_learn(
     proposing: bool,
     keeping: bool,
     numbers: Vector,
-    flat: Flat,
-    desk: Desk,
+    flat: FlatTree,
+    desk: TraversalBuffers,
     sheet: Sheet,
     state: State,
 ) -> None:
@@ -204,8 +204,8 @@ def turn(
     player: int,
     how: tuple[bool, bool],
     numbers: Vector,
-    flat: Flat,
-    desk: Desk,
+    flat: FlatTree,
+    desk: TraversalBuffers,
     forest: Forest,
     sheet: Sheet,
     sample: Sample,
@@ -237,8 +237,8 @@ def sampled(
     turns: Indices,
     numbers: Vector,
     weights: Vector,
-    flat: Flat,
-    desk: Desk,
+    flat: FlatTree,
+    desk: TraversalBuffers,
     forest: Forest,
     sheet: Sheet,
     sample: Sample,

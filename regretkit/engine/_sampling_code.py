@@ -5,7 +5,7 @@ from typing import Any
 from regretkit.engine import _kernels, _sampling
 from regretkit.engine._specialize import _kept
 from regretkit.estimators.flat._action_sampling import Choose
-from regretkit.estimators.flat._baseline_terms import learn_guesses
+from regretkit.estimators.flat._baseline_terms import update_baseline
 from regretkit.estimators.flat._initial_chance import guess, guess_evenly
 from regretkit.estimators.flat._traversal import walker
 from regretkit.minimizers._kernel import Kernel
@@ -17,7 +17,7 @@ def sampled_iterations(kernel: Kernel, choose: Choose, guessing: bool) -> tuple[
         _kernels.propose: kernel.propose,
         _kernels.learn: kernel.learn,
         _sampling.walk: walker(choose, guessing),
-        _sampling.notice: learn_guesses if guessing else _notice_nothing,
+        _sampling.notice: update_baseline if guessing else _notice_nothing,
         guess: guess_evenly,
     }
     if kernel.traits.only_discounts_on_zero_utility:

@@ -27,9 +27,9 @@ from regretkit.engine._seats import (
     uncompilable,
 )
 from regretkit.engine._table import table_of
-from regretkit.estimators._mccfr import Sampler
-from regretkit.play._engines import Drive, Engine
-from regretkit.play._orders import Turns
+from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.play._engines import Engine, Executor
+from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 
 _PATIENCE = 0.1
@@ -58,8 +58,8 @@ class Compiled(Engine):
         self._exact_ties = exact_ties
 
     @override
-    def refusal(self, run: SelfPlay) -> str | None:
-        if isinstance(run.estimator, Sampler):
+    def unsupported_reason(self, run: SelfPlay) -> str | None:
+        if isinstance(run.estimator, TraversalEstimator):
             if self._exact_ties:
                 return "regrets are sampled, which leaves no ties; pass engine='compiled'"
             found = in_the_way_of_samples(run, run.estimator) or _against_rules(run)
@@ -67,16 +67,16 @@ class Compiled(Engine):
         return in_the_way(run) or _against_rules(run)
 
     @override
-    def missing(self) -> str | None:
+    def missing_dependency(self) -> str | None:
         return without_numba()
 
     @override
-    def worthwhile(self, run: SelfPlay, iterations: int) -> bool:
+    def pays_off(self, run: SelfPlay, iterations: int) -> bool:
         return not self._exact_ties and is_long(run, iterations)
 
     @override
-    def start(self, run: SelfPlay) -> Drive:
-        if isinstance(run.estimator, Sampler):
+    def start(self, run: SelfPlay) -> Executor:
+        if isinstance(run.estimator, TraversalEstimator):
             return Sampled(run, run.estimator)
         return _Compiled(run, self._exact_ties)
 
@@ -111,7 +111,7 @@ def _next_pace(count: int, took: float) -> int:
 
 
 @final
-class _Compiled(Drive):
+class _Compiled(Executor):
     """One run, laid out for machine code."""
 
     def __init__(self, run: SelfPlay, exact_ties: bool) -> None:
@@ -146,7 +146,7 @@ class _Compiled(Drive):
                 self._pace = _next_pace(count, took)
                 iterations -= count
         finally:
-            if self._run.iteration > before and self._run._broken is None:
+            if self._run.iteration > before and self._run._failure is None:
                 self._hand_back()
 
     def _take_over(self) -> None:
@@ -186,18 +186,18 @@ class _Compiled(Drive):
                 seat.check(self._table.behavior)
             self._count(turns.players, weights)
         except BaseException as error:
-            run._break_off(error, None)
+            run._fail(error, None)
             raise
 
-    def _turns(self, count: int) -> Turns:
-        turns = self._run.order.turns(self._run.players, count)
+    def _turns(self, count: int) -> UpdateSchedule:
+        turns = self._run.order.schedule(self._run.players, count)
         if turns is None:
             raise TypeError(f"{quote(self._run.order)} was refused, and cannot be followed")
         return turns
 
-    def _call(self, turns: Turns, numbers: Vector, weights: Vector) -> None:
+    def _call(self, turns: UpdateSchedule, numbers: Vector, weights: Vector) -> None:
         rest = (self._payoffs, self._forest, self._forced, self._table, self._state)
-        self._iterate(turns.together, turns.players, numbers, weights, *rest)
+        self._iterate(turns.simultaneous, turns.players, numbers, weights, *rest)
 
     def _count(self, players: Indices, weights: Vector) -> None:
         """Update the counts of the run and its objects after compiled iterations."""
@@ -217,7 +217,7 @@ class _Compiled(Drive):
         try:
             for seat in self._seats:
                 seat.hand_back(table.strategy, table.behavior, table.utility)
-            run.played = [frozen_copy(seat.own(table.played)) for seat in self._seats]
+            run.last_profile = [frozen_copy(seat.own(table.played)) for seat in self._seats]
         except BaseException as error:
-            run._break_off(error, None)
+            run._fail(error, None)
             raise

@@ -16,9 +16,9 @@ from regretkit.engine._reasons import in_the_way, in_the_way_of_walks, is_long, 
 from regretkit.engine._seats import frozen_copy
 from regretkit.engine._table import Table, table_of
 from regretkit.engine._walking import Walking
-from regretkit.estimators._mccfr import Sampler
+from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play._engines import Drive, Engine
+from regretkit.play._engines import Engine, Executor
 from regretkit.play._self_play import SelfPlay
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class Vectorized(Engine):
     name = "vectorized"
 
     @override
-    def refusal(self, run: SelfPlay) -> str | None:
-        if isinstance(run.estimator, Sampler):
+    def unsupported_reason(self, run: SelfPlay) -> str | None:
+        if isinstance(run.estimator, TraversalEstimator):
             return in_the_way_of_walks(run)
         for player, minimizer in enumerate(run.minimizers):
             if minimizer.domain != run.game.domains[player]:
@@ -50,17 +50,19 @@ class Vectorized(Engine):
         return in_the_way(run)
 
     @override
-    def missing(self) -> str | None:
+    def missing_dependency(self) -> str | None:
         return without_numba()
 
     @override
-    def worthwhile(self, run: SelfPlay, iterations: int) -> bool:
+    def pays_off(self, run: SelfPlay, iterations: int) -> bool:
         return is_long(run, iterations)
 
     @override
-    def start(self, run: SelfPlay) -> Drive:
+    def start(self, run: SelfPlay) -> Executor:
         return (
-            Walking(run, run.estimator) if isinstance(run.estimator, Sampler) else _Vectorized(run)
+            Walking(run, run.estimator)
+            if isinstance(run.estimator, TraversalEstimator)
+            else _Vectorized(run)
         )
 
 
@@ -130,7 +132,7 @@ class _Seat:
 
 
 @final
-class _Vectorized(Drive):
+class _Vectorized(Executor):
     """One run, laid out for passes in machine code."""
 
     def __init__(self, run: SelfPlay) -> None:
@@ -163,21 +165,21 @@ class _Vectorized(Drive):
         """Play ``count`` iterations, or fewer once interrupted; return how many."""
         run = self._run
         factors = run._averages[0].ahead(count)
-        turns = run.order.turns(run.players, count)
+        turns = run.order.schedule(run.players, count)
         if turns is None:
             raise TypeError(f"{quote(run.order)} was refused, and cannot be followed")
         done, before, self._moves = 0, 0, [0] * run.players
         try:
             for turn, (decay, weight) in zip(turns.players.tolist(), factors.tolist(), strict=True):
                 before = sum(self._moves)
-                self._iterate(turn, turns.together, decay, weight)
+                self._iterate(turn, turns.simultaneous, decay, weight)
                 done += 1
                 if interrupted():
                     break
         except BaseException as error:
             self._settle(factors[:done])
             if sum(self._moves) > before:
-                run._break_off(error, self._turn)
+                run._fail(error, self._turn)
             raise
         self._settle(factors[:done])
         return done
@@ -213,4 +215,4 @@ class _Vectorized(Drive):
         for seat, moves in zip(self._seats, self._moves, strict=True):
             seat.hand_back(moves)
         if factors.shape[0]:
-            run.played = self._played
+            run.last_profile = self._played

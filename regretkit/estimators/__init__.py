@@ -11,7 +11,7 @@ from regretkit.estimators._chance import ChanceSampling as ChanceSampling
 from regretkit.estimators._chance import PublicChanceSampling as PublicChanceSampling
 from regretkit.estimators._checking import assert_unbiased as assert_unbiased
 from regretkit.estimators._estimator import Estimator as Estimator
-from regretkit.estimators._estimator import FullSweep as FullSweep
+from regretkit.estimators._estimator import ExactUtility as ExactUtility
 from regretkit.estimators._external import ExternalSampling as ExternalSampling
 from regretkit.estimators._outcome import OutcomeSampling as OutcomeSampling
 from regretkit.estimators._robust import RobustSampling as RobustSampling

@@ -10,7 +10,7 @@ from typing_extensions import override
 from regretkit._util._state import is_finite_array
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive, quote
-from regretkit.estimators._mccfr import Sampler, starts
+from regretkit.estimators._mccfr import TraversalEstimator, starts
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_average
 from regretkit.games import Game
 from regretkit.sets import Simplices, StrategySet
@@ -24,7 +24,7 @@ def _above_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
 
 @final
 @define(eq=False)
-class AverageStrategySampling(Sampler):
+class AverageStrategySampling(TraversalEstimator):
     """Follow those actions of one's own that were often played on average, and draw all else.
 
     Action a is followed, independently of the others, with probability

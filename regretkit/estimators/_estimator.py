@@ -16,7 +16,7 @@ class Estimator(abc.ABC):
 
     Examples
     --------
-    >>> isinstance(FullSweep(), Estimator)
+    >>> isinstance(ExactUtility(), Estimator)
     True
     """
 
@@ -43,14 +43,14 @@ class Estimator(abc.ABC):
 
 @final
 @frozen
-class FullSweep(Estimator):
+class ExactUtility(Estimator):
     """The exact utility, over every chance outcome and every action.
 
     Examples
     --------
     >>> import numpy as np
     >>> from regretkit.games import matching_pennies
-    >>> FullSweep().utility(matching_pennies(), 0, [np.ones(2) / 2, np.array([1.0, 0.0])])
+    >>> ExactUtility().utility(matching_pennies(), 0, [np.ones(2) / 2, np.array([1.0, 0.0])])
     array([ 1., -1.])
     """
 

@@ -5,14 +5,14 @@ from typing import final
 from attrs import define
 from typing_extensions import override
 
-from regretkit.estimators._mccfr import NONE, Sampler
+from regretkit.estimators._mccfr import NONE, TraversalEstimator
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_all
 from regretkit.games import Game
 
 
 @final
 @define(eq=False)
-class ExternalSampling(Sampler):
+class ExternalSampling(TraversalEstimator):
     """Follow every action of one's own, and draw those of chance and of the other players.
 
     At the end of the game, a payoff counts at the player's last sequence. Chance and the others

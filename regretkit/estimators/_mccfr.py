@@ -15,7 +15,12 @@ from regretkit._util._validate import check_generator, of_kind, quote
 from regretkit.estimators._baselines import Baseline
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_average, pick
-from regretkit.estimators.flat._flat_tree import Desk, Flat, desk_of, flat_of
+from regretkit.estimators.flat._flat_tree import (
+    FlatTree,
+    TraversalBuffers,
+    flat_tree,
+    traversal_buffers,
+)
 from regretkit.estimators.flat._traversal import Walk, walker
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.sets import DecisionTree, StrategySet
@@ -24,18 +29,18 @@ _NO_GUESSES = np.zeros((1, 1))
 NONE = np.zeros(0)
 
 
-class Laid(NamedTuple):
+class FlatGame(NamedTuple):
     """A game laid out for walking."""
 
     game: ExtensiveFormGame
-    flat: Flat
-    desk: Desk
+    flat: FlatTree
+    desk: TraversalBuffers
     behavior: Vector
     utility: Vector
 
 
 @define(eq=False)
-class Sampler(Estimator, Stateful):
+class TraversalEstimator(Estimator, Stateful):
     """Follows some of a player's own actions, and one of every other player's.
 
     A subclass chooses among the own ones, and provides the data that this needs.
@@ -48,7 +53,7 @@ class Sampler(Estimator, Stateful):
         validator=optional(of_kind(Baseline, "LearnedBaseline()")),
     )
     visited: int = field(default=0, init=False, repr=False)
-    _laid: Laid | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    _laid: FlatGame | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _walk: Walk | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     """The traversal as machine code, where an engine has compiled it."""
 
@@ -86,18 +91,18 @@ class Sampler(Estimator, Stateful):
         return laid.utility[own].copy()
 
     @final
-    def laid(self, game: Game) -> Laid:
+    def laid(self, game: Game) -> FlatGame:
         """Return a game laid out for walking, or refuse it."""
         if self._laid is None or self._laid.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
                     f"game must be in extensive or in normal form to be sampled, got {quote(game)}"
                 )
-            flat = flat_of(game)
+            flat = flat_tree(game)
             size = int(flat.sequences[-1])
-            desk = desk_of(flat, trailing=self.baseline is not None)
+            desk = traversal_buffers(flat, trailing=self.baseline is not None)
             weights = np.concatenate([np.zeros(size), flat.chances])
-            self._laid = Laid(game, flat, desk, weights, np.zeros(size))
+            self._laid = FlatGame(game, flat, desk, weights, np.zeros(size))
         return self._laid
 
     @final

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, quote
-from regretkit.estimators._mccfr import NONE, Sampler, behaviors, starts
+from regretkit.estimators._mccfr import NONE, TraversalEstimator, behaviors, starts
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_one
 from regretkit.games import Game
 from regretkit.games._game import as_profile
@@ -31,7 +31,7 @@ def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
 
 @final
 @define(eq=False)
-class OutcomeSampling(Sampler):
+class OutcomeSampling(TraversalEstimator):
     """Play the game once, and learn from how it ended.
 
     The other players draw by their strategies, and the player by a mixture of its own and an

@@ -7,14 +7,14 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._util._validate import at_least_one
-from regretkit.estimators._mccfr import NONE, Sampler
+from regretkit.estimators._mccfr import NONE, TraversalEstimator
 from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_some
 from regretkit.games import Game
 
 
 @final
 @define(eq=False)
-class RobustSampling(Sampler):
+class RobustSampling(TraversalEstimator):
     """Follow some actions of one's own, any of them as likely as others, and draw all else.
 
     Of n actions, min(k, n) are followed, so that each is with probability q = min(k, n) / n; the

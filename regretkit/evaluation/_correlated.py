@@ -25,7 +25,7 @@ class PlayedRun(Protocol):
     """A run that holds the strategies of its last iteration."""
 
     @property
-    def played(self) -> Sequence[Vector]:
+    def last_profile(self) -> Sequence[Vector]:
         """The strategies x_t, y_t, ... of the last iteration t."""
         ...
 
@@ -106,7 +106,7 @@ class CorrelatedPlay(Stateful):
 
     def __call__(self, run: PlayedRun) -> None:
         """Add the joint strategy of a run's last iteration."""
-        self.add(run.played)
+        self.add(run.last_profile)
 
     def cce_gaps(self) -> Vector:
         """Return what each player gains by one fixed strategy, shape ``(players,)``.

@@ -17,8 +17,8 @@ from regretkit.estimators import Baseline as Baseline
 from regretkit.estimators import ChanceSampling as ChanceSampling
 from regretkit.estimators import Estimator as Estimator
 from regretkit.estimators import ExactBaseline as ExactBaseline
+from regretkit.estimators import ExactUtility as ExactUtility
 from regretkit.estimators import ExternalSampling as ExternalSampling
-from regretkit.estimators import FullSweep as FullSweep
 from regretkit.estimators import LearnedBaseline as LearnedBaseline
 from regretkit.estimators import OutcomeSampling as OutcomeSampling
 from regretkit.estimators import PublicChanceSampling as PublicChanceSampling
@@ -38,11 +38,11 @@ from regretkit.play._algorithms import named as named
 from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
+from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
 from regretkit.play._callbacks import Every as Every
-from regretkit.play._callbacks import Geometrically as Geometrically
-from regretkit.play._callbacks import Record as Record
+from regretkit.play._callbacks import Recorder as Recorder
 from regretkit.play._callbacks import StopAtGap as StopAtGap
-from regretkit.play._callbacks import StopWhenStill as StopWhenStill
+from regretkit.play._callbacks import StopWhenConverged as StopWhenConverged
 from regretkit.play._checkpoint import Checkpoint as Checkpoint
 from regretkit.play._checkpoint import resume as resume
 from regretkit.play._orders import Alternating as Alternating
@@ -50,37 +50,37 @@ from regretkit.play._orders import Extragradient as Extragradient
 from regretkit.play._orders import Order as Order
 from regretkit.play._orders import RandomPlayer as RandomPlayer
 from regretkit.play._orders import Simultaneous as Simultaneous
-from regretkit.play._orders import Table as Table
-from regretkit.play._orders import Turns as Turns
+from regretkit.play._orders import UpdateContext as UpdateContext
+from regretkit.play._orders import UpdateSchedule as UpdateSchedule
 from regretkit.play._self_play import SelfPlay as SelfPlay
 from regretkit.play._solve import solve as solve
 from regretkit.play._watching import Callback as Callback
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
-    "_agents": "Agent Listener Person Situation StrategyAgent",
+    "_agents": "Agent RoundObserver HumanAgent Observation StrategyAgent",
     "_best_response_play": "BestResponsePlay best_response_play",
     "_fsicfr": "FixedStrategyIteration",
-    "_lazy_mccfr": "SampledSelfPlay",
+    "_lazy_mccfr": "LazyMCCFR",
     "_matches": "Match Round play_match",
-    "_recorder": "Moment Trajectories",
-    "_visited_strategy": "Unfolded",
+    "_recorder": "TrajectoryRow TrajectoryRecorder",
+    "_visited_strategy": "VisitedStrategy",
 }
 if TYPE_CHECKING:
     from regretkit.play._agents import Agent as Agent
-    from regretkit.play._agents import Listener as Listener
-    from regretkit.play._agents import Person as Person
-    from regretkit.play._agents import Situation as Situation
+    from regretkit.play._agents import HumanAgent as HumanAgent
+    from regretkit.play._agents import Observation as Observation
+    from regretkit.play._agents import RoundObserver as RoundObserver
     from regretkit.play._agents import StrategyAgent as StrategyAgent
     from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
     from regretkit.play._best_response_play import best_response_play as best_response_play
     from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
-    from regretkit.play._lazy_mccfr import SampledSelfPlay as SampledSelfPlay
+    from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
     from regretkit.play._matches import Match as Match
     from regretkit.play._matches import Round as Round
     from regretkit.play._matches import play_match as play_match
-    from regretkit.play._recorder import Moment as Moment
-    from regretkit.play._recorder import Trajectories as Trajectories
-    from regretkit.play._visited_strategy import Unfolded as Unfolded
+    from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
+    from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
+    from regretkit.play._visited_strategy import VisitedStrategy as VisitedStrategy
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

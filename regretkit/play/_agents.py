@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @final
 @frozen
-class Situation:
+class Observation:
     """What an agent knows when its turn comes, and what it may do.
 
     Examples
     --------
-    >>> situation = Situation(player=0, information_set="Kpb", actions=("p", "b"))
+    >>> situation = Observation(player=0, information_set="Kpb", actions=("p", "b"))
     >>> situation.actions[1]
     'b'
     """
@@ -49,25 +49,25 @@ class Agent(Protocol):
     True
     """
 
-    def act(self, situation: Situation) -> int:
+    def act(self, situation: Observation) -> int:
         """Return the index of an action, among those of ``situation``."""
         ...
 
 
 @runtime_checkable
-class Listener(Protocol):
+class RoundObserver(Protocol):
     """Receives the outcome of each round; agents of :func:`play_match` may implement it.
 
     Examples
     --------
     >>> class Curious:
-    ...     def hear(self, round):
+    ...     def on_round_end(self, round):
     ...         self.last = round.payoffs
-    >>> isinstance(Curious(), Listener)
+    >>> isinstance(Curious(), RoundObserver)
     True
     """
 
-    def hear(self, round: "Round") -> None:
+    def on_round_end(self, round: "Round") -> None:
         """Take note of a round that is over."""
         ...
 
@@ -100,7 +100,7 @@ class StrategyAgent:
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
     >>> agent = StrategyAgent(solve(kuhn_poker(), iterations=100).average, np.random.default_rng(1))
-    >>> agent.act(Situation(0, "Kpb", ("p", "b")))  # who holds the king calls
+    >>> agent.act(Observation(0, "Kpb", ("p", "b")))  # who holds the king calls
     1
     """
 
@@ -114,7 +114,7 @@ class StrategyAgent:
         parts = behaviors(known) if isinstance(known, Sequence) else behaviors([known])
         self._parts = dict(enumerate(parts))
 
-    def act(self, situation: Situation) -> int:
+    def act(self, situation: Observation) -> int:
         """Return the index of an action that was drawn."""
         chances = self._played(situation.player)(situation.information_set, situation.actions)
         return pick(chances, self.generator)
@@ -132,7 +132,7 @@ class StrategyAgent:
 
 @final
 @define(eq=False)
-class Person:
+class HumanAgent:
     """An agent whose actions a person chooses, at a terminal or elsewhere.
 
     An action is answered by its name, or by the beginning of its name where no other begins so,
@@ -158,7 +158,7 @@ class Person:
     ...     answer = next(answers)
     ...     print(question + answer)
     ...     return answer
-    >>> Person(ask, print).act(Situation(1, "Kb", ("p", "b")))
+    >>> HumanAgent(ask, print).act(Observation(1, "Kb", ("p", "b")))
     You are player 1, and know: Kb
     p or b? x
     There is no action 'x'.
@@ -169,7 +169,7 @@ class Person:
     ask: Callable[[str], str] = field(validator=is_callable(), repr=False)
     tell: Callable[[str], object] = field(validator=is_callable(), repr=False)
 
-    def act(self, situation: Situation) -> int:
+    def act(self, situation: Observation) -> int:
         """Return the index of the action that the person chose."""
         names = _told_apart([str(action).strip() for action in situation.actions])
         known = str(situation.information_set)
@@ -185,7 +185,7 @@ class Person:
             no_action = "Several actions begin with" if meant else "There is no action"
             self.tell(f"{no_action} {quote(answer)}.")
 
-    def hear(self, round: "Round") -> None:
+    def on_round_end(self, round: "Round") -> None:
         """Tell the person what happened, and what it earned."""
         self.tell(f"What happened: {' '.join(round.moves)}")
         for agent, payoff in zip(round.agents, round.payoffs, strict=True):

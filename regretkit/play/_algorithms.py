@@ -20,7 +20,7 @@ from regretkit.averaging._averaging import (
 )
 from regretkit.circuits import CFR, LocalRule, SharedStrategies
 from regretkit.circuits._cfr import local_minimizer
-from regretkit.estimators import Estimator, FullSweep
+from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import Game
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import (
@@ -118,7 +118,7 @@ class Algorithm:
             self.minimizers(game, kinds),
             order=self.order,
             averaging=self.averaging,
-            estimator=FullSweep() if estimator is None else estimator,
+            estimator=ExactUtility() if estimator is None else estimator,
             horizon=horizon,
             engine=engine,
         )

@@ -88,14 +88,14 @@ class Every(Stateful):
         """Pass the call on when it is time."""
         return self.callback(run) if run.iteration % self.period == 0 else None
 
-    def due(self, run: SelfPlay) -> int:
+    def next_call(self, run: SelfPlay) -> int:
         """Return the next iteration at which it passes a call on."""
         return (run.iteration // self.period + 1) * self.period
 
 
 @final
 @define(eq=False)
-class Geometrically(Stateful):
+class AtGeometricSteps(Stateful):
     """Call another callback at iterations that grow by a ratio, as 1, 2, 4, 8, ... do by 2.
 
     What it costs per iteration falls as the run goes on, and what it records is evenly spread
@@ -120,7 +120,7 @@ class Geometrically(Stateful):
     >>> from regretkit.games import matching_pennies
     >>> run = SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)])
     >>> seen = []
-    >>> watch = Geometrically(lambda run: seen.append(run.iteration), ratio=2.0)
+    >>> watch = AtGeometricSteps(lambda run: seen.append(run.iteration), ratio=2.0)
     >>> run = run.run(30, callbacks=[watch])
     >>> seen
     [1, 2, 4, 8, 16]
@@ -135,7 +135,7 @@ class Geometrically(Stateful):
         """Pass the call on when it is time."""
         return self.callback(run) if self._first_from(run.iteration) == run.iteration else None
 
-    def due(self, run: SelfPlay) -> int:
+    def next_call(self, run: SelfPlay) -> int:
         """Return the next iteration at which it passes a call on."""
         return self._first_from(run.iteration + 1)
 
@@ -191,7 +191,7 @@ class StopAtGap(Stateful):
 
 @final
 @define(eq=False)
-class StopWhenStill(Stateful):
+class StopWhenConverged(Stateful):
     """Stop once no coordinate of the average moved further than a tolerance since the last call.
 
     An average of t iterations moves by one over t at most, so it grows still in any case: use it
@@ -215,7 +215,7 @@ class StopWhenStill(Stateful):
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
-    >>> still = Every(100, StopWhenStill(atol=1e-3))
+    >>> still = Every(100, StopWhenConverged(atol=1e-3))
     >>> run = solve(kuhn_poker(), "cfr+", iterations=100_000, callbacks=[still])
     >>> run.iteration < 10_000
     True
@@ -239,7 +239,7 @@ class StopWhenStill(Stateful):
 
 @final
 @define(eq=False)
-class Record(Stateful):
+class Recorder(Stateful):
     """Write down numbers about a run as it goes.
 
     Parameters
@@ -263,7 +263,7 @@ class Record(Stateful):
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
-    >>> record = Record({"value": lambda run: float(run.game.value(run.average)[0])})
+    >>> record = Recorder({"value": lambda run: float(run.game.value(run.average)[0])})
     >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[Every(50, record)])
     >>> record.iterations, [round(value, 2) for value in record.values["value"]]
     ([50, 100], [-0.06, -0.06])

@@ -43,7 +43,7 @@ class Checkpoint:
     every
         Save every so many iterations, at least 1. One of the two is needed.
     callbacks
-        Are called before, in turn, and are saved along: a :class:`Record`, say, or what stops the
+        Are called before, in turn, and are saved along: a :class:`Recorder`, say, or what stops the
         run. When one of them does, the run is saved as well.
 
     Attributes
@@ -105,7 +105,7 @@ class Checkpoint:
             self.iteration, self._saved = run.iteration, time.monotonic()
         return stop
 
-    def due(self, run: SelfPlay) -> int:
+    def next_call(self, run: SelfPlay) -> int:
         """Return the next iteration at which it wants to be called."""
         if self.every is not None:
             mine = (run.iteration // self.every + 1) * self.every

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
-class Drive(abc.ABC):
+class Executor(abc.ABC):
     """An engine at work on one run."""
 
     @abc.abstractmethod
@@ -41,39 +41,39 @@ class Engine(abc.ABC):
     name: str
 
     @abc.abstractmethod
-    def refusal(self, run: "SelfPlay") -> str | None:
-        """Say which part of a run this cannot drive, and why; None if there is none."""
+    def unsupported_reason(self, run: "SelfPlay") -> str | None:
+        """Say which part of a run this cannot executor, and why; None if there is none."""
 
     @abc.abstractmethod
-    def start(self, run: "SelfPlay") -> Drive:
+    def start(self, run: "SelfPlay") -> Executor:
         """Take a run that was not refused."""
 
-    def missing(self) -> str | None:
+    def missing_dependency(self) -> str | None:
         """Say what this needs and is not installed; None if nothing is missing."""
         return None
 
-    def worthwhile(self, run: "SelfPlay", iterations: int) -> bool:
+    def pays_off(self, run: "SelfPlay", iterations: int) -> bool:
         """Say whether so many iterations are worth what it takes to get going."""
         return True
 
 
 @final
-class AsWritten(Engine):
+class NumpyEngine(Engine):
     """Everything as it is written, in Python and NumPy: what the other engines must agree with."""
 
     name = "numpy"
 
     @override
-    def refusal(self, run: "SelfPlay") -> str | None:
+    def unsupported_reason(self, run: "SelfPlay") -> str | None:
         return None
 
     @override
-    def start(self, run: "SelfPlay") -> Drive:
-        return _AsWritten(run)
+    def start(self, run: "SelfPlay") -> Executor:
+        return _NumpyExecutor(run)
 
 
 @final
-class _AsWritten(Drive):
+class _NumpyExecutor(Executor):
     def __init__(self, run: "SelfPlay") -> None:
         self._run = run
 
@@ -85,18 +85,18 @@ class _AsWritten(Drive):
             self._run._iterate()
 
 
-_ENGINES: list[Engine] = [AsWritten()]
-_LATER = ["regretkit.engine"]
+_ENGINES: list[Engine] = [NumpyEngine()]
+_LAZY_MODULES = ["regretkit.engine"]
 """Modules that make engines known, imported when an engine is asked for."""
 
 
 def _engines() -> list[Engine]:
-    while _LATER:
-        importlib.import_module(_LATER.pop())
+    while _LAZY_MODULES:
+        importlib.import_module(_LAZY_MODULES.pop())
     return _ENGINES
 
 
-def add_engine(engine: Engine) -> None:
+def register_engine(engine: Engine) -> None:
     """Make an engine known, as one that is faster than those known before."""
     _ENGINES.insert(0, engine)
 
@@ -115,17 +115,17 @@ def check_engine(name: object) -> None:
         raise ValueError(f"there is no engine {quote(name)}, only {known}")
 
 
-def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
+def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
     """Return the engine of this name, or the fastest that applies to so many iterations.
 
     Raises
     ------
     ValueError
-        When the engine of this name cannot drive the run.
+        When the engine of this name cannot executor the run.
     """
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
-        refusal = engine.refusal(run) or engine.missing()
+        refusal = engine.unsupported_reason(run) or engine.missing_dependency()
         if refusal is not None:
             problem = f"engine {quote(name)} cannot run this: {refusal}"
             advice = f"pass engine={quote(AUTO)} to have the fastest that can"
@@ -135,54 +135,56 @@ def choose(run: "SelfPlay", name: str, iterations: int) -> Engine:
         if engine.name in _FAILED.get(run, ()):
             continue
         # What a run has begun with, it goes on with, unless something faster pays.
-        pays = run.engine == engine.name or engine.worthwhile(run, iterations)
-        if pays and engine.refusal(run) is None:
-            missing = engine.missing()
+        pays = run.engine == engine.name or engine.pays_off(run, iterations)
+        if pays and engine.unsupported_reason(run) is None:
+            missing = engine.missing_dependency()
             if missing is None:
                 return engine
-            _say_once(missing)
+            _warn_once(missing)
     raise ValueError(f"no engine can run {quote(run)}")
 
 
 class CannotStartError(TypeError):
-    """Raised by an engine that finds out only when it starts that it cannot drive a run."""
+    """Raised by an engine that finds out only when it starts that it cannot executor a run."""
 
 
 _FAILED: "WeakKeyDictionary[SelfPlay, set[str]]" = WeakKeyDictionary()
 """Engines that could not start, by run."""
-_PARTS: "WeakKeyDictionary[Drive, tuple[object, ...]]" = WeakKeyDictionary()
-"""What was driven when a drive started."""
+_PARTS: "WeakKeyDictionary[Executor, tuple[object, ...]]" = WeakKeyDictionary()
+"""What was driven when a executor started."""
 
 
-def driven(run: "SelfPlay", name: str, iterations: int, drive: Drive | None) -> tuple[Drive, str]:
+def executor_for(
+    run: "SelfPlay", name: str, iterations: int, executor: Executor | None
+) -> tuple[Executor, str]:
     """Return what drives a run through ``iterations``, and the name of its engine.
 
-    That is the run's present drive if the engine is the same and the run's parts are unchanged.
+    That is the run's present executor if the engine is the same and the run's parts are unchanged.
 
     Raises
     ------
     TypeError, ValueError
-        When the engine of this name cannot drive the run.
+        When the engine of this name cannot executor the run.
     """
-    engine = choose(run, name, iterations)
+    engine = select_engine(run, name, iterations)
     parts = (*run.minimizers, run.order, run.averaging, run.estimator)
-    if drive is not None and run.engine == engine.name:
-        before = _PARTS.get(drive, ())
+    if executor is not None and run.engine == engine.name:
+        before = _PARTS.get(executor, ())
         if len(before) == len(parts) and all(a is b for a, b in zip(before, parts, strict=True)):
-            return drive, engine.name
+            return executor, engine.name
     try:
-        drive = engine.start(run)
+        executor = engine.start(run)
     except CannotStartError:
         if name != AUTO:
             raise
         _FAILED.setdefault(run, set()).add(engine.name)
-        return driven(run, name, iterations, None)
-    _PARTS[drive] = parts
-    return drive, engine.name
+        return executor_for(run, name, iterations, None)
+    _PARTS[executor] = parts
+    return executor, engine.name
 
 
 @cache
-def _say_once(missing: str) -> None:
+def _warn_once(missing: str) -> None:
     warnings.warn(
         f"{missing}; runs take the slow way until it can be", RuntimeWarning, stacklevel=5
     )

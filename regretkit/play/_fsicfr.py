@@ -150,7 +150,7 @@ class FixedStrategyIteration(Stateful):
         self.visited += part.states
         return self.graph.utility(player, behaviors, part)[:2]
 
-    # The table, as an order of play sees it
+    # The players, as an order of play sees them
 
     @property
     def players(self) -> int:

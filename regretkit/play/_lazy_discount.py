@@ -13,7 +13,7 @@ from regretkit._util._typing import Indices, Vector
 
 @final
 @define(eq=False)
-class Faded(Stateful):
+class LazyDiscount(Stateful):
     """A player's regrets as of their last update, and the discounts accumulated since.
 
     A run that discounts regrets only where a sample visits resumes from these: the discounted

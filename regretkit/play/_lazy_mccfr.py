@@ -15,7 +15,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import LONGEST_ERROR, check_kind, quote
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._cfr import LocalRule
-from regretkit.estimators._mccfr import Sampler
+from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.estimators.flat._action_sampling import follow_all, follow_one
 from regretkit.games._adapters import Playable, as_history
 from regretkit.games.tree._history import History
@@ -28,13 +28,13 @@ from regretkit.play._lazy_traversal import Follow, OneAction, Sample
 from regretkit.play._lazy_tree import Unfolding, check_estimator, players_of
 from regretkit.play._orders import Alternating, Order
 from regretkit.play._record_factory import Maker
-from regretkit.play._visited_strategy import Unfolded
+from regretkit.play._visited_strategy import VisitedStrategy
 from regretkit.play._watching import exits_as_errors, next_look, stopped
 
 
 @final
 @define(eq=False, repr=False)
-class SampledSelfPlay:
+class LazyMCCFR:
     """Play a game against oneself by its rules, without a tree.
 
     An information set is created when a sample first visits it, so that memory grows with what was
@@ -91,9 +91,9 @@ class SampledSelfPlay:
     >>> from regretkit.games import goofspiel
     >>> from regretkit.play import ExternalSampling
     >>> sampling = ExternalSampling(np.random.default_rng(1))
-    >>> run = SampledSelfPlay(goofspiel(3), RegretMatching, sampling).run(100)
+    >>> run = LazyMCCFR(goofspiel(3), RegretMatching, sampling).run(100)
     >>> run
-    <SampledSelfPlay: 100 iterations, 7 + 7 information sets met>
+    <LazyMCCFR: 100 iterations, 7 + 7 information sets met>
     >>> run.average[0]("unheard of", ["a", "b"])
     array([0.5, 0.5])
 
@@ -105,7 +105,7 @@ class SampledSelfPlay:
 
     game: History = field(converter=as_history)
     rule: LocalRule
-    estimator: Sampler
+    estimator: TraversalEstimator
     order: Order = field(factory=Alternating, kw_only=True)
     averaging: Averaging = field(factory=Uniform, kw_only=True)
     horizon: int | None = field(default=None, kw_only=True)
@@ -116,7 +116,7 @@ class SampledSelfPlay:
     _unfolding: Unfolding = field(init=False)
     _roots: list[float] = field(init=False)
     """How much all strategies count so far, for each player."""
-    _broken: str | None = field(default=None, init=False)
+    _failure: str | None = field(default=None, init=False)
     _turn: tuple[bool, list[int]] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -127,7 +127,7 @@ class SampledSelfPlay:
             self.horizon = _validate.whole_number(self.horizon, "horizon", least=1)
         self.averaging.weight(1, self.horizon)
         self.players = players_of(self.game)
-        if self.order.turns(self.players, 0) is None:
+        if self.order.schedule(self.players, 0) is None:
             raise ValueError(
                 f"{quote(self.order)} does more in an iteration than to let players learn"
             )
@@ -200,31 +200,31 @@ class SampledSelfPlay:
             self.estimator.visited += sample.visited
             self.iteration += 1
         except BaseException as error:
-            self._broken = (
+            self._failure = (
                 f"the run broke off half-way, in iteration {self.iteration + 1}: "
                 f"{quote(error, LONGEST_ERROR)}"
             )
             raise
 
-    def _learn_once(self, sample: Sample, together: bool, movers: Sequence[int]) -> None:
+    def _learn_once(self, sample: Sample, simultaneous: bool, movers: Sequence[int]) -> None:
         sample.visited = 0
         for player in movers:
             sample.play(player)
-            if not together:
+            if not simultaneous:
                 sample.teach([player])
-        if together:
+        if simultaneous:
             sample.teach(movers)
 
     def _check_whole(self) -> None:
-        if self._broken is not None:
-            raise RuntimeError(f"{self._broken}; load it from a file, or start anew")
+        if self._failure is not None:
+            raise RuntimeError(f"{self._failure}; load it from a file, or start anew")
 
     def _next_turn(self) -> tuple[bool, list[int]]:
         """Return whether all learn at once, and who learns in this iteration."""
-        turns = self.order.turns(self.players, 1)
+        turns = self.order.schedule(self.players, 1)
         if turns is None:
             raise TypeError(f"{quote(self.order)} was refused, and cannot be followed")
-        return turns.together, [int(player) for player in turns.players[0] if player >= 0]
+        return turns.simultaneous, [int(player) for player in turns.players[0] if player >= 0]
 
     def _follower(self, draws: Draws | np.random.Generator) -> Follow | OneAction | None:
         """Return what chooses among the own actions, None where all are followed."""
@@ -250,7 +250,7 @@ class SampledSelfPlay:
         return tuple(map(len, self._unfolding.met))
 
     @property
-    def current(self) -> tuple[Unfolded, ...]:
+    def current(self) -> tuple[VisitedStrategy, ...]:
         """What each player would play next.
 
         Raises
@@ -260,12 +260,12 @@ class SampledSelfPlay:
         """
         self._check_whole()
         return tuple(
-            Unfolded({key: np.array(point.strategy) for key, point in own.items()})
+            VisitedStrategy({key: np.array(point.strategy) for key, point in own.items()})
             for own in self._unfolding.met
         )
 
     @property
-    def average(self) -> tuple[Unfolded, ...]:
+    def average(self) -> tuple[VisitedStrategy, ...]:
         """What each player plays on average over the iterations, weighted.
 
         Raises
@@ -280,7 +280,9 @@ class SampledSelfPlay:
             for point in own.values():  # each stands behind those before it
                 come = root if point.before is None else sums[point.before][point.via]
                 sums[point] = np.array(point.total) + (come - point.seen) * np.array(point.strategy)
-            averages.append(Unfolded({point.key: _shares(sums[point]) for point in own.values()}))
+            averages.append(
+                VisitedStrategy({point.key: _shares(sums[point]) for point in own.values()})
+            )
         return tuple(averages)
 
     def save(self, path: FilePath) -> None:
@@ -304,12 +306,12 @@ class SampledSelfPlay:
         path: FilePath,
         game: Playable,
         rule: LocalRule,
-        estimator: Sampler,
+        estimator: TraversalEstimator,
         *,
         order: Order | None = None,
         averaging: Averaging | None = None,
         horizon: int | None = None,
-    ) -> "SampledSelfPlay":
+    ) -> "LazyMCCFR":
         """Return a run from a file, with the game, the rule and all else that it was made with.
 
         Raises
@@ -330,7 +332,7 @@ class SampledSelfPlay:
 
     def __repr__(self) -> str:
         met = " + ".join(map(str, self.information_sets))
-        return f"<SampledSelfPlay: {self.iteration} iterations, {met} information sets met>"
+        return f"<LazyMCCFR: {self.iteration} iterations, {met} information sets met>"
 
 
 def _shares(sums: Vector) -> Vector:

@@ -18,14 +18,14 @@ from regretkit.play._infoset_records import Point
 from regretkit.sets import Simplices
 
 if TYPE_CHECKING:
-    from regretkit.play._lazy_mccfr import SampledSelfPlay
+    from regretkit.play._lazy_mccfr import LazyMCCFR
 
 _KIND = "self-play without a tree"
 _ENTRIES = {"kind", "built", "iteration", "roots", "estimator", "met", "makers"}
 _COLUMNS = {"keys", "actions", "before", "via", "seen", "total", "learned"}
 
 
-def save_points(run: "SampledSelfPlay", path: FilePath) -> None:
+def save_points(run: "LazyMCCFR", path: FilePath) -> None:
     """Write a run into a file."""
     content: dict[str, Any] = {
         "kind": _KIND,
@@ -39,7 +39,7 @@ def save_points(run: "SampledSelfPlay", path: FilePath) -> None:
     replace_file(path, list(packed(content)))
 
 
-def _built(run: "SampledSelfPlay") -> dict[str, Any]:
+def _built(run: "LazyMCCFR") -> dict[str, Any]:
     """Return what must be the same when the file is read again."""
     return {
         "order": described(run.order),
@@ -78,7 +78,7 @@ def _text(thing: Hashable) -> str:
     )
 
 
-def load_points(run: "SampledSelfPlay", path: FilePath) -> None:
+def load_points(run: "LazyMCCFR", path: FilePath) -> None:
     """Restore a run that was built in the same way, which is not to be used where this fails."""
     what = str(path)
     content = unpacked(read_file(path), what)
@@ -95,7 +95,7 @@ def load_points(run: "SampledSelfPlay", path: FilePath) -> None:
         raise ValueError(f"{what} does not fit this run: {shorten(str(error))}") from error
 
 
-def _restore(run: "SampledSelfPlay", content: dict[str, Any]) -> None:
+def _restore(run: "LazyMCCFR", content: dict[str, Any]) -> None:
     iteration, roots, met = content["iteration"], content["roots"], content["met"]
     if type(iteration) is not int or not 0 <= iteration < 2**62:
         raise ValueError("iteration must be a number of iterations")
@@ -114,7 +114,7 @@ def _restore(run: "SampledSelfPlay", content: dict[str, Any]) -> None:
 
 
 def _points(
-    run: "SampledSelfPlay", player: int, saved: dict[str, Any], root: float
+    run: "LazyMCCFR", player: int, saved: dict[str, Any], root: float
 ) -> dict[Hashable, Point]:
     _check_columns(saved)
     points: list[Point] = []

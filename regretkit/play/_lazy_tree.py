@@ -8,7 +8,7 @@ import numpy as np
 
 from regretkit._util._validate import check_kind, quote
 from regretkit.estimators import Estimator
-from regretkit.estimators._mccfr import Sampler
+from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.estimators.flat._action_sampling import follow_average
 from regretkit.estimators.flat._initial_chance import MOST as MOST_DEALS
 from regretkit.estimators.flat._initial_chance import heaped
@@ -177,12 +177,12 @@ def players_of(history: History) -> int:
 
 def check_estimator(estimator: Estimator) -> None:
     """Refuse what draws no samples, and what needs a tree."""
-    check_kind(estimator, Sampler, "estimator", "ExternalSampling(generator)")
-    if isinstance(estimator, Sampler) and estimator._choose() is follow_average:
+    check_kind(estimator, TraversalEstimator, "estimator", "ExternalSampling(generator)")
+    if isinstance(estimator, TraversalEstimator) and estimator._choose() is follow_average:
         raise TypeError(
             f"{quote(estimator)} goes by sums along a tree; pass ExternalSampling(generator)"
         )
-    if isinstance(estimator, Sampler) and estimator.baseline is not None:
+    if isinstance(estimator, TraversalEstimator) and estimator.baseline is not None:
         raise TypeError(
             f"{quote(estimator.baseline)} guesses for histories of a tree; leave it out"
         )

@@ -12,7 +12,7 @@ from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, ch
 from regretkit.games import CHANCE, History, Playable
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games.tree._history import outcomes_of, payoffs_of
-from regretkit.play._agents import Agent, Listener, Situation
+from regretkit.play._agents import Agent, Observation, RoundObserver
 
 
 @final
@@ -91,7 +91,7 @@ def play_match(
     game
         A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
     agents
-        One for each player, in order. One that is a :class:`Listener` as well hears of each round.
+        One for each player, in order; a :class:`RoundObserver` among them hears of each round.
     rounds
         How many to play, at least 1.
     generator
@@ -195,7 +195,7 @@ def _play(
 def _action(history: History, player: int, agents: Sequence[Agent]) -> object:
     if not player < len(agents):
         raise ValueError(f"player {player} acts, but there are {len(agents)} agents; pass more")
-    situation = Situation(player, history.information_set(), tuple(history.actions()))
+    situation = Observation(player, history.information_set(), tuple(history.actions()))
     chosen = agents[player].act(situation)
     whole = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool)
     if not (whole and 0 <= chosen < len(situation.actions)):
@@ -211,6 +211,6 @@ def _action(history: History, player: int, agents: Sequence[Agent]) -> object:
 def _tell(round: Round) -> None:
     heard: list[object] = []
     for agent in round.agents:
-        if isinstance(agent, Listener) and not any(agent is other for other in heard):
-            agent.hear(round)
+        if isinstance(agent, RoundObserver) and not any(agent is other for other in heard):
+            agent.on_round_end(round)
             heard.append(agent)

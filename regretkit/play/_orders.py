@@ -13,7 +13,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_generator, whole_number
 
 
-class Table(Protocol):
+class UpdateContext(Protocol):
     """The players as an order of play sees them: it can read strategies and update minimizers.
 
     Examples
@@ -21,8 +21,8 @@ class Table(Protocol):
     A custom order, in which only player 0 is updated:
 
     >>> class OnlyTheFirst(Order):
-    ...     def iterate(self, table: Table) -> None:
-    ...         table.learn(0, table.profile())
+    ...     def iterate(self, context: UpdateContext) -> None:
+    ...         context.learn(0, context.profile())
     """
 
     @property
@@ -47,18 +47,18 @@ class Table(Protocol):
         ...
 
 
-class Turns(NamedTuple):
+class UpdateSchedule(NamedTuple):
     """Who learns in some iterations, each once at most.
 
     Examples
     --------
-    >>> Alternating(first=1).turns(players=2, iterations=3).players.tolist()
+    >>> Alternating(first=1).schedule(players=2, iterations=3).players.tolist()
     [[1, 0], [1, 0], [1, 0]]
     """
 
     players: Indices
     """The players updated, in turn, then -1, shape ``(iterations, players)``."""
-    together: bool
+    simultaneous: bool
     """Whether all use this iteration's profile, and not the new strategies of those before them."""
 
 
@@ -72,14 +72,14 @@ class Order(abc.ABC):
     """
 
     @abc.abstractmethod
-    def iterate(self, table: Table) -> None:
-        """Let the players at ``table`` go through one iteration."""
+    def iterate(self, context: UpdateContext) -> None:
+        """Let the players at ``context`` go through one iteration."""
 
     def check_players(self, players: int) -> None:
         """Refuse a number of players that this order cannot lead; any will do by default."""
         return
 
-    def turns(self, players: int, iterations: int) -> Turns | None:
+    def schedule(self, players: int, iterations: int) -> UpdateSchedule | None:
         """Return who learns in each of the next iterations, None if it is more than that.
 
         What says it can be compiled. To be asked is to go through those iterations: an order that
@@ -100,14 +100,14 @@ class Simultaneous(Order):
     """
 
     @override
-    def iterate(self, table: Table) -> None:
-        profile = table.profile()
-        for player in range(table.players):
-            table.learn(player, profile)
+    def iterate(self, context: UpdateContext) -> None:
+        profile = context.profile()
+        for player in range(context.players):
+            context.learn(player, profile)
 
     @override
-    def turns(self, players: int, iterations: int) -> Turns:
-        return Turns(np.tile(np.arange(players), (iterations, 1)), together=True)
+    def schedule(self, players: int, iterations: int) -> UpdateSchedule:
+        return UpdateSchedule(np.tile(np.arange(players), (iterations, 1)), simultaneous=True)
 
 
 @final
@@ -150,18 +150,18 @@ class Alternating(Order):
             raise ValueError(f"first must be a player, one of 0 to {players - 1}, got {self.first}")
 
     @override
-    def iterate(self, table: Table) -> None:
-        self.check_players(table.players)
-        profile = table.profile()
-        for turn in range(table.players):
-            player = (self.first + turn) % table.players
-            table.learn(player, profile)
-            profile[player] = table.strategy(player)
+    def iterate(self, context: UpdateContext) -> None:
+        self.check_players(context.players)
+        profile = context.profile()
+        for turn in range(context.players):
+            player = (self.first + turn) % context.players
+            context.learn(player, profile)
+            profile[player] = context.strategy(player)
 
     @override
-    def turns(self, players: int, iterations: int) -> Turns:
+    def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         order = (self.first + np.arange(players)) % players
-        return Turns(np.tile(order, (iterations, 1)), together=False)
+        return UpdateSchedule(np.tile(order, (iterations, 1)), simultaneous=False)
 
 
 @final
@@ -187,15 +187,15 @@ class RandomPlayer(Order, Stateful):
     generator: np.random.Generator = field(repr=False, validator=check_generator)
 
     @override
-    def iterate(self, table: Table) -> None:
-        profile = table.profile()
-        table.learn(int(self.generator.integers(table.players)), profile)
+    def iterate(self, context: UpdateContext) -> None:
+        profile = context.profile()
+        context.learn(int(self.generator.integers(context.players)), profile)
 
     @override
-    def turns(self, players: int, iterations: int) -> Turns:
+    def schedule(self, players: int, iterations: int) -> UpdateSchedule:
         order = np.full((iterations, players), -1)
         order[:, 0] = [self.generator.integers(players) for _ in range(iterations)]
-        return Turns(order, together=False)
+        return UpdateSchedule(order, simultaneous=False)
 
 
 @final
@@ -228,13 +228,13 @@ class Extragradient(Order):
     """
 
     @override
-    def iterate(self, table: Table) -> None:
-        players = range(table.players)
+    def iterate(self, context: UpdateContext) -> None:
+        players = range(context.players)
         for player in players:
-            table.expect(player, None)
-        unaided = table.profile()
+            context.expect(player, None)
+        unaided = context.profile()
         for player in players:
-            table.expect(player, unaided)
-        proposed = table.profile()
+            context.expect(player, unaided)
+        proposed = context.profile()
         for player in players:
-            table.learn(player, proposed)
+            context.learn(player, proposed)

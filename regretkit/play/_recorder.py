@@ -27,12 +27,12 @@ KINDS = ("strategy", "average", "regret")
 """What is written down about each action."""
 
 
-class Moment(NamedTuple):
+class TrajectoryRow(NamedTuple):
     """What was seen of one action of one information set after one iteration.
 
     Examples
     --------
-    >>> Moment(10, 0, 2, "K", "bet", strategy=1.0, average=0.75, regret=2.5).average
+    >>> TrajectoryRow(10, 0, 2, "K", "bet", strategy=1.0, average=0.75, regret=2.5).average
     0.75
     """
 
@@ -76,12 +76,12 @@ def _is_place(value: object) -> bool:
 
 @final
 @define(eq=False)
-class Trajectories(Stateful):
+class TrajectoryRecorder(Stateful):
     """Write down what is played at information sets, as it moves over time.
 
     At each call, for each action there: its probability in the current strategy and in the
     average, and its regret as the rule holds it, which is none where a rule holds no regrets.
-    Called by :class:`Every` or :class:`Geometrically`, it costs nothing in between.
+    Called by :class:`Every` or :class:`AtGeometricSteps`, it costs nothing in between.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Trajectories(Stateful):
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import Every, solve
-    >>> record = Trajectories(["J", "K"])
+    >>> record = TrajectoryRecorder(["J", "K"])
     >>> run = solve(kuhn_poker(), "cfr", iterations=200, callbacks=[Every(100, record)])
     >>> record.iterations
     [100, 200]
@@ -193,7 +193,7 @@ class Trajectories(Stateful):
         OSError
             When the file cannot be written.
         """
-        write_csv(path, Moment._fields, self._moments())
+        write_csv(path, TrajectoryRow._fields, self._moments())
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return the table of :meth:`to_rows` for pandas, which has to be installed.
@@ -209,15 +209,15 @@ class Trajectories(Stateful):
             raise ImportError(
                 "to_dataframe needs pandas; install it with pip install 'regretkit[pandas]'"
             ) from error
-        return pd.DataFrame(self._moments(), columns=list(Moment._fields))
+        return pd.DataFrame(self._moments(), columns=list(TrajectoryRow._fields))
 
-    def _moments(self) -> Iterator[Moment]:
+    def _moments(self) -> Iterator[TrajectoryRow]:
         what = list(zip(self._players, self._numbers, self._labels, self._actions, strict=True))
         looks = zip(self.iterations, self._strategy, self._average, self._regret, strict=True)
         for iteration, strategy, average, regret in looks:
             values = zip(strategy.tolist(), average.tolist(), regret.tolist(), strict=True)
             for place, (played, mean, held) in zip(what, values, strict=True):
-                yield Moment(iteration, *place, played, mean, None if held != held else held)
+                yield TrajectoryRow(iteration, *place, played, mean, None if held != held else held)
 
     # Which information sets these are
 
@@ -242,7 +242,7 @@ class Trajectories(Stateful):
         if self.iterations and now != (self._players, self._numbers, self._labels, self._actions):
             raise ValueError(
                 "these trajectories were begun in a game with other information sets; use a new "
-                "Trajectories for this one"
+                "TrajectoryRecorder for this one"
             )
         self._players, self._numbers, self._labels, self._actions = now
 

@@ -81,7 +81,7 @@ def _built(run: "SelfPlay") -> dict[str, Any]:
         **{name: described(part) for name, part in parts_of_it.items()},
         "minimizers": [described(minimizer) for minimizer in run.minimizers],
         "horizon": run.horizon,
-        "engine": run._asked,
+        "engine": run._requested_engine,
     }
 
 

@@ -15,15 +15,15 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, whole_number
 from regretkit.averaging import Averaging, Uniform
 from regretkit.averaging._average import Average, average_profile
-from regretkit.estimators import Estimator, FullSweep
+from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import Game, Profile
 from regretkit.games._game import as_profile, as_strategies, check_strategy
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.play._checks import as_callbacks, as_seats
-from regretkit.play._engines import AUTO, Drive, check_engine, choose, driven
+from regretkit.play._engines import AUTO, Executor, check_engine, executor_for, select_engine
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
-from regretkit.play._lazy_discount import Faded
+from regretkit.play._lazy_discount import LazyDiscount
 from regretkit.play._orders import Alternating, Order
 from regretkit.play._saved_run import Ways, load_run, save_run
 from regretkit.play._watching import Callback, exits_as_errors, next_look, stopped
@@ -69,7 +69,7 @@ class SelfPlay(Stateful):
         What ran the last iterations.
     iteration
         T, the number of iterations so far.
-    played
+    last_profile
         x_T, y_T, ...: the strategies of the last iteration.
 
     Raises
@@ -100,18 +100,20 @@ class SelfPlay(Stateful):
     minimizers: Sequence[RegretMinimizer]
     order: Order = field(factory=Alternating, kw_only=True)
     averaging: Averaging = field(factory=Uniform, kw_only=True)
-    estimator: Estimator = field(factory=FullSweep, kw_only=True)
+    estimator: Estimator = field(factory=ExactUtility, kw_only=True)
     horizon: int | None = field(default=None, kw_only=True)
-    _asked: str = field(default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE)
+    _requested_engine: str = field(
+        default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE
+    )
     iteration: int = field(default=0, init=False)
-    played: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
+    last_profile: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
-    _faded: list[Faded] = field(init=False, repr=False)
-    _way: str | None = field(default=None, init=False, repr=False)
+    _faded: list[LazyDiscount] = field(init=False, repr=False)
+    _last_engine: str | None = field(default=None, init=False, repr=False)
     """Name of the engine that ran the last iterations. It is state, so that bits stay the same."""
     _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
-    _drive: Drive | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
-    _broken: str | None = field(default=None, init=False, repr=False)
+    _executor: Executor | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    _failure: str | None = field(default=None, init=False, repr=False)
     """Why the run cannot go on. It is state: what a broken run saves is broken as well."""
     _learned_from: dict[int, Vector] = field(
         factory=dict, init=False, repr=False, metadata=NOT_STATE
@@ -123,13 +125,15 @@ class SelfPlay(Stateful):
         self.minimizers = as_seats(self.game, self.minimizers)
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
-        check_kind(self.estimator, Estimator, "estimator", "FullSweep()")
+        check_kind(self.estimator, Estimator, "estimator", "ExactUtility()")
         self.order.check_players(len(self.minimizers))
-        check_engine(self._asked)
+        check_engine(self._requested_engine)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
-        self._faded = [Faded() for _ in self.minimizers]
-        if self._asked != AUTO:
-            choose(self, self._asked, 0)  # refuses now what it could not run later
+        self._faded = [LazyDiscount() for _ in self.minimizers]
+        if self._requested_engine != AUTO:
+            select_engine(
+                self, self._requested_engine, 0
+            )  # refuses now what it could not run later
 
     def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -157,12 +161,12 @@ class SelfPlay(Stateful):
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
-            drive = self._driven(iterations)
+            executor = self._executor_for(iterations)
             end = self.iteration + iterations
             while self.iteration < end and not interrupt.requested():
                 look = next_look(self, watching, end)
                 with exits_as_errors():
-                    drive.play(look - self.iteration, interrupt.requested)
+                    executor.play(look - self.iteration, interrupt.requested)
                 if self.iteration == look and self._stopped(watching, interrupt):
                     break
         return self
@@ -174,16 +178,18 @@ class SelfPlay(Stateful):
     def _prepare(self, iterations: int) -> None:
         """Choose an engine for so many iterations, and have its machine code made."""
         with self._guard.driving() as interrupt:
-            self._driven(iterations).play(0, interrupt.requested)
+            self._executor_for(iterations).play(0, interrupt.requested)
 
     @property
     def engine(self) -> str:
         """Name of the engine that ran the last iterations; before the first, what was asked for."""
-        return self._way or self._asked
+        return self._last_engine or self._requested_engine
 
-    def _driven(self, iterations: int) -> Drive:
-        self._drive, self._way = driven(self, self._asked, iterations, self._drive)
-        return self._drive
+    def _executor_for(self, iterations: int) -> Executor:
+        self._executor, self._last_engine = executor_for(
+            self, self._requested_engine, iterations, self._executor
+        )
+        return self._executor
 
     def _iterate(self) -> None:
         asked = [minimizer.next_strategy() for minimizer in self.minimizers]
@@ -191,30 +197,30 @@ class SelfPlay(Stateful):
         try:
             self.order.iterate(self)
             self._changed = True
-            self._take_in(asked)
+            self._update_averages(asked)
         except BaseException as error:
             if self._changed:
-                self._break_off(error, self._turn)
+                self._fail(error, self._turn)
             raise
 
-    def _break_off(self, error: BaseException, turn: int | None) -> None:
+    def _fail(self, error: BaseException, turn: int | None) -> None:
         """Break the run after an iteration that failed when a minimizer had been updated."""
         where = f"after iteration {self.iteration}"
         if turn is not None:
             where = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
-        self._broken = (
+        self._failure = (
             f"the run broke off {where}: {quote(error, LONGEST_ERROR)}; "
             "load a state from before it, or start anew"
         )
         if isinstance(error, Exception):  # and no interrupt
-            raise RuntimeError(self._broken) from error
+            raise RuntimeError(self._failure) from error
 
-    def _take_in(self, asked: Sequence[Vector]) -> None:
+    def _update_averages(self, asked: Sequence[Vector]) -> None:
         # A prediction before the update has changed what the player played.
         played = [self._learned_from.get(player, x) for player, x in enumerate(asked)]
         for average, strategy in zip(self._averages, played, strict=True):
             average.add(strategy)
-        self.played = played
+        self.last_profile = played
         self.iteration += 1
 
     @override
@@ -223,8 +229,8 @@ class SelfPlay(Stateful):
 
     @override
     def _check_state(self, state: Mapping[str, object]) -> None:
-        if state["_way"] is not None:
-            check_engine(state["_way"])
+        if state["_last_engine"] is not None:
+            check_engine(state["_last_engine"])
         averages = cast("Mapping[str, Mapping[str, object]]", state["_averages"])
         if any(average["iteration"] != state["iteration"] for average in averages.values()):
             raise ValueError("the averages must have as many iterations as the run")
@@ -240,17 +246,19 @@ class SelfPlay(Stateful):
         ValueError
             When one is none.
         """
-        if self._broken is not None:
+        if self._failure is not None:
             raise ValueError("the run broke off")
-        if len(self.played) not in (0, self.players):
-            raise ValueError(f"played must have {self.players} strategies, got {len(self.played)}")
+        if len(self.last_profile) not in (0, self.players):
+            raise ValueError(
+                f"last_profile must have {self.players} strategies, got {len(self.last_profile)}"
+            )
         # Asking one that draws at random moves its generator; a copy is asked instead.
         asked = [copy.deepcopy(m) if any(generators(m)) else m for m in self.minimizers]
         try:
             with np.errstate(all="ignore"):
                 as_strategies(self.game, [minimizer.next_strategy() for minimizer in asked])
-                if self.played:
-                    as_strategies(self.game, self.played)
+                if self.last_profile:
+                    as_strategies(self.game, self.last_profile)
                 for average, domain in zip(self._averages, self.game.domains, strict=True):
                     average._check_on(domain)
                 for rule in _rules(asked):
@@ -260,13 +268,13 @@ class SelfPlay(Stateful):
 
     @override
     def _restored(self) -> None:
-        self._drive = None  # the state says what to go on with
+        self._executor = None  # the state says what to go on with
 
     def _check_whole(self) -> None:
-        if self._broken is not None:
-            raise RuntimeError(self._broken)
+        if self._failure is not None:
+            raise RuntimeError(self._failure)
 
-    # The table, as an order of play sees it
+    # The players, as an order of play sees them
 
     @property
     def players(self) -> int:

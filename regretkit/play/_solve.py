@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretkit._util._validate import quote, whole_number
-from regretkit.estimators import Estimator, FullSweep
+from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, named
-from regretkit.play._callbacks import Geometrically, StopAtGap
+from regretkit.play._callbacks import AtGeometricSteps, StopAtGap
 from regretkit.play._checks import as_callbacks
 from regretkit.play._self_play import SelfPlay
 from regretkit.play._watching import Callback
@@ -89,7 +89,7 @@ def solve(
                 "target_gap has no meaning in games of imperfect recall: no gap is known to "
                 "vanish, and finding a best response is NP-hard; pass iterations"
             )
-        watching.append(Geometrically(StopAtGap(target_gap), ratio=1.05))
+        watching.append(AtGeometricSteps(StopAtGap(target_gap), ratio=1.05))
         if iterations is None:
             _check_reached(target_gap, game, chosen, estimator)
     horizon = None if iterations is None else max(iterations, 1)
@@ -118,7 +118,7 @@ def doubt_of_reaching(
     if not any(algorithm is known for known in ALGORITHMS.values()):
         names = ", ".join(map(repr, ALGORITHMS))
         return f"only for {names} is it known that the gap vanishes, and this is another algorithm"
-    if not (estimator is None or isinstance(estimator, FullSweep)):
+    if not (estimator is None or isinstance(estimator, ExactUtility)):
         return f"with {quote(estimator)}, utilities are not exact"
     payoffs = _payoffs_of(game)
     if payoffs is None:

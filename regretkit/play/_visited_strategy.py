@@ -11,7 +11,7 @@ from regretkit._util._typing import Vector
 
 @final
 @define(eq=False, repr=False)
-class Unfolded:
+class VisitedStrategy:
     """What a player does at the information sets that were met, and uniformly at all others.
 
     Called with an information set and its actions, it returns their probabilities, as everything
@@ -21,9 +21,9 @@ class Unfolded:
     --------
     >>> from regretkit import RegretMatching
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import ExternalSampling, SampledSelfPlay
+    >>> from regretkit.play import ExternalSampling, LazyMCCFR
     >>> sampling = ExternalSampling(np.random.default_rng(1))
-    >>> run = SampledSelfPlay(kuhn_poker(), RegretMatching, sampling).run(50)
+    >>> run = LazyMCCFR(kuhn_poker(), RegretMatching, sampling).run(50)
     >>> first, second = run.average
     >>> len(first), {str(information_set) for information_set in first} >= {"J", "Q", "K"}
     (6, True)

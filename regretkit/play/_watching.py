@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 Callback: TypeAlias = Callable[["SelfPlay"], object]
 """Sees a run after an iteration; a result that is ``True`` stops the run.
 
-Where it has a method ``due(run)``, that returns the next iteration at which it wants to be called;
-otherwise it is called after every one. It may be called in between too, where others look.
+A method ``next_call(run)`` returns the next iteration at which it needs to be called; a callback
+without one is called after every iteration. Calls in between, for other callbacks, must do no harm.
 """
 
 
@@ -33,7 +33,7 @@ def next_look(run: Run, callbacks: Iterable[Callable[[Run], object]], end: int) 
 
 
 def _due(callback: Callable[[Run], object], run: Run) -> int:
-    asked = getattr(callback, "due", None)
+    asked = getattr(callback, "next_call", None)
     return run.iteration + 1 if asked is None else max(int(asked(run)), run.iteration + 1)
 
 

@@ -274,7 +274,7 @@ def test_in_kuhn_poker_too_with_cfr_inside():
 
     runs = [SelfPlay(game, players, order=Simultaneous()).run(200) for players in (plain, wrapped)]
 
-    for iterate, average in zip(runs[1].played, runs[0].average, strict=True):
+    for iterate, average in zip(runs[1].last_profile, runs[0].average, strict=True):
         np.testing.assert_allclose(iterate, average, atol=1e-9)
 
 

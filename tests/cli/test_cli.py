@@ -23,7 +23,7 @@ from regretkit.cli._commands._games import LARGE
 from regretkit.cli._main import main
 from regretkit.cli._progress import iterations_to
 from regretkit.games import Profile
-from regretkit.play import Algorithm, Checkpoint, Every, Record, SelfPlay
+from regretkit.play import Algorithm, Checkpoint, Every, Recorder, SelfPlay
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "games"
@@ -286,7 +286,7 @@ def test_a_gap_stops_where_the_library_stops(report):
 def test_the_curve_is_the_gap_at_those_iterations(report):
     curve = report("solve", "kuhn_poker", "--iterations", 50)["curve"]
 
-    record = Record({"gap": lambda run: rk.nash_conv(run.game, run.average)})
+    record = Recorder({"gap": lambda run: rk.nash_conv(run.game, run.average)})
     rk.solve(games.kuhn_poker(), "cfr+", iterations=50, callbacks=[record])
     assert curve["iteration"][0] == 1
     assert curve["iteration"][-1] == 50
@@ -519,7 +519,7 @@ def test_a_checkpoint_of_the_command_line_is_resumed_in_the_library(report, fold
 
 
 def test_what_others_have_written_down_in_a_checkpoint_is_not_lost(run, folder):
-    record = Every(10, Record({"t": lambda run: run.iteration}))
+    record = Every(10, Recorder({"t": lambda run: run.iteration}))
     watch = Checkpoint(folder / "run", every=20, callbacks=[record])
     rk.solve(games.kuhn_poker(), "cfr+", iterations=20, callbacks=[watch])
     before = (folder / "run").read_bytes()

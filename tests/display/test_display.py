@@ -17,7 +17,7 @@ from regretkit import SelfPlay, display, games
 from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, style, svg_of, title_of
 from regretkit.evaluation import nash_conv
 from regretkit.games import ExtensiveFormGame, Profile
-from regretkit.play import Every, Record, Simultaneous, Trajectories, cfr
+from regretkit.play import Every, Recorder, Simultaneous, TrajectoryRecorder, cfr
 
 GAP = {"gap": lambda run: nash_conv(run.game, run.average)}
 
@@ -29,7 +29,7 @@ def _close_all():
 
 
 def measured(iterations=12):
-    record = Record(GAP)
+    record = Recorder(GAP)
     cfr.start(games.kuhn_poker()).run(iterations, callbacks=[record])
     return record
 
@@ -165,7 +165,7 @@ def test_a_run_that_took_no_time_that_could_be_measured_can_be_drawn():
 
 
 def test_a_game_that_is_solved_at_once_can_be_drawn():
-    record = Record(GAP)
+    record = Recorder(GAP)
     rk.solve(games.matching_pennies(), "cfr", iterations=20, callbacks=[record])
 
     axes = display.convergence({"cfr": record})
@@ -333,8 +333,8 @@ def test_it_draws_where_it_is_told_to():
     [
         ({}, ValueError, "at least one curve"),
         ([1, 2], TypeError, "curves must map the names of runs"),
-        ({"run": 3}, TypeError, r"curves\['run'\] must be a Record"),
-        ({"run": "text"}, TypeError, r"curves\['run'\] must be a Record"),
+        ({"run": 3}, TypeError, r"curves\['run'\] must be a Recorder"),
+        ({"run": "text"}, TypeError, r"curves\['run'\] must be a Recorder"),
         ({"run": [1, 2]}, TypeError, r"curves\['run'\] must be a list of rows"),
         ({"run": {"gap": [1.0]}}, ValueError, "no column 'iteration'; its columns are 'gap'"),
         ({"run": {"iteration": [1], "a": [1], "b": [1]}}, ValueError, "y must be one of 'a', 'b'"),
@@ -357,11 +357,11 @@ def test_what_cannot_be_drawn_on_is_refused(ax):
         display.simplex(np.eye(3), ax=ax)
 
 
-# Trajectories
+# TrajectoryRecorder
 
 
 def moved(keys=("J", "Qb"), iterations=40, rule=rk.RegretMatching):
-    record = Trajectories(keys)
+    record = TrajectoryRecorder(keys)
     game = games.kuhn_poker()
     run = SelfPlay(game, [rk.CFR(tree, rule) for tree in game.domains])
     run.run(iterations, callbacks=[Every(2, record)])
@@ -424,8 +424,8 @@ def test_trajectories_go_into_given_axes():
         (moved, {"kinds": []}, ValueError, "kinds must be a sequence of some of"),
         (moved, {"information_sets": ["K"]}, ValueError, "'K' was not looked at"),
         (moved, {"information_sets": []}, ValueError, "0 information sets to draw"),
-        (lambda: Trajectories(["K"]), {}, ValueError, "record is empty"),
-        (lambda: [1], {}, TypeError, "record must be a Trajectories"),
+        (lambda: TrajectoryRecorder(["K"]), {}, ValueError, "record is empty"),
+        (lambda: [1], {}, TypeError, "record must be a TrajectoryRecorder"),
         (lambda: moved(keys=None), {}, None, None),
     ],
 )
@@ -439,7 +439,7 @@ def test_trajectories_that_cannot_be_drawn_are_refused(record, options, error, s
 
 
 def test_too_many_information_sets_are_refused_with_their_number():
-    record = Trajectories()
+    record = TrajectoryRecorder()
     cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
 
     with pytest.raises(ValueError, match="16 information sets to draw, and room for 1 to 12"):
@@ -495,7 +495,7 @@ def test_a_path_begins_hollow_and_ends_filled():
 
 def test_several_paths_have_names():
     game = games.biased_rock_paper_scissors()
-    record = Trajectories()
+    record = TrajectoryRecorder()
     players = [rk.RegretMatching(3), rk.RegretMatching(3)]
     SelfPlay(game, players, order=Simultaneous()).run(30, callbacks=[record])
     paths = {kind: record.path((0, 0), kind) for kind in ("strategy", "average")}
@@ -699,7 +699,7 @@ def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
     "draw",
     [
         lambda: display.convergence({"a": {"iteration": [1], "gap": [1.0]}}),
-        lambda: display.trajectories(Trajectories()),
+        lambda: display.trajectories(TrajectoryRecorder()),
         lambda: display.simplex(np.eye(3)),
         lambda: display.heat_map(average()),
         lambda: display.draw_game(games.kuhn_poker()),
@@ -716,7 +716,7 @@ def test_names_with_markup_and_dollars_are_drawn_as_they_are():
     # matplotlib takes text between dollars for formulas, and refuses those that are none.
     name = r"$\frac{$ <a&b> _x^"
     game = ExtensiveFormGame.from_history(decision(0, name, **{name: end(1.0), "_b$": end(0.0)}))
-    record = Trajectories()
+    record = TrajectoryRecorder()
     run = rk.solve(game, "cfr", iterations=3, callbacks=[record])
 
     moves = display.trajectories(record)

@@ -51,7 +51,7 @@ def learned(run):
 
 
 def bits(run):
-    parts = [*learned(run), *run.average, *run.current, *run.played]
+    parts = [*learned(run), *run.average, *run.current, *run.last_profile]
     return [part.tobytes() for part in parts], drawn(run)
 
 

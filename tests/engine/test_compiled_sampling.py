@@ -90,7 +90,7 @@ def assert_alike(run, other):
     for mine, theirs in zip(rules_of(run), rules_of(other), strict=True):
         assert mine.iteration == theirs.iteration
     assert apart_in_payoffs(run, other) < 1e-12
-    for name in ("average", "current", "played"):
+    for name in ("average", "current", "last_profile"):
         for mine, theirs in zip(getattr(run, name), getattr(other, name), strict=True):
             np.testing.assert_allclose(mine, theirs, atol=1e-12, err_msg=name)
 
@@ -140,8 +140,8 @@ def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypa
             plain = started(KUHN, make, "compiled", order=order).run(50)
             forget()
 
-        assert isinstance(plain._drive._iterate, FunctionType)
-        assert not isinstance(compiled._drive._iterate, FunctionType)
+        assert isinstance(plain._executor._iterate, FunctionType)
+        assert not isinstance(compiled._executor._iterate, FunctionType)
         assert_same_bits(compiled, plain)
         assert str(compiled.state_dict()) == str(plain.state_dict())
 
@@ -149,7 +149,7 @@ def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypa
 def test_averages_are_those_of_all_strategies_that_were_played_wherever_no_sample_came():
     played = []
     run = started(LEDUC, SAMPLERS["outcome"], "compiled", averaging=Linear())
-    run.run(50, callbacks=[lambda run: played.append(run.played)])
+    run.run(50, callbacks=[lambda run: played.append(run.last_profile)])
 
     weights = np.arange(1, 51) / np.arange(1, 51).sum()
     for player, average in enumerate(run.average):

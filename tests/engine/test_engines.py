@@ -89,7 +89,10 @@ def check_one_iteration(name, rule, order, averaging, off=apart):
         for other in others:
             worst = max(worst, off(run, other))
             assert other.iteration == run.iteration
-            for mine, theirs in ((run.played, other.played), (run.average, other.average)):
+            for mine, theirs in (
+                (run.last_profile, other.last_profile),
+                (run.average, other.average),
+            ):
                 for x, y in zip(mine, theirs, strict=True):
                     np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
     assert worst <= 1e-12

@@ -23,7 +23,7 @@ from regretkit.play import (
     Order,
     RandomPlayer,
     Simultaneous,
-    Turns,
+    UpdateSchedule,
 )
 
 KUHN, RPS = games.kuhn_poker(), games.rock_paper_scissors()
@@ -230,8 +230,8 @@ class Pairs(Order):
     def _who(self, table):
         return [0, 2]
 
-    def turns(self, players, iterations):
-        return Turns(np.tile([0, 2, -1], (iterations, 1)), together=True)
+    def schedule(self, players, iterations):
+        return UpdateSchedule(np.tile([0, 2, -1], (iterations, 1)), simultaneous=True)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def begun(rule, engine):
 
 
 def forced_moves(run):
-    return run._drive._forced.move.size
+    return run._executor._forced.move.size
 
 
 def numbers_of(run):
@@ -112,7 +112,7 @@ def numbers_of(run):
         for p in range(d.points)
     ]
     behaviors = [m.rule.next_strategy() for m in run.minimizers]
-    return [*run.average, *run.current, *run.played, *behaviors, *utilities, *learned]
+    return [*run.average, *run.current, *run.last_profile, *behaviors, *utilities, *learned]
 
 
 @pytest.mark.deep_beyond(1)

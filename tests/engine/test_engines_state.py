@@ -22,7 +22,7 @@ from engine_cases import (
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import RegretLedger
-from regretkit.play import Alternating, Every, Geometrically, Last, Linear, Simultaneous
+from regretkit.play import Alternating, AtGeometricSteps, Every, Last, Linear, Simultaneous
 
 KUHN, SHAPLEY = games.kuhn_poker(), games.shapley_game()
 
@@ -96,7 +96,7 @@ def test_a_requested_engine_is_used_after_any_other(engine):
 
 def skeleton(state):
     if isinstance(state, dict):
-        return {name: skeleton(value) for name, value in state.items() if name != "_way"}
+        return {name: skeleton(value) for name, value in state.items() if name != "_last_engine"}
     if isinstance(state, np.ndarray):
         return (state.shape, state.dtype, state.flags.writeable)
     return type(state)
@@ -111,7 +111,7 @@ def test_a_state_has_the_same_entries_whichever_way_it_came_about(engine, game, 
     state = start(way, engine, game).run(20).state_dict()
 
     assert skeleton(state) == skeleton(start(way, "numpy", game).run(20).state_dict())
-    assert state["_way"] == engine
+    assert state["_last_engine"] == engine
 
 
 # Copied
@@ -169,7 +169,12 @@ def handed_out(run):
     """Return arrays that a caller may keep."""
     trees = [m for m in run.minimizers if isinstance(m, rk.CFR)]
     points = [tree[j] for tree in trees for j in range(tree.tree.points)]
-    whole = [*run.current, *run.average, *run.played, *(rule.regrets for rule in rules_of(run))]
+    whole = [
+        *run.current,
+        *run.average,
+        *run.last_profile,
+        *(rule.regrets for rule in rules_of(run)),
+    ]
     return whole + [array for point in points for array in (point.strategy, point.utilities)]
 
 
@@ -242,7 +247,7 @@ def test_what_a_minimizer_is_taught_between_two_runs_counts(engine, rule):
 
 def views(run):
     state = run.state_dict()
-    state.pop("_way")
+    state.pop("_last_engine")
     return state
 
 
@@ -254,7 +259,7 @@ def test_callbacks_see_the_run_at_the_iterations_and_as_it_is_there(engine, way)
     states = {}
     watching = [
         Every(7, looks["every"]),
-        Geometrically(looks["growing"], ratio=1.5),
+        AtGeometricSteps(looks["growing"], ratio=1.5),
         Every(10, lambda run: states.update({run.iteration: views(run)})),
     ]
     whole.run(40, callbacks=watching)

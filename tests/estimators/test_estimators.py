@@ -16,8 +16,8 @@ from regretkit.play import (
     ChanceSampling,
     Estimator,
     ExactBaseline,
+    ExactUtility,
     ExternalSampling,
-    FullSweep,
     LearnedBaseline,
     OutcomeSampling,
     PublicChanceSampling,
@@ -231,7 +231,7 @@ def test_on_a_matrix_variances_are_those_of_the_formulas():
         )
         variance = estimator.variance(game, 0, [x, y])
         assert variance == pytest.approx(square / share - mean**2, rel=1e-12), name
-    assert FullSweep().variance(game, 0, [x, y]).tolist() == [0.0] * 3
+    assert ExactUtility().variance(game, 0, [x, y]).tolist() == [0.0] * 3
 
 
 def test_bandit_feedback_is_outcome_sampling_on_policy():
@@ -383,7 +383,9 @@ def test_a_full_sweep_is_the_game_itself():
     game = games.kuhn_poker()
     profile, _ = random_profile(np.random.default_rng(6), game)
 
-    np.testing.assert_array_equal(FullSweep().utility(game, 1, profile), game.utility(1, profile))
+    np.testing.assert_array_equal(
+        ExactUtility().utility(game, 1, profile), game.utility(1, profile)
+    )
 
 
 @pytest.mark.parametrize("name", ["external", "outcome, learned", "chance"])

@@ -14,7 +14,7 @@ from regretkit import SelfPlay, games
 from regretkit.estimators._enumeration import every_sample
 from regretkit.estimators.flat import _initial_chance as _opening
 from regretkit.estimators.flat._initial_chance import deal, guess_evenly, heaped, opening_of
-from regretkit.play import ExternalSampling, LearnedBaseline, OutcomeSampling, SampledSelfPlay
+from regretkit.play import ExternalSampling, LazyMCCFR, LearnedBaseline, OutcomeSampling
 
 
 def act(*labels):
@@ -157,7 +157,7 @@ def test_uneven_deals_are_the_same_in_every_way_to_run(node):
         visits(game, OutcomeSampling(np.random.default_rng(3)), engine)
         for engine in ("numpy", "compiled")
     )
-    free = SampledSelfPlay(game, rk.RegretMatching, OutcomeSampling(np.random.default_rng(3)))
+    free = LazyMCCFR(game, rk.RegretMatching, OutcomeSampling(np.random.default_rng(3)))
     free.run(200)
 
     assert numpy[1] == compiled[1] == free.estimator.visited
@@ -184,7 +184,7 @@ def test_what_chance_never_does_is_never_asked_for():
     def second(name):
         return never if name == "o1" else drawn_with(0.5, 0.5, then=lambda two: act(two, name))
 
-    run = SampledSelfPlay(
+    run = LazyMCCFR(
         drawn_with(0.5, 0.0, 0.5, then=second),
         rk.RegretMatching,
         OutcomeSampling(np.random.default_rng(3)),
@@ -195,7 +195,7 @@ def test_what_chance_never_does_is_never_asked_for():
 
 
 def test_players_without_a_deal_are_not_visited():
-    run = SampledSelfPlay(UNEVEN, rk.RegretMatching, OutcomeSampling(np.random.default_rng(0)))
+    run = LazyMCCFR(UNEVEN, rk.RegretMatching, OutcomeSampling(np.random.default_rng(0)))
     run.run(1)
 
     # One deal for each player's sample; in it both may act.

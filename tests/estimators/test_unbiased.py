@@ -5,13 +5,13 @@ import pytest
 
 from regretkit import games, matrix_game
 from regretkit.estimators._enumeration import every_sample
-from regretkit.estimators._mccfr import Sampler
+from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play import (
     BanditFeedback,
     ChanceSampling,
     Estimator,
+    ExactUtility,
     ExternalSampling,
-    FullSweep,
     LearnedBaseline,
     OutcomeSampling,
     RobustSampling,
@@ -26,7 +26,7 @@ def generator():
     return np.random.default_rng(1)
 
 
-class Wrong(Sampler):
+class Wrong(TraversalEstimator):
     """Draws each action with one probability, and says that it was another."""
 
     def __init__(self, drawn, said):
@@ -100,7 +100,7 @@ def test_a_forgotten_weight_is_caught_wherever_it_was_forgotten(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "inner", [FullSweep(), ChanceSampling(generator())], ids=["exact", "chance"]
+    "inner", [ExactUtility(), ChanceSampling(generator())], ids=["exact", "chance"]
 )
 def test_a_factor_that_is_off_by_little_is_caught(inner):
     assert_unbiased(KUHN, Scaled(inner, 1.0))

@@ -9,14 +9,14 @@ import numpy as np
 
 from regretkit import games, solve
 from regretkit.evaluation import nash_conv
-from regretkit.play import ChanceSampling, Checkpoint, Record
+from regretkit.play import ChanceSampling, Checkpoint, Recorder
 
 GAME = games.kuhn_poker()
 ITERATIONS = 600
 
 
 def record():
-    return Record({"gap": lambda run: nash_conv(run.game, run.average)})
+    return Recorder({"gap": lambda run: nash_conv(run.game, run.average)})
 
 
 def solved(callbacks):

@@ -134,14 +134,14 @@ def iterated(rule, forest, payoffs, order, count=6, forced=NONE, code=machine_co
     """Return all numbers that some iterations leave behind."""
     kernel = rule._kernel()
     table, state = laid_out(forest, payoffs, rule)
-    turns = order.turns(forest.players, count)
+    turns = order.schedule(forest.players, count)
     numbers = np.array([rule_numbers(kernel, t) for t in range(count + 1)])
     numbers = np.repeat(numbers[:, None], forest.players, axis=1)
     weights = np.stack([np.full(count, 0.75), np.arange(1.0, count + 1)], axis=1)
     begin, iterate = code(kernel, payoffs)
     begin(numbers[0], forest, table, state)
     rest = payoffs, forest, forced, table, state
-    iterate(turns.together, turns.players, numbers[1:], weights, *rest)
+    iterate(turns.simultaneous, turns.players, numbers[1:], weights, *rest)
     size = forest.sequences[-1]
     return np.concatenate([table.strategy[:size], *table[1:5], *state])
 

@@ -25,10 +25,10 @@ from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.play import (
     AverageStrategySampling,
     ExternalSampling,
+    LazyMCCFR,
     OutcomeSampling,
     RandomPlayer,
-    Record,
-    SampledSelfPlay,
+    Recorder,
     resume,
 )
 from regretkit.play._checkpoint_file import packed, unpacked
@@ -61,7 +61,7 @@ def sampling(seed=1):
 
 
 def mccfr():
-    return SampledSelfPlay(kuhn_history(), rk.RegretMatchingPlus, sampler())
+    return LazyMCCFR(kuhn_history(), rk.RegretMatchingPlus, sampler())
 
 
 def sampler():
@@ -69,7 +69,7 @@ def sampler():
 
 
 def record():
-    return Record({"t": lambda run: run.iteration})
+    return Recorder({"t": lambda run: run.iteration})
 
 
 def runs():
@@ -120,7 +120,7 @@ def subjects(folder):
     game = kuhn_history()
     yield (
         (folder / "whole").read_bytes(),
-        lambda path: SampledSelfPlay.load(path, game, rk.RegretMatchingPlus, sampler()),
+        lambda path: LazyMCCFR.load(path, game, rk.RegretMatchingPlus, sampler()),
     )
 
 
@@ -257,7 +257,7 @@ def check_run(run):
 
 
 def check_strategies(run):
-    if isinstance(run, SampledSelfPlay):
+    if isinstance(run, LazyMCCFR):
         for player in (*run.average, *run.current):
             for shares in player._distributions.values():
                 assert_distribution(shares)

@@ -18,10 +18,10 @@ from regretkit.play import (
     Alternating,
     ExternalSampling,
     FixedStrategyIteration,
+    LazyMCCFR,
     Linear,
     OutcomeSampling,
     RandomPlayer,
-    SampledSelfPlay,
 )
 
 KUHN = games.kuhn_poker()
@@ -45,7 +45,7 @@ def sampled(engine):
 
 def without_a_tree():
     sampling = ExternalSampling(np.random.default_rng(4))
-    return SampledSelfPlay(games.dudo_history(sides=3), rk.RegretMatching, sampling)
+    return LazyMCCFR(games.dudo_history(sides=3), rk.RegretMatching, sampling)
 
 
 def on_a_graph():
@@ -68,7 +68,7 @@ KINDS = {
 
 def everything(run, path):
     """Return the whole state of a run."""
-    if isinstance(run, SampledSelfPlay):
+    if isinstance(run, LazyMCCFR):
         run.save(path)
         return path.read_bytes()
     return run.state_dict()

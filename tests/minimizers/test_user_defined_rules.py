@@ -217,7 +217,7 @@ class Quitting(ShortRegretMatching):
 
 def sampled(rule):
     drawn = play.ExternalSampling(np.random.default_rng(1))
-    return play.SampledSelfPlay(games.kuhn_poker(), rule, drawn)
+    return play.LazyMCCFR(games.kuhn_poker(), rule, drawn)
 
 
 RUNS = {

@@ -14,7 +14,7 @@ from regretkit.games import (
     liars_dice_batch,
     uniform_behavior,
 )
-from regretkit.play import Match, Person, Situation, StrategyAgent, play_match
+from regretkit.play import HumanAgent, Match, Observation, StrategyAgent, play_match
 
 KUHN = games.kuhn_poker()
 SURE = 1 - 1e-6
@@ -41,7 +41,7 @@ def kuhn_profile(seed=0):
 def test_an_agent_plays_an_action_as_often_as_its_strategy_says(known):
     profile = kuhn_profile(3)
     agent = seeded(profile, 5)
-    played = [agent.act(Situation(0, known, ("p", "b"))) for _ in range(5_000)]
+    played = [agent.act(Observation(0, known, ("p", "b"))) for _ in range(5_000)]
 
     bets = profile[0, known][1]
     deviation = np.sqrt(bets * (1 - bets) / 5_000)
@@ -56,7 +56,7 @@ def test_an_agent_plays_a_dict_and_a_function_for_all_players_and_a_list_for_eac
         ([always, {"here": [1.0, 0.0]}], (1, 0)),
     ):
         agent = seeded(strategy)
-        assert (*(agent.act(Situation(i, "here", ("x", "y"))) for i in (0, 1)),) == expected
+        assert (*(agent.act(Observation(i, "here", ("x", "y"))) for i in (0, 1)),) == expected
 
 
 def test_an_agent_out_of_a_file_plays_the_same_match_as_before(tmp_path):
@@ -87,9 +87,9 @@ def test_what_is_no_strategy_is_refused(strategy, error, message):
 def test_an_agent_refuses_to_play_another_game():
     agent = seeded(kuhn_profile())
     for situation, message in (
-        (Situation(0, "unheard of", ("p", "b")), "there is no decision point"),
-        (Situation(0, "K", ("fold", "call")), "another game"),
-        (Situation(2, "K", ("p", "b")), "plays for player 2"),
+        (Observation(0, "unheard of", ("p", "b")), "there is no decision point"),
+        (Observation(0, "K", ("fold", "call")), "another game"),
+        (Observation(2, "K", ("p", "b")), "plays for player 2"),
     ):
         with pytest.raises(ValueError, match=message):
             agent.act(situation)
@@ -144,7 +144,7 @@ class Seat:
         self.seats.append(situation.player)
         return 0
 
-    def hear(self, round):
+    def on_round_end(self, round):
         self.heard.append(round)
 
 
@@ -230,7 +230,7 @@ def person(*answers):
             raise EOFError
         return waiting.pop(0)
 
-    return Person(ask, said.append), said
+    return HumanAgent(ask, said.append), said
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def person(*answers):
 def test_a_person_answers_with_a_name_or_its_beginning_until_it_is_one(answers, chosen):
     player, said = person(*answers)
 
-    assert player.act(Situation(1, "Jb", ("fold", "call", "check"))) == chosen
+    assert player.act(Observation(1, "Jb", ("fold", "call", "check"))) == chosen
     assert said[0] == "You are player 1, and know: Jb"
     assert said[1] == "fold, call or check? "
     asked_again = {f"There is no action {a!r}." for a in answers[:-1] if a.lower() != "c"}
@@ -258,14 +258,14 @@ def test_a_person_answers_with_a_name_or_its_beginning_until_it_is_one(answers, 
 
 def test_a_name_counts_as_it_is_written_before_its_case_is_looked_past():
     for answer, chosen in (("Call", 0), ("call", 1), ("ca", 1), ("CALL", 2), ("CALLS", 2)):
-        assert person(answer)[0].act(Situation(0, "", ("Call", "call", "CALLS"))) == chosen
-    assert person("call")[0].act(Situation(0, "", ("CALL", "CALLER"))) == 0
+        assert person(answer)[0].act(Observation(0, "", ("Call", "call", "CALLS"))) == chosen
+    assert person("call")[0].act(Observation(0, "", ("CALL", "CALLER"))) == 0
 
 
 def test_a_person_is_not_asked_where_there_is_nothing_to_choose():
     player, said = person()
 
-    assert player.act(Situation(0, "x", ("dudo",))) == 0
+    assert player.act(Observation(0, "x", ("dudo",))) == 0
     assert said[1] == "All you can do is dudo."
 
 
@@ -287,7 +287,7 @@ def test_a_person_who_leaves_ends_the_match():
     with pytest.raises(EOFError):
         play_match(KUHN, [player, folder], 2, np.random.default_rng(0))
     with pytest.raises(TypeError, match="tell"):
-        Person(input, None)
+        HumanAgent(input, None)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_a_person_who_leaves_ends_the_match():
 )
 def test_actions_that_cannot_be_told_apart_are_numbered(names, answer, expected):
     told = []
-    person = Person(lambda question: answer, told.append)
+    person = HumanAgent(lambda question: answer, told.append)
 
-    assert person.act(Situation(0, "here", names)) == expected
+    assert person.act(Observation(0, "here", names)) == expected
     assert len(told) == 1

@@ -10,7 +10,14 @@ import pytest
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import exploitability, nash_conv
-from regretkit.play import Every, Geometrically, Record, Simultaneous, StopAtGap, StopWhenStill
+from regretkit.play import (
+    AtGeometricSteps,
+    Every,
+    Recorder,
+    Simultaneous,
+    StopAtGap,
+    StopWhenConverged,
+)
 
 
 def start():
@@ -56,7 +63,7 @@ def test_periods_count_iterations_of_the_run_and_not_calls():
 def test_geometric_calls_are_as_close_as_the_ratio_allows(ratio):
     seen = []
 
-    start().run(300, callbacks=[Geometrically(noting(seen), ratio=ratio)])
+    start().run(300, callbacks=[AtGeometricSteps(noting(seen), ratio=ratio)])
 
     assert seen[0] == 1
     for before, now in [*itertools.pairwise(seen), (seen[-1], 301)]:
@@ -68,7 +75,7 @@ def test_geometric_calls_are_as_close_as_the_ratio_allows(ratio):
 
 def test_one_geometric_watcher_goes_through_runs_that_go_on():
     seen, run = [], start()
-    watch = Geometrically(noting(seen), ratio=2.0)
+    watch = AtGeometricSteps(noting(seen), ratio=2.0)
 
     for _ in range(4):
         run.run(5, callbacks=[watch])
@@ -80,10 +87,10 @@ def test_one_geometric_watcher_goes_through_runs_that_go_on():
 def test_geometric_calls_do_not_depend_on_what_was_seen_before(ratio):
     # So that a run that is stopped and taken up again is looked at where it would have been.
     seen, late, often = [], [], []
-    start().run(200, callbacks=[Geometrically(noting(seen), ratio=ratio)])
+    start().run(200, callbacks=[AtGeometricSteps(noting(seen), ratio=ratio)])
 
-    start().run(77).run(123, callbacks=[Geometrically(noting(late), ratio=ratio)])
-    watch = Geometrically(noting(often), ratio=ratio)
+    start().run(77).run(123, callbacks=[AtGeometricSteps(noting(late), ratio=ratio)])
+    watch = AtGeometricSteps(noting(often), ratio=ratio)
     start().run(200, callbacks=[watch, noting([])])  # which has it called after every iteration
 
     assert often == seen
@@ -114,7 +121,7 @@ def test_true_of_numpys_stops_a_run_as_well():
     assert start().run(5, callbacks=[noting([], np.True_)]).iteration == 1
 
 
-@pytest.mark.parametrize("wrap", [lambda stop: stop, lambda stop: Every(2, stop), Geometrically])
+@pytest.mark.parametrize("wrap", [lambda stop: stop, lambda stop: Every(2, stop), AtGeometricSteps])
 def test_stopping_goes_through_callbacks_that_hold_others(wrap):
     run = start().run(50, callbacks=[wrap(lambda run: run.iteration >= 4)])
 
@@ -147,7 +154,7 @@ def test_a_run_stops_at_the_first_iteration_whose_average_has_the_gap(gap):
 
 def test_a_run_stops_once_its_average_hardly_moves():
     averages = []
-    still = StopWhenStill(atol=1e-3)
+    still = StopWhenConverged(atol=1e-3)
 
     start().run(10_000, callbacks=[lambda run: averages.append(run.average), still])
 
@@ -164,7 +171,7 @@ def test_current_strategies_are_still_where_they_reach_a_fixed_point():
     game = games.prisoners_dilemma()
     run = SelfPlay(game, [rk.RegretMatching(2), rk.RegretMatching(2)], order=Simultaneous())
 
-    run.run(100, callbacks=[StopWhenStill(atol=1e-12, current=True)])
+    run.run(100, callbacks=[StopWhenConverged(atol=1e-12, current=True)])
 
     assert run.iteration == 2
     np.testing.assert_array_equal(run.current[0], [0.0, 1.0])
@@ -177,7 +184,7 @@ def test_current_strategies_are_still_where_they_reach_a_fixed_point():
 
 def test_a_geometric_watcher_begins_anew_in_another_run_and_in_one_put_back():
     seen, first = [], start()
-    watch, saved = Geometrically(noting(seen), ratio=2.0), first.state_dict()
+    watch, saved = AtGeometricSteps(noting(seen), ratio=2.0), first.state_dict()
 
     first.run(9, callbacks=[watch])
     start().run(3, callbacks=[watch])
@@ -188,7 +195,7 @@ def test_a_geometric_watcher_begins_anew_in_another_run_and_in_one_put_back():
 
 
 def test_what_was_still_in_one_run_says_nothing_about_another():
-    still = StopWhenStill(atol=1e-12, current=True)
+    still = StopWhenConverged(atol=1e-12, current=True)
     game = games.rock_paper_scissors()
 
     def standing():
@@ -205,7 +212,7 @@ def test_what_was_still_in_one_run_says_nothing_about_another():
     "duplicate", [copy.deepcopy, lambda watch: pickle.loads(pickle.dumps(watch))]
 )
 def test_a_callback_that_was_called_can_be_copied(duplicate):
-    watch, seen = Geometrically(StopAtGap(1e-9), ratio=2.0), []
+    watch, seen = AtGeometricSteps(StopAtGap(1e-9), ratio=2.0), []
     start().run(5, callbacks=[watch])
 
     other = duplicate(watch)
@@ -218,7 +225,7 @@ def test_a_callback_that_was_called_can_be_copied(duplicate):
 
 
 def test_a_record_has_what_was_measured_when_it_was_measured():
-    record = Record(
+    record = Recorder(
         {"gap": lambda run: nash_conv(run.game, run.average), "t": lambda r: r.iteration}
     )
 
@@ -230,7 +237,7 @@ def test_a_record_has_what_was_measured_when_it_was_measured():
 
 
 def test_a_record_of_the_profile_is_not_overwritten_by_later_iterations():
-    record = Record({"average": lambda run: run.average})
+    record = Recorder({"average": lambda run: run.average})
 
     start().run(3, callbacks=[record])
 
@@ -250,7 +257,7 @@ def test_a_period_that_is_no_number_of_iterations_is_refused(period):
 @pytest.mark.parametrize("ratio", [1.0, 0.5, -2.0, np.nan, np.inf])
 def test_a_ratio_that_does_not_grow_is_refused(ratio):
     with pytest.raises(ValueError, match="ratio must be a finite number above 1, got"):
-        Geometrically(noting([]), ratio=ratio)
+        AtGeometricSteps(noting([]), ratio=ratio)
 
 
 @pytest.mark.parametrize("number", [0.0, -1e-3, np.nan, np.inf, "0.1"])
@@ -258,19 +265,19 @@ def test_a_target_or_tolerance_that_is_not_positive_is_refused(number):
     with pytest.raises((TypeError, ValueError), match="target must be"):
         StopAtGap(number)
     with pytest.raises((TypeError, ValueError), match="atol must be"):
-        StopWhenStill(atol=number)
+        StopWhenConverged(atol=number)
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda: Every(3, "x"),
-        lambda: Geometrically("x"),
-        lambda: Geometrically(print, ratio="x"),
+        lambda: AtGeometricSteps("x"),
+        lambda: AtGeometricSteps(print, ratio="x"),
         lambda: StopAtGap(0.1, gap="x"),
-        lambda: Record([1]),
-        lambda: Record(print),
-        lambda: Record({"gap": 1.0}),
+        lambda: Recorder([1]),
+        lambda: Recorder(print),
+        lambda: Recorder({"gap": 1.0}),
     ],
 )
 def test_what_could_never_be_called_is_refused_at_once(make):

@@ -18,6 +18,7 @@ from regretkit.play import (
     ALGORITHMS,
     Algorithm,
     Alternating,
+    AtGeometricSteps,
     Averaging,
     BanditFeedback,
     ChanceSampling,
@@ -25,17 +26,16 @@ from regretkit.play import (
     Estimator,
     Every,
     Extragradient,
-    Geometrically,
     HorizonPower,
     Last,
     Linear,
     Order,
     Power,
     RandomPlayer,
-    Record,
+    Recorder,
     Simultaneous,
     StopAtGap,
-    StopWhenStill,
+    StopWhenConverged,
     hs_dcfr,
     hs_pcfr_plus,
     named,
@@ -199,7 +199,7 @@ def test_every_component_of_a_run_is_rebuilt_from_its_description():
     made = [
         *(way(3) for way in WAYS.values()),
         {"averaging": rk.play.Quadratic(), "order": Alternating()},
-        {"averaging": rk.play.Uniform(), "estimator": rk.play.FullSweep()},
+        {"averaging": rk.play.Uniform(), "estimator": rk.play.ExactUtility()},
         {"estimator": BanditFeedback(np.random.default_rng(1), baseline=0.5)},
         {"estimator": rk.play.ExternalSampling(drawn(1), baseline=rk.play.ExactBaseline())},
         {"estimator": rk.play.OutcomeSampling(drawn(2), exploration=0.3, toward=[np.ones(2)])},
@@ -271,7 +271,7 @@ def test_seconds_pass_between_two_checkpoints(takes, iterations, late, tmp_path,
     watch = Checkpoint(tmp_path / "run", seconds=5.0)
 
     class Counting:
-        due = watch.due
+        due = watch.next_call
 
         def __call__(self, run):
             looks.append(run.iteration)
@@ -310,11 +310,11 @@ def test_a_run_is_saved_when_what_it_holds_stops_it(tmp_path):
 
 
 def curve():
-    return Record({"gap": lambda run: nash_conv(run.game, run.average)})
+    return Recorder({"gap": lambda run: nash_conv(run.game, run.average)})
 
 
 @pytest.mark.parametrize(
-    "wrap", [lambda r: r, partial(Every, 4), partial(Geometrically, ratio=1.3)]
+    "wrap", [lambda r: r, partial(Every, 4), partial(AtGeometricSteps, ratio=1.3)]
 )
 def test_a_curve_goes_on_as_if_never_stopped(wrap, tmp_path):
     whole, path = curve(), tmp_path / "run"
@@ -336,8 +336,8 @@ def test_a_curve_goes_on_as_if_never_stopped(wrap, tmp_path):
 def test_a_run_stops_where_it_would_have_stopped(stopped, tmp_path):
     def stops():
         return [
-            Geometrically(StopAtGap(0.02), ratio=1.05),
-            Every(3, StopWhenStill(atol=4e-3)),
+            AtGeometricSteps(StopAtGap(0.02), ratio=1.05),
+            Every(3, StopWhenConverged(atol=4e-3)),
         ]
 
     path, end = tmp_path / "run", start(WAYS["plain"]).run(500, callbacks=stops()).iteration
@@ -355,11 +355,11 @@ def test_a_run_stops_where_it_would_have_stopped(stopped, tmp_path):
 
 def test_all_plain_values_can_be_saved(tmp_path):
     seen = [3, 0.1 + 0.2, -0.0, np.nan, np.inf, None, "text", True, np.arange(3), np.float64(2.5)]
-    record = Record({"seen": lambda run: seen[run.iteration - 1]})
+    record = Recorder({"seen": lambda run: seen[run.iteration - 1]})
     run = start(WAYS["plain"]).run(len(seen), callbacks=[record])
     run.save(tmp_path / "run", callbacks=[record])
 
-    again = Record({"seen": print})
+    again = Recorder({"seen": print})
     SelfPlay.load(tmp_path / "run", KUHN, players(KUHN), callbacks=[again])
 
     np.testing.assert_equal(again.values, record.values)
@@ -372,7 +372,7 @@ def test_all_plain_values_can_be_saved(tmp_path):
     "value", [lambda run: run.average, lambda run: object(), lambda run: [1.0], lambda run: 1j]
 )
 def test_what_no_file_can_hold_is_refused_with_its_place(value, tmp_path):
-    record = Record({"value": value})
+    record = Recorder({"value": value})
     run = start(WAYS["plain"]).run(2, callbacks=[record])
 
     message = (
@@ -398,11 +398,11 @@ def test_callbacks_without_a_state_are_called_and_leave_nothing(tmp_path):
 def test_callbacks_that_do_not_fit_are_refused_and_are_as_they_were(tmp_path):
     record = curve()
     start(WAYS["plain"]).run(5, callbacks=[record]).save(tmp_path / "run", callbacks=[record])
-    other, used = Record({"other": print}), StopAtGap(0.1)
+    other, used = Recorder({"other": print}), StopAtGap(0.1)
     load = partial(SelfPlay.load, tmp_path / "run", KUHN, players(KUHN))
 
     for wrong in ([used], [curve(), curve()], [Every(2, curve())]):
-        with pytest.raises(ValueError, match=r"holds what callbacks \['Record'\] have written"):
+        with pytest.raises(ValueError, match=r"holds what callbacks \['Recorder'\] have written"):
             load(callbacks=wrong)
     with pytest.raises(ValueError, match=r"does not fit this run: .*\['other'\] are wanted"):
         load(callbacks=[other])
@@ -459,7 +459,7 @@ def test_another_order_averaging_or_estimator_is_refused(tmp_path):
         ({"order": Simultaneous()}, r"order was Alternating\(first=0\) .* is Simultaneous\(\) now"),
         ({"order": Alternating(first=1)}, r"order\.first was 0 .* is 1 now"),
         ({"averaging": Linear()}, r"averaging was Uniform\(\) .* is Linear"),
-        ({"estimator": ChanceSampling(drawn(1))}, r"estimator was FullSweep\(\)"),
+        ({"estimator": ChanceSampling(drawn(1))}, r"estimator was ExactUtility\(\)"),
     ]:
         with pytest.raises(ValueError, match=f"is of another run: {message}"):
             load(path, minimizers=players(KUHN, LOCAL), **ways)
@@ -633,7 +633,7 @@ def test_a_target_is_met_at_the_same_iteration(target, tmp_path):
     rk.solve(KUHN, "cfr+", iterations=before, engine="numpy").save(tmp_path / "run")
 
     # Where solve looks depends on nothing but the iteration.
-    look = Geometrically(StopAtGap(target), ratio=1.05)
+    look = AtGeometricSteps(StopAtGap(target), ratio=1.05)
     run = resume(tmp_path / "run").run(1_000, callbacks=[look])
 
     assert_same_bits(run, whole)

@@ -11,7 +11,7 @@ import pytest
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.play import ChanceSampling, RandomPlayer, Record, resume
+from regretkit.play import ChanceSampling, RandomPlayer, Recorder, resume
 from regretkit.play._checkpoint_file import packed, unpacked
 
 GAME = games.matching_pennies()
@@ -31,7 +31,7 @@ def begun():
 def whole(tmp_path_factory):
     """Return the bytes of a small checkpoint."""
     path = tmp_path_factory.mktemp("checkpoints") / "run"
-    record = Record({"t": lambda run: run.iteration})
+    record = Recorder({"t": lambda run: run.iteration})
     begun().run(5, callbacks=[record]).save(path, callbacks=[record])
     return path.read_bytes()
 

@@ -16,7 +16,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.play import Every, ExternalSampling, SampledSelfPlay
+from regretkit.play import Every, ExternalSampling, LazyMCCFR
 
 KUHN = games.kuhn_poker()
 
@@ -45,7 +45,7 @@ def with_a_tree(before=(), engine="numpy"):
 def without_a_tree(before=()):
     sampling = ExternalSampling(np.random.default_rng(1))
     rule = partial(Watched, before=before)
-    return SampledSelfPlay(games.dudo_history(sides=2), rule, sampling)
+    return LazyMCCFR(games.dudo_history(sides=2), rule, sampling)
 
 
 each_kind = pytest.mark.parametrize("start", [with_a_tree, without_a_tree])

@@ -275,7 +275,7 @@ def test_extragradient_play_is_that_of_the_paper_and_so_is_its_average():
         run.run(1)
         total += played
         for i in (0, 1):
-            np.testing.assert_allclose(run.played[i], played[i], atol=1e-10)
+            np.testing.assert_allclose(run.last_profile[i], played[i], atol=1e-10)
             np.testing.assert_allclose(run.average[i], total[i] / t, atol=1e-10)
 
 
@@ -325,7 +325,7 @@ def test_predictors_of_their_own_are_silenced_before_the_unaided_strategies_are_
 
     for player, twin in enumerate(twins):
         twin.expect_utility(CIRCLING.utility(player, [np.array(x) for x in unaided]))
-        np.testing.assert_allclose(run.played[player], twin.next_strategy(), atol=1e-12)
+        np.testing.assert_allclose(run.last_profile[player], twin.next_strategy(), atol=1e-12)
 
 
 def test_orders_without_expectations_play_what_they_always_played():
@@ -335,7 +335,7 @@ def test_orders_without_expectations_play_what_they_always_played():
     for _ in range(20):
         before = run.current
         run.run(1)
-        for x, y in zip(before, run.played, strict=True):
+        for x, y in zip(before, run.last_profile, strict=True):
             np.testing.assert_array_equal(x, y)
 
 

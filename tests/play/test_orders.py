@@ -12,7 +12,7 @@ from regretkit.sets import Simplices
 
 
 @define
-class Table:
+class UpdateContext:
     """Players whose strategies are the number of times they have learned."""
 
     players: int
@@ -68,7 +68,7 @@ def wander(order, iterations=4):
 
 
 def test_in_simultaneous_play_all_players_see_the_same_iteration():
-    table = Table(3)
+    table = UpdateContext(3)
     for _ in range(2):
         Simultaneous().iterate(table)
 
@@ -76,7 +76,7 @@ def test_in_simultaneous_play_all_players_see_the_same_iteration():
 
 
 def test_in_alternating_play_those_before_are_seen_one_iteration_later():
-    table = Table(3)
+    table = UpdateContext(3)
     for _ in range(2):
         Alternating().iterate(table)
 
@@ -84,7 +84,7 @@ def test_in_alternating_play_those_before_are_seen_one_iteration_later():
 
 
 def test_alternating_play_may_begin_with_any_player():
-    table = Table(3)
+    table = UpdateContext(3)
     Alternating(first=1).iterate(table)
 
     # Player 1, then 2, then 0; each line says who learned and what it saw of the others in order.
@@ -92,7 +92,7 @@ def test_alternating_play_may_begin_with_any_player():
 
 
 def test_a_random_player_learns_alone_and_all_have_the_same_share():
-    table, order = Table(3), RandomPlayer(np.random.default_rng(2))
+    table, order = UpdateContext(3), RandomPlayer(np.random.default_rng(2))
     for t in range(3_000):
         before = list(table.learned)
         order.iterate(table)
@@ -110,7 +110,7 @@ def test_an_order_with_an_invalid_first_player_is_refused_when_the_run_is_built(
     with pytest.raises(ValueError, match="first must be a player, one of 0 to 1, got 2"):
         SelfPlay(matching_pennies(), players, order=Alternating(first=2))
     with pytest.raises(ValueError, match="first must be a player, one of 0 to 1, got 2"):
-        Alternating(first=2).iterate(Table(2))
+        Alternating(first=2).iterate(UpdateContext(2))
 
 
 @pytest.mark.parametrize("first", [-1, "a", 0.5, True, None])
@@ -156,7 +156,7 @@ def test_averages_are_over_the_first_to_the_last_iteration_in_any_order(order):
     for i, player in enumerate(players):
         assert len(player.played) == 5
         np.testing.assert_allclose(run.average[i], np.mean(player.played[:4], axis=0), atol=1e-15)
-        np.testing.assert_array_equal(run.played[i], player.played[3])
+        np.testing.assert_array_equal(run.last_profile[i], player.played[3])
         np.testing.assert_array_equal(run.current[i], player.played[4])
 
 
@@ -165,7 +165,7 @@ def test_with_a_random_player_all_averages_are_updated():
     _, players, run = wander(RandomPlayer(np.random.default_rng(3)), iterations=0)
     played = []
 
-    run.run(6, callbacks=[lambda run: played.append(run.played)])
+    run.run(6, callbacks=[lambda run: played.append(run.last_profile)])
     run.current  # noqa: B018 - asks for the strategies of the iteration that was not played
 
     assert sum(len(player.observed) for player in players) == 6

@@ -8,9 +8,17 @@ import pytest
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.play import Every, Moment, Simultaneous, Trajectories, cfr, cfr_plus, solve
+from regretkit.play import (
+    Every,
+    Simultaneous,
+    TrajectoryRecorder,
+    TrajectoryRow,
+    cfr,
+    cfr_plus,
+    solve,
+)
 
-COLUMNS = list(Moment._fields)
+COLUMNS = list(TrajectoryRow._fields)
 
 
 def watched(record, iterations=60, algorithm=cfr, engine="numpy", every=20):
@@ -20,7 +28,7 @@ def watched(record, iterations=60, algorithm=cfr, engine="numpy", every=20):
 
 @pytest.fixture
 def record():
-    record = Trajectories(["K", (1, "Qb"), (0, 4)])
+    record = TrajectoryRecorder(["K", (1, "Qb"), (0, 4)])
     watched(record)
     return record
 
@@ -31,7 +39,7 @@ def record():
 @pytest.mark.parametrize("engine", ["compiled", "vectorized", "numpy"])
 @pytest.mark.parametrize("algorithm", [cfr, cfr_plus])
 def test_each_look_sees_what_a_run_of_that_length_has(engine, algorithm):
-    record = Trajectories(["K", (1, "Qb"), (0, 4)])
+    record = TrajectoryRecorder(["K", (1, "Qb"), (0, 4)])
     watched(record, algorithm=algorithm, engine=engine)
 
     assert record.iterations == [20, 40, 60]
@@ -47,7 +55,7 @@ def test_each_look_sees_what_a_run_of_that_length_has(engine, algorithm):
 
 @pytest.mark.parametrize("engine", ["compiled", "vectorized", "numpy"])
 def test_regret_matching_plays_in_proportion_to_the_regrets_beside_it(engine):
-    record = Trajectories()
+    record = TrajectoryRecorder()
     watched(record, engine=engine)
 
     assert len(record.seen) == 12
@@ -60,7 +68,7 @@ def test_regret_matching_plays_in_proportion_to_the_regrets_beside_it(engine):
 
 def test_the_average_takes_in_each_strategy_that_was_seen_before_it():
     # In a normal form, T times the average grows by x_T, which is what the look before had seen.
-    record = Trajectories()
+    record = TrajectoryRecorder()
     game = games.biased_rock_paper_scissors()
     run = SelfPlay(game, [rk.RegretMatching(3) for _ in range(2)], order=Simultaneous())
     run.run(50, callbacks=[record])
@@ -73,7 +81,7 @@ def test_the_average_takes_in_each_strategy_that_was_seen_before_it():
 
 
 def test_nothing_that_is_written_down_changes_later():
-    record = Trajectories(["K"])
+    record = TrajectoryRecorder(["K"])
     run = watched(record, iterations=20)
     before = [record.path("K", kind).copy() for kind in ("strategy", "average", "regret")]
 
@@ -92,7 +100,7 @@ def test_nothing_that_is_written_down_changes_later():
     ],
 )
 def test_where_a_rule_holds_no_regrets_of_actions_there_are_none(rule):
-    record = Trajectories()
+    record = TrajectoryRecorder()
     SelfPlay(games.rock_paper_scissors(), [rule(3), rule(3)]).run(3, callbacks=[record])
 
     assert np.isnan(record.path((0, 0), "regret")).all()
@@ -150,7 +158,7 @@ def test_an_information_set_is_called_by_its_label_and_its_player(record):
 
 
 def test_a_record_goes_on_from_a_checkpoint(tmp_path):
-    whole, first, second = (Trajectories(["K", "Qb"]) for _ in range(3))
+    whole, first, second = (TrajectoryRecorder(["K", "Qb"]) for _ in range(3))
     game = games.kuhn_poker()
     watched(whole, iterations=60)
     run = cfr.start(game, engine="numpy").run(40, callbacks=[Every(20, first)])
@@ -169,17 +177,17 @@ def test_a_record_goes_on_from_a_checkpoint(tmp_path):
 @pytest.mark.parametrize("value", ["K", 3, [3], [("K",)], [(0, "K", 1)], [(0, 1.5)]])
 def test_what_names_no_information_sets_is_refused(value):
     with pytest.raises(TypeError, match=r"information.set"):
-        Trajectories(value)
+        TrajectoryRecorder(value)
 
 
 def test_an_information_set_named_twice_is_refused():
     with pytest.raises(ValueError, match="must name each once, got"):
-        Trajectories(["K", "K"])
+        TrajectoryRecorder(["K", "K"])
 
 
 @pytest.mark.parametrize("place", ["X", (0, "X"), (2, "K"), (0, 6), (0, -1)])
 def test_an_information_set_that_is_not_in_the_game_is_refused_and_nothing_written(place):
-    record = Trajectories(["K", place])
+    record = TrajectoryRecorder(["K", place])
 
     with pytest.raises(ValueError, match=r"there is no|no player has"):
         solve(games.kuhn_poker(), "cfr", iterations=1, callbacks=[record])
@@ -190,7 +198,7 @@ def test_an_information_set_that_is_not_in_the_game_is_refused_and_nothing_writt
 def test_another_game_in_the_same_record_is_refused(record):
     before = record.to_rows()
 
-    with pytest.raises(ValueError, match="use a new Trajectories"):
+    with pytest.raises(ValueError, match="use a new TrajectoryRecorder"):
         solve(games.kuhn_poker(deck=4), "cfr", iterations=1, callbacks=[record])
 
     assert record.to_rows() == before
@@ -212,7 +220,7 @@ def test_a_label_of_two_players_needs_the_player():
         t "" 2 "" { 0 1 }
         t "" 3 "" { 2 2 }"""
     )
-    record = Trajectories()
+    record = TrajectoryRecorder()
     solve(game, "cfr", iterations=5, callbacks=[record])
 
     with pytest.raises(ValueError, match=r"'here' is ambiguous: it may be '\(0, 0\)', '\(1, 0\)'"):

@@ -21,12 +21,12 @@ from regretkit.play import (
     ChanceSampling,
     ExternalSampling,
     Last,
+    LazyMCCFR,
     LearnedBaseline,
     Linear,
     OutcomeSampling,
     RandomPlayer,
     RobustSampling,
-    SampledSelfPlay,
     Simultaneous,
 )
 
@@ -60,7 +60,7 @@ def pair(game, rule, make, **how):
     """Return the same run without a tree and on the tree."""
     players = [rk.CFR(tree, rule) for tree in game.domains]
     return (
-        SampledSelfPlay(game, rule, make(rng()), **how),
+        LazyMCCFR(game, rule, make(rng()), **how),
         SelfPlay(game, players, estimator=make(rng()), engine="numpy", **how),
     )
 
@@ -120,9 +120,7 @@ RULES |= {
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_plays_as_on_the_tree_in_every_order(rule, order):
-    free = SampledSelfPlay(
-        GAMES["kuhn"], RULES[rule], ExternalSampling(rng()), order=ORDERS[order]()
-    )
+    free = LazyMCCFR(GAMES["kuhn"], RULES[rule], ExternalSampling(rng()), order=ORDERS[order]())
     players = [rk.CFR(tree, RULES[rule]) for tree in GAMES["kuhn"].domains]
     bound = SelfPlay(
         GAMES["kuhn"],
@@ -148,7 +146,7 @@ KINDS = {
 @pytest.mark.parametrize("rule", KINDS)
 def test_rules_of_every_kind_meet_new_information_sets_late(rule, sampler):
     orders = RandomPlayer(rng(5)), RandomPlayer(rng(5))
-    free = SampledSelfPlay(GAMES["leduc"], KINDS[rule], SAMPLERS[sampler](rng()), order=orders[0])
+    free = LazyMCCFR(GAMES["leduc"], KINDS[rule], SAMPLERS[sampler](rng()), order=orders[0])
     players = [rk.CFR(tree, KINDS[rule]) for tree in GAMES["leduc"].domains]
     bound = SelfPlay(
         GAMES["leduc"], players, estimator=SAMPLERS[sampler](rng()), order=orders[1], engine="numpy"
@@ -162,9 +160,7 @@ def test_rules_of_two_kinds_may_follow_one_another():
     def by_size(size):
         return rk.RegretMatching(size) if size < 3 else rk.PredictiveRegretMatchingPlus(size)
 
-    free = SampledSelfPlay(
-        GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng())
-    )
+    free = LazyMCCFR(GAMES["leduc"], lambda one: by_size(one.dimension), OutcomeSampling(rng()))
     players = [rk.CFR(tree, rk.PerDecisionPoint(by_size)) for tree in GAMES["leduc"].domains]
     bound = SelfPlay(GAMES["leduc"], players, estimator=OutcomeSampling(rng()), engine="numpy")
     for _ in range(2):
@@ -175,9 +171,9 @@ def test_rules_of_two_kinds_may_follow_one_another():
 @pytest.mark.parametrize("rule", KINDS)
 def test_a_run_of_any_kind_goes_on_from_a_file(rule, tmp_path):
     game = of_openspiel("leduc_poker")
-    whole = SampledSelfPlay(game, KINDS[rule], OutcomeSampling(rng()), averaging=Linear()).run(60)
+    whole = LazyMCCFR(game, KINDS[rule], OutcomeSampling(rng()), averaging=Linear()).run(60)
     whole.save(tmp_path / "half")
-    half = SampledSelfPlay.load(
+    half = LazyMCCFR.load(
         tmp_path / "half", game, KINDS[rule], OutcomeSampling(rng(7)), averaging=Linear()
     )
 
@@ -200,7 +196,7 @@ def test_a_rule_that_draws_is_refused():
 
     for rule in (started_at_random, Trembling):
         state = generator.bit_generator.state
-        run = SampledSelfPlay(GAMES["kuhn"], rule, ExternalSampling(generator))
+        run = LazyMCCFR(GAMES["kuhn"], rule, ExternalSampling(generator))
         with pytest.raises(ValueError, match="rule draws random numbers for 2 actions"):
             run._unfolding.makers[0].make("now", ["a", "b"], None, 0)
         assert generator.bit_generator.state == state
@@ -222,7 +218,7 @@ class Restless(rk.SimplexRule):
 
 
 def test_a_rule_that_moves_before_it_has_learned_anything_is_refused():
-    run = SampledSelfPlay(GAMES["kuhn"], Restless, ExternalSampling(rng()))
+    run = LazyMCCFR(GAMES["kuhn"], Restless, ExternalSampling(rng()))
     with pytest.raises(ValueError, match=r"rule must not change what it plays .* \[0.0, 1.0\]"):
         run.run(1)
 
@@ -231,7 +227,7 @@ def test_a_rule_without_a_kernel_approaches_an_equilibrium():
     def swap(simplices):
         return rk.SwapRegret(simplices, rk.RegretMatching)
 
-    run = SampledSelfPlay(GAMES["kuhn"], swap, ExternalSampling(rng()))
+    run = LazyMCCFR(GAMES["kuhn"], swap, ExternalSampling(rng()))
     uniform = [domain.relative_interior_point() for domain in GAMES["kuhn"].domains]
 
     reached = nash_conv(GAMES["kuhn"], on_the_tree(GAMES["kuhn"], run.run(1_500)))
@@ -254,9 +250,7 @@ def on_the_tree(game, run):
 @pytest.mark.parametrize("remember", [0, 10])
 def test_what_is_kept_in_memory_changes_nothing(remember):
     few, all_ = (
-        SampledSelfPlay(
-            GAMES["leduc"], rk.RegretMatching, ExternalSampling(rng()), remember=room
-        ).run(40)
+        LazyMCCFR(GAMES["leduc"], rk.RegretMatching, ExternalSampling(rng()), remember=room).run(40)
         for room in (remember, 10**6)
     )
     for mine, other in zip(few.average, all_.average, strict=True):
@@ -267,7 +261,7 @@ def test_what_is_kept_in_memory_changes_nothing(remember):
 
 def test_memory_grows_with_what_was_visited():
     # More than 10^11 histories, which no tree has room for
-    run = SampledSelfPlay(
+    run = LazyMCCFR(
         of_openspiel("goofspiel(num_cards=9,imp_info=True)"),
         rk.RegretMatching,
         OutcomeSampling(rng()),
@@ -278,12 +272,12 @@ def test_memory_grows_with_what_was_visited():
 
 def test_a_run_from_a_file_goes_on_to_the_same_bits(tmp_path):
     history = of_openspiel("leduc_poker")
-    whole = SampledSelfPlay(history, rk.RegretMatching, OutcomeSampling(rng()), averaging=Linear())
+    whole = LazyMCCFR(history, rk.RegretMatching, OutcomeSampling(rng()), averaging=Linear())
     whole.run(200)
     whole.save(tmp_path / "half")
     whole.run(100)
 
-    half = SampledSelfPlay.load(
+    half = LazyMCCFR.load(
         tmp_path / "half", history, rk.RegretMatching, OutcomeSampling(rng(7)), averaging=Linear()
     )
     half.run(100)
@@ -299,21 +293,17 @@ def test_a_run_from_a_file_goes_on_to_the_same_bits(tmp_path):
 
 def test_a_file_of_another_run_is_refused(tmp_path):
     history = of_openspiel("kuhn_poker")
-    run = SampledSelfPlay(history, rk.RegretMatching, ExternalSampling(rng())).run(5)
+    run = LazyMCCFR(history, rk.RegretMatching, ExternalSampling(rng())).run(5)
     run.save(tmp_path / "run")
     with pytest.raises(ValueError, match=r"of another run: run\.rule was RegretMatching"):
-        SampledSelfPlay.load(
-            tmp_path / "run", history, rk.RegretMatchingPlus, ExternalSampling(rng())
-        )
+        LazyMCCFR.load(tmp_path / "run", history, rk.RegretMatchingPlus, ExternalSampling(rng()))
     rk.solve(GAMES["kuhn"], iterations=2).save(tmp_path / "other")
     with pytest.raises(ValueError, match="checkpoint of something else"):
-        SampledSelfPlay.load(
-            tmp_path / "other", history, rk.RegretMatching, ExternalSampling(rng())
-        )
+        LazyMCCFR.load(tmp_path / "other", history, rk.RegretMatching, ExternalSampling(rng()))
     data = (tmp_path / "run").read_bytes()
     (tmp_path / "cut").write_bytes(data[:-20])
     with pytest.raises(ValueError, match="truncated"):
-        SampledSelfPlay.load(tmp_path / "cut", history, rk.RegretMatching, ExternalSampling(rng()))
+        LazyMCCFR.load(tmp_path / "cut", history, rk.RegretMatching, ExternalSampling(rng()))
 
 
 @frozen
@@ -345,7 +335,7 @@ class Forgetful:
 
 
 def test_a_player_who_forgets_is_refused_with_the_information_set():
-    run = SampledSelfPlay(Forgetful(), rk.RegretMatching, ExternalSampling(rng()))
+    run = LazyMCCFR(Forgetful(), rk.RegretMatching, ExternalSampling(rng()))
     with pytest.raises(ValueError, match="imperfect recall: player 0 comes to information set 2"):
         run.run(5)
 
@@ -366,7 +356,7 @@ class Ending(rk.SimplexRule):
 
 
 def test_who_broke_off_half_way_neither_goes_on_nor_is_saved_nor_has_an_average(tmp_path):
-    run = SampledSelfPlay(GAMES["kuhn"], Ending, ExternalSampling(rng()))
+    run = LazyMCCFR(GAMES["kuhn"], Ending, ExternalSampling(rng()))
     with pytest.raises(ArithmeticError, match="no more"):
         run.run(100)
     assert run.iteration == 2
@@ -392,20 +382,18 @@ def test_who_broke_off_half_way_neither_goes_on_nor_is_saved_nor_has_an_average(
 )
 def test_estimators_that_need_a_tree_are_refused(estimator, message):
     with pytest.raises(TypeError, match=message):
-        SampledSelfPlay(GAMES["kuhn"], rk.RegretMatching, estimator())
+        LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, estimator())
 
 
 def test_weights_must_be_finite():
-    run = SampledSelfPlay(
-        GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()), averaging=Last()
-    )
+    run = LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()), averaging=Last())
     with pytest.raises(ValueError, match="weights must be finite, use current"):
         run.run(1)
     assert run.iteration == 0
 
 
 def test_openspiel_histories_are_those_of_the_tree():
-    free = SampledSelfPlay(of_openspiel("kuhn_poker"), rk.RegretMatching, ExternalSampling(rng()))
+    free = LazyMCCFR(of_openspiel("kuhn_poker"), rk.RegretMatching, ExternalSampling(rng()))
     tree = games.from_openspiel("kuhn_poker")
     players = [rk.CFR(domain, rk.RegretMatching) for domain in tree.domains]
     bound = SelfPlay(tree, players, estimator=ExternalSampling(rng()))
@@ -429,7 +417,7 @@ def test_the_order_may_draw_from_the_same_generator():
     game = games.leduc_poker()
 
     def free(estimator, order):
-        return SampledSelfPlay(game, rk.RegretMatching, estimator, order=order)
+        return LazyMCCFR(game, rk.RegretMatching, estimator, order=order)
 
     def bound(estimator, order):
         players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
@@ -441,8 +429,7 @@ def test_the_order_may_draw_from_the_same_generator():
 @pytest.mark.deep
 def test_callbacks_and_pauses_change_no_sample():
     straight, watched, paused = (
-        SampledSelfPlay(games.leduc_poker(), rk.RegretMatching, OutcomeSampling(rng()))
-        for _ in range(3)
+        LazyMCCFR(games.leduc_poker(), rk.RegretMatching, OutcomeSampling(rng())) for _ in range(3)
     )
     straight.run(700)
     watched.run(700, callbacks=[lambda run: None])
@@ -461,7 +448,7 @@ def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
         def __init__(self):
             self.calls = []
 
-        def due(self, run):
+        def next_call(self, run):
             return run.iteration + 10
 
         def __call__(self, run):
@@ -469,7 +456,7 @@ def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
             return np.float64(run.iteration) >= 30.0
 
     often = Often()
-    run = SampledSelfPlay(GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()))
+    run = LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, ExternalSampling(rng()))
     run.run(100, callbacks=[often])
 
     assert often.calls == [10, 20, 30]
@@ -506,7 +493,7 @@ class Indifferent:
 
 @pytest.mark.parametrize("make", [partial(RobustSampling, actions=6), ExternalSampling])
 def test_with_equal_payoffs_the_regret_is_exactly_zero(make):
-    run = SampledSelfPlay(Indifferent(), rk.RegretMatching, make(rng())).run(5)
+    run = LazyMCCFR(Indifferent(), rk.RegretMatching, make(rng())).run(5)
 
     (point,) = run._unfolding.met[0].values()
     assert point.saved()["state"][0] == [0.0] * 6

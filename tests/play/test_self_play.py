@@ -17,8 +17,8 @@ from regretkit.play import (
     Alternating,
     ChanceSampling,
     Estimator,
+    ExactUtility,
     Extragradient,
-    FullSweep,
     Last,
     Linear,
     Quadratic,
@@ -189,7 +189,9 @@ def test_looking_at_a_run_changes_nothing():
 
 
 def test_an_exact_estimator_is_the_default():
-    explicit = SelfPlay(games.kuhn_poker(), start(WAYS["plain"]).minimizers, estimator=FullSweep())
+    explicit = SelfPlay(
+        games.kuhn_poker(), start(WAYS["plain"]).minimizers, estimator=ExactUtility()
+    )
 
     assert_same_bits(start(WAYS["plain"]).run(10), explicit.run(10))
 
@@ -377,7 +379,7 @@ def test_the_average_of_a_run_that_did_not_start_is_refused():
         {"order": "alternating"},
         {"averaging": Linear},
         {"averaging": 2.0},
-        {"estimator": FullSweep},
+        {"estimator": ExactUtility},
         {"estimator": None},
     ],
     ids=str,

@@ -11,12 +11,12 @@ from regretkit.play import (
     ALGORITHMS,
     Algorithm,
     Alternating,
+    AtGeometricSteps,
     Averaging,
     ChanceSampling,
-    FullSweep,
-    Geometrically,
+    ExactUtility,
     Power,
-    Record,
+    Recorder,
     best_response_play,
     hs_pcfr_plus,
     named,
@@ -72,9 +72,9 @@ def test_the_value_of_kuhn_poker_is_found_as_fast_as_elsewhere(name, iterations,
 @pytest.mark.parametrize("target", [0.1, 1e-3])
 def test_a_target_ends_the_run_at_the_first_look_that_meets_it(name, target):
     # It looks whenever the run has grown by a twentieth.
-    look = Record({"gap": lambda run: nash_conv(run.game, run.average)})
+    look = Recorder({"gap": lambda run: nash_conv(run.game, run.average)})
 
-    run = solve(KUHN, name, target_gap=target, callbacks=[Geometrically(look, ratio=1.05)])
+    run = solve(KUHN, name, target_gap=target, callbacks=[AtGeometricSteps(look, ratio=1.05)])
 
     assert look.iterations[-1] == run.iteration
     *before, last = look.values["gap"]
@@ -110,7 +110,7 @@ def test_an_algorithm_of_ones_own_an_estimator_and_callbacks_take_part():
 def test_the_number_of_iterations_is_the_horizon_of_the_average():
     run = solve(KUHN, Algorithm(rk.RegretMatching, averaging=WholeHorizon()), iterations=9)
 
-    for x, y in zip(run.average, run.played, strict=True):
+    for x, y in zip(run.average, run.last_profile, strict=True):
         np.testing.assert_array_equal(x, y)
 
 
@@ -195,7 +195,7 @@ def test_a_target_below_rounding_is_measured_by_the_payoffs():
 
 
 def test_a_target_alone_is_enough_for_a_named_algorithm_and_its_explicit_default():
-    assert solve(KUHN, ALGORITHMS["dcfr"], target_gap=0.1, estimator=FullSweep()).iteration > 1
+    assert solve(KUHN, ALGORITHMS["dcfr"], target_gap=0.1, estimator=ExactUtility()).iteration > 1
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", None, games.kuhn_poker])

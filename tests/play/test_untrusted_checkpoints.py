@@ -15,7 +15,7 @@ from run_cli import runs
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
-from regretkit.play import AverageStrategySampling, ExternalSampling, RandomPlayer, SampledSelfPlay
+from regretkit.play import AverageStrategySampling, ExternalSampling, LazyMCCFR, RandomPlayer
 from regretkit.play._checkpoint_file import packed, unpacked
 
 KUHN = games.kuhn_poker()
@@ -82,9 +82,9 @@ FORGED = {
     "negative iterations": (("iteration",), lambda x: -1, "must be a number of iterations"),
     "endless iterations": (("iteration",), lambda x: 2**64, "must be a number of iterations"),
     "a truth value": (("iteration",), lambda x: True, "must be a number of iterations"),
-    "an unknown engine": (("_way",), lambda x: "magic", "there is no engine 'magic'"),
-    "a broken run": (("_broken",), lambda x: "boo", "the run broke off"),
-    "strategies played": (("played", "0"), lambda x: 3.0 * x, r"profile\[0\] must be one of"),
+    "an unknown engine": (("_last_engine",), lambda x: "magic", "there is no engine 'magic'"),
+    "a broken run": (("_failure",), lambda x: "boo", "the run broke off"),
+    "strategies played": (("last_profile", "0"), lambda x: 3.0 * x, r"profile\[0\] must be one of"),
     "negative regrets": (
         ("minimizers", "0", "rule", "state", "regrets"),
         negative,
@@ -177,7 +177,7 @@ def sampled(path=None):
         rk.DiscountedRegretMatching,
         ExternalSampling(np.random.default_rng(1)),
     )
-    return SampledSelfPlay(*arguments) if path is None else SampledSelfPlay.load(path, *arguments)
+    return LazyMCCFR(*arguments) if path is None else LazyMCCFR.load(path, *arguments)
 
 
 UNFOLDED = {
@@ -228,7 +228,7 @@ def test_many_iterations_in_a_file_take_no_time(tmp_path):
         ("most", 2.5),
         ("target", "x"),
         ("target", float("nan")),
-        ("played", float("inf")),
+        ("last_profile", float("inf")),
         ("gaps", {"0": "x", "1": "x"}),
         ("why", "boo"),
         ("algorithm", 3),

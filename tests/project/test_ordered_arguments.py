@@ -17,7 +17,7 @@ from regretkit.evaluation import (
     sampled_value,
 )
 from regretkit.games import CHANCE, GameDAG, GameTree
-from regretkit.play import ExternalSampling, SampledSelfPlay, StrategyAgent, play_match
+from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
 
 PENNIES = games.matching_pennies()
 TREE = rk.DecisionTree([0], [1])
@@ -81,9 +81,7 @@ def uniform(information_set, actions):
 BY_RULES = {
     "GameTree.from_history": lambda root: GameTree.from_history(root),
     "GameDAG.from_history": lambda root: GameDAG.from_history(root, state=lambda h: h.moves),
-    "SampledSelfPlay": lambda root: SampledSelfPlay(
-        root, rk.RegretMatching, ExternalSampling(rng())
-    ).run(1),
+    "LazyMCCFR": lambda root: LazyMCCFR(root, rk.RegretMatching, ExternalSampling(rng())).run(1),
     "sampled_value": lambda root: sampled_value(root, [uniform] * 2, samples=2, generator=rng()),
     "play_match": lambda root: play_match(
         root, [StrategyAgent([uniform] * 2, rng()) for _ in "xy"], rounds=2, generator=rng()

@@ -26,7 +26,7 @@ WRONG = {
     "payoffs": lambda: rk.matrix_game([[1.0] * 9_999, [1.0]]),
     "actions": lambda: rk.NormalFormGame(np.zeros((1, 2)), actions=LONG),
     "an information set": lambda: rk.solve(games.kuhn_poker(), iterations=1).average[LONG],
-    "places": lambda: play.Trajectories([3.5] * 100_000),
+    "places": lambda: play.TrajectoryRecorder([3.5] * 100_000),
     "the name of a file": lambda: games.save(games.kuhn_poker(), LONG),
 }
 

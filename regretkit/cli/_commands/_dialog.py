@@ -12,7 +12,7 @@ from regretkit.cli._console import clean, discard, say, show_json
 from regretkit.cli._exit_codes import DONE
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.games import fingerprint, names
-from regretkit.play import Agent, Person, StrategyAgent, play_match
+from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
 
 
 @final
@@ -104,7 +104,7 @@ class _Session:
         self._lineup, self._dialog, self._generator = lineup, dialog, generator
         others = [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
         others *= lineup.players - 1 if len(others) == 1 else 1
-        self._participants: list[Agent] = [Person(dialog.ask, dialog.tell), *others]
+        self._participants: list[Agent] = [HumanAgent(dialog.ask, dialog.tell), *others]
         self.payoffs: list[float] = []
         """What the user earned in each round."""
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from regretkit._util._typing import Vector, whole
 from regretkit.estimators.flat._action_sampling import Here, played
-from regretkit.estimators.flat._flat_tree import Desk
+from regretkit.estimators.flat._flat_tree import TraversalBuffers
 
 Below: TypeAlias = tuple[int, int, float, int]
 """The player, the first history that may follow, the scale, and the number of the visit."""
@@ -21,7 +21,7 @@ Into: TypeAlias = tuple[Vector, int, float]
 
 
 def put_off(
-    waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: Desk
+    waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: TraversalBuffers
 ) -> int:
     """Lay the actions that are to be followed on the desk, but for the first one."""
     first, reach, child, scale = here[2], here[4], below[1], below[2]
@@ -34,7 +34,7 @@ def put_off(
     return waiting
 
 
-def arrive(visited: int, h: int, above: int, factor: float, desk: Desk) -> None:
+def arrive(visited: int, h: int, above: int, factor: float, desk: TraversalBuffers) -> None:
     pass
 
 
@@ -45,7 +45,7 @@ def lean(
     above: int,
     at: At,
     into: Into,
-    desk: Desk,
+    desk: TraversalBuffers,
     guesses: Vector,
 ) -> None:
     pass
@@ -57,25 +57,25 @@ def fan_out(
     below: Below,
     behavior: Vector,
     utility: Vector,
-    desk: Desk,
+    desk: TraversalBuffers,
     guesses: Vector,
 ) -> int:
     return here[2] + whole(desk.follow[0]) if followed == 1 else 0
 
 
-def end(above: int, payoff: float, desk: Desk) -> None:
+def end(above: int, payoff: float, desk: TraversalBuffers) -> None:
     pass
 
 
 # With guesses
 
 
-def arrive_noting(visited: int, h: int, above: int, factor: float, desk: Desk) -> None:
+def arrive_noting(visited: int, h: int, above: int, factor: float, desk: TraversalBuffers) -> None:
     desk.trail[visited], desk.before[visited], desk.counts[visited] = h, above, factor
 
 
 def put_off_noting(
-    waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: Desk
+    waiting: int, followed: int, here: Here, below: Below, behavior: Vector, desk: TraversalBuffers
 ) -> int:
     """Put off, and note by how much each action's surprise counts."""
     after = put_off(waiting, followed, here, below, behavior, desk)
@@ -92,7 +92,7 @@ def lean_on_guesses(
     above: int,
     at: At,
     into: Into,
-    desk: Desk,
+    desk: TraversalBuffers,
     guesses: Vector,
 ) -> None:
     """Put down how much better than the action that was drawn they all are on average."""
@@ -111,7 +111,7 @@ def fan_out_guessing(
     below: Below,
     behavior: Vector,
     utility: Vector,
-    desk: Desk,
+    desk: TraversalBuffers,
     guesses: Vector,
 ) -> int:
     """Take each action to be worth what is guessed, and what is followed so much less."""
@@ -128,11 +128,13 @@ def fan_out_guessing(
     return 0
 
 
-def end_noting(above: int, payoff: float, desk: Desk) -> None:
+def end_noting(above: int, payoff: float, desk: TraversalBuffers) -> None:
     desk.worth[above] = payoff
 
 
-def learn_guesses(player: int, visited: int, rate: float, desk: Desk, guesses: Vector) -> None:
+def update_baseline(
+    player: int, visited: int, rate: float, desk: TraversalBuffers, guesses: Vector
+) -> None:
     """Move guesses towards what a walk has found, from its ends up."""
     for back in range(visited):
         at = visited - 1 - back

@@ -10,7 +10,7 @@ from regretkit.games import CHANCE, ExtensiveFormGame
 from regretkit.games.tree._sequences import levels
 
 
-class Flat(NamedTuple):
+class FlatTree(NamedTuple):
     """A compact game tree, since traversals of large trees are limited by memory access.
 
     Places are the decision points of all players, end to end, and then the histories where chance
@@ -40,7 +40,7 @@ class Flat(NamedTuple):
     """1 / n, by n: how often each of n moves is made when all are made as often."""
 
 
-class Desk(NamedTuple):
+class TraversalBuffers(NamedTuple):
     """Scratch buffers of a traversal."""
 
     history: Narrow
@@ -77,7 +77,7 @@ class Desk(NamedTuple):
     """and what each is worth to the player, as far as is known."""
 
 
-def flat_of(game: ExtensiveFormGame) -> Flat:
+def flat_tree(game: ExtensiveFormGame) -> FlatTree:
     """Lay a game out for walking."""
     tree, players = game.tree, game.players
     sequences = np.cumsum([0, *(domain.dimension for domain in game.domains)])
@@ -100,7 +100,7 @@ def flat_of(game: ExtensiveFormGame) -> Flat:
     size = np.zeros(places + 1, dtype=np.int64)
     size[place_of] = counts
     nodes = children, place_of, first[place_of], counts
-    return Flat(
+    return FlatTree(
         node=_side_by_side(*(np.append(column, 0) for column in nodes)),
         place=_side_by_side(first, size),
         chances=tree.probability[1:][tree.player[tree.parent[1:]] == CHANCE],
@@ -128,11 +128,11 @@ def distinct_rows(table: Vector) -> tuple[Indices, Vector]:
     return numbers, rows
 
 
-def desk_of(flat: Flat, trailing: bool) -> Desk:
+def traversal_buffers(flat: FlatTree, trailing: bool) -> TraversalBuffers:
     """Return room to walk through a game, on the way of which notes are taken or not."""
     most = int(np.diff(flat.sequences.astype(np.int64)).max(initial=1)) + 1
     visits = flat.node.size // 4 if trailing else 1
-    return Desk(
+    return TraversalBuffers(
         history=np.zeros(most, dtype=np.uint32),
         sequence=np.zeros(most, dtype=np.uint32),
         above=np.zeros(most, dtype=np.int32),
@@ -152,7 +152,7 @@ def desk_of(flat: Flat, trailing: bool) -> Desk:
     )
 
 
-def moves_of(game: ExtensiveFormGame, flat: Flat) -> Indices:
+def moves_of(game: ExtensiveFormGame, flat: FlatTree) -> Indices:
     """Return where the weight of the move to each history stands, 0 for the empty history."""
     histories, parent = np.arange(1, game.tree.histories), game.tree.parent[1:]
     node = flat.node.astype(np.int64).reshape(-1, 4)

@@ -24,13 +24,16 @@ from regretkit.estimators.flat._action_sampling import (
     played,
 )
 from regretkit.estimators.flat._baseline_terms import Below
-from regretkit.estimators.flat._flat_tree import Desk, Flat
+from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers
 from regretkit.estimators.flat._initial_chance import deal, deal_nothing
 
-On: TypeAlias = tuple[Flat, Vector, Vector, Desk, Notes, Vector, Vector, np.random.Generator]
+On: TypeAlias = tuple[
+    FlatTree, Vector, Vector, TraversalBuffers, Notes, Vector, Vector, np.random.Generator
+]
 """The arguments of a walk, the player aside."""
 Walk: TypeAlias = Callable[
-    [int, Flat, Vector, Vector, Desk, Notes, Vector, Vector, np.random.Generator], tuple[int, int]
+    [int, FlatTree, Vector, Vector, TraversalBuffers, Notes, Vector, Vector, np.random.Generator],
+    tuple[int, int],
 ]
 Decide: TypeAlias = Callable[[int, int, Here, Below, On], tuple[int, int, float, float, float]]
 Visit: TypeAlias = Callable[[int, tuple[int, int, int], On], tuple[int, int, int]]
@@ -45,7 +48,7 @@ def walker(choose: Choose, guessing: bool) -> Walk:
     at all decision points before, at those that it comes to, and for the empty sequence. It returns
     how many these are, and how many histories it visited. With ``guessing`` it corrects by what
     ``guesses`` say that histories are worth, and takes notes for
-    :func:`~regretkit.estimators.flat._baseline_terms.learn_guesses`.
+    :func:`~regretkit.estimators.flat._baseline_terms.update_baseline`.
     """
     begin = _begin_and_count if choose is follow_average else _begin
     visit = _visitor(choose, *_hooks_for(guessing))
@@ -53,10 +56,10 @@ def walker(choose: Choose, guessing: bool) -> Walk:
 
     def walk(
         player: int,
-        flat: Flat,
+        flat: FlatTree,
         behavior: Vector,
         utility: Vector,
-        desk: Desk,
+        desk: TraversalBuffers,
         notes: Notes,
         numbers: Vector,
         guesses: Vector,
@@ -148,7 +151,7 @@ def _decider(choose: Choose, fan_out: Any, put_off: Any) -> Decide:
     return decide
 
 
-def _begin(h: int, own: int, utility: Vector, desk: Desk, notes: Notes) -> int:
+def _begin(h: int, own: int, utility: Vector, desk: TraversalBuffers, notes: Notes) -> int:
     """Lay the first history on the desk."""
     utility[own] = 0.0
     desk.history[0], desk.sequence[0], desk.above[0] = np.uint32(h), own, -1
@@ -156,7 +159,9 @@ def _begin(h: int, own: int, utility: Vector, desk: Desk, notes: Notes) -> int:
     return 1
 
 
-def _begin_and_count(h: int, own: int, utility: Vector, desk: Desk, notes: Notes) -> int:
+def _begin_and_count(
+    h: int, own: int, utility: Vector, desk: TraversalBuffers, notes: Notes
+) -> int:
     """Lay the first history on the desk, and count one more strategy as played."""
     notes[0][own] += 1.0
     return _begin(h, own, utility, desk, notes)
