@@ -1,6 +1,6 @@
 """What putting states together saves: Dudo with one die each, and a short memory.
 
-For players who remember so many claims, and for players who remember all: histories of the game,
+For players who remember a few claims, and for players who remember all: histories of the game,
 states and moves of the graph, and what one iteration of FSICFR with regret matching costs, when
 everything is swept and when chance is drawn; the best of several turns, in milliseconds of
 processor time. With it, the memory of the graph's arrays, and NashConv of the average after some

@@ -27,7 +27,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number to so many digits, without an exponent unless it is tiny."""
+    """Return a number with a given count of digits, without an exponent unless it is tiny."""
     if value is None:
         return ""
     if value == 0.0 or not abs(value) >= 1e-3:

@@ -30,9 +30,9 @@ from regretkit.games import kuhn_poker, leduc_poker, liars_dice, read_efg, write
 HEADING = 'EFG 2 R "generated" { "A" "B" }\n'
 ACTIONS = range(3)
 TARGET = 50_000
-"""So many nodes should be read in a second of processor time,"""
+"""Nodes that should be read in a second of processor time,"""
 SMALL, MANY = 500, 10
-"""in all files that have at least so many nodes and at most so many players."""
+"""in all files that have at least these nodes and at most these players."""
 SECONDS = 2.0
 """Of reading each file, at least four times."""
 GAMBITS = 30_000

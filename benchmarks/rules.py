@@ -43,7 +43,7 @@ def iterations(player: RegretMinimizer) -> Callable[[], None]:
 
 
 def best_times(actions: Sequence[Callable[[], object]], turns: int) -> list[float]:
-    """Return the shortest time that each action took, in so many turns."""
+    """Return the shortest time that each action took, in the given number of turns."""
     times = [[seconds(action) for action in actions] for _ in range(turns)]
     return [min(column) for column in zip(*times, strict=True)]
 

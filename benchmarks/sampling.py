@@ -40,7 +40,7 @@ SEEDS = range(3)
 EQUAL = 20_000
 """Iterations that both have played before they are timed."""
 CALL = 0.2
-"""Seconds that a solver is asked to go on for: what a call of ours costs once is part of it."""
+"""Seconds that a solver is asked to run: what a call of ours costs once is part of it."""
 Make = Callable[[np.random.Generator], Estimator]
 ESTIMATORS: Mapping[str, Make] = {
     "full sweep": lambda generator: ExactUtility(),
@@ -221,7 +221,7 @@ def _engine(name: str) -> str:
 
 
 def advance(run: SelfPlay, stop: float) -> None:
-    """Play on until about so many histories are visited."""
+    """Play until about this number of histories is visited."""
     run.run(1)
     while (left := stop - visited(run)) > 0.0:
         each = visited(run) / run.iteration

@@ -43,7 +43,7 @@ def laid_out(run: Any) -> int:
 
 
 def adder() -> Callable[[np.ndarray[Any, Any], int], float]:
-    """Return machine code that adds up an array so many times, in any order."""
+    """Return machine code that adds up an array repeatedly, in any order."""
     import numba
 
     @numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")

@@ -41,7 +41,7 @@ def against(opponent: list[float], iterations: int) -> None:
         average.add(player.next_strategy())
         player.observe_utility(worth)
 
-    print(f"\nagainst {opponent} each action is worth {worth.round(3)}")
+    print(f"\nagainst {opponent} the actions have values {worth.round(3)}")
     print(f"average {average.strategy.round(4)} earns {average.strategy @ worth:.4f}")
 
 

@@ -1,6 +1,6 @@
 """Two drivers meet at a crossing, again and again, and learn who goes first.
 
-If both go they crash. In the mixed Nash equilibrium they hardly ever dare to go, and it is worth
+If both go they crash. In the mixed Nash equilibrium they hardly ever dare to go, and it pays
 nothing to either. A traffic light would do better: it tells one to go and the other to stop, and
 obeying it is best for both. That is a correlated equilibrium. Players who minimize swap regret
 find one without any light, by themselves: their history of play is one. Here the driver who was

@@ -43,7 +43,7 @@ class Worker:
         self._process.communicate()
 
     def ask(self, order: str, number: int = 0) -> float:
-        """Have it ``run`` so many iterations, or say its ``gap`` or its ``peak`` memory."""
+        """Have it ``run`` iterations, or say its ``gap`` or its ``peak`` memory."""
         with suppress(BrokenPipeError):  # its process has ended, and its answer says so
             print(json.dumps([order, number]), file=self._process.stdin, flush=True)
         return self.answer()
@@ -93,7 +93,7 @@ class Figures:
     build: float
     """Seconds from the game's name to a solver that is ready."""
     gaps: dict[int, float] = field(factory=dict)
-    """NashConv of the average after so many iterations."""
+    """NashConv of the average after these iterations."""
     per_iteration: dict[int, float] = field(factory=dict)
     """Seconds per iteration in each round in which it took a turn."""
     memory: float = 0.0
@@ -115,7 +115,7 @@ class _Turns:
     iterations: int = 1
     """In each turn."""
     every: int = 1
-    """It takes part in one round out of so many."""
+    """It takes part in one round out of this number."""
 
     def check_gaps(self, effort: Effort) -> None:
         """Run to the iterations at which gaps are compared, and see how fast it goes."""

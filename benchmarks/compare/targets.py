@@ -127,6 +127,6 @@ def stream_targets(found: Mapping[str, float]) -> Sequence[Target]:
 
 
 def agree(figures: Mapping[str, Figures], iterations: int) -> float:
-    """Return the largest relative difference of gaps after so many iterations."""
+    """Return the largest relative difference of gaps after these iterations."""
     gaps = [found.gaps[iterations] for found in figures.values() if iterations in found.gaps]
     return (max(gaps) - min(gaps)) / max(gaps) if gaps else 0.0

@@ -15,7 +15,7 @@ class Contender(Protocol):
     """A solver that is ready for its first iteration."""
 
     def run(self, iterations: int) -> None:
-        """Go on for some iterations, with alternating updates: one for each player."""
+        """Run some iterations, with alternating updates: one for each player."""
         ...
 
     def gap(self) -> float:
