@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 import griffe
-from regretkit._typing import Vector
+from regretkit._util._typing import Vector
 
 
 class AttrsSignatures(griffe.Extension):
