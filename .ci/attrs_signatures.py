@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 import griffe
+
 from regretkit._util._typing import Vector
 
 
