@@ -1,6 +1,7 @@
 """Array operations whose result never depends on anything but the numbers that belong to it."""
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -92,3 +93,14 @@ def depths(parent: Indices) -> Indices:
         depth += np.where(above, depth[ancestor], 0)
         ancestor = np.where(above, ancestor[ancestor], -1)
     return depth
+
+
+Where: TypeAlias = slice | Indices
+"""Coordinates, as a slice where they are consecutive: a view and not a copy."""
+
+
+def as_slice(coordinates: Indices) -> Where:
+    """Return ``coordinates`` as a slice if each follows the one before it."""
+    if coordinates.size and (np.diff(coordinates) == 1).all():
+        return slice(int(coordinates[0]), int(coordinates[-1]) + 1)
+    return coordinates

@@ -4,13 +4,15 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import Attribute
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Indices, Vector
+
+T = TypeVar("T")
 
 _FINITE = float(np.finfo(np.float64).max)
 
@@ -41,6 +43,14 @@ def quote(value: object, longest: int = LONGEST_QUOTE) -> str:
 def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
     """Return a text for an error message, cut where it has more than ``longest`` characters."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
+    """Return the message about an argument: what it must be, what came, and what would do."""
+    return f"{name} must be {wanted}, got {quote(value)}{'; ' * bool(hint)}{hint}"
+
+
+# Arrays
 
 
 def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math.inf) -> Vector:
@@ -77,30 +87,73 @@ def floats(value: object, name: str) -> NDArray[np.float64]:
     ordered(value, name)
     array = np.asarray(value)
     if array.dtype.kind not in "biufO":
-        raise TypeError(f"{name} must be numbers, got {_shown(value)}; pass a list or an array")
+        raise TypeError(must_be(name, "numbers", value, "pass a list or an array"))
     return array.astype(np.float64, copy=False)
+
+
+def utility(value: Vector, name: str) -> Vector:
+    """Return a computed utility, finite and not too large."""
+    return vector(value, value.size, name, largest=LARGEST)
+
+
+def constant_vector(value: ArrayLike, name: str, dimension: int | None = None) -> Vector:
+    """Return ``value`` as a new read-only vector of finite floats, of any length by default."""
+    try:
+        length = np.size(np.asarray(value)) if dimension is None else dimension
+    except ValueError as error:
+        raise TypeError(must_be(name, "a vector of numbers", value)) from error
+    constant = vector(value, length, name).copy()
+    constant.setflags(write=False)
+    return constant
+
+
+def matrix(value: ArrayLike, name: str) -> Vector:
+    """Return ``value`` as a new read-only matrix of finite floats, with a row at least."""
+    try:
+        if value is None:
+            raise TypeError("these are no numbers")
+        array = np.array(floats(value, name), order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(must_be(name, "numbers", value, "pass rows of equal length")) from error
+    if array.ndim != 2 or not len(array):
+        raise ValueError(
+            f"{name} has shape {array.shape}; pass a matrix with one row or more, shape (k, n)"
+        )
+    wrong = np.argwhere(~(np.abs(array) <= LARGEST))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise ValueError(
+            f"{name} must be finite and at most {LARGEST:g} in size, "
+            f"got {array[row, column]} at row {row}, column {column}; rescale or repair it"
+        )
+    array.setflags(write=False)
+    return array
+
+
+def point(value: ArrayLike, dimension: int, atol: float) -> Vector:
+    """Return ``value`` as a vector, to be looked for in a set up to the tolerance ``atol``."""
+    if isinstance(atol, bool) or not isinstance(atol, Real):
+        raise TypeError(must_be("atol", "a number, at least 0", atol))
+    if not atol >= 0.0:  # NaN is not either
+        raise ValueError(must_be("atol", "at least 0", atol, "pass 0.0 to allow nothing"))
+    return vector(value, dimension, "point")
 
 
 def ordered(value: object, name: str) -> None:
     """Refuse mappings, sets and text where a sequence is wanted: they may be iterated as well."""
     if isinstance(value, Mapping | Set | str | bytes | bytearray):
         raise TypeError(
-            f"{name} must be a sequence, got {_shown(value)}, {_a(type(value).__name__)}; "
+            f"{name} must be a sequence, got {quote(value)}, {_a(type(value).__name__)}; "
             "pass a list, a tuple or an array"
         )
-
-
-def _shown(value: object) -> str:
-    return repr(value)[:200]
 
 
 def _numbers(value: ArrayLike, dimension: int, name: str) -> Vector:
     try:
         return floats(value, name)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(
-            f"{name} must be numbers, got {quote(value)}; pass a vector of shape ({dimension},)"
-        ) from error
+        hint = f"pass a vector of shape ({dimension},)"
+        raise TypeError(must_be(name, "numbers", value, hint)) from error
 
 
 def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
@@ -109,7 +162,7 @@ def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
         value = list(value)
     array = np.atleast_1d(np.array(value))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError(f"{name} must be whole numbers, got {quote(value)}; pass 3 or [2, 2, 3]")
+        raise TypeError(must_be(name, "whole numbers", value, "pass 3 or [2, 2, 3]"))
     array = array.astype(np.int64)
     array.setflags(write=False)
     return array
@@ -122,11 +175,30 @@ def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, .
     if isinstance(value, str):
         raise TypeError(f"{name} must be a sequence of strings, got the string {quote(value)}")
     if not isinstance(value, Iterable):
-        raise TypeError(f"{name} must be a sequence of strings, got {quote(value)}")
+        raise TypeError(must_be(name, "a sequence of strings", value))
     names = tuple(str(item) for item in value)
     if len(names) != length:
         raise ValueError(f"{name} must hold {length} strings, got {len(names)}: {quote(names)}")
     return names
+
+
+def sequence(
+    values: "Iterable[T]", kind: type[T], name: str, convert: "Callable[[T, str], T]"
+) -> "tuple[T, ...]":
+    """Return ``values`` as a tuple, each converted by ``convert`` under its name."""
+    if isinstance(values, kind):
+        raise TypeError(must_be(name, f"a sequence, not a single {kind.__name__}", values))
+    if not isinstance(values, Iterable):
+        raise TypeError(must_be(name, f"a sequence, each {_a(kind.__name__)}", values))
+    return tuple(convert(value, f"{name}[{i}]") for i, value in enumerate(values))
+
+
+def one_space(dimensions: Sequence[int], name: str) -> None:
+    """Require one dimension or more, all equal."""
+    if len(set(dimensions)) != 1:
+        raise ValueError(
+            f"{name} must be one or more in one space, got those of dimensions {quote(dimensions)}"
+        )
 
 
 def candidates(names: Sequence[str], limit: int = 12) -> str:
@@ -135,50 +207,61 @@ def candidates(names: Sequence[str], limit: int = 12) -> str:
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
 
 
-# Validators of attrs fields, for hyperparameters
+# Numbers
 
 
-def _check_number(attribute: "Attribute[float]", value: float) -> None:
+def number(value: float, name: str) -> float:
+    """Return ``value`` as a float, if it is a finite number."""
+    _check_number(value, name)
+    if not abs(value) <= _FINITE:  # NaN, and whole numbers of more than 308 digits, are not
+        raise ValueError(must_be(name, "a finite number", value))
+    return float(value)
+
+
+def _check_number(value: float, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{attribute.name} must be a number, got {quote(value)}")
+        raise TypeError(must_be(name, "a number", value))
+
+
+# Validators of attrs fields, for hyperparameters
 
 
 def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number above zero."""
-    _check_number(attribute, value)
+    _check_number(value, attribute.name)
     if not 0.0 < value <= _FINITE:
-        raise ValueError(f"{attribute.name} must be a finite number above 0, got {quote(value)}")
+        raise ValueError(must_be(attribute.name, "a finite number above 0", value))
 
 
 def finite(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number."""
-    _check_number(attribute, value)
-    if not abs(value) <= _FINITE:
-        raise ValueError(f"{attribute.name} must be a finite number, got {quote(value)}")
+    number(value, attribute.name)
 
 
 def at_least_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number, at least zero."""
-    _check_number(attribute, value)
+    _check_number(value, attribute.name)
     if not 0.0 <= value <= _FINITE:
-        raise ValueError(
-            f"{attribute.name} must be a finite number, at least 0, got {quote(value)}"
-        )
+        raise ValueError(must_be(attribute.name, "a finite number, at least 0", value))
+
+
+def share(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a number from 0 to 1."""
+    if not 0.0 <= number(value, attribute.name) <= 1.0:
+        raise ValueError(must_be(attribute.name, "from 0 to 1", value))
 
 
 def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:
     """Require True or False."""
     if not isinstance(value, bool):
-        raise TypeError(f"{attribute.name} must be True or False, got {quote(value)}")
+        raise TypeError(must_be(attribute.name, "True or False", value))
 
 
 def extended(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a number, or plus or minus infinity."""
-    _check_number(attribute, value)
+    _check_number(value, attribute.name)
     if math.isnan(value):
-        raise ValueError(
-            f"{attribute.name} must be a number, or plus or minus infinity, got {quote(value)}"
-        )
+        raise ValueError(must_be(attribute.name, "a number, or plus or minus infinity", value))
 
 
 def of_kind(kind: type, example: str) -> Callable[[object, "Attribute[Any]", object], None]:
@@ -194,7 +277,7 @@ def check_generator(_: object, attribute: "Attribute[Any]", value: object) -> No
     """Require a numpy ``Generator``."""
     if not isinstance(value, np.random.Generator):
         raise TypeError(
-            f"{attribute.name} must be a numpy Generator, got {_shown(value)}; "
+            f"{attribute.name} must be a numpy Generator, got {quote(value)}; "
             "pass numpy.random.default_rng(seed)"
         )
 
@@ -203,7 +286,7 @@ def check_kind(value: object, kind: type, name: str, example: str) -> None:
     """Require an instance of ``kind``."""
     if not isinstance(value, kind):
         raise TypeError(
-            f"{name} must be {_a(kind.__name__)}, got {_shown(value)}{_role(value)}; "
+            f"{name} must be {_a(kind.__name__)}, got {quote(value)}{_role(value)}; "
             f"pass one, such as {example}"
         )
 

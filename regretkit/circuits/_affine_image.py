@@ -10,11 +10,11 @@ from typing_extensions import override
 
 from regretkit import sets
 from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit.circuits._parts import as_part
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets._affine import Image
-from regretkit.sets._arguments import as_matrix, as_vector
 
 
 def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
@@ -22,11 +22,11 @@ def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
 
 
 def _matrix(value: ArrayLike) -> Vector:
-    return as_matrix(value, "matrix")
+    return _validate.matrix(value, "matrix")
 
 
 def _offset(value: ArrayLike | None) -> Vector | None:
-    return None if value is None else as_vector(value, "offset")
+    return None if value is None else _validate.constant_vector(value, "offset")
 
 
 @define(eq=False)
@@ -85,7 +85,7 @@ class _Image(RegretMinimizer):
     @override
     def _value(self, utility: Vector) -> float:
         own = self.minimizer._value(self._image.pull_back(utility))
-        return own + self._image.common_worth(utility)
+        return own + self._image.constant_value(utility)
 
 
 @final

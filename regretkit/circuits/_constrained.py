@@ -16,7 +16,6 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.circuits._parts import as_part, check_distinct
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets._arguments import as_matrix, as_vector
 from regretkit.sets._column_generation import Restricted
 
 
@@ -29,11 +28,11 @@ def _multipliers(value: RegretMinimizer) -> RegretMinimizer:
 
 
 def _matrix(value: ArrayLike) -> Vector:
-    return as_matrix(value, "matrix")
+    return _validate.matrix(value, "matrix")
 
 
 def _bound(value: ArrayLike) -> Vector:
-    return as_vector(value, "bound")
+    return _validate.constant_vector(value, "bound")
 
 
 @final

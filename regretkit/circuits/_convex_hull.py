@@ -79,7 +79,7 @@ class ConvexHull(RegretMinimizer):
         check_distinct([*self.members, self.mixer])
         _check_weighs(self.mixer, len(self.members))
         self._weights = sets.Simplices(len(self.members))
-        self.domain = sets.Hull([member.domain for member in self.members]).simplified()
+        self.domain = sets.Hull([member.domain for member in self.members]).canonical()
 
     @property
     @override

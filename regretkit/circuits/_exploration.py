@@ -16,7 +16,6 @@ from regretkit._util._validate import quote, shorten
 from regretkit.circuits._wrapper import Reshaping
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionTree, Simplices
-from regretkit.sets._arguments import as_vector
 
 
 def _share(_: object, attribute: "Attribute[float]", value: float) -> None:
@@ -26,7 +25,7 @@ def _share(_: object, attribute: "Attribute[float]", value: float) -> None:
 
 
 def _toward(value: ArrayLike | None) -> Vector | None:
-    return None if value is None else as_vector(value, "toward")
+    return None if value is None else _validate.constant_vector(value, "toward")
 
 
 @final

@@ -68,7 +68,7 @@ class Product(RegretMinimizer):
             raise ValueError("parts must be one or more minimizers, got none")
         check_distinct(self.parts)
         self._layout = sets.ProductSet([part.domain for part in self.parts], self.coordinates)
-        self.domain = self._layout.simplified()
+        self.domain = self._layout.canonical()
 
     @property
     @override

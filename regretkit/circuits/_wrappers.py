@@ -15,7 +15,6 @@ from regretkit._util._validate import quote, whole_number
 from regretkit.circuits._parts import check_function
 from regretkit.circuits._wrapper import Wrapper
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets._arguments import as_number
 
 _EVERY = "pass 10, or a function of the iteration that says whether to restart after it"
 
@@ -177,7 +176,7 @@ class Discount(Wrapper):
 
     def _coming_weight(self) -> float:
         name = f"weight({self.iteration + 1})"
-        weight = as_number(self.weight(self.iteration + 1), name)
+        weight = _validate.number(self.weight(self.iteration + 1), name)
         if weight < 0.0:
             raise ValueError(f"{name} must be at least 0, got {quote(weight)}")
         return weight

@@ -14,7 +14,7 @@ from regretkit._util._typing import Indices, Narrow, Vector, whole
 from regretkit.engine._forest import narrow
 from regretkit.games._payoff_rows import offsets
 from regretkit.sets import DecisionTree, Simplices, StrategySet
-from regretkit.sets._block_ops import Operations, Plain
+from regretkit.sets._block_ops import BlockOps, NumpyBlockOps
 
 _FLOAT = np.dtype(np.float64)
 
@@ -97,22 +97,22 @@ class Code(NamedTuple):
 
 
 @final
-class Fast(Operations):
+class Fast(BlockOps):
     """The operations in machine code on plain arrays of floats, in NumPy on others."""
 
     def __init__(self, simplices: Simplices, code: Code) -> None:
         self._begin, self._code = narrow(offsets(simplices.sizes)), code
         self._blocks, self._dimension = simplices.blocks, simplices.dimension
-        self._plain = simplices._plain
+        self._numpy_ops = simplices._numpy_ops
 
     @override
-    def __reduce__(self) -> tuple[type[Plain], tuple[Indices, Indices]]:
-        return Plain, self._plain.parts  # copies, and what is sent elsewhere, work in NumPy
+    def __reduce__(self) -> tuple[type[NumpyBlockOps], tuple[Indices, Indices]]:
+        return self._numpy_ops.__reduce__()  # copies, and what is sent elsewhere, work in NumPy
 
     @override
     def sum(self, vector: Vector) -> Vector:
         if not _is_plain(vector):
-            return self._plain.sum(vector)
+            return self._numpy_ops.sum(vector)
         sums = np.empty(self._blocks)
         self._code.sum(self._begin, vector, sums)
         return sums
@@ -120,7 +120,7 @@ class Fast(Operations):
     @override
     def dot(self, left: Vector, right: Vector) -> Vector:
         if not (_is_plain(left) and _is_plain(right)):
-            return self._plain.dot(left, right)
+            return self._numpy_ops.dot(left, right)
         products = np.empty(self._blocks)
         self._code.dot(self._begin, left, right, products)
         return products
@@ -128,7 +128,7 @@ class Fast(Operations):
     @override
     def max(self, vector: Vector) -> Vector:
         if not _is_plain(vector):
-            return self._plain.max(vector)
+            return self._numpy_ops.max(vector)
         largest = np.empty(self._blocks)
         self._code.max(self._begin, vector, largest)
         return largest
@@ -136,7 +136,7 @@ class Fast(Operations):
     @override
     def add(self, left: Vector, right: Vector) -> Vector:
         if not (_is_plain(left) and _is_plain(right)):
-            return self._plain.add(left, right)
+            return self._numpy_ops.add(left, right)
         totals = np.empty(self._dimension)
         self._code.add(self._begin, left, right, totals)
         return totals
@@ -144,7 +144,7 @@ class Fast(Operations):
     @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         if not (_is_plain(utility) and _is_plain(strategy)):
-            return self._plain.regret(utility, strategy)
+            return self._numpy_ops.regret(utility, strategy)
         regrets = np.empty(self._dimension)
         self._code.regret(self._begin, utility, strategy, regrets)
         return regrets
@@ -152,7 +152,7 @@ class Fast(Operations):
     @override
     def normalize(self, vector: Vector) -> Vector:
         if not _is_plain(vector):
-            return self._plain.normalize(vector)
+            return self._numpy_ops.normalize(vector)
         shares = np.empty(self._dimension)
         self._code.normalize(self._begin, vector, shares)
         return shares
@@ -166,5 +166,5 @@ def hasten(domains: Sequence[StrategySet], code: Code) -> None:
     """Let the simplices that make up these sets work in machine code from now on."""
     for domain in domains:
         simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
-        if isinstance(simplices, Simplices) and isinstance(simplices._operations, Plain):
-            simplices._operations = Fast(simplices, code)
+        if isinstance(simplices, Simplices) and isinstance(simplices._ops, NumpyBlockOps):
+            simplices._ops = Fast(simplices, code)

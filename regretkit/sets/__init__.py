@@ -7,9 +7,9 @@ from regretkit.sets._base import StrategySet as StrategySet
 from regretkit.sets._box import Box as Box
 from regretkit.sets._decision_tree import DecisionTree as DecisionTree
 from regretkit.sets._hull import Hull as Hull
-from regretkit.sets._minkowski_sum import MinkowskiSumSet as MinkowskiSumSet
-from regretkit.sets._point import Singleton as Singleton
+from regretkit.sets._hull import MinkowskiSumSet as MinkowskiSumSet
 from regretkit.sets._polytope import Polytope as Polytope
+from regretkit.sets._polytope import Singleton as Singleton
 from regretkit.sets._product import ProductSet as ProductSet
 from regretkit.sets._simplices import Simplices as Simplices
 from regretkit.sets._simplices import SimplicesLike as SimplicesLike

@@ -11,16 +11,11 @@ from typing_extensions import override
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.sets._arguments import as_matrix, as_number, as_point, as_set
-from regretkit.sets._base import StrategySet
-from regretkit.sets._nearest_point import within
-
-# What rounding may move a point by, for each unit of the numbers that it was computed from.
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+from regretkit.sets._base import ROUNDING, StrategySet, as_set, content
 
 
 class Image(StrategySet):
-    """Where an affine map takes the points of a set, its source."""
+    """The image of a set, its source, under an affine map."""
 
     source: StrategySet
 
@@ -30,29 +25,18 @@ class Image(StrategySet):
 
     @abc.abstractmethod
     def pull_back(self, utility: Vector) -> Vector:
-        """Return what a utility of the image is worth to the coordinates of the source.
+        """Return the utility of the source's coordinates; refuse one that overflows."""
 
-        Raises
-        ------
-        ValueError
-            When that overflows.
-        """
-
-    @abc.abstractmethod
-    def common_worth(self, utility: Vector) -> float:
-        """Return what a utility of the image is worth wherever in the source a point lies."""
+    def constant_value(self, utility: Vector) -> float:
+        """Return the value of the map's offset, the same for all points of the source."""
+        return 0.0
 
     @final
     @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         utility = _validate.vector(utility, self.dimension, "utility")
         value, best = self.source.best_response(self.pull_back(utility))
-        return value + self.common_worth(utility), self.apply(best)
-
-    @final
-    @override
-    def value(self, utility: Vector, point: Vector) -> float:
-        return float(utility @ point)
+        return value + self.constant_value(utility), self.apply(best)
 
     @final
     @override
@@ -63,7 +47,7 @@ class Image(StrategySet):
 @final
 @define(eq=False, repr=False, init=False)
 class AffineImageSet(Image):
-    """Where an affine map takes the points of a set.
+    """The image of a set under an affine map.
 
         { M x + b : x in X }
 
@@ -75,13 +59,6 @@ class AffineImageSet(Image):
         M, shape ``(dimension, n)`` with one row at least, finite. It may have any rank.
     offset
         b, shape ``(dimension,)``, finite; zero by default.
-
-    Raises
-    ------
-    TypeError
-        When ``source`` is no set, or the others are no numbers.
-    ValueError
-        When the shapes do not fit, or something is not finite.
 
     Examples
     --------
@@ -106,7 +83,7 @@ class AffineImageSet(Image):
         self, source: StrategySet, matrix: ArrayLike, offset: ArrayLike | None = None
     ) -> None:
         self.source = as_set(source, "source")
-        self.matrix = as_matrix(matrix, "matrix")
+        self.matrix = _validate.matrix(matrix, "matrix")
         rows, columns = self.matrix.shape
         if columns != self.source.dimension:
             raise ValueError(
@@ -114,8 +91,7 @@ class AffineImageSet(Image):
                 f"{self.source.dimension}; pass shape ({rows}, {self.source.dimension})"
             )
         offset = np.zeros(rows) if offset is None else offset
-        self.offset = _validate.vector(offset, rows, "offset").copy()
-        self.offset.setflags(write=False)
+        self.offset = _validate.constant_vector(offset, "offset", rows)
 
     @property
     @override
@@ -130,41 +106,18 @@ class AffineImageSet(Image):
 
     @override
     def pull_back(self, utility: Vector) -> Vector:
-        """Return ``M' u``.
-
-        Raises
-        ------
-        ValueError
-            When that overflows.
-        """
+        """Return ``M' u``; refuse one that overflows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            pulled = utility @ self.matrix
-        return _too_large_refused(pulled, "utility @ matrix")
+            return _validate.utility(utility @ self.matrix, "utility @ matrix")
 
     @override
-    def common_worth(self, utility: Vector) -> float:
+    def constant_value(self, utility: Vector) -> float:
         """Return ``<u, b>``."""
         return float(utility @ self.offset)
 
     @override
-    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether ``point`` is within ``atol`` of the image, in the Euclidean norm.
-
-        The distance is measured in the image, not in the source: no inverse of M is needed.
-        """
-        point = as_point(point, self.dimension, atol)
-        return within(point, self.best_response, atol)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, AffineImageSet)
-            and self.source == other.source
-            and np.array_equal(self.matrix, other.matrix)
-            and np.array_equal(self.offset, other.offset)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.matrix.tobytes(), self.offset.tobytes()))
+    def _key(self) -> tuple[object, ...]:
+        return self.source, *content(self.matrix), *content(self.offset)
 
     def __repr__(self) -> str:
         return f"AffineImageSet({self.source!r}, {self.matrix.tolist()}, {self.offset.tolist()})"
@@ -185,12 +138,7 @@ class ScaledSet(Image):
         The set X.
     factor
         a, finite and not zero. It may be negative, which reflects the set at the origin; with
-        zero, nothing would be left of it but a ``Singleton`` of zeros.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``source`` is no set, or ``factor`` no number in its range.
+        zero, nothing would remain of it but a ``Singleton`` of zeros.
 
     Examples
     --------
@@ -206,7 +154,7 @@ class ScaledSet(Image):
 
     def __init__(self, source: StrategySet, factor: float) -> None:
         self.source = as_set(source, "source")
-        self.factor = as_number(factor, "factor")
+        self.factor = _validate.number(factor, "factor")
         if self.factor == 0.0:
             raise ValueError(
                 f"factor must not be 0, got {quote(factor)}; "
@@ -225,21 +173,9 @@ class ScaledSet(Image):
 
     @override
     def pull_back(self, utility: Vector) -> Vector:
-        """Return ``a u``.
-
-        Raises
-        ------
-        ValueError
-            When that overflows.
-        """
+        """Return ``a u``; refuse one that overflows."""
         with np.errstate(over="ignore"):
-            pulled = self.factor * utility
-        return _too_large_refused(pulled, "factor * utility")
-
-    @override
-    def common_worth(self, utility: Vector) -> float:
-        """Return zero: there is no offset."""
-        return 0.0
+            return _validate.utility(self.factor * utility, "factor * utility")
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
@@ -248,28 +184,18 @@ class ScaledSet(Image):
         The source measures, in its own norm: it is asked about ``point / a``, with ``atol / |a|``
         and a few units in the last place.
         """
-        point = as_point(point, self.dimension, atol)
-        allowance = atol + _ROUNDING * float(np.abs(point).max(initial=0.0))
+        point = _validate.point(point, self.dimension, atol)
+        allowance = atol + ROUNDING * float(np.abs(point).max(initial=0.0))
         with np.errstate(over="ignore"):
-            origin = point / self.factor
+            preimage = point / self.factor
         # A point that far away is in no set, and no set may be asked about it.
-        if not (np.abs(origin) <= _validate.LARGEST).all():
+        if not (np.abs(preimage) <= _validate.LARGEST).all():
             return False
-        return self.source.contains(origin, allowance / abs(self.factor))
+        return self.source.contains(preimage, allowance / abs(self.factor))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ScaledSet)
-            and self.source == other.source
-            and self.factor == other.factor
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.source, self.factor))
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.source, self.factor
 
     def __repr__(self) -> str:
         return f"ScaledSet({self.source!r}, {self.factor})"
-
-
-def _too_large_refused(utility: Vector, name: str) -> Vector:
-    return _validate.vector(utility, utility.size, name, largest=_validate.LARGEST)

@@ -10,11 +10,7 @@ from typing_extensions import override
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.sets._arguments import as_number, as_point, as_vector
-from regretkit.sets._base import StrategySet
-
-# What rounding may move a point by, for each unit of the numbers that it was computed from.
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+from regretkit.sets._base import ROUNDING, StrategySet, content
 
 
 @final
@@ -31,11 +27,6 @@ class Ball(StrategySet):
     radius
         Positive and finite. A ball of radius zero is a :class:`Singleton`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``center`` is no finite vector, or ``radius`` no number in its range.
-
     Examples
     --------
     >>> ball = Ball([0.0, 0.0], 2.0)
@@ -51,8 +42,8 @@ class Ball(StrategySet):
     """The radius."""
 
     def __init__(self, center: ArrayLike, radius: float) -> None:
-        self.center = as_vector(center, "center")
-        self.radius = as_number(radius, "radius")
+        self.center = _validate.constant_vector(center, "center")
+        self.radius = _validate.number(radius, "radius")
         if self.radius <= 0.0:
             raise ValueError(
                 f"radius must be above 0, got {quote(radius)}; a ball without one is a Singleton"
@@ -72,18 +63,15 @@ class Ball(StrategySet):
         return value, self.center + self.radius * direction
 
     @override
-    def value(self, utility: Vector, point: Vector) -> float:
-        return float(utility @ point)
-
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether ``point`` is within ``atol`` of the ball, in the Euclidean norm.
 
         A few units in the last place of the numbers involved are allowed on top.
         """
-        point = as_point(point, self.dimension, atol)
+        point = _validate.point(point, self.dimension, atol)
         distance = _polar(point - self.center)[0] - self.radius
-        return bool(distance <= atol + _ROUNDING * (_polar(self.center)[0] + self.radius))
+        rounding = ROUNDING * (_polar(self.center)[0] + self.radius)
+        return bool(distance <= atol + rounding)
 
     @override
     def relative_interior_point(self) -> Vector:
@@ -97,15 +85,9 @@ class Ball(StrategySet):
             return point.copy()
         return self.center + self.radius * direction
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Ball)
-            and np.array_equal(self.center, other.center)
-            and self.radius == other.radius
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.center.tobytes(), self.radius))
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return *content(self.center), self.radius
 
     def __repr__(self) -> str:
         return f"Ball({self.center.tolist()}, {self.radius})"

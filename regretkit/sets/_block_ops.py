@@ -1,4 +1,4 @@
-"""Operations on blocks of a vector, in NumPy; other layers may do the same ones faster."""
+"""Operations on the blocks of a vector, in NumPy; an engine may do the same in machine code."""
 
 import abc
 from typing import final
@@ -8,12 +8,11 @@ from typing_extensions import override
 
 from regretkit._util._arrays import add_cancelling, segment_max, segment_sum, zero_cancelled
 from regretkit._util._typing import Indices, Vector
-from regretkit.sets._columns import by_column, combined
 
 _WIDEST = np.iinfo(np.int64).max
 
 
-class Operations(abc.ABC):
+class BlockOps(abc.ABC):
     """Operations of :class:`~regretkit.sets.Simplices`, on arrays of the right shape.
 
     All implementations return bitwise identical results.
@@ -37,7 +36,7 @@ class Operations(abc.ABC):
 
     @abc.abstractmethod
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        """Return what each action earns more than ``strategy``."""
+        """Return by how much the utility of each action exceeds the value of ``strategy``."""
 
     @abc.abstractmethod
     def normalize(self, vector: Vector) -> Vector:
@@ -45,7 +44,7 @@ class Operations(abc.ABC):
 
 
 @final
-class Plain(Operations):
+class NumpyBlockOps(BlockOps):
     """The operations in NumPy, a handful of passes each."""
 
     def __init__(self, sizes: Indices, first: Indices) -> None:
@@ -55,37 +54,28 @@ class Plain(Operations):
         narrowest, widest = sizes.min(initial=_WIDEST), sizes.max(initial=0)
         self.width = int(widest) if narrowest == widest else 0
         """The common size of all blocks, 0 where they differ."""
-        self._columnar = by_column(sizes.size, self.width)
 
-    @property
-    def parts(self) -> tuple[Indices, Indices]:
-        """What it was made from."""
-        return self._sizes, self._first
+    def __reduce__(self) -> tuple[type["NumpyBlockOps"], tuple[Indices, Indices]]:
+        return NumpyBlockOps, (self._sizes, self._first)
 
     @override
     def sum(self, vector: Vector) -> Vector:
-        if self._columnar:
-            return combined(np.add, self._rows(vector))
         return segment_sum(self.block_of, vector, self._sizes.size)
 
     @override
     def dot(self, left: Vector, right: Vector) -> Vector:
-        if self._columnar:
-            return combined(np.add, self._rows(left), self._rows(right))
         return self.sum(left * right)
 
     @override
     def max(self, vector: Vector) -> Vector:
-        if self._columnar:
-            return combined(np.maximum, self._rows(vector))
         return segment_max(self.block_of, vector, self._first)
 
     def repeat(self, numbers: Vector) -> Vector:
         """Give every action the number of its block."""
         return np.repeat(numbers, self.width) if self.width else numbers[self.block_of]
 
-    def less(self, vector: Vector, numbers: Vector) -> Vector:
-        """Return a vector less a number for each block, a new array."""
+    def subtract_per_block(self, vector: Vector, numbers: Vector) -> Vector:
+        """Return a vector minus a number for each block, a new array."""
         # Into an array that is there already: a large new one costs more than the arithmetic.
         below = self.repeat(numbers.astype(np.float64, copy=False))
         return np.subtract(vector, below, out=below)
@@ -95,12 +85,12 @@ class Plain(Operations):
         return add_cancelling(left, right)
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
-        """Return what ``strategy`` earns in each block."""
+        """Return the value of ``strategy`` in each block."""
         largest = self.max(utility)
-        return self._values(largest, self.less(utility, largest), strategy)[0]
+        return self._values(largest, self.subtract_per_block(utility, largest), strategy)[0]
 
     def _values(self, largest: Vector, below: Vector, strategy: Vector) -> tuple[Vector, Vector]:
-        """Return what ``strategy`` earns in each block, and the magnitudes that were added."""
+        """Return the value of ``strategy`` in each block, and the magnitudes that were added."""
         missed = self.dot(below, strategy)
         magnitudes = np.abs(largest) - missed
         return zero_cancelled(largest + missed, magnitudes), magnitudes
@@ -108,7 +98,7 @@ class Plain(Operations):
     @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         largest = self.max(utility)
-        regrets = self.less(utility, largest)
+        regrets = self.subtract_per_block(utility, largest)
         values, magnitudes = self._values(largest, regrets, strategy)
         np.subtract(utility, self.repeat(values), out=regrets)
         return zero_cancelled(regrets, self.repeat(magnitudes))
@@ -125,7 +115,3 @@ class Plain(Operations):
             vector = vector + self.repeat(ones)
         shares = self.repeat(totals)
         return np.divide(vector, shares, out=shares)
-
-    def _rows(self, vector: Vector) -> Vector:
-        """Return the blocks, all of one size, as rows."""
-        return vector.reshape(-1, self.width)

@@ -1,4 +1,4 @@
-"""The box: every coordinate between bounds of its own."""
+"""The box: every coordinate between two bounds."""
 
 from typing import final
 
@@ -9,8 +9,7 @@ from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
-from regretkit.sets._arguments import as_point, as_vector
-from regretkit.sets._base import StrategySet
+from regretkit.sets._base import StrategySet, content
 
 
 @final
@@ -27,11 +26,6 @@ class Box(StrategySet):
     high
         The largest, the same shape, nowhere below ``low``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When the bounds are no finite vectors of one length, or the box is empty.
-
     Examples
     --------
     >>> box = Box([0.0, -1.0], [2.0, 1.0])
@@ -47,9 +41,8 @@ class Box(StrategySet):
     """The upper bounds, read-only."""
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
-        self.low = as_vector(low, "low")
-        self.high = _validate.vector(high, self.low.size, "high").copy()
-        self.high.setflags(write=False)
+        self.low = _validate.constant_vector(low, "low")
+        self.high = _validate.constant_vector(high, "high", self.low.size)
         if (self.low > self.high).any():
             where = int(np.flatnonzero(self.low > self.high)[0])
             raise ValueError(
@@ -70,13 +63,9 @@ class Box(StrategySet):
         return float(utility @ corner), corner
 
     @override
-    def value(self, utility: Vector, point: Vector) -> float:
-        return float(utility @ point)
-
-    @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
         """Say whether no coordinate of ``point`` is beyond its bounds by more than ``atol``."""
-        point = as_point(point, self.dimension, atol)
+        point = _validate.point(point, self.dimension, atol)
         with np.errstate(over="ignore"):
             return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
 
@@ -89,15 +78,9 @@ class Box(StrategySet):
         """Return the nearest point of the box, in the Euclidean norm and in most others."""
         return np.clip(_validate.vector(point, self.dimension, "point"), self.low, self.high)
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Box)
-            and np.array_equal(self.low, other.low)
-            and np.array_equal(self.high, other.high)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.low.tobytes(), self.high.tobytes()))
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return *content(self.low), *content(self.high)
 
     def __repr__(self) -> str:
         return f"Box({self.low.tolist()}, {self.high.tolist()})"

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Sequence
 from typing import final
 
 import numpy as np
-from attrs import define
+from attrs import define, frozen
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._util import _validate
+from regretkit._util._arrays import Where, as_slice, depths, segment_sum, zero_cancelled
 from regretkit._util._typing import Indices, Vector
-from regretkit.sets._arguments import as_point
 from regretkit.sets._base import StrategySet
 from regretkit.sets._simplices import Simplices
-from regretkit.sets._tree_levels import Level, levels_of
 
 
 @final
@@ -42,13 +41,6 @@ class DecisionTree(StrategySet):
     actions
         For each decision point, a name for each of its actions.
 
-    Raises
-    ------
-    TypeError
-        When a coordinate or a size is not a whole number.
-    ValueError
-        When the lengths differ, a size is below 1, or a parent does not come before its child.
-
     Examples
     --------
     Two actions, and after the second of them two more:
@@ -69,7 +61,7 @@ class DecisionTree(StrategySet):
     """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
     simplices: Simplices
     """The decision points side by side, where behavioural strategies live."""
-    _cut: tuple[Level, ...] | None
+    _levels_built: "tuple[Level, ...] | None"
 
     def __init__(
         self,
@@ -95,14 +87,14 @@ class DecisionTree(StrategySet):
                 f"parent_sequence[{j}] is {self.parent_sequence[j]}, but must lie before the first "
                 f"sequence of decision point {j}, which is {first[j]}; list parents first"
             )
-        self._cut = None
+        self._levels_built = None
 
     @property
-    def _levels(self) -> tuple[Level, ...]:
+    def _levels(self) -> "tuple[Level, ...]":
         # When first needed: an engine does without, and a deep tree has very many.
-        if self._cut is None:
-            self._cut = levels_of(self.parent_sequence, self.simplices)
-        return self._cut
+        if self._levels_built is None:
+            self._levels_built = levels_of(self.parent_sequence, self.simplices)
+        return self._levels_built
 
     @property
     @override
@@ -150,18 +142,18 @@ class DecisionTree(StrategySet):
         return strategy
 
     def behavior(self, strategy: Vector) -> Vector:
-        """Return the behavioural strategy of a sequence form, uniform where it never comes.
+        """Return the behavioural strategy of a sequence form, uniform where it has no weight.
 
         The inverse of :meth:`sequence_form`, shape ``(dimension - 1,)``.
         """
         return self.simplices.normalize(strategy[1:])
 
     def reach(self, strategy: Vector) -> Vector:
-        """Return how much of ``strategy`` comes to each decision point, shape ``(points,)``."""
+        """Return the weight of ``strategy`` before each decision point, shape ``(points,)``."""
         return strategy[self.parent_sequence]
 
     def counterfactual(self, utility: Vector, behavior: Vector) -> tuple[float, Vector]:
-        """Return the value of ``behavior`` and what each action is worth once there.
+        """Return the value of ``behavior`` and the counterfactual utility of each action.
 
         From the leaves to the root, with V the value of the decision points that follow:
 
@@ -169,28 +161,28 @@ class DecisionTree(StrategySet):
 
         ``utility`` has shape ``(dimension,)``; q has shape ``(dimension - 1,)``.
         """
-        worth = _validate.floats(utility, "utility").copy()
-        if worth.shape != (self.dimension,):
+        values = _validate.floats(utility, "utility").copy()
+        if values.shape != (self.dimension,):
             raise ValueError(
-                f"utility has shape {worth.shape}, but the tree has {self.dimension} sequences; "
+                f"utility has shape {values.shape}, but the tree has {self.dimension} sequences; "
                 f"pass shape ({self.dimension},)"
             )
         for level in reversed(self._levels):
-            earned = level.simplices.expectation(worth[level.sequences], behavior[level.actions])
-            level.add_to_parents(worth, earned)
-        return float(worth[0]), worth[1:]
+            earned = level.simplices.expectation(values[level.sequences], behavior[level.actions])
+            level.add_to_parents(values, earned)
+        return float(values[0]), values[1:]
 
     # As a strategy set
 
     @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        worth = _validate.vector(utility, self.dimension, "utility").copy()
+        values = _validate.vector(utility, self.dimension, "utility").copy()
         behavior = np.empty(self.simplices.dimension)
         for level in reversed(self._levels):
-            at_level = worth[level.sequences]
+            at_level = values[level.sequences]
             _, behavior[level.actions] = level.simplices.best_response(at_level)
-            level.add_to_parents(worth, level.simplices.max(at_level))
-        return float(worth[0]), self.sequence_form(behavior)
+            level.add_to_parents(values, level.simplices.max(at_level))
+        return float(values[0]), self.sequence_form(behavior)
 
     @override
     def value(self, utility: Vector, point: Vector) -> float:
@@ -198,7 +190,7 @@ class DecisionTree(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = as_point(point, self.dimension, atol)
+        point = _validate.point(point, self.dimension, atol)
         flow = self.simplices.sum(point[1:]) - self.reach(point)
         return bool(
             abs(point[0] - 1.0) <= atol and (point >= -atol).all() and (np.abs(flow) <= atol).all()
@@ -208,15 +200,68 @@ class DecisionTree(StrategySet):
     def relative_interior_point(self) -> Vector:
         return self.sequence_form(self.simplices.uniform())
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, DecisionTree)
-            and self.simplices == other.simplices
-            and np.array_equal(self.parent_sequence, other.parent_sequence)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.simplices, self.parent_sequence.tobytes()))
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.simplices, self.parent_sequence.tobytes()
 
     def __repr__(self) -> str:
         return f"<DecisionTree: {self.points} decision points, {self.dimension} sequences>"
+
+
+@frozen(eq=False)
+class Level:
+    """All decision points with the same number of decisions before them."""
+
+    simplices: Simplices
+    """The level's decision points side by side, without names."""
+    actions: Where
+    """Where the level's actions stand in a behavioural strategy."""
+    sequences: Where
+    """Where they stand in a sequence-form vector."""
+    parent_of_action: Indices
+    """For each action, the sequence before its decision point."""
+    parents: Indices
+    """The sequences before the level's decision points, each once."""
+    parent_of_point: Indices
+    """For each decision point, last to first, the place of its parent sequence in ``parents``."""
+
+    def add_to_parents(self, vector: Vector, values: Vector) -> None:
+        """Add one number for each decision point of the level to its parent sequence.
+
+        From the last decision point to the first, one order in all engines; a sum of at most
+        2^-44 of the values' magnitudes is zero.
+        """
+        count, backwards = self.parents.size, values[::-1]
+        addends = np.concatenate([vector[self.parents], backwards])
+        into = np.concatenate([np.arange(count), self.parent_of_point])
+        magnitudes = segment_sum(self.parent_of_point, np.abs(backwards), count)
+        vector[self.parents] = zero_cancelled(segment_sum(into, addends, count), magnitudes)
+
+
+def levels_of(parent_sequence: Indices, simplices: Simplices) -> tuple[Level, ...]:
+    """Cut a tree into its levels, the root's first."""
+    if not simplices.blocks:
+        return ()
+    point_of_sequence = np.append(-1, np.repeat(np.arange(simplices.blocks), simplices.sizes))
+    depth = depths(point_of_sequence[parent_sequence])
+    # Numbers of few bits are sorted by counting them.
+    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
+    ends = np.cumsum(np.bincount(depth))
+    return tuple(
+        _level(points, parent_sequence, simplices) for points in np.split(order, ends[:-1])
+    )
+
+
+def _level(points: Indices, parent_sequence: Indices, simplices: Simplices) -> Level:
+    part = Simplices(simplices.sizes[points])
+    actions = simplices.coordinates(points)
+    parents = parent_sequence[points]
+    distinct, parent_of_point = np.unique(parents, return_inverse=True)
+    return Level(
+        simplices=part,
+        actions=as_slice(actions),
+        sequences=as_slice(actions + 1),
+        parent_of_action=np.repeat(parents, part.sizes),
+        parents=distinct,
+        parent_of_point=np.ascontiguousarray(parent_of_point[::-1]),
+    )

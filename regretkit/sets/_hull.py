@@ -1,4 +1,4 @@
-"""The convex hull of several sets in one space."""
+"""The convex hull of several sets in one space, and the Minkowski sum of them."""
 
 from collections.abc import Iterable
 from typing import final
@@ -9,10 +9,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote
-from regretkit.sets._arguments import as_point, as_sets
-from regretkit.sets._base import StrategySet
-from regretkit.sets._nearest_point import within
+from regretkit.sets._base import StrategySet, as_sets_of_one_space, total
 
 
 @final
@@ -25,11 +22,6 @@ class Hull(StrategySet):
     members
         Sets in one space, one or more.
 
-    Raises
-    ------
-    ValueError
-        When there is no member, or their dimensions differ.
-
     Examples
     --------
     >>> from regretkit.sets import Singleton
@@ -40,25 +32,17 @@ class Hull(StrategySet):
 
     members: tuple[StrategySet, ...]
     """The sets."""
-    _dimension: int
 
     def __init__(self, members: Iterable[StrategySet]) -> None:
-        self.members = as_sets(members, "members")
-        dimensions = [member.dimension for member in self.members]
-        if len(set(dimensions)) != 1:
-            raise ValueError(
-                "members of a hull must be one or more sets in one space, "
-                f"got dimensions {quote(dimensions)}"
-            )
-        self._dimension = dimensions[0]
+        self.members = as_sets_of_one_space(members, "members")
 
     @property
     @override
     def dimension(self) -> int:
-        return self._dimension
+        return self.members[0].dimension
 
-    def simplified(self) -> StrategySet:
-        """Return the same set, as the one that all members are where they are equal."""
+    def canonical(self) -> StrategySet:
+        """Return the same set, as its first member where all members are equal."""
         first = self.members[0]
         return first if all(member == first for member in self.members) else self
 
@@ -68,25 +52,66 @@ class Hull(StrategySet):
         return max(responses, key=lambda response: response[0])
 
     @override
-    def value(self, utility: Vector, point: Vector) -> float:
-        return float(utility @ point)
-
-    @override
-    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = as_point(point, self.dimension, atol)
-        return within(point, self.best_response, atol)
-
-    @override
     def relative_interior_point(self) -> Vector:
         points = [member.relative_interior_point() for member in self.members]
         mean: Vector = np.mean(points, axis=0)
         return mean
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Hull) and self.members == other.members
-
-    def __hash__(self) -> int:
-        return hash(self.members)
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.members
 
     def __repr__(self) -> str:
         return f"Hull([{', '.join(map(repr, self.members))}])"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class MinkowskiSumSet(StrategySet):
+    """All sums of one point from each set.
+
+        { x_1 + ... + x_k : x_i in X_i }
+
+    Parameters
+    ----------
+    summands
+        Sets in one space, one or more.
+
+    Examples
+    --------
+    A box with rounded corners:
+
+    >>> from regretkit.sets import Ball, Box
+    >>> rounded = MinkowskiSumSet([Box([0.0, 0.0], [1.0, 1.0]), Ball([0.0, 0.0], 0.5)])
+    >>> rounded.best_response([1.0, 0.0])
+    (1.5, array([1.5, 0. ]))
+    >>> rounded.contains([1.5, 1.0]), rounded.contains([1.5, 1.5])
+    (True, False)
+    """
+
+    summands: tuple[StrategySet, ...]
+    """The sets."""
+
+    def __init__(self, summands: Iterable[StrategySet]) -> None:
+        self.summands = as_sets_of_one_space(summands, "summands")
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.summands[0].dimension
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        responses = [summand.best_response(utility) for summand in self.summands]
+        return sum(value for value, _ in responses), total(best for _, best in responses)
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        return total(summand.relative_interior_point() for summand in self.summands)
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.summands
+
+    def __repr__(self) -> str:
+        return f"MinkowskiSumSet([{', '.join(map(repr, self.summands))}])"

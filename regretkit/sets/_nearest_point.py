@@ -36,7 +36,7 @@ _FAR, _NEAR = 100.0, 1e-6  # The longest and the shortest c, in units of the lon
 _STRAIGHTEN_BELOW, _STRAIGHTEN_FROM = 1e-6, 1e-3  # The |z| that needs it, and r, in the same unit.
 
 
-def within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None = None) -> bool:
+def is_within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None = None) -> bool:
     """Say whether ``point`` is no further than ``atol`` from the set, in the Euclidean norm.
 
     The answer is proven, by a point of the set that is near enough or by a hyperplane that is not,
@@ -63,9 +63,9 @@ def within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None = No
     Examples
     --------
     >>> from regretkit.sets import Simplices
-    >>> within(np.array([0.5, 0.5]), Simplices(2).best_response, 1e-9)
+    >>> is_within(np.array([0.5, 0.5]), Simplices(2).best_response, 1e-9)
     True
-    >>> within(np.array([0.5, 0.6]), Simplices(2).best_response, 1e-9)
+    >>> is_within(np.array([0.5, 0.6]), Simplices(2).best_response, 1e-9)
     False
     """
     search = _Search(point, oracle)

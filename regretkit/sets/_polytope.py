@@ -1,4 +1,4 @@
-"""A polytope, given by its vertices."""
+"""A polytope, given by its vertices, and the set of a single point."""
 
 from typing import final
 
@@ -9,9 +9,7 @@ from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
-from regretkit.sets._arguments import as_matrix, as_point
-from regretkit.sets._base import StrategySet
-from regretkit.sets._nearest_point import within
+from regretkit.sets._base import StrategySet, content
 
 
 @final
@@ -29,11 +27,6 @@ class Polytope(StrategySet):
         The points, shape ``(k, dimension)`` with k at least 1, finite. Points inside the hull of
         the others change nothing but its :meth:`relative_interior_point`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``vertices`` is no finite matrix with a row.
-
     Examples
     --------
     >>> triangle = Polytope([[0.0, 0.0], [4.0, 0.0], [0.0, 2.0]])
@@ -47,7 +40,7 @@ class Polytope(StrategySet):
     """The points, shape ``(k, dimension)``, read-only."""
 
     def __init__(self, vertices: ArrayLike) -> None:
-        self.vertices = as_matrix(vertices, "vertices")
+        self.vertices = _validate.matrix(vertices, "vertices")
 
     @property
     @override
@@ -59,19 +52,9 @@ class Polytope(StrategySet):
         """Return the largest ``<utility, x>``, and the first of the vertices that have it."""
         utility = _validate.vector(utility, self.dimension, "utility")
         # einsum and not @: its order of summation is the same in every row, so ties are ties
-        worths = np.einsum("ij,j->i", self.vertices, utility)
-        best = int(worths.argmax())
-        return float(worths[best]), self.vertices[best].copy()
-
-    @override
-    def value(self, utility: Vector, point: Vector) -> float:
-        return float(utility @ point)
-
-    @override
-    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        """Say whether ``point`` is within ``atol`` of the polytope, in the Euclidean norm."""
-        point = as_point(point, self.dimension, atol)
-        return within(point, self.best_response, atol)
+        values = np.einsum("ij,j->i", self.vertices, utility)
+        best = int(values.argmax())
+        return float(values[best]), self.vertices[best].copy()
 
     @override
     def relative_interior_point(self) -> Vector:
@@ -79,11 +62,59 @@ class Polytope(StrategySet):
         mean: Vector = self.vertices.mean(axis=0)
         return mean
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Polytope) and np.array_equal(self.vertices, other.vertices)
-
-    def __hash__(self) -> int:
-        return hash((self.vertices.shape, self.vertices.tobytes()))
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return content(self.vertices)
 
     def __repr__(self) -> str:
         return f"Polytope({self.vertices.tolist()})"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class Singleton(StrategySet):
+    """A set with one point in it.
+
+    Parameters
+    ----------
+    point
+        Its coordinates, finite.
+
+    Examples
+    --------
+    >>> Singleton([0.0, 1.0]).best_response([5.0, 2.0])
+    (2.0, array([0., 1.]))
+    """
+
+    point: Vector
+    """The point, read-only."""
+
+    def __init__(self, point: ArrayLike) -> None:
+        self.point = _validate.constant_vector(point, "point")
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.point.size
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        utility = _validate.vector(utility, self.dimension, "utility")
+        return float(utility @ self.point), self.point.copy()
+
+    @override
+    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
+        """Say whether no coordinate differs from the point's by more than ``atol``."""
+        point = _validate.point(point, self.dimension, atol)
+        return bool((np.abs(point - self.point) <= atol).all())
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        return self.point.copy()
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return content(self.point)
+
+    def __repr__(self) -> str:
+        return f"Singleton({self.point.tolist()})"

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._util import _validate
+from regretkit._util._arrays import Where, as_slice
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.sets._arguments import as_point, as_sets
-from regretkit.sets._base import StrategySet
-from regretkit.sets._indexing import Where, as_where
+from regretkit.sets._base import StrategySet, as_sets
 from regretkit.sets._simplices import Simplices
 
 
@@ -27,13 +26,8 @@ class ProductSet(StrategySet):
     factors
         The sets, one or more.
     coordinates
-        For each factor, the coordinates of the product that are its own. Together they are each
+        For each factor, the coordinates of the product that belong to it. Together they are each
         coordinate once. By default the factors are laid end to end.
-
-    Raises
-    ------
-    ValueError
-        When there is no factor, or the coordinates are not a partition that fits the factors.
 
     Examples
     --------
@@ -57,7 +51,7 @@ class ProductSet(StrategySet):
             raise ValueError("factors must be one or more sets, got none")
         self.coordinates = _layout([factor.dimension for factor in self.factors], coordinates)
         self._dimension = sum(where.size for where in self.coordinates)
-        self._where = tuple(as_where(where) for where in self.coordinates)
+        self._where = tuple(as_slice(where) for where in self.coordinates)
 
     @property
     @override
@@ -75,7 +69,7 @@ class ProductSet(StrategySet):
             joined[where] = part
         return joined
 
-    def simplified(self) -> StrategySet:
+    def canonical(self) -> StrategySet:
         """Return the same set, as one :class:`Simplices` where it is simplices end to end."""
         end_to_end = np.array_equal(np.concatenate(self.coordinates), np.arange(self.dimension))
         simplices = [factor for factor in self.factors if isinstance(factor, Simplices)]
@@ -96,22 +90,16 @@ class ProductSet(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        parts = self.split(as_point(point, self.dimension, atol))
+        parts = self.split(_validate.point(point, self.dimension, atol))
         return all(f.contains(part, atol) for f, part in zip(self.factors, parts, strict=True))
 
     @override
     def relative_interior_point(self) -> Vector:
         return self.join(factor.relative_interior_point() for factor in self.factors)
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ProductSet)
-            and self.factors == other.factors
-            and all(map(np.array_equal, self.coordinates, other.coordinates))
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.factors)
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.factors, *(where.tobytes() for where in self.coordinates)
 
     def __repr__(self) -> str:
         return f"ProductSet([{', '.join(map(repr, self.factors))}])"

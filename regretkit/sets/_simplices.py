@@ -11,11 +11,12 @@ from typing_extensions import override
 from regretkit._util import _validate
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.sets._arguments import as_point
 from regretkit.sets._base import StrategySet
-from regretkit.sets._block_ops import Operations, Plain
-from regretkit.sets._columns import thresholds
+from regretkit.sets._block_ops import BlockOps, NumpyBlockOps
 from regretkit.sets._labels import Labels
+
+_NARROW = 8
+"""Rows of at most this size are sorted column by column."""
 
 
 @final
@@ -37,13 +38,6 @@ class Simplices(StrategySet):
     actions
         For each block, a name for each of its actions.
 
-    Raises
-    ------
-    TypeError
-        When a size is not a whole number.
-    ValueError
-        When a block has no action, or names do not match the sizes.
-
     Examples
     --------
     >>> simplices = Simplices([2, 3])
@@ -59,8 +53,8 @@ class Simplices(StrategySet):
     """Coordinate at which each block starts, shape ``(blocks,)``."""
     labels: Labels
     """Names of the blocks and of their actions."""
-    _plain: Plain
-    _operations: Operations
+    _numpy_ops: NumpyBlockOps
+    _ops: BlockOps
     """Block operations; an engine may replace them by bitwise identical machine code."""
     _by_size: tuple[Indices, ...] | None = field(default=None)
 
@@ -79,7 +73,7 @@ class Simplices(StrategySet):
             )
         self.first = np.cumsum(self.sizes) - self.sizes
         self.labels = Labels(self.sizes, labels, actions)
-        self._plain = self._operations = Plain(self.sizes, self.first)
+        self._numpy_ops = self._ops = NumpyBlockOps(self.sizes, self.first)
         self._by_size = None
         self.first.setflags(write=False)
 
@@ -91,7 +85,7 @@ class Simplices(StrategySet):
     @property
     @override
     def dimension(self) -> int:
-        return self._plain.block_of.size
+        return self._numpy_ops.block_of.size
 
     def block(self, index: int) -> slice:
         """Return where block ``index`` lies in a vector."""
@@ -115,11 +109,11 @@ class Simplices(StrategySet):
 
     def sum(self, vector: Vector) -> Vector:
         """Add up each block from left to right, shape ``(blocks,)``."""
-        return self._operations.sum(self._checked(vector))
+        return self._ops.sum(self._checked(vector))
 
     def dot(self, left: Vector, right: Vector) -> Vector:
         """Return the inner product of each block of two vectors, shape ``(blocks,)``."""
-        return self._operations.dot(self._checked(left), self._checked(right))
+        return self._ops.dot(self._checked(left), self._checked(right))
 
     def cumulate(self, vector: Vector) -> Vector:
         """Return the running sums of each block, shape ``(dimension,)``."""
@@ -131,31 +125,31 @@ class Simplices(StrategySet):
 
     def max(self, vector: Vector) -> Vector:
         """Return the largest entry of each block, shape ``(blocks,)``."""
-        return self._operations.max(self._checked(vector))
+        return self._ops.max(self._checked(vector))
 
     def repeat(self, numbers: Vector) -> Vector:
         """Give every action the number of its block, shape ``(dimension,)``."""
-        return self._plain.repeat(numbers)
+        return self._numpy_ops.repeat(numbers)
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
-        """Return what ``strategy`` earns in each block, shape ``(blocks,)``.
+        """Return the value of ``strategy`` in each block, shape ``(blocks,)``.
 
-        Where all utilities of a block are bitwise equal, so is what the strategy earns, however
-        the strategy sums up after rounding: with m the largest utility,
+        If all utilities of a block are bitwise equal, the value equals them, however the strategy
+        sums up after rounding: with m the largest utility,
 
             <u, x>  =  m + <u - m, x>
 
         and zero where that is at most 2^-44 of ``|m| + |<u - m, x>|``.
         """
-        return self._plain.expectation(self._checked(utility), self._checked(strategy))
+        return self._numpy_ops.expectation(self._checked(utility), self._checked(strategy))
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        """Return what each action earns more than ``strategy``, ``u - <u, x>`` in each block.
+        """Return the regret of each action, ``u - <u, x>`` in each block.
 
         A regret of at most 2^-44 of the magnitudes that :meth:`expectation` adds up is exactly
         zero, and so are all regrets of a block whose utilities are bitwise equal.
         """
-        return self._operations.regret(self._checked(utility), self._checked(strategy))
+        return self._ops.regret(self._checked(utility), self._checked(strategy))
 
     def add(self, regrets: Vector, regret: Vector) -> Vector:
         """Return ``regrets + regret``, exactly zero where the sum is at most 2^-44 of ``regret``.
@@ -168,17 +162,17 @@ class Simplices(StrategySet):
         >>> simplices.add(np.array([0.3, 0.3]), np.array([-0.1 - 0.2, 0.5]))
         array([0. , 0.8])
         """
-        return self._operations.add(self._checked(regrets), self._checked(regret))
+        return self._ops.add(self._checked(regrets), self._checked(regret))
 
     def normalize(self, vector: Vector) -> Vector:
         """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
-        return self._operations.normalize(self._checked(vector))
+        return self._ops.normalize(self._checked(vector))
 
     def softmax(self, vector: Vector, rate: float = 1.0) -> Vector:
         """Return the distribution proportional to ``exp(rate vector)`` in each block."""
         # However far below the largest: what overflows is minus infinity, whose weight is zero.
         with np.errstate(over="ignore", under="ignore"):
-            weights = self._plain.less(vector, self.max(vector))
+            weights = self._numpy_ops.subtract_per_block(vector, self.max(vector))
             weights *= rate
             np.exp(weights, out=weights)
         weights /= self.repeat(self.sum(weights))
@@ -191,20 +185,20 @@ class Simplices(StrategySet):
         each block the one number that makes its positive part sum to one.
         """
         # A constant changes nothing here, and without it large numbers would drown the one.
-        below = self._plain.less(self._checked(vector), self.max(vector))
+        below = self._numpy_ops.subtract_per_block(self._checked(vector), self.max(vector))
         below -= self.repeat(self._thresholds(below))
         return np.maximum(below, 0.0, out=below)
 
     def _thresholds(self, vector: Vector) -> Vector:
-        if self._plain.width:
-            return thresholds(vector.reshape(-1, self._plain.width))
+        if self._numpy_ops.width:
+            return _thresholds(vector.reshape(-1, self._numpy_ops.width))
         levels = np.empty(self.blocks)
         for blocks, where in self._groups():
-            levels[blocks] = thresholds(vector[where])
+            levels[blocks] = _thresholds(vector[where])
         return levels
 
     def _checked(self, vector: Vector) -> Vector:
-        if getattr(vector, "shape", None) != self._plain.block_of.shape:
+        if getattr(vector, "shape", None) != self._numpy_ops.block_of.shape:
             came = (
                 f"has shape {vector.shape}"
                 if isinstance(vector, np.ndarray)
@@ -236,7 +230,7 @@ class Simplices(StrategySet):
         best = np.flatnonzero(utility == self.repeat(largest))
         # The first of equals in each block: going backwards, the first one is written last.
         chosen = np.empty(self.blocks, dtype=np.int64)
-        chosen[self._plain.block_of[best[::-1]]] = best[::-1]
+        chosen[self._numpy_ops.block_of[best[::-1]]] = best[::-1]
         response = np.zeros(self.dimension)
         response[chosen] = 1.0
         return float(largest.sum()), response
@@ -247,7 +241,7 @@ class Simplices(StrategySet):
 
     @override
     def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = as_point(point, self.dimension, atol)
+        point = _validate.point(point, self.dimension, atol)
         totals = self.sum(point)
         return bool((point >= -atol).all() and (np.abs(totals - 1.0) <= atol).all())
 
@@ -255,20 +249,45 @@ class Simplices(StrategySet):
     def relative_interior_point(self) -> Vector:
         return self.uniform()
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Simplices) and np.array_equal(self.sizes, other.sizes)
-
-    def __hash__(self) -> int:
-        return hash(self.sizes.tobytes())
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return (self.sizes.tobytes(),)
 
     def __repr__(self) -> str:
         if self.blocks == 1:
             return f"Simplices({self.sizes[0]})"
-        if self._plain.width:
-            return f"Simplices([{self._plain.width}] * {self.blocks})"
+        if self._numpy_ops.width:
+            return f"Simplices([{self._numpy_ops.width}] * {self.blocks})"
         shown = ", ".join(str(size) for size in self.sizes[:6])
         more = f", ... {self.blocks} blocks" if self.blocks > 6 else ""
         return f"Simplices([{shown}{more}])"
+
+
+def _thresholds(rows: Vector) -> Vector:
+    """Return, for each row, the number whose subtraction leaves positive parts that sum to one.
+
+    max over k of  (sum of the k largest - 1) / k
+    """
+    sums = np.cumsum(_falling(rows), axis=0)
+    sums -= 1.0
+    sums /= np.arange(1, rows.shape[1] + 1)[:, None]
+    highest: Vector = sums.max(axis=0)
+    return highest
+
+
+def _falling(rows: Vector) -> Vector:
+    """Return the entries of each row, the largest first, with rows along the last axis."""
+    size = rows.shape[1]
+    if size > _NARROW:
+        return np.sort(rows, axis=1).T[::-1]
+    # Odd-even transposition, for all rows at once: sorting short rows one by one is slow.
+    columns = rows.T.copy()
+    for number in range(size):
+        for i in range(number % 2, size - 1, 2):
+            larger = np.maximum(columns[i], columns[i + 1])
+            np.minimum(columns[i], columns[i + 1], out=columns[i + 1])
+            columns[i] = larger
+    return columns
 
 
 SimplicesLike: TypeAlias = int | Iterable[int] | Simplices

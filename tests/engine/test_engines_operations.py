@@ -22,7 +22,7 @@ SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=12)
 def fast(sizes):
     simplices = Simplices(sizes)
     hasten([simplices], operations())
-    assert simplices._operations is not simplices._plain
+    assert simplices._ops is not simplices._numpy_ops
     return simplices
 
 
@@ -88,11 +88,11 @@ def test_copies_and_pickles_do_without():
     simplices = fast([2, 3])
     for twin in (copy.deepcopy(simplices), pickle.loads(pickle.dumps(simplices))):
         assert twin == simplices
-        assert twin._operations is not simplices._operations
-        assert type(twin._operations) is type(twin._plain)
+        assert twin._ops is not simplices._ops
+        assert type(twin._ops) is type(twin._numpy_ops)
         assert same(twin.normalize(np.arange(5.0)), simplices.normalize(np.arange(5.0)))
         hasten([twin], operations())
-        assert type(twin._operations) is type(simplices._operations)
+        assert type(twin._ops) is type(simplices._ops)
 
 
 def test_a_vectorized_run_hastens_the_simplices_that_its_rules_play_on():
@@ -105,5 +105,5 @@ def test_a_vectorized_run_hastens_the_simplices_that_its_rules_play_on():
     game = kuhn_poker()
     minimizers = [rk.CFR(tree, local) for tree in game.domains]
     rk.SelfPlay(game, minimizers, engine="vectorized").run(3)
-    assert all(simplices._operations is not simplices._plain for simplices in seen)
+    assert all(simplices._ops is not simplices._numpy_ops for simplices in seen)
     assert len(seen) == 2

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog, nnls
 
 from regretkit.sets import Simplices
-from regretkit.sets._nearest_point import nearest_point, within
+from regretkit.sets._nearest_point import is_within, nearest_point
 
 
 def hull(points):
@@ -116,7 +116,7 @@ def test_hulls_agree_with_nonnegative_least_squares(n):
         assert_distance(point, hull(points), expected, nearest)
         for atol in [0.0, 1e-9, 0.5 * expected, 1.5 * expected]:
             if abs(expected - atol) > 1e-10:
-                assert within(point, hull(points), atol) == (expected <= atol)
+                assert is_within(point, hull(points), atol) == (expected <= atol)
 
 
 @pytest.mark.parametrize("n", [2, 4, 8])
@@ -130,7 +130,7 @@ def test_membership_agrees_with_a_linear_program(n):
             A_eq=np.vstack([points.T, np.ones(len(points))]),
             b_eq=np.append(point, 1.0),
         )
-        assert within(point, hull(points), 1e-9) == program.success
+        assert is_within(point, hull(points), 1e-9) == program.success
         answers.add(program.success)
     assert answers == {True, False}
 
@@ -151,14 +151,14 @@ def test_a_curved_boundary_is_told_to_a_billionth(shape, n, height):
     }[shape]
     # The answer in a direction is a boundary point with that normal; no curve is tighter than
     # a ball of radius 1e-3, so that moving in by as much stays inside.
-    assert within(oracle(normal)[1] + height * normal, oracle, 1e-9) == (height <= 1e-9)
+    assert is_within(oracle(normal)[1] + height * normal, oracle, 1e-9) == (height <= 1e-9)
 
 
 def test_an_ellipsoid_of_dimension_fifty():
     generator = np.random.default_rng(50)
     oracle, normal = ellipsoid(np.zeros(50), np.geomspace(0.1, 1.0, 50)), unit(generator, 50)
     for depth in [-1e-6, 0.0, 2e-9]:
-        assert within(oracle(normal)[1] + depth * normal, oracle, 1e-9) == (depth <= 1e-9)
+        assert is_within(oracle(normal)[1] + depth * normal, oracle, 1e-9) == (depth <= 1e-9)
 
 
 @pytest.mark.parametrize("atol", [0.0, 1e-9])
@@ -166,16 +166,16 @@ def test_an_ellipsoid_of_dimension_fifty():
 def test_a_flat_boundary_is_told_to_a_billionth(n, atol):
     generator = np.random.default_rng(n)
     corners, average = np.eye(n), generator.dirichlet(np.ones(n))
-    assert within(average, hull(corners), atol)
-    assert within(corners[0], hull(corners), atol)
-    assert within(average + 0.9 * atol / np.sqrt(n), hull(corners), atol)
-    assert not within(average + (atol + 1e-9) / np.sqrt(n), hull(corners), atol)
+    assert is_within(average, hull(corners), atol)
+    assert is_within(corners[0], hull(corners), atol)
+    assert is_within(average + 0.9 * atol / np.sqrt(n), hull(corners), atol)
+    assert not is_within(average + (atol + 1e-9) / np.sqrt(n), hull(corners), atol)
     # A corner, half of the way up: the normal cone has n/2 dimensions.
     point = np.where(np.arange(n) < n // 2, 1.0, generator.random(n))
     cube = box(np.zeros(n), np.ones(n))
-    assert within(point, cube, atol)
+    assert is_within(point, cube, atol)
     point[0] += atol + 1e-9
-    assert not within(point, cube, atol)
+    assert not is_within(point, cube, atol)
 
 
 @pytest.mark.parametrize("n", [3, 8, pytest.param(14, marks=pytest.mark.slow)])
@@ -183,24 +183,24 @@ def test_bistochastic_matrices_are_told_from_others(n):
     generator = np.random.default_rng(n)
     weights = generator.dirichlet(np.ones(4 * n))
     mixed = sum(w * np.eye(n)[generator.permutation(n)] for w in weights).ravel()
-    assert within(mixed, bistochastic(n), 1e-12)
-    assert within(np.full(n * n, 1.0 / n), bistochastic(n), 1e-12)
-    assert not within(mixed + 2e-9 / n, bistochastic(n), 1e-9)
+    assert is_within(mixed, bistochastic(n), 1e-12)
+    assert is_within(np.full(n * n, 1.0 / n), bistochastic(n), 1e-12)
+    assert not is_within(mixed + 2e-9 / n, bistochastic(n), 1e-9)
     swapped = np.eye(n) + 1e-6 * (np.eye(n)[::-1] - np.roll(np.eye(n), 1, axis=0))
-    assert not within(swapped.ravel(), bistochastic(n), 1e-9)
+    assert not is_within(swapped.ravel(), bistochastic(n), 1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 2, 30])
 def test_a_single_point_is_a_set(n):
     generator = np.random.default_rng(n)
     only = generator.normal(size=n)
-    assert within(only, hull(only[None]), 0.0)
+    assert is_within(only, hull(only[None]), 0.0)
     for distance in [1e-9, 1.0, 1e6]:
         point = only + distance * unit(generator, n)
         expected = float(np.linalg.norm(point - only))
         assert_distance(point, hull(only[None]), expected, only, tolerance=1e-10 * distance)
-        assert not within(point, hull(only[None]), 0.9 * distance)
-        assert within(point, hull(only[None]), 1.1 * distance)
+        assert not is_within(point, hull(only[None]), 0.9 * distance)
+        assert is_within(point, hull(only[None]), 1.1 * distance)
 
 
 def test_repeated_and_collinear_points_change_nothing():
@@ -208,7 +208,7 @@ def test_repeated_and_collinear_points_change_nothing():
     ends = generator.normal(size=(2, 4))
     along = np.linspace(0.0, 1.0, 7)[:, None]
     points = np.repeat(ends[0] + along * (ends[1] - ends[0]), 3, axis=0)
-    assert within(ends.mean(axis=0), hull(points), 1e-14)
+    assert is_within(ends.mean(axis=0), hull(points), 1e-14)
     off = unit(generator, 4)
     off -= (ends[1] - ends[0]) * (off @ (ends[1] - ends[0])) / np.sum((ends[1] - ends[0]) ** 2)
     expected = float(np.linalg.norm(off))
@@ -223,7 +223,7 @@ def test_units_do_not_matter(scale):
     _, lower, upper = nearest_point(scale * off, hull(scale * points), 1e-12 * scale)
     assert lower == pytest.approx(scale * expected, rel=1e-11, abs=0.0)
     assert upper == pytest.approx(scale * expected, rel=1e-11, abs=0.0)
-    assert within(scale * points.mean(axis=0), hull(scale * points), 0.0)
+    assert is_within(scale * points.mean(axis=0), hull(scale * points), 0.0)
 
 
 def test_a_hyperplane_settles_it_early():
@@ -233,7 +233,7 @@ def test_a_hyperplane_settles_it_early():
         asked.append(direction)
         return ball(np.zeros(100))(direction)
 
-    assert not within(np.full(100, 1.0), oracle, 1e-9)
+    assert not is_within(np.full(100, 1.0), oracle, 1e-9)
     assert len(asked) == 1
     assert all(np.linalg.norm(direction) == pytest.approx(1.0) for direction in asked)
 
@@ -244,7 +244,7 @@ def test_where_an_oracle_contradicts_itself_nothing_is_claimed():
         return 1.0, 0.5 * direction
 
     with pytest.raises(RuntimeError, match=r"between 0.0 and 0\.5"):
-        within(np.array([1.0, 0.0]), oracle, 1e-9)
+        is_within(np.array([1.0, 0.0]), oracle, 1e-9)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 5])
@@ -258,7 +258,7 @@ def test_a_search_that_runs_out_says_what_it_knows(limit):
     point = np.ones(20) + unit(np.random.default_rng(3), 20)
     message = rf"between 0.0 and \S+ after {limit} calls .* within atol=1e-12; allow"
     with pytest.raises(RuntimeError, match=message):
-        within(point, oracle, 1e-12, limit=limit)
+        is_within(point, oracle, 1e-12, limit=limit)
     assert len(asked) == limit
     with pytest.raises(RuntimeError, match="to tolerance=1e-12; allow a larger one"):
         nearest_point(point, oracle, 1e-12, limit=limit)

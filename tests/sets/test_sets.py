@@ -217,8 +217,8 @@ def test_a_product_of_one_of_each_kind_nests():
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda: Hull([]), ValueError, "one or more sets in one space"),
-        (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"got dimensions \[2, 3\]"),
+        (lambda: Hull([]), ValueError, "one or more in one space"),
+        (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"of dimensions \[2, 3\]"),
         (lambda: ProductSet([]), ValueError, "one or more sets, got none"),
         (lambda: ProductSet([Simplices(2)], [[0]]), ValueError, r"must give \[2\] of them"),
         (lambda: ProductSet([Simplices(2)], [[0], [1]]), ValueError, r"got \[1, 1\]"),

@@ -1,7 +1,5 @@
 """Every operation on blocks is the obvious one, and a block never feels its neighbours."""
 
-import itertools
-
 import naive
 import numpy as np
 import pytest
@@ -9,10 +7,9 @@ from factories import random_behavior
 
 from regretkit import Simplices
 from regretkit.sets import as_simplices
-from regretkit.sets._columns import _falling
 
 # Sizes that take every path: one block, uniform and narrow, uniform and wide, ragged, with ones,
-# and so many blocks that they are worked on by column or action by action.
+# and many blocks.
 SIZES = {
     **{str(s): s for s in ([3], [1], [2] * 5, [1, 1, 1], [9] * 3, [2, 3, 1, 4])},
     **{str(s): s for s in ([12, 1, 7, 2, 40], [300])},
@@ -132,16 +129,6 @@ def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(size, operat
 
     parts = [getattr(few, operation)(part) for part in np.split(vector, count)]
     np.testing.assert_array_equal(together, np.concatenate(parts))
-
-
-@pytest.mark.parametrize("size", range(1, 9))
-def test_columns_are_sorted_for_every_order_of_zeros_and_ones(size):
-    # A network that sorts zeros and ones sorts everything (Knuth 5.3.4, theorem Z).
-    rows = np.array(list(itertools.product([0.0, 1.0], repeat=size)))
-
-    falling = _falling(rows.T)
-
-    np.testing.assert_array_equal(np.transpose(falling), np.sort(rows, axis=1)[:, ::-1])
 
 
 def test_a_tree_with_decisions_of_every_size_is_projected_size_by_size():
