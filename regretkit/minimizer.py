@@ -11,7 +11,7 @@ grows slower than the number of iterations. Nothing in this module knows what a 
 import abc
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, Self, cast, final
+from typing import ClassVar, Self, TypeAlias, cast, final
 
 from attrs import define, field
 from attrs.setters import NO_OP
@@ -34,6 +34,10 @@ class RegretMinimizer(Stateful, abc.ABC):
     when it is built, and fill in the two abstract hooks; they may rely on what the final
     methods have checked. A subclass is a leaf or a circuit of other minimizers, never a
     variation of another concrete one.
+
+    Constructors raise a ``TypeError`` if an argument is of a wrong kind, as where a part is no
+    minimizer, and a ``ValueError`` if it is out of its range, does not fit the others, or is one
+    object in two places. The message names the argument.
 
     Attributes
     ----------
@@ -131,7 +135,8 @@ class RegretMinimizer(Stateful, abc.ABC):
         Raises
         ------
         TypeError, ValueError
-            When ``utility`` is not a finite vector of this dimension. Nothing has changed then.
+            When ``utility`` is not a finite vector of this dimension, or a utility computed from it
+            for a part overflows. Nothing has changed then.
         """
         checked = _checked(utility, self.dimension, "utility")
         if not self._any_update_may_raise():
@@ -176,9 +181,7 @@ class RegretMinimizer(Stateful, abc.ABC):
         """Return what this iteration's strategy earns from ``utility``."""
         return self.domain.value(utility, self.next_strategy())
 
-    def _regret_bound(
-        self, tracker_of: Callable[["RegretMinimizer"], RegretTracker]
-    ) -> RegretBound | None:
+    def _regret_bound(self, tracker_of: "TrackerOf") -> RegretBound | None:
         """Return what is proven about its regret, given the trackers of itself and its parts."""
         return None
 
@@ -233,6 +236,10 @@ class RegretMinimizer(Stateful, abc.ABC):
         self._strategy = None
         if self._tracker is not None:
             self._tracker.contiguous = False
+
+
+TrackerOf: TypeAlias = Callable[[RegretMinimizer], RegretTracker]
+"""Returns the tracker of a minimizer in the circuit."""
 
 
 def _checked(value: ArrayLike, dimension: int, name: str) -> Vector:

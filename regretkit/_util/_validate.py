@@ -183,8 +183,8 @@ def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, .
 
 
 def sequence(
-    values: "Iterable[T]", kind: type[T], name: str, convert: "Callable[[T, str], T]"
-) -> "tuple[T, ...]":
+    values: Iterable[T], kind: type, name: str, convert: Callable[[T, str], T]
+) -> tuple[T, ...]:
     """Return ``values`` as a tuple, each converted by ``convert`` under its name."""
     if isinstance(values, kind):
         raise TypeError(must_be(name, f"a sequence, not a single {kind.__name__}", values))

@@ -1,7 +1,6 @@
 """Minimize regret on images of a set: under an affine map, and under scaling."""
 
 import abc
-from collections.abc import Callable
 from typing import final
 
 from attrs import define, field
@@ -9,16 +8,12 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit import sets
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
-from regretkit.circuits._parts import as_part
-from regretkit.minimizer import RegretMinimizer
+from regretkit.circuits._base import SingleMinimizerCircuit
+from regretkit.minimizer import TrackerOf
 from regretkit.sets._affine import Image
-
-
-def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "minimizer")
 
 
 def _matrix(value: ArrayLike) -> Vector:
@@ -30,13 +25,9 @@ def _offset(value: ArrayLike | None) -> Vector | None:
 
 
 @define(eq=False)
-class _Image(RegretMinimizer):
-    """Plays the image of what another minimizer plays.
+class _Image(SingleMinimizerCircuit):
+    """Plays the image of what another minimizer plays."""
 
-    Subclasses build the set that is the image of the minimizer's own.
-    """
-
-    minimizer: RegretMinimizer = field(converter=_minimizer)
     _image: Image = field(init=False, repr=False)
 
     _update_may_raise = True
@@ -49,15 +40,9 @@ class _Image(RegretMinimizer):
     def _image_of(self, source: sets.StrategySet) -> Image:
         """Return the image of the minimizer's set."""
 
-    @property
     @final
     @override
-    def scale_free(self) -> bool:
-        return self.minimizer.scale_free
-
-    @final
-    @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         return RegretBound(
             "R = R of the minimizer",
             tracker_of(self).external,
@@ -84,8 +69,8 @@ class _Image(RegretMinimizer):
     @final
     @override
     def _value(self, utility: Vector) -> float:
-        own = self.minimizer._value(self._image.pull_back(utility))
-        return own + self._image.constant_value(utility)
+        value = self.minimizer._value(self._image.pull_back(utility))
+        return value + self._image.constant_value(utility)
 
 
 @final
@@ -108,13 +93,6 @@ class AffineImage(_Image):
         M, shape ``(k, n)``, finite; of any rank, so it may leave dimensions out or add some.
     offset
         b, shape ``(k,)``, finite; zero by default.
-
-    Raises
-    ------
-    TypeError
-        When ``minimizer`` is no minimizer, or the others are no numbers.
-    ValueError
-        When the shapes do not fit or something is not finite; later, when ``M' u`` overflows.
 
     Examples
     --------
@@ -159,13 +137,6 @@ class Scaled(_Image):
         Plays on the set Z.
     factor
         a, finite and not zero. A negative one reflects the set at the origin.
-
-    Raises
-    ------
-    TypeError
-        When ``minimizer`` is no minimizer, or ``factor`` no number.
-    ValueError
-        When ``factor`` is out of its range; later, when ``a u`` overflows.
 
     Examples
     --------

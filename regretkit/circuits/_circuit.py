@@ -4,10 +4,9 @@ import numpy as np
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.circuits._cfr import LocalRule, local_minimizer
+from regretkit.circuits._base import check_depth
+from regretkit.circuits._cfr import ByDecisionPoint, LocalRule, local_minimizer
 from regretkit.circuits._convex_hull import ConvexHull
-from regretkit.circuits._local_rules import ByDecisionPoint
-from regretkit.circuits._parts import check_depth
 from regretkit.circuits._product import Product
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import Point
@@ -31,11 +30,6 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
         The player's decisions.
     local
         Called with the simplex of one decision point at a time, returns a minimizer on it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``local`` does not make minimizers on these simplices.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Minimize regret under linear constraints that hold on average: a Lagrangian of two minimizers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -9,22 +9,14 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit import sets
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util import _validate
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.circuits._parts import as_part, check_distinct
-from regretkit.minimizer import RegretMinimizer
+from regretkit.circuits._base import check_distinct, is_minimizer
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets._column_generation import Restricted
-
-
-def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "minimizer")
-
-
-def _multipliers(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "multipliers")
 
 
 def _matrix(value: ArrayLike) -> Vector:
@@ -121,10 +113,10 @@ class Constrained(RegretMinimizer):
     that project onto the constrained set, a single strategy may lie outside of it.
     """
 
-    minimizer: RegretMinimizer = field(converter=_minimizer)
+    minimizer: RegretMinimizer = field(validator=is_minimizer)
     matrix: Vector = field(converter=_matrix)
     bound: Vector = field(converter=_bound)
-    multipliers: RegretMinimizer = field(converter=_multipliers)
+    multipliers: RegretMinimizer = field(validator=is_minimizer)
     total_violation: Vector = field(init=False, repr=False)
     """Sum of all A x - b so far, shape ``(k,)``; negative where a constraint held with room."""
     total_utility: Vector = field(init=False, repr=False)
@@ -185,7 +177,7 @@ class Constrained(RegretMinimizer):
         }
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         own, prices = tracker_of(self), tracker_of(self.multipliers)
         worst = self.multipliers.domain.best_response(prices.utilities)[0]
         parts = tracker_of(self.minimizer).external + prices.external

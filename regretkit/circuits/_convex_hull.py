@@ -1,6 +1,5 @@
 """Minimize regret on the convex hull of several sets: a mixer weighs the members' strategies."""
 
-from collections.abc import Callable, Iterable
 from typing import final
 
 import numpy as np
@@ -8,19 +7,11 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit import sets
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, shorten
-from regretkit.circuits._parts import as_part, as_parts, check_distinct
-from regretkit.minimizer import RegretMinimizer
-
-
-def _members(values: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    return as_parts(values, "members")
-
-
-def _mixer(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "mixer")
+from regretkit._util._validate import one_space, quote, shorten
+from regretkit.circuits._base import are_minimizers, as_tuple, check_distinct, is_minimizer
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 
 
 @final
@@ -42,14 +33,6 @@ class ConvexHull(RegretMinimizer):
     mixer
         A minimizer on the simplex with one action for each member.
 
-    Raises
-    ------
-    TypeError
-        When a member or the mixer is not a minimizer.
-    ValueError
-        When there are fewer than two members, they live in different spaces, one object stands
-        in two places, or the mixer does not play on that simplex.
-
     Examples
     --------
     >>> from regretkit import Point, RegretMatching
@@ -63,8 +46,8 @@ class ConvexHull(RegretMinimizer):
     ICML, PMLR 97.
     """
 
-    members: tuple[RegretMinimizer, ...] = field(converter=_members)
-    mixer: RegretMinimizer = field(converter=_mixer)
+    members: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
+    mixer: RegretMinimizer = field(validator=is_minimizer)
     _weights: sets.Simplices = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -73,9 +56,7 @@ class ConvexHull(RegretMinimizer):
                 f"members of a hull must be two or more, got {len(self.members)}; "
                 "one alone needs no hull"
             )
-        dimensions = [member.dimension for member in self.members]
-        if len(set(dimensions)) != 1:
-            raise ValueError(f"members must live in one space, got dimensions {quote(dimensions)}")
+        one_space([member.dimension for member in self.members], "members")
         check_distinct([*self.members, self.mixer])
         _check_weighs(self.mixer, len(self.members))
         self._weights = sets.Simplices(len(self.members))
@@ -90,7 +71,7 @@ class ConvexHull(RegretMinimizer):
         return np.array([member._value(utility) for member in self.members])
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         members = max(tracker_of(member).external for member in self.members)
         return RegretBound(
             "R <= R of the mixer + largest R of a member",

@@ -1,36 +1,30 @@
 """Play something else than a minimizer does: explore beside it, or cut what it hardly plays."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
-from attrs import Attribute, define, field
+from attrs import define, field
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util import _validate
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, shorten
-from regretkit.circuits._wrapper import Reshaping
-from regretkit.minimizer import RegretMinimizer
+from regretkit.circuits._wrappers import StrategyWrapper
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import DecisionTree, Simplices
 
 
-def _share(_: object, attribute: "Attribute[float]", value: float) -> None:
-    _validate.finite(_, attribute, value)
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{attribute.name} must be from 0 to 1, got {quote(value)}")
-
-
-def _toward(value: ArrayLike | None) -> Vector | None:
-    return None if value is None else _validate.constant_vector(value, "toward")
+def _reference(value: ArrayLike | None) -> Vector | None:
+    return None if value is None else _validate.constant_vector(value, "reference")
 
 
 @final
 @define(eq=False)
-class ExplorationMixture(Reshaping):
+class ExplorationMixture(StrategyWrapper):
     """Explore with some probability, and else play as a minimizer does.
 
         x  =  (1 - gamma) times the minimizer's strategy  +  gamma rho
@@ -49,15 +43,9 @@ class ExplorationMixture(Reshaping):
         Any.
     gamma
         How much to explore, from 0 to 1.
-    toward
+    reference
         rho, a point of the minimizer's domain; the domain's canonical interior point by default,
         which on simplices is uniform.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``minimizer`` is no minimizer, ``gamma`` not in its range, or ``toward`` not in the
-        domain.
 
     Examples
     --------
@@ -73,18 +61,20 @@ class ExplorationMixture(Reshaping):
     SIAM Journal on Computing 32(1). Their text could not be checked.
     """
 
-    gamma: float = field(validator=_share, kw_only=True)
-    toward: Vector | None = field(default=None, converter=_toward, kw_only=True)
-    _target: Vector = field(init=False, repr=False, metadata=NOT_STATE)
+    gamma: float = field(validator=_validate.share, kw_only=True)
+    reference: Vector | None = field(default=None, converter=_reference, kw_only=True)
+    _point: Vector = field(init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self._target = self.domain.relative_interior_point() if self.toward is None else self.toward
-        _validate.vector(self._target, self.dimension, "toward")
-        if not self.domain.contains(self._target):
+        self._point = (
+            self.domain.relative_interior_point() if self.reference is None else self.reference
+        )
+        _validate.vector(self._point, self.dimension, "reference")
+        if not self.domain.contains(self._point):
             raise ValueError(
-                f"toward must be a point of the minimizer's domain, {quote(self.domain)}, "
-                f"got {shorten(str(self.toward))}"
+                f"reference must be a point of the minimizer's domain, {quote(self.domain)}, "
+                f"got {shorten(str(self.reference))}"
             )
 
     @override
@@ -94,13 +84,13 @@ class ExplorationMixture(Reshaping):
 
     @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
-        return super().on_domain(simplices) if self.toward is None else None
+        return super().on_domain(simplices) if self.reference is None else None
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         own, inner = tracker_of(self), tracker_of(self.minimizer)
         explored = self.domain.best_response(own.utilities)[0]
-        explored -= self.domain.value(own.utilities, self._target)
+        explored -= self.domain.value(own.utilities, self._point)
         return RegretBound(
             "R = (1 - gamma) R of the minimizer + gamma R of rho",
             own.external,
@@ -109,13 +99,13 @@ class ExplorationMixture(Reshaping):
         )
 
     @override
-    def _reshaped(self, strategy: Vector) -> Vector:
-        return (1.0 - self.gamma) * strategy + self.gamma * self._target
+    def _transform(self, strategy: Vector) -> Vector:
+        return (1.0 - self.gamma) * strategy + self.gamma * self._point
 
 
 @final
 @define(eq=False)
-class Thresholded(Reshaping):
+class Thresholded(StrategyWrapper):
     """Play as a minimizer does, but never what it plays too rarely.
 
     In each block of simplices, or at each decision point of a tree, probabilities below a
@@ -138,11 +128,6 @@ class Thresholded(Reshaping):
     threshold
         From 0 to 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``minimizer`` is no minimizer or plays elsewhere, or ``threshold`` is not in its range.
-
     Examples
     --------
     >>> from regretkit import Point
@@ -158,7 +143,7 @@ class Thresholded(Reshaping):
     non-equilibrium approaches for playing large games", AAMAS. Its text could not be checked.
     """
 
-    threshold: float = field(validator=_share, kw_only=True)
+    threshold: float = field(validator=_validate.share, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -174,7 +159,7 @@ class Thresholded(Reshaping):
         return {**super().exemptions(), **(own if self.threshold > 0.0 else {})}
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         # The minimizer's strategy is a mixture: of what is played, and of something else.
         own, inner = tracker_of(self), tracker_of(self.minimizer)
         return RegretBound(
@@ -200,7 +185,7 @@ class Thresholded(Reshaping):
         return 1.0 - cut
 
     @override
-    def _reshaped(self, strategy: Vector) -> Vector:
+    def _transform(self, strategy: Vector) -> Vector:
         if isinstance(self.domain, DecisionTree):
             behavior = self._cut(self.domain.simplices, self.domain.behavior(strategy))
             return self.domain.sequence_form(behavior)
@@ -216,7 +201,7 @@ class Thresholded(Reshaping):
 
 @final
 @define(eq=False)
-class LastIterateByAveraging(Reshaping):
+class LastIterateByAveraging(StrategyWrapper):
     """Play the average of what a minimizer has played, so that the last iterate is its average.
 
     In iteration t, with y_1 to y_t what the minimizer plays,
@@ -235,11 +220,6 @@ class LastIterateByAveraging(Reshaping):
     ----------
     minimizer
         Any.
-
-    Raises
-    ------
-    TypeError
-        When ``minimizer`` is no minimizer.
 
     Examples
     --------
@@ -269,7 +249,7 @@ class LastIterateByAveraging(Reshaping):
         return {**super().exemptions(), **own}
 
     @override
-    def _reshaped(self, strategy: Vector) -> Vector:
+    def _transform(self, strategy: Vector) -> Vector:
         return (self._total + strategy) / (self.iteration + 1)
 
     @override

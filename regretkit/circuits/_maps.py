@@ -16,7 +16,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote, shorten
+from regretkit._util._validate import quote, shorten, whole_number
 from regretkit.circuits._stationary import _stationary
 from regretkit.sets import Simplices, SimplicesLike, StrategySet, as_simplices
 
@@ -202,13 +202,6 @@ class FiniteDeviations(MarkovDeviations):
     atol
         How far the sum of a row may be from one, from 0 to 0.001. Each row is divided by its sum.
 
-    Raises
-    ------
-    TypeError
-        When ``matrices`` or ``atol`` are no numbers.
-    ValueError
-        When ``matrices`` has another shape, a map leaves the simplex, or ``atol`` is out of range.
-
     Examples
     --------
     >>> stay, swap = np.eye(2), np.eye(2)[::-1]
@@ -285,6 +278,55 @@ class FiniteDeviations(MarkovDeviations):
 
     def __repr__(self) -> str:
         return f"<FiniteDeviations {len(self.matrices)} matrices over {self.domain!r}>"
+
+
+def constant_maps(actions: int) -> FiniteDeviations:
+    """Return the maps that always play one action: regret against them is external regret.
+
+    Parameters
+    ----------
+    actions
+        Number of actions n, at least 1.
+
+    Examples
+    --------
+    >>> constant_maps(3).matrices[1]
+    array([[0., 1., 0.],
+           [0., 1., 0.],
+           [0., 1., 0.]])
+    """
+    whole_number(actions, "actions", least=1)
+    matrices = np.zeros((actions, actions, actions))
+    matrices[np.arange(actions), :, np.arange(actions)] = 1.0
+    return FiniteDeviations(matrices)
+
+
+def internal_maps(actions: int) -> FiniteDeviations:
+    """Return the maps that play b wherever a was played, for each pair: internal regret.
+
+    Parameters
+    ----------
+    actions
+        Number of actions n, at least 2.
+
+    Examples
+    --------
+    >>> internal_maps(3).matrices[0]
+    array([[0., 1., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+
+    References
+    ----------
+    Stoltz and Lugosi (2005), "Internal regret in on-line portfolio selection", Machine Learning
+    59.
+    """
+    whole_number(actions, "actions", least=2)
+    pairs = [(a, b) for a in range(actions) for b in range(actions) if a != b]
+    matrices = np.tile(np.eye(actions), (len(pairs), 1, 1))
+    for number, (a, b) in enumerate(pairs):
+        matrices[number, a] = np.eye(actions)[b]
+    return FiniteDeviations(matrices)
 
 
 def _check_atol(atol: float) -> None:

@@ -1,6 +1,5 @@
 """Minimize regret on a Minkowski sum: one minimizer for each summand."""
 
-from collections.abc import Callable, Iterable
 from typing import final
 
 import numpy as np
@@ -8,15 +7,11 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit import sets
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote
-from regretkit.circuits._parts import as_parts, check_distinct
-from regretkit.minimizer import RegretMinimizer
-
-
-def _parts(values: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    return as_parts(values, "parts")
+from regretkit._util._validate import one_space
+from regretkit.circuits._base import are_minimizers, as_tuple, check_distinct
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 
 
 @final
@@ -33,13 +28,6 @@ class MinkowskiSum(RegretMinimizer):
     parts
         Minimizers on sets in one space, one or more.
 
-    Raises
-    ------
-    TypeError
-        When a part is not a minimizer.
-    ValueError
-        When there is no part, they live in different spaces, or one object stands in two places.
-
     Examples
     --------
     >>> from regretkit import Point, RegretMatching
@@ -54,15 +42,10 @@ class MinkowskiSum(RegretMinimizer):
     ICML, PMLR 97. Derived here; the paper's own form could not be checked.
     """
 
-    parts: tuple[RegretMinimizer, ...] = field(converter=_parts)
+    parts: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
 
     def __attrs_post_init__(self) -> None:
-        dimensions = [part.dimension for part in self.parts]
-        if len(set(dimensions)) != 1:
-            raise ValueError(
-                "parts must be one or more minimizers in one space, got dimensions "
-                f"{quote(dimensions)}"
-            )
+        one_space([part.dimension for part in self.parts], "parts")
         check_distinct(self.parts)
         self.domain = sets.MinkowskiSumSet([part.domain for part in self.parts])
 
@@ -72,7 +55,7 @@ class MinkowskiSum(RegretMinimizer):
         return all(part.scale_free for part in self.parts)
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         parts = sum(tracker_of(part).external for part in self.parts)
         return RegretBound("R = sum of the parts' R", tracker_of(self).external, parts, exact=True)
 

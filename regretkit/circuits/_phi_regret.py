@@ -2,22 +2,99 @@
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 from typing_extensions import override
 
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, vector
+from regretkit._util._validate import at_least_one, quote, vector
+from regretkit.circuits._base import check_function, is_minimizer
 from regretkit.circuits._cfr import LocalRule, local_minimizer
-from regretkit.circuits._fixed_points import AveragedPowerIterate, FixedPoint, stationary
-from regretkit.circuits._maps import DeviationSet, FiniteDeviations, StochasticMatrices
-from regretkit.circuits._parts import as_part, check_function
-from regretkit.minimizer import RegretMinimizer
+from regretkit.circuits._maps import (
+    DeviationSet,
+    FiniteDeviations,
+    MarkovDeviations,
+    StochasticMatrices,
+)
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices, as_simplices
+
+FixedPoint: TypeAlias = Callable[[DeviationSet, Vector], Vector]
+"""Returns a point that the map with the given coefficients sends to itself."""
+
+
+def stationary(maps: DeviationSet, coefficients: Vector) -> Vector:
+    """Return the fixed point of a stochastic matrix, its stationary distribution.
+
+    Where the chain has several closed classes, the mean of their stationary distributions.
+
+    Parameters
+    ----------
+    maps
+        Maps by stochastic matrices.
+    coefficients
+        Which of the maps, shape ``(maps.coefficients.dimension,)``.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from regretkit.circuits import StochasticMatrices
+    >>> stationary(StochasticMatrices(2), numpy.array([0.5, 0.5, 0.25, 0.75]))
+    array([0.33333333, 0.66666667])
+    """
+    if not isinstance(maps, MarkovDeviations):
+        raise TypeError(
+            f"maps must be MarkovDeviations for a stationary distribution, got {quote(maps)}; "
+            "pass a fixed_point of your own for others"
+        )
+    return maps.stationary(coefficients)
+
+
+@final
+@frozen
+class AveragedPowerIterate:
+    """An expected fixed point: the mean of a point and where a map sends it, again and again.
+
+        x  =  (z + map(z) + map(map(z)) + ...) / steps,  with z the domain's interior point
+
+    Any map moves x by ``(map^steps(z) - z) / steps`` only. Every iteration may
+    therefore add to the regret what a utility earns over that step, at most its range over the
+    domain divided by ``steps``. It needs nothing of the map but its values.
+
+    Parameters
+    ----------
+    steps
+        Number of points in the mean, at least 1.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from regretkit.circuits import StochasticMatrices
+    >>> chain = numpy.array([0.5, 0.5, 0.25, 0.75])
+    >>> AveragedPowerIterate(1_000)(StochasticMatrices(2), chain).round(3)
+    array([0.334, 0.666])
+
+    References
+    ----------
+    Zhang, Anagnostides, Farina and Sandholm (2024), "Efficient Phi-regret minimization with
+    low-degree swap deviations in extensive-form games", NeurIPS.
+    """
+
+    steps: int = field(validator=at_least_one)
+
+    def __call__(self, maps: DeviationSet, coefficients: Vector) -> Vector:
+        """Return the mean."""
+        point = maps.domain.relative_interior_point()
+        total = point.copy()
+        for _ in range(self.steps - 1):
+            point = maps.apply(coefficients, point)
+            total += point
+        return total / self.steps
+
 
 _FIXED = 1e-6
 """How far a map may move a point that is said to be fixed, relative to the point's size."""
@@ -26,7 +103,7 @@ _FIXED_POINT = "pass one of the maps and of coefficients, which returns a fixed 
 
 
 @define(eq=False)
-class _Gordon(RegretMinimizer):
+class _PhiRegretBase(RegretMinimizer):
     """A minimizer over maps, and a fixed point of the map that it picks."""
 
     minimizer: RegretMinimizer
@@ -62,7 +139,7 @@ class _Gordon(RegretMinimizer):
 
     @final
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         own, believed = tracker_of(self), tracker_of(self.minimizer)
         # The maps say what the best of them would have earned, so that what they let the
         # minimizer learn is not taken at its word. Where they cannot, it is.
@@ -146,13 +223,9 @@ class _Gordon(RegretMinimizer):
         self.minimizer._predict_internal(self.maps.utility(prediction, self._last))
 
 
-def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "minimizer")
-
-
 @final
 @define(eq=False)
-class PhiRegret(_Gordon):
+class PhiRegret(_PhiRegretBase):
     """Minimize regret against a set of maps.
 
     A minimizer picks coefficients c of a map, a fixed point of the map is played, and the
@@ -175,14 +248,6 @@ class PhiRegret(_Gordon):
         stationary distribution of its matrix. A fixed point of your own, or of maps of your own,
         is checked in every iteration.
 
-    Raises
-    ------
-    TypeError
-        When ``minimizer`` is not a minimizer, ``maps`` are not maps, or ``fixed_point`` is no
-        function of two arguments.
-    ValueError
-        When the minimizer does not play on the coefficients, or a point is not fixed.
-
     Examples
     --------
     >>> from regretkit import RegretMatching
@@ -197,7 +262,7 @@ class PhiRegret(_Gordon):
     Gordon, Greenwald and Marks (2008), "No-regret learning in convex games", ICML.
     """
 
-    minimizer: RegretMinimizer = field(converter=_minimizer)
+    minimizer: RegretMinimizer = field(validator=is_minimizer)
     maps: DeviationSet
     fixed_point: FixedPoint = field(default=stationary, repr=False)
 
@@ -218,7 +283,7 @@ class PhiRegret(_Gordon):
 
 @final
 @define(eq=False)
-class SwapRegret(_Gordon):
+class SwapRegret(_PhiRegretBase):
     """Minimize swap regret: no rule "wherever you played a, play f(a)" would have earned more.
 
     Every action a has an expert, who picks a row of a stochastic matrix M and learns from the
@@ -244,11 +309,6 @@ class SwapRegret(_Gordon):
     ----------
     minimizer
         All experts together.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``simplices`` has an action count below 1, or ``expert`` makes no minimizer there.
 
     Examples
     --------

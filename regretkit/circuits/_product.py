@@ -1,6 +1,6 @@
 """Minimize regret on a product of sets: one minimizer for each."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import final
 
 import numpy as np
@@ -8,17 +8,13 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit import sets
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util._arrays import sum_cancelling
 from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
-from regretkit.circuits._parts import as_parts, check_distinct
-from regretkit.minimizer import RegretMinimizer
+from regretkit.circuits._base import are_minimizers, as_tuple, check_distinct
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices
-
-
-def _parts(values: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
-    return as_parts(values, "parts")
 
 
 @final
@@ -38,13 +34,6 @@ class Product(RegretMinimizer):
         For each part, the coordinates of the product that are its own; together they are each
         coordinate once. By default the parts are laid end to end.
 
-    Raises
-    ------
-    TypeError
-        When a part is not a minimizer.
-    ValueError
-        When there is no part, one object stands in two places, or the coordinates do not fit.
-
     Examples
     --------
     >>> from regretkit import RegretMatching
@@ -59,7 +48,7 @@ class Product(RegretMinimizer):
     ICML, PMLR 97.
     """
 
-    parts: tuple[RegretMinimizer, ...] = field(converter=_parts)
+    parts: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
     coordinates: Sequence[Iterable[int]] | None = field(default=None, repr=False)
     _layout: sets.ProductSet = field(init=False, repr=False)
 
@@ -91,7 +80,7 @@ class Product(RegretMinimizer):
         return next(iter(here.values())) if len(here) == 1 else dict(here)
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         parts = sum(tracker_of(part).external for part in self.parts)
         return RegretBound("R = sum of the parts' R", tracker_of(self).external, parts, exact=True)
 

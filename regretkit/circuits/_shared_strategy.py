@@ -1,4 +1,4 @@
-"""One distribution for several decision points, for players who cannot tell them apart."""
+"""One distribution for several decision points that a player cannot distinguish."""
 
 from collections.abc import Iterable, Mapping
 from typing import final
@@ -12,47 +12,36 @@ from regretkit._util._arrays import segment_sum
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
+from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct
 from regretkit.circuits._cfr import LocalRule, local_minimizer
-from regretkit.circuits._parts import as_part, check_distinct
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 
 
-def _minimizer(value: RegretMinimizer) -> RegretMinimizer:
-    return as_part(value, "minimizer")
-
-
-def _kinds(value: Iterable[int]) -> Indices:
-    kinds = _validate.whole_numbers(value, "kinds")
-    if np.unique(kinds).size != (kinds.max(initial=-1) + 1) or kinds.min(initial=0) < 0:
+def _groups(value: Iterable[int]) -> Indices:
+    groups = _validate.whole_numbers(value, "groups")
+    if np.unique(groups).size != (groups.max(initial=-1) + 1) or groups.min(initial=0) < 0:
         raise ValueError(
-            f"kinds must be the numbers 0, 1, ... with none left out, got {quote(kinds)}"
+            f"groups must be the numbers 0, 1, ... with none left out, got {quote(groups)}"
         )
-    return kinds
+    return groups
 
 
 @final
 @define(eq=False)
-class SharedStrategy(RegretMinimizer):
-    """Play the same distribution at all decision points of a kind.
+class SharedStrategy(SingleMinimizerCircuit):
+    """Play the same distribution at all decision points of a group.
 
-    With y the minimizer's strategy, one distribution for each kind, and k(j) the kind of block j,
+    With y the minimizer's strategy, one distribution for each group, and k(j) the group of block j,
 
-        x_j  =  y_k(j),    the minimizer learns at k from  sum over the blocks j of kind k of u_j
+        x_j  =  y_k(j),    the minimizer learns at k from  sum over the blocks j of group k of u_j
 
     Parameters
     ----------
     minimizer
-        Plays on simplices, one block for each kind.
-    kinds
-        The kind of each block, numbers from 0 with none left out, shape ``(blocks,)``.
-
-    Raises
-    ------
-    TypeError
-        When ``minimizer`` is no minimizer, or plays on no simplices.
-    ValueError
-        When there are not as many kinds as the minimizer has blocks.
+        Plays on simplices, one block for each group.
+    groups
+        The group of each block, numbers from 0 with none left out, shape ``(blocks,)``.
 
     Examples
     --------
@@ -64,12 +53,11 @@ class SharedStrategy(RegretMinimizer):
 
     Notes
     -----
-    Its regret is small against strategies that play alike at each kind, not against all others; it
-    equals the minimizer's, exactly.
+    Its regret is small against strategies that are equal within each group, not against all
+    others; it equals the minimizer's, exactly.
     """
 
-    minimizer: RegretMinimizer = field(converter=_minimizer)
-    kinds: Indices = field(converter=_kinds)
+    groups: Indices = field(converter=_groups)
     _place: Indices = field(init=False, repr=False, metadata=NOT_STATE)
     """The minimizer's coordinate for each of these."""
 
@@ -78,23 +66,18 @@ class SharedStrategy(RegretMinimizer):
         inner = self.minimizer.domain
         if not isinstance(inner, Simplices):
             raise TypeError(f"minimizer must play on simplices, got one on {quote(inner)}")
-        if self.kinds.max(initial=-1) + 1 != inner.blocks:
+        if self.groups.max(initial=-1) + 1 != inner.blocks:
             raise ValueError(
-                f"kinds must name each of the {inner.blocks} blocks of minimizer, got "
-                f"{quote(self.kinds)}"
+                f"groups must name each of the {inner.blocks} blocks of minimizer, got "
+                f"{quote(self.groups)}"
             )
-        self.domain = Simplices(inner.sizes[self.kinds])
-        self._place = inner.coordinates(self.kinds)
-
-    @property
-    @override
-    def scale_free(self) -> bool:
-        return self.minimizer.scale_free
+        self.domain = Simplices(inner.sizes[self.groups])
+        self._place = inner.coordinates(self.groups)
 
     @override
     def exemptions(self) -> Mapping[str, str]:
-        mine = "its regret is small against strategies that play alike, not against all others"
-        return {**super().exemptions(), "regret_grows_slowly": mine}
+        reason = "its regret is small against strategies that are equal within each group alone"
+        return {**super().exemptions(), "regret_grows_slowly": reason}
 
     @override
     def _propose(self) -> Vector:
@@ -119,34 +102,34 @@ class SharedStrategy(RegretMinimizer):
 @final
 @frozen
 class SharedStrategies:
-    """Let a local rule play decision points of a kind alike.
+    """Let a local rule play the decision points of a group alike.
 
     Parameters
     ----------
     local
-        Called with simplices, one for each kind, returns a minimizer on them.
-    kinds
-        The kind of each decision point, numbers from 0 with none left out.
+        Called with simplices, one for each group, returns a minimizer on them.
+    groups
+        The group of each decision point, numbers from 0 with none left out.
 
     Examples
     --------
     >>> from regretkit import CFR, RegretMatching
     >>> from regretkit.sets import DecisionTree
     >>> CFR(DecisionTree([0, 2], [2, 2]), SharedStrategies(RegretMatching, [0, 0])).rule
-    SharedStrategy(minimizer=RegretMatching(simplices=Simplices(2)), kinds=array([0, 0]))
+    SharedStrategy(minimizer=RegretMatching(simplices=Simplices(2)), groups=array([0, 0]))
     """
 
     local: LocalRule
-    kinds: Indices = field(converter=_kinds)
+    groups: Indices = field(converter=_groups)
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
-        """Return a minimizer that plays blocks of a kind alike."""
-        if self.kinds.size != simplices.blocks:
+        """Return a minimizer that plays the blocks of a group alike."""
+        if self.groups.size != simplices.blocks:
             raise ValueError(
-                f"kinds must have one number for each of the {simplices.blocks} decision points, "
-                f"got {self.kinds.size}"
+                f"groups must have one number for each of the {simplices.blocks} decision points, "
+                f"got {self.groups.size}"
             )
-        _, first = np.unique(self.kinds, return_index=True)
-        if not np.array_equal(simplices.sizes[first][self.kinds], simplices.sizes):
-            raise ValueError("kinds must not mix decision points of different numbers of actions")
-        return SharedStrategy(local_minimizer(self.local, simplices.select(first)), self.kinds)
+        _, first = np.unique(self.groups, return_index=True)
+        if not np.array_equal(simplices.sizes[first][self.groups], simplices.sizes):
+            raise ValueError("groups must not mix decision points of different numbers of actions")
+        return SharedStrategy(local_minimizer(self.local, simplices.select(first)), self.groups)

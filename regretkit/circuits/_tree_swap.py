@@ -7,12 +7,12 @@ import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, quote, whole_number
-from regretkit.circuits._parts import as_part, check_distinct, check_function
+from regretkit.circuits._base import as_minimizer, check_distinct, check_function
 from regretkit.circuits._wrappers import Restart
-from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizer import RegretMinimizer, TrackerOf
 
 
 def _builds(
@@ -67,13 +67,6 @@ class TreeSwap(RegretMinimizer):
     members
         The layers, the fastest first, each in a :class:`Restart`.
 
-    Raises
-    ------
-    TypeError
-        When ``make`` does not return minimizers, or a number is not whole.
-    ValueError
-        When a number is too small, or layers live in different spaces.
-
     Examples
     --------
     >>> from regretkit import RegretMatching
@@ -98,7 +91,7 @@ class TreeSwap(RegretMinimizer):
     _waiting: Vector = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        made = [as_part(self.make(), "what make returned") for _ in range(self.layers)]
+        made = [as_minimizer(self.make(), "what make returned") for _ in range(self.layers)]
         check_distinct(made)
         self.members = tuple(Restart(member, every=self.branching) for member in made)
         self.domain = self.members[0].domain
@@ -124,9 +117,7 @@ class TreeSwap(RegretMinimizer):
         }
 
     @override
-    def _regret_bound(
-        self, tracker_of: Callable[[RegretMinimizer], RegretTracker]
-    ) -> RegretBound | None:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         own = tracker_of(self)
         block = self.branching ** (self.layers - 1)
         if not own.contiguous or (self.iteration - own.iterations) % block:

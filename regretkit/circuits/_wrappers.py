@@ -1,27 +1,88 @@
 """Change what a minimizer learns from, and when: restart it, discount its past, or freeze it."""
 
-from collections.abc import Callable
+import abc
+from collections.abc import Callable, Mapping
 from typing import final
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from typing_extensions import override
 
-from regretkit._regret_tracker import RegretBound, RegretTracker
+from regretkit._regret_tracker import RegretBound
 from regretkit._util import _validate
 from regretkit._util._state import NOT_STATE, StateDict, generators
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, whole_number
-from regretkit.circuits._parts import check_function
-from regretkit.circuits._wrapper import Wrapper
-from regretkit.minimizer import RegretMinimizer
+from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct, check_function
+from regretkit.minimizer import RegretMinimizer, TrackerOf
+from regretkit.sets import Simplices
 
 _EVERY = "pass 10, or a function of the iteration that says whether to restart after it"
 
 
+@define(eq=False)
+class _SameDomain(SingleMinimizerCircuit):
+    """Plays on the domain of its minimizer."""
+
+    def __attrs_post_init__(self) -> None:
+        check_distinct([self.minimizer])
+        self.domain = self.minimizer.domain
+
+    @override
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        minimizer = self.minimizer.on_domain(simplices)
+        return None if minimizer is None else evolve(self, minimizer=minimizer)
+
+
+@define(eq=False)
+class LearningWrapper(_SameDomain):
+    """Plays what its minimizer plays, and decides what that one learns."""
+
+    @final
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        return {**super().exemptions(), "regret_grows_slowly": self._weaker_guarantee()}
+
+    @abc.abstractmethod
+    def _weaker_guarantee(self) -> str:
+        """Say what is guaranteed, other than that the regret grows slower than time."""
+
+    @final
+    @override
+    def _propose(self) -> Vector:
+        return self.minimizer.next_strategy().copy()
+
+    @final
+    @override
+    def _value(self, utility: Vector) -> float:
+        return self.minimizer._value(utility)
+
+
+@define(eq=False)
+class StrategyWrapper(_SameDomain):
+    """Plays a point made of what its minimizer plays, which learns from the same utilities."""
+
+    @abc.abstractmethod
+    def _transform(self, strategy: Vector) -> Vector:
+        """Return what is played where the minimizer would play ``strategy``, a new array."""
+
+    @final
+    @override
+    def _propose(self) -> Vector:
+        return self._transform(self.minimizer.next_strategy())
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.minimizer._update(utility)
+
+    @override
+    def _expect(self, prediction: Vector) -> None:
+        self.minimizer._predict_internal(prediction)
+
+
 @final
 @define(eq=False)
-class Restart(Wrapper):
+class Restart(LearningWrapper):
     """Let a minimizer begin anew from time to time.
 
     After some of the iterations the minimizer is put back into the state in which it was when
@@ -40,12 +101,6 @@ class Restart(Wrapper):
     every
         A number of iterations k, at least 1: it restarts after every k-th. Or a function of the
         number of an iteration, from 1, that says whether to restart after it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``minimizer`` is no minimizer, or ``every`` neither a number at least 1 nor a
-        function.
 
     Examples
     --------
@@ -79,7 +134,7 @@ class Restart(Wrapper):
         self._start = self.minimizer.state_dict()
 
     @override
-    def _promise(self) -> str:
+    def _weaker_guarantee(self) -> str:
         return "the bound is the sum of those of the periods between restarts"
 
     def _is_due(self, iteration: int) -> bool:
@@ -88,7 +143,7 @@ class Restart(Wrapper):
         return iteration % self.every == 0
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         own, inner = tracker_of(self), tracker_of(self.minimizer)
         periods = RegretBound(
             "R <= sum of R over the periods", own.external, inner.tracking, exact=False
@@ -116,7 +171,7 @@ class Restart(Wrapper):
 
 @final
 @define(eq=False)
-class Discount(Wrapper):
+class Discount(LearningWrapper):
     """Let later iterations count for more, and so earlier ones for less.
 
         the minimizer learns from w_t u_t
@@ -137,12 +192,6 @@ class Discount(Wrapper):
     weight
         The weight w of an iteration by its number t, from 1: finite, not negative. Only ratios
         matter to a minimizer that is scale-free.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``minimizer`` is no minimizer or ``weight`` no function; later, when a weight is out
-        of its range or the weighted utility overflows. Nothing has changed then.
 
     Examples
     --------
@@ -171,7 +220,7 @@ class Discount(Wrapper):
         self._coming_weight()
 
     @override
-    def _promise(self) -> str:
+    def _weaker_guarantee(self) -> str:
         return "what is small is the regret weighted as the utilities are"
 
     def _coming_weight(self) -> float:
@@ -188,7 +237,7 @@ class Discount(Wrapper):
         return _validate.vector(weighted, self.dimension, name, largest=_validate.LARGEST)
 
     @override
-    def _regret_bound(self, tracker_of: Callable[[RegretMinimizer], RegretTracker]) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         return RegretBound(
             "weighted R = R of the minimizer",
             tracker_of(self).weighted,
@@ -210,7 +259,7 @@ class Discount(Wrapper):
 
 @final
 @define(eq=False)
-class Freeze(Wrapper):
+class Freeze(LearningWrapper):
     """Let a minimizer stop learning.
 
     After a number of iterations it neither learns nor expects anything any more, and plays the
@@ -225,11 +274,6 @@ class Freeze(Wrapper):
         Any.
     after
         From how many iterations it learns, 0 or more; with 0 it always plays its first strategy.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``minimizer`` is no minimizer, or ``after`` no whole number at least 0.
 
     Examples
     --------
@@ -248,7 +292,7 @@ class Freeze(Wrapper):
         whole_number(self.after, "after", least=0)
 
     @override
-    def _promise(self) -> str:
+    def _weaker_guarantee(self) -> str:
         return "once it stops learning, its regret is linear in the worst case"
 
     @property
@@ -257,9 +301,7 @@ class Freeze(Wrapper):
         return self.iteration >= self.after
 
     @override
-    def _regret_bound(
-        self, tracker_of: Callable[[RegretMinimizer], RegretTracker]
-    ) -> RegretBound | None:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         own, inner = tracker_of(self), tracker_of(self.minimizer)
         if not own.contiguous:
             return None  # it may have been frozen at one strategy, thawed, and frozen at another

@@ -8,7 +8,7 @@ from attrs import frozen
 from regretkit._util._typing import Vector
 from regretkit._util._validate import whole_number
 from regretkit.averaging._average import Average, average_profile
-from regretkit.circuits._parts import as_part
+from regretkit.circuits._base import as_minimizer
 from regretkit.evaluation import duality_gap
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
@@ -125,5 +125,5 @@ def _check(
     if len(game.domains) != 2:
         raise ValueError(f"game must have two players, got {len(game.domains)}")
     check_player(player, 2)
-    check_seat(as_part(minimizer, "minimizer"), game.domains[player], player, "minimizer")
+    check_seat(as_minimizer(minimizer, "minimizer"), game.domains[player], player, "minimizer")
     whole_number(iterations, "iterations", least=1)

@@ -8,7 +8,7 @@ from attrs import Attribute
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.circuits._parts import as_parts, check_distinct
+from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.games import Game
 from regretkit.games._game import ATOL, check_game, format_array
 from regretkit.minimizer import RegretMinimizer
@@ -23,7 +23,7 @@ _DIRECTIONS = 4
 def as_seats(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
     """Return one minimizer for each player of a game, or refuse what came."""
     check_game(game)
-    seated = as_parts(minimizers, "minimizers")
+    seated = as_minimizers(minimizers, "minimizers")
     if len(seated) != len(game.domains):
         raise ValueError(
             f"minimizers must be one for each of the {len(game.domains)} players, got {len(seated)}"

@@ -283,8 +283,8 @@ SHARED = rk.RegretMatching(2)
         (lambda: Scaled(SHARED, 0.0), ValueError, "factor must not be 0"),
         (lambda: Scaled(SHARED, np.inf), ValueError, "factor must be a finite number"),
         (lambda: Scaled(3.0, SHARED), TypeError, "minimizer must be a RegretMinimizer, got 3.0"),
-        (lambda: MinkowskiSum([]), ValueError, r"got dimensions \[\]"),
-        (lambda: MinkowskiSum([SHARED, rk.Point([1.0])]), ValueError, r"got dimensions \[2, 1\]"),
+        (lambda: MinkowskiSum([]), ValueError, r"of dimensions \[\]"),
+        (lambda: MinkowskiSum([SHARED, rk.Point([1.0])]), ValueError, r"of dimensions \[2, 1\]"),
         (lambda: MinkowskiSum([SHARED, SHARED]), ValueError, "stands in two places"),
         (lambda: MinkowskiSum([SHARED, Scaled(SHARED, 2.0)]), ValueError, "stands in two places"),
         (
@@ -292,7 +292,7 @@ SHARED = rk.RegretMatching(2)
             ValueError,
             "stands in two places",
         ),
-        (lambda: MinkowskiSum(SHARED), TypeError, "a sequence of minimizers"),
+        (lambda: MinkowskiSum(SHARED), TypeError, "a sequence, not a single"),
         (lambda: MinkowskiSum([SHARED, 1]), TypeError, r"parts\[1\] must be a RegretMinimizer"),
     ],
 )

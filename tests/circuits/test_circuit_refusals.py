@@ -52,7 +52,7 @@ def test_one_object_in_two_places_is_refused_at_any_depth(build):
     [
         (lambda: rk.Product([]), ValueError, "one or more minimizers, got none"),
         (lambda: rk.Product([rk.RegretMatching]), TypeError, r"parts\[0\] .* as in RegretMatching"),
-        (lambda: rk.Product(rk.RegretMatching(2)), TypeError, "a sequence of minimizers, got the"),
+        (lambda: rk.Product(rk.RegretMatching(2)), TypeError, "a sequence, not a single"),
         (lambda: rk.Product([Simplices(2)]), TypeError, r"parts\[0\] must be a RegretMinimizer"),
         (lambda: rk.Product([corner()], [[0]]), ValueError, r"coordinates must give \[2\]"),
         (lambda: rk.Product([corner()], [[1, 1]]), ValueError, "each of 0 to 1 once"),
@@ -69,7 +69,7 @@ def test_one_object_in_two_places_is_refused_at_any_depth(build):
         ),
         (lambda: hull(corner(), 2), TypeError, "mixer must be a RegretMinimizer, got 2"),
         (lambda: hull(None, rk.RegretMatching(2)), TypeError, r"members\[1\] .* got None"),
-        (lambda: rk.ConvexHull(corner(), corner()), TypeError, "a sequence of minimizers"),
+        (lambda: rk.ConvexHull(corner(), corner()), TypeError, "a sequence, not a single"),
         (lambda: rk.PhiRegret(rk.RegretMatching, internal_maps(2)), TypeError, "got the class"),
         (lambda: rk.PhiRegret(rk.RegretMatching(3), internal_maps(3)), ValueError, r"live in"),
         (lambda: rk.PhiRegret(rk.RegretMatching(2), "swap"), TypeError, "maps must be a set of"),

@@ -51,10 +51,10 @@ def test_on_a_tree_it_explores_toward_uniform_play_everywhere():
 
 
 def test_it_explores_toward_any_point_of_the_domain():
-    player = ExplorationMixture(rk.Point([0.0, 1.0]), gamma=0.5, toward=[0.0, 1.0])
+    player = ExplorationMixture(rk.Point([0.0, 1.0]), gamma=0.5, reference=[0.0, 1.0])
     assert player.next_strategy().tolist() == [0.0, 1.0]
 
-    hedge = ExplorationMixture(rk.Hedge(2, rate=1.0), gamma=0.5, toward=[0.0, 1.0])
+    hedge = ExplorationMixture(rk.Hedge(2, rate=1.0), gamma=0.5, reference=[0.0, 1.0])
     assert hedge.next_strategy().tolist() == [0.25, 0.75]
     assert hedge.on_domain(Simplices(3)) is None
 
@@ -91,9 +91,9 @@ def test_exp3_is_hedge_exploring_and_keeps_its_bound(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("toward", [None, [0.0, 1.0, 0.2, 0.3, 0.5]])
-def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(seed, toward):
-    player = ExplorationMixture(rk.RegretMatching([2, 3]), gamma=0.3, toward=toward)
+@pytest.mark.parametrize("reference", [None, [0.0, 1.0, 0.2, 0.3, 0.5]])
+def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(seed, reference):
+    player = ExplorationMixture(rk.RegretMatching([2, 3]), gamma=0.3, reference=reference)
     learn(player, seed)  # before there is a ledger
     ledger = RegretLedger(player, strict=True)
     inner, history = [], []
@@ -103,7 +103,7 @@ def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(se
         history.append((x, u))
 
     theorem = ledger.theorems()["top"]
-    point = Simplices([2, 3]).uniform() if toward is None else np.array(toward)
+    point = Simplices([2, 3]).uniform() if reference is None else np.array(reference)
     explored = regret(player.domain, [(point, u) for _, u in history])
     assert theorem.exact
     assert theorem.regret == pytest.approx(regret(player.domain, history), abs=1e-9)
@@ -115,9 +115,9 @@ def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(se
 @pytest.mark.parametrize("wrong", [0.0, 0.5])
 def test_exploring_more_or_less_than_it_says_is_found_out(wrong, monkeypatch):
     def reshaped(self, strategy):
-        return (1.0 - wrong) * strategy + wrong * self._target
+        return (1.0 - wrong) * strategy + wrong * self._point
 
-    monkeypatch.setattr(ExplorationMixture, "_reshaped", reshaped)
+    monkeypatch.setattr(ExplorationMixture, "_transform", reshaped)
     player = ExplorationMixture(rk.RegretMatching(3), gamma=0.2)
     RegretLedger(player, strict=True)
 
@@ -371,24 +371,26 @@ def test_they_take_minimizers_on_any_set_that_their_rule_makes_sense_on():
             "gamma must be a number",
         ),
         (
-            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward=[0.9, 0.9]),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, reference=[0.9, 0.9]),
             ValueError,
-            "toward must be a point of the minimizer's domain",
+            "reference must be a point of the minimizer's domain",
         ),
         (
-            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward=[1.0]),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, reference=[1.0]),
             ValueError,
-            "toward has shape .* dimension 2 is wanted",
+            "reference has shape .* dimension 2 is wanted",
         ),
         (
-            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward=[[1.0], [1.0, 2.0]]),
+            lambda: ExplorationMixture(
+                rk.RegretMatching(2), gamma=0.5, reference=[[1.0], [1.0, 2.0]]
+            ),
             TypeError,
-            "toward must be a vector of numbers",
+            "reference must be a vector of numbers",
         ),
         (
-            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, toward="ab"),
+            lambda: ExplorationMixture(rk.RegretMatching(2), gamma=0.5, reference="ab"),
             TypeError,
-            "toward must be numbers, got 'ab'",
+            "reference must be numbers, got 'ab'",
         ),
         (
             lambda: ExplorationMixture(rk.RegretMatching(2), gamma=None),

@@ -174,7 +174,7 @@ def test_alike_learns_the_sum_and_plays_it_everywhere():
 
 
 @pytest.mark.parametrize(
-    ("kinds", "message"),
+    ("groups", "message"),
     [
         ([0, 2], "none left out"),
         ([0, -1], "none left out"),
@@ -182,9 +182,9 @@ def test_alike_learns_the_sum_and_plays_it_everywhere():
         ([0, 0], "different numbers of actions"),
     ],
 )
-def test_kinds_that_do_not_fit_are_refused(kinds, message):
+def test_groups_that_do_not_fit_are_refused(groups, message):
     with pytest.raises(ValueError, match=message):
-        SharedStrategies(rk.RegretMatching, kinds)(rk.Simplices([2, 3]))
+        SharedStrategies(rk.RegretMatching, groups)(rk.Simplices([2, 3]))
 
 
 @pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])

@@ -91,7 +91,9 @@ def quoted_elsewhere(module):
 
 @pytest.mark.parametrize(
     "module",
-    [path for path in sorted(ROOT.rglob("*.py")) if path.name != "_lazy_import.py"],  # names in code
+    [
+        path for path in sorted(ROOT.rglob("*.py")) if path.name != "_lazy_import.py"
+    ],  # names in code
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_every_error_quotes_by_that_function(module):

@@ -1,0 +1,106 @@
+"""What circuits share: checks of their parts, and the base class of those around one minimizer."""
+
+import inspect
+import sys
+from collections.abc import Iterable
+from typing import Any, TypeAlias, final
+
+from attrs import Attribute, define, field
+from typing_extensions import override
+
+from regretkit._util import _validate
+from regretkit._util._state import Stateful, parts
+from regretkit._util._validate import must_be, quote
+from regretkit.minimizer import RegretMinimizer
+
+Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
+
+_FRAMES = 8
+"""Open calls, of those that Python allows at once, that a level of a circuit takes at most."""
+
+
+def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
+    """Return ``value`` if it is a minimizer; say what would do if not."""
+    if isinstance(value, RegretMinimizer):
+        return value
+    if isinstance(value, type) and issubclass(value, RegretMinimizer):
+        raise TypeError(
+            f"{name} must be a minimizer, got the class {value.__name__}; "
+            f"build one, as in {value.__name__}(3)"
+        )
+    raise TypeError(must_be(name, "a RegretMinimizer", value))
+
+
+def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: object) -> None:
+    """Require a minimizer; a validator of attrs fields."""
+    as_minimizer(value, attribute.name)  # type: ignore[arg-type]
+
+
+def as_tuple(values: Iterable[RegretMinimizer]) -> Minimizers:
+    """Return several values as a tuple, and anything else as it is, for a validator to refuse."""
+    several = isinstance(values, Iterable) and not isinstance(values, RegretMinimizer)
+    return tuple(values) if several else values  # type: ignore[return-value]
+
+
+def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> Minimizers:
+    """Return ``values`` as a tuple of minimizers."""
+    return _validate.sequence(values, RegretMinimizer, name, as_minimizer)
+
+
+def are_minimizers(_: object, attribute: "Attribute[Any]", value: Minimizers) -> None:
+    """Require several minimizers; a validator of attrs fields."""
+    as_minimizers(value, attribute.name)
+
+
+def check_function(value: object, name: str, *arguments: object, hint: str) -> None:
+    """Refuse what is no function, or cannot be called with such arguments."""
+    if not callable(value):
+        raise TypeError(must_be(name, "a function", value, hint))
+    try:
+        inspect.signature(value).bind(*arguments)
+    except TypeError as error:
+        count = len(arguments)
+        raise TypeError(
+            f"{name} must be a function of {count} argument{'s' * (count != 1)}, got "
+            f"{quote(value)}: {error}; {hint}"
+        ) from error
+    except ValueError:
+        return  # some that are built in do not say what they take
+
+
+def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
+    """Refuse one object in two places, at any depth, and a circuit too deep to be called."""
+    seen: set[int] = set()
+    pending: list[tuple[Stateful, int]] = [(minimizer, 1) for minimizer in minimizers]
+    while pending:
+        part, depth = pending.pop()
+        if id(part) in seen:
+            raise ValueError(
+                f"the same minimizer object, {quote(part)}, stands in two places and would learn "
+                "twice in an iteration; build one for each, as in [make() for _ in range(n)]"
+            )
+        seen.add(id(part))
+        check_depth(depth)
+        pending += [(below, depth + 1) for _, below in parts(part)]
+
+
+def check_depth(depth: int) -> None:
+    """Refuse a circuit that is nested deeper than Python lets functions call each other."""
+    if depth * _FRAMES > sys.getrecursionlimit():
+        raise ValueError(
+            f"parts are nested {depth} levels deep, too deep for Python's recursion limit of "
+            f"{sys.getrecursionlimit()}; raise it with sys.setrecursionlimit, or play trees by CFR"
+        )
+
+
+@define(eq=False)
+class SingleMinimizerCircuit(RegretMinimizer):
+    """A circuit around one minimizer, as scale-free as that one."""
+
+    minimizer: RegretMinimizer = field(validator=is_minimizer)
+
+    @property
+    @final
+    @override
+    def scale_free(self) -> bool:
+        return self.minimizer.scale_free
