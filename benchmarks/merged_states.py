@@ -75,7 +75,7 @@ def measure(sides: int, memory: int, iterations: int) -> dict[str, float]:
     run = FixedStrategyIteration(graph, rk.RegretMatching).run(iterations)
     return {
         "histories": tree.histories,
-        "states": graph.states,
+        "states": graph.nodes,
         "moves": graph.full.edges.child.size,
         "sets": sum(own.blocks for own in graph.simplices),
         "built": built,

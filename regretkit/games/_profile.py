@@ -12,8 +12,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._fingerprint import describe
 from regretkit.games._game import Game, as_profile, check_game
-from regretkit.games._profile_files import read_json, write_json
-from regretkit.games._profile_json import as_dict, game_of, strategies
+from regretkit.games._profile_json import as_dict, game_of, read_json, strategies, write_json
 from regretkit.games._profile_table import (
     Row,
     behavior_of,
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 
 @final
 class Profile(tuple[Vector, ...]):
-    """One strategy for each player: a tuple of vectors that knows where they live.
+    """One strategy for each player: a tuple of vectors with the players' strategy sets.
 
     ``profile[0]`` is player 0's vector. ``profile["Kb"]`` is the distribution over actions at the
-    information set of that label, and ``profile[1, "Kb"]`` or ``profile[1, 4]`` says whose it is.
-    Printing it shows a table. It can be written into files, and read from them.
+    information set with that label; ``profile[1, "Kb"]`` and ``profile[1, 4]`` name the player too.
+    Printing a profile shows a table; it can be written to files and read from them.
 
     Examples
     --------
@@ -52,7 +51,7 @@ class Profile(tuple[Vector, ...]):
 
     domains: tuple[StrategySet, ...]
     _game: Game | Mapping[str, str | None] | None
-    """The game, or only what files say about it."""
+    """The game, or its description in files."""
 
     def __new__(
         cls,
@@ -60,7 +59,7 @@ class Profile(tuple[Vector, ...]):
         domains: Sequence[StrategySet],
         game: Game | Mapping[str, str | None] | None = None,
     ) -> "Profile":
-        """Put one strategy for each player together.
+        """Build a profile from one strategy for each player.
 
         Parameters
         ----------
@@ -69,7 +68,7 @@ class Profile(tuple[Vector, ...]):
         domains
             The players' sets, as in ``game.domains``.
         game
-            The game, for files to say which one it is; or what :meth:`to_dict` says about it.
+            The game, which files name; or its description as in :meth:`to_dict`.
 
         Raises
         ------
@@ -85,7 +84,7 @@ class Profile(tuple[Vector, ...]):
         self.domains, self._game = tuple(domains), game
         return self
 
-    # Nothing in it ever changes; and a pickle needs to hold no game.
+    # Profiles are immutable; a pickle holds the description of the game instead of the game.
 
     def __copy__(self) -> "Profile":
         return self
@@ -100,8 +99,8 @@ class Profile(tuple[Vector, ...]):
     def _described(self) -> Mapping[str, str | None]:
         if self._game is None:
             raise ValueError(
-                "this profile does not know which game it is of, and a file must say so; build "
-                "it as Profile(strategies, game.domains, game)"
+                "this profile has no game, which a file must name; build it as "
+                "Profile(strategies, game.domains, game)"
             )
         return self._game if isinstance(self._game, Mapping) else describe(self._game)
 
@@ -115,23 +114,23 @@ class Profile(tuple[Vector, ...]):
         """Return a player's vector, or the distribution over actions at an information set."""
         if isinstance(key, str | tuple):
             player, number = self._place(key)
-            here = simplices_of(self.domains[player], player).block(number)
-            return behavior_of(self[player], self.domains[player])[here]
+            block = simplices_of(self.domains[player], player).block(number)
+            return behavior_of(self[player], self.domains[player])[block]
         if not isinstance(key, slice):
             self._check_player(key, least=-len(self))
         return super().__getitem__(key)
 
     def unreached(self, player: int) -> Indices:
-        """Return the numbers of the information sets to which the player's own play never comes.
+        """Return the numbers of the information sets that the player's strategy does not reach.
 
-        What is shown there is uniform play, which stands for no play at all.
+        The distribution that is shown there is uniform.
         """
         return never_reached(self[player], self.domains[player])
 
-    # In other forms, and back
+    # Export and import
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain dicts, lists, texts and numbers, as a JSON file has it.
+        """Return the profile as plain dicts, lists, strings and numbers, as in a JSON file.
 
         Under ``"players"``, for each player a list of its information sets with their numbers,
         labels, actions and the probabilities of these; under ``"game"`` the game's name and its
@@ -140,7 +139,7 @@ class Profile(tuple[Vector, ...]):
         Raises
         ------
         ValueError
-            When it does not know its game, or a player's set is not made of decisions.
+            When the profile has no game, or a player's set has no information sets.
         """
         return as_dict(self, self._described())
 
@@ -152,17 +151,17 @@ class Profile(tuple[Vector, ...]):
         write_json(self.to_dict(), path)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a table into a file, for spreadsheets: a line for each action.
+        """Write a table for spreadsheets, with a line for each action.
 
         Its columns are ``player``, ``information_set``, ``label``, ``action``, ``probability``
-        and ``reach``, the probability that the player's own play comes there. It does not say of
-        which game it is, and is not read again. A label or an action that a spreadsheet would take
-        for a formula is written behind an apostrophe.
+        and ``reach``, the probability that the player's strategy reaches the information set. It
+        does not name the game and cannot be read back. A label or an action that a spreadsheet
+        would take for a formula is preceded by an apostrophe.
 
         Raises
         ------
         ValueError
-            When a player's set is not made of decisions.
+            When a player's set has no information sets.
         OSError
             When the file cannot be written.
         """
@@ -176,7 +175,7 @@ class Profile(tuple[Vector, ...]):
         ImportError
             When pandas is not installed.
         ValueError
-            When a player's set is not made of decisions.
+            When a player's set has no information sets.
         """
         try:
             import pandas as pd
@@ -188,7 +187,7 @@ class Profile(tuple[Vector, ...]):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":
-        """Return the profile that :meth:`to_dict` made ``data`` of; see :meth:`from_json`."""
+        """Return the profile of the result of :meth:`to_dict`; see :meth:`from_json`."""
         return cls._read(data, game, "data")
 
     @classmethod
@@ -200,18 +199,17 @@ class Profile(tuple[Vector, ...]):
         path
             The file.
         game
-            The game it is of; by default the one of the catalogue that has the name in the file.
-            That is built only where its size is in proportion to the file's; a game that is much
-            larger, and one that is not registered, has to be passed.
+            The game; by default the registered game that the file names. That is built only if its
+            size is in proportion to the file's; other games must be passed.
 
         Raises
         ------
         OSError
             When the file cannot be read.
         ValueError
-            When the file is of another game, or holds no strategy: it is cut off or no JSON; an
-            information set is unknown, missing or there twice, or called otherwise; probabilities
-            are none, or do not sum to 1 within 1e-6. The error says where.
+            When the file is of another game, is no complete JSON, or holds no strategy:
+            information sets are unknown, missing, duplicate or have other names, or probabilities
+            do not sum to 1 within 1e-6. The error gives the place.
         """
         path = Path(path)
         return cls._read(read_json(path), game, str(path))
@@ -224,7 +222,7 @@ class Profile(tuple[Vector, ...]):
         except RecursionError as error:
             raise ValueError(f"{what} is nested too deeply to be a strategy") from error
 
-    # Information sets by their names
+    # Information sets by name
 
     def _simplices(self, player: int) -> Simplices | None:
         return blocks_of(self.domains[player])
@@ -266,7 +264,7 @@ class Profile(tuple[Vector, ...]):
         )
 
     def _owner(self, label: str) -> int:
-        """Return the one player who has an information set of this label."""
+        """Return the only player with an information set of this label."""
         owners = [
             player
             for player in range(len(self))

@@ -1,12 +1,17 @@
-"""Strategies as plain records, one for each information set, and back."""
+"""Profiles as plain records and JSON files."""
 
+import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from regretkit._util import _validate
+from regretkit._util._files import read_file, replace_file
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.games._fingerprint import check_described, find_described, is_description
@@ -26,7 +31,7 @@ _ROUNDING = 1e-12
 
 
 def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return a profile as plain dicts, lists, texts and numbers."""
+    """Return a profile as plain dicts, lists, strings and numbers."""
     players = [
         list(_records(profile[player], domain, player))
         for player, domain in enumerate(profile.domains)
@@ -45,17 +50,17 @@ def _records(strategy: Vector, domain: StrategySet, player: int) -> Iterator[dic
         }
 
 
-# And back
+# Reading
 
 
 def game_of(data: object, what: str) -> Game:
-    """Return the game that a strategy belongs to, found by its name."""
+    """Return the registered game that a file names."""
     opened = _opened(data, what)
     return find_described(opened["game"], what, len(repr(opened["players"])))
 
 
 def strategies(data: object, game: Game, what: str) -> list[Vector]:
-    """Return a strategy of each player of a game from what :func:`as_dict` made of one."""
+    """Return the strategies in a result of :func:`as_dict`."""
     opened = _opened(data, what)
     check_described(game, opened["game"], what)
     players = opened["players"]
@@ -70,7 +75,7 @@ def strategies(data: object, game: Game, what: str) -> list[Vector]:
 
 
 def _opened(data: object, what: str) -> dict[str, Any]:
-    """Return the entries of a strategy, or refuse what is none."""
+    """Return the entries of a profile, checked."""
     top = _entries(data, _KEYS, what)
     if top["format"] != FORMAT:
         raise ValueError(
@@ -78,8 +83,8 @@ def _opened(data: object, what: str) -> dict[str, Any]:
         )
     if top["version"] != VERSION or isinstance(top["version"], bool):
         raise ValueError(
-            f"{what} has version {_shown(top['version'])} of the format, but this is read: "
-            f"{VERSION}; use the regretkit that wrote it"
+            f"{what} has version {_shown(top['version'])} of the format, but only "
+            f"{VERSION} can be read; use the version of regretkit that wrote it"
         )
     if not is_description(top["game"]):
         raise ValueError(
@@ -96,18 +101,18 @@ def _strategy(records: object, domain: StrategySet, player: int, where: str) -> 
     behavior = np.full(simplices.dimension, np.nan)
     read = np.zeros(simplices.blocks, dtype=np.bool_)
     for place, entry in enumerate(records):
-        here = f"{where}[{place}]"
-        record = _entries(entry, _RECORD_KEYS, here)
-        number = _number(record["information_set"], simplices, here)
-        here = f"{here}, information set {_called(simplices, number)}"
+        path = f"{where}[{place}]"
+        record = _entries(entry, _RECORD_KEYS, path)
+        number = _number(record["information_set"], simplices, path)
+        path = f"{path}, information set {_name_of(simplices, number)}"
         if read[number]:
-            raise ValueError(f"{here} is there twice; leave one of them out")
+            raise ValueError(f"{path} is a duplicate; remove it")
         read[number] = True
-        _check_names(record, simplices, number, here)
+        _check_names(record, simplices, number, path)
         size = int(simplices.sizes[number])
-        behavior[simplices.block(number)] = _distribution(record["probabilities"], size, here)
+        behavior[simplices.block(number)] = _distribution(record["probabilities"], size, path)
     if not read.all():
-        missing = [_called(simplices, int(number)) for number in np.flatnonzero(~read)[:6]]
+        missing = [_name_of(simplices, int(number)) for number in np.flatnonzero(~read)[:6]]
         more = int(np.count_nonzero(~read)) - len(missing)
         raise ValueError(
             f"{where} lacks the information sets {', '.join(missing)}"
@@ -144,7 +149,7 @@ def _distribution(value: object, size: int, where: str) -> Vector:
         raise ValueError(f"{where} must have {size} probabilities, got {_shown(value)}")
     for probability in value:
         number = isinstance(probability, int | float) and not isinstance(probability, bool)
-        # NaN is in no order with anything, and fails it too.
+        # Comparisons with NaN are false.
         if not (number and 0.0 <= probability <= 1.0 + ATOL):
             raise ValueError(
                 f"{where} must have probabilities from 0 to 1, got {_shown(probability)}"
@@ -166,10 +171,63 @@ def _entries(value: object, keys: set[str], where: str) -> dict[str, Any]:
     return value
 
 
-def _called(simplices: Simplices, number: int) -> str:
+def _name_of(simplices: Simplices, number: int) -> str:
     label = label_of(simplices, number)
     return str(number) if label is None else f"{number} ({label!r})"
 
 
 def _shown(value: object) -> str:
     return quote(value, 60)
+
+
+# Files
+
+
+def write_json(data: Mapping[str, Any], path: str | PathLike[str]) -> None:
+    """Write the dict of a profile, with a line for each information set."""
+    replace_file(path, (line.encode("ascii") for line in _lines(data)))
+
+
+def _lines(data: Mapping[str, Any]) -> Iterator[str]:
+    head = {key: value for key, value in data.items() if key != "players"}
+    yield f'{json.dumps(head)[:-1]}, "players": ['
+    for player, records in enumerate(data["players"]):
+        yield ", [" if player else "["
+        for place, record in enumerate(records):
+            yield f"{',' if place else ''}\n{json.dumps(record)}"
+        yield "\n]"
+    yield "]}\n"
+
+
+def read_json(path: Path) -> object:
+    """Return the value in a JSON file; errors give the place of the first fault."""
+    try:
+        text = read_file(path).decode()
+        return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}, line {error.lineno}, column {error.colno}: {error.msg}; this is no complete "
+            "JSON file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: byte {error.start} is not UTF-8, so this is no JSON file"
+        ) from error
+    except RecursionError as error:
+        raise ValueError(f"{path} is nested too deeply to be a strategy") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice, _ = Counter(names).most_common(1)[0]
+        shown = ", ".join(ascii(name)[:40] for name in names[:4])
+        raise ValueError(f"an entry {ascii(twice)[:40]} is a duplicate, beside {shown}; remove it")
+    return entries
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a finite number")

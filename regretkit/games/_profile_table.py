@@ -1,4 +1,4 @@
-"""Strategies as tables: what to do at each information set, for people and for spreadsheets."""
+"""Profiles as tables of the actions at each information set."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from regretkit.games._profile import Profile
 
 MOST = 60
-"""A printed table shows at most this many information sets of a player."""
+"""Largest number of information sets of a player in a printed table."""
 
 
 class Row(NamedTuple):
@@ -25,34 +25,34 @@ class Row(NamedTuple):
     action: str
     probability: float
     reach: float
-    """Probability that the player's own play comes to the information set."""
+    """Probability that the player's strategy reaches the information set."""
 
 
 def blocks_of(domain: StrategySet) -> Simplices | None:
-    """Return a player's information sets side by side, None on a set that has none."""
+    """Return the simplices of a player's information sets, None on a set without any."""
     if isinstance(domain, DecisionTree):
         return domain.simplices
     return domain if isinstance(domain, Simplices) else None
 
 
 def simplices_of(domain: StrategySet, player: int) -> Simplices:
-    """Return a player's information sets side by side, or refuse a set that has none."""
+    """Return the simplices of a player's information sets, or raise on a set without any."""
     simplices = blocks_of(domain)
     if simplices is None:
         raise ValueError(
             f"player {player} plays on {quote(domain)}, which has no information sets and so no "
-            f"table of what to do there; its vector is profile[{player}]"
+            f"table; its vector is profile[{player}]"
         )
     return simplices
 
 
 def behavior_of(strategy: Vector, domain: StrategySet) -> Vector:
-    """Return the distributions over actions at all information sets, side by side."""
+    """Return the distributions over actions at all information sets, concatenated."""
     return domain.behavior(strategy) if isinstance(domain, DecisionTree) else strategy
 
 
 def reach_of(strategy: Vector, domain: StrategySet) -> Vector:
-    """Return the probability that a player's own play comes to each of its information sets."""
+    """Return the probability that a player's strategy reaches each of its information sets."""
     simplices = blocks_of(domain)
     if isinstance(domain, DecisionTree):
         return domain.reach(strategy)
@@ -60,12 +60,12 @@ def reach_of(strategy: Vector, domain: StrategySet) -> Vector:
 
 
 def never_reached(strategy: Vector, domain: StrategySet) -> Indices:
-    """Return the information sets to which a player's own play never comes."""
+    """Return the information sets that a player's strategy does not reach."""
     return np.flatnonzero(reach_of(strategy, domain) == 0.0)
 
 
 def label_of(simplices: Simplices, number: int) -> str | None:
-    """Return what an information set is called, None where none is named."""
+    """Return the label of an information set, None if they have no labels."""
     return simplices.labels.block(number) if simplices.labels.named else None
 
 
@@ -76,13 +76,14 @@ def rows(profile: "Profile") -> Iterator[Row]:
         behavior = behavior_of(profile[player], domain)
         reach = reach_of(profile[player], domain).tolist()
         for number in range(simplices.blocks):
-            label, own = label_of(simplices, number), behavior[simplices.block(number)].tolist()
-            for action, probability in zip(simplices.labels.actions(number), own, strict=True):
+            label, block = label_of(simplices, number), behavior[simplices.block(number)]
+            pairs = zip(simplices.labels.actions(number), block.tolist(), strict=True)
+            for action, probability in pairs:
                 yield Row(player, number, label, action, probability, reach[number])
 
 
 def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
-    """Yield the lines that show a player's strategy."""
+    """Yield the lines of a player's printed strategy."""
     yield f"player {player}"
     simplices = blocks_of(domain)
     if simplices is None:

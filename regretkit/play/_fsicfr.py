@@ -14,7 +14,7 @@ from regretkit._util._validate import check_kind, whole_number
 from regretkit.averaging import Average, Averaging, Uniform
 from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.games import GameDAG, Profile
-from regretkit.games.dag._passes import Part
+from regretkit.games.dag._passes import SubDAG
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._interrupt import RunGuard
 from regretkit.play._orders import Order, Simultaneous
@@ -95,7 +95,7 @@ class FixedStrategyIteration(Stateful):
     minimizers: tuple[RegretMinimizer, ...] = field(init=False, repr=False)
     _averages: tuple[Average, ...] = field(init=False, repr=False)
     _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
-    _part: Part | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    _part: SubDAG | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _played: dict[int, Vector] = field(factory=dict, init=False, repr=False, metadata=NOT_STATE)
     """For each player that has learned in this iteration, what it played and how it came there."""
 
@@ -147,7 +147,7 @@ class FixedStrategyIteration(Stateful):
 
     def _utility(self, player: int, behaviors: Sequence[Vector]) -> tuple[Vector, Vector]:
         part = self.graph.full if self._part is None else self._part
-        self.visited += part.states
+        self.visited += part.nodes
         return self.graph.utility(player, behaviors, part)[:2]
 
     # The players, as an order of play sees them

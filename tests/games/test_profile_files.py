@@ -244,7 +244,7 @@ def test_a_profile_that_was_pickled_still_knows_its_game_and_does_not_carry_it()
 def test_a_profile_without_a_game_is_not_saved(tmp_path):
     profile = Profile([[0.5, 0.5]], (Simplices(2),))
 
-    with pytest.raises(ValueError, match=r"does not know which game .*Profile\(.*game\)"):
+    with pytest.raises(ValueError, match=r"has no game, which .*Profile\(.*game\)"):
         profile.to_json(tmp_path / "strategy.json")
     assert list(tmp_path.iterdir()) == []
     profile.to_csv(tmp_path / "strategy.csv")  # which says of no game
@@ -401,7 +401,7 @@ def test_a_set_without_information_sets_goes_into_no_table(tmp_path):
     profile = Profile([[0.5, 0.5], [1.0, 0.0, 0.0]], game.domains, game)
 
     for attempt in (profile.to_dict, profile.to_dataframe):
-        with pytest.raises(ValueError, match=r"player 0 plays on Hull.* no table .*profile\[0\]"):
+        with pytest.raises(ValueError, match=r"player 0 plays on Hull.* no table.*profile\[0\]"):
             attempt()
     with pytest.raises(ValueError, match="no table"):
         profile.to_csv(tmp_path / "strategy.csv")
@@ -446,7 +446,7 @@ FAULTS = {
         "game must have a name and a fingerprint, both texts, got {",
     ),
     "other format": (edited(("format",), "policy"), "format 'regretkit strategy', got 'policy'"),
-    "newer": (edited(("version",), 2), "has version 2 of the format, but this is read: 1"),
+    "newer": (edited(("version",), 2), "has version 2 of the format, but only 1 can be read"),
     "truth as a version": (edited(("version",), True), "has version True"),
     "no game": (
         edited(("game",), None),
@@ -481,7 +481,7 @@ FAULTS = {
     ),
     "twice": (
         edited(("players", 0), lambda records: [*records, records[3]]),
-        r"players\[0\]\[6\], information set 3 \('Jpb'\) is there twice",
+        r"players\[0\]\[6\], information set 3 \('Jpb'\) is a duplicate",
     ),
     "other label": (edited(("players", 0, 3, "label"), "Zpb"), f"{PLACE} has the label 'Zpb', but"),
     "no label": (edited(("players", 0, 3, "label"), None), f"{PLACE} has the label None"),
@@ -519,8 +519,8 @@ TEXTS = {
     "empty": ("", "line 1, column 1"),
     "no json": ("J: 0.5\nQ: 0.5", "line 1, column 1"),
     "a pickle": (pickle.dumps([1.0]), r"byte 0 is not UTF-8"),
-    "nan": ('{"format": NaN}', "NaN is there, which is not a finite number"),
-    "twice": ('{"format": 1, "format": 2}', "an entry 'format' is there twice"),
+    "nan": ('{"format": NaN}', "NaN is not a finite number"),
+    "twice": ('{"format": 1, "format": 2}', "an entry 'format' is a duplicate"),
     "deep": ("[" * 100_000, "nested too deeply"),
     "long": ("1" * 10_000, "digits"),
 }

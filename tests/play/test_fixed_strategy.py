@@ -100,7 +100,7 @@ def test_what_does_not_matter_changes_nothing():
     one = FixedStrategyIteration(graph, rk.RegretMatching).run(50)
     other = FixedStrategyIteration(alone, rk.RegretMatching).run(50)
 
-    assert graph.states == 1 + GameDAG.from_history(kuhn, state=_of_kuhn).states
+    assert graph.nodes == 1 + GameDAG.from_history(kuhn, state=_of_kuhn).nodes
     for known in ("J", "Qpb"):
         np.testing.assert_allclose(one.average[0, known], other.average[0, known], atol=1e-12)
     for known in ("Jp", "Qb"):
@@ -142,7 +142,7 @@ def test_who_remembers_one_claim_is_still_far_better_than_who_plays_anyhow():
     ).run(1_500)
     assert gap(drawn, graph, game) < 0.3
     # A sweep looks at all states for each player; a draw at what its dice leave.
-    assert drawn.visited < 1_500 * 2 * graph.states / 6
+    assert drawn.visited < 1_500 * 2 * graph.nodes / 6
 
 
 def test_what_is_learned_plays_the_game_by_its_rules():

@@ -70,7 +70,7 @@ def test_an_entry_twice_among_many_is_found_at_once(tmp_path):
     pairs = ", ".join(f'"{number}": 0' for number in range(200_000))
     (tmp_path / "a.json").write_text(f'{{{pairs}, "x": 0, "x": 0}}')
 
-    with pytest.raises(ValueError, match="an entry 'x' is there twice"):
+    with pytest.raises(ValueError, match="an entry 'x' is a duplicate"):
         Profile.from_json(tmp_path / "a.json")
 
 

@@ -1,4 +1,4 @@
-"""A game as a graph of states: histories that go on alike are one state, come to by many ways."""
+"""Game DAGs: histories with equal continuations are one node with several parents."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import final
@@ -12,10 +12,15 @@ from regretkit.games._adapters import Playable, as_history
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._imperfect_recall import ImperfectRecallGame
 from regretkit.games._profile import Profile
-from regretkit.games.dag._build import Merged, in_levels, merged_history, merged_tree
-from regretkit.games.dag._build_levels import merged_levels
-from regretkit.games.dag._passes import Edges, Part
-from regretkit.games.dag._sampling import Draws
+from regretkit.games.dag._build import (
+    NodeTable,
+    nodes_of_batch,
+    nodes_of_history,
+    nodes_of_tree,
+    topological_levels,
+)
+from regretkit.games.dag._passes import Edges, SubDAG
+from regretkit.games.dag._sampling import ChanceSampler
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, TERMINAL, History
 from regretkit.sets import Simplices
@@ -24,24 +29,22 @@ from regretkit.sets import Simplices
 @final
 @define(eq=False, repr=False, init=False)
 class GameDAG:
-    """A game whose histories are put together where they go on alike.
+    """A directed acyclic graph in which histories with equal continuations are one node.
 
-    Histories with the same information sets, actions and payoffs from then on are one state, which
-    is come to in many ways. Where players remember little, as in Dudo with the last claims only,
-    there are far fewer states than histories: their number grows with what is remembered and not
-    with the number of ways to get there.
+    Continuations are equal if information sets, actions, chance and payoffs are. In games of
+    limited memory, such as Dudo with the last claims only, there are far fewer nodes than
+    histories.
 
-    States are numbered level by level, state 0 being the beginning; a level is as long as the
-    longest way to its states. Everything is in flat arrays, so that a pass over the graph takes a
-    few array operations for each level.
+    Nodes are numbered level by level, node 0 being the root; the level of a node is the length of
+    the longest path to it. A pass over the graph takes a few array operations for each level.
 
     Examples
     --------
     >>> from regretkit.games import dudo_history
     >>> GameDAG.from_history(dudo_history(memory=1))
-    <GameDAG: 873 states in 16 levels, 72 + 72 information sets>
+    <GameDAG: 873 nodes in 16 levels, 72 + 72 information sets>
     >>> GameDAG.from_history(dudo_history(sides=3))  # of 1,147 histories
-    <GameDAG: 582 states in 10 levels, 96 + 96 information sets>
+    <GameDAG: 582 nodes in 10 levels, 96 + 96 information sets>
 
     References
     ----------
@@ -51,98 +54,98 @@ class GameDAG:
     """
 
     player: Indices
-    """Who acts in each state: a player, ``CHANCE``, or ``TERMINAL`` at an end."""
+    """The acting player of each node, ``CHANCE`` or ``TERMINAL``."""
     information_set: Indices
-    """Number of the acting player's information set, -1 where none acts."""
+    """Number of the acting player's information set, -1 without one."""
     simplices: tuple[Simplices, ...]
-    """The information sets of each player side by side, with their names."""
+    """The information sets of each player as a product of simplices, with their names."""
     levels: Indices
-    """How many states come before each level, and in all, shape ``(levels + 1,)``."""
-    full: Part
-    """The graph, ready for passes."""
-    _chances: Vector
-    """Concatenated probabilities: a buffer for those of players, chance's, and a 1."""
+    """Number of nodes before each level, and in total, shape ``(levels + 1,)``."""
+    full: SubDAG
+    """The whole graph, for passes."""
+    _probabilities: Vector
+    """Concatenated probabilities: zeros for the players', chance's, and a 1."""
     _firsts: Indices
-    """Where each player's begin, and chance's."""
+    """The index of each player's first probability, and of chance's."""
     _edges_before: Indices
-    """How many moves come before those of each state, and in all."""
-    _draws: Draws
+    """Number of edges before those of each node, and in total."""
+    _sampler: ChanceSampler
 
-    def __init__(self, merged: Merged) -> None:
-        order, self.levels = in_levels(merged)
-        states = [merged.states[number] for number in order]
-        players = max((len(state.payoffs) for state in states), default=0)
-        if len(merged.labels) > players:
+    def __init__(self, table: NodeTable) -> None:
+        order, self.levels = topological_levels(table)
+        nodes = [table.nodes[number] for number in order]
+        players = max((len(node.payoffs) for node in nodes), default=0)
+        if len(table.labels) > players:
             raise ValueError(
-                f"player {len(merged.labels) - 1} acts, but payoffs() has {players} numbers; "
+                f"player {len(table.labels) - 1} acts, but payoffs() has {players} numbers; "
                 "players are numbered from 0, and each needs a payoff"
             )
-        names = list(zip(merged.labels, merged.actions, strict=True))
+        names = list(zip(table.labels, table.actions, strict=True))
         names += [([], [])] * (players - len(names))
         self.simplices = tuple(
-            Simplices([len(own) for own in actions], labels=labels, actions=actions)
+            Simplices([len(names) for names in actions], labels=labels, actions=actions)
             for labels, actions in names
         )
-        self.player = np.array([state.player for state in states])
-        self.information_set = np.array([state.information_set for state in states])
-        self._edges_before = np.cumsum([0, *(len(state.children) for state in states)])
+        self.player = np.array([node.player for node in nodes])
+        self.information_set = np.array([node.information_set for node in nodes])
+        self._edges_before = np.cumsum([0, *(len(node.children) for node in nodes)])
         place = np.argsort(order)
-        child = place[np.array([c for state in states for c in state.children], dtype=np.int64)]
-        drawn = [chance for state in states for chance in state.chances]
-        dimensions = [own.dimension for own in self.simplices]
+        child = place[np.array([c for node in nodes for c in node.children], dtype=np.int64)]
+        drawn = [probability for node in nodes for probability in node.probabilities]
+        dimensions = [simplices.dimension for simplices in self.simplices]
         self._firsts = np.cumsum([0, *dimensions])
-        self._chances = np.concatenate([np.zeros(sum(dimensions)), drawn, [1.0]])
-        payoffs = np.zeros((players, len(states)))
-        for number, state in enumerate(states):
-            if state.player == TERMINAL:
-                payoffs[:, number] = state.payoffs
-        self.full = Part(self._edges(child), self.levels, payoffs)
-        self._draws = Draws(self.full, self.player, self.levels, self._edges_before, self._chances)
+        self._probabilities = np.concatenate([np.zeros(sum(dimensions)), drawn, [1.0]])
+        payoffs = np.zeros((players, len(nodes)))
+        for number, node in enumerate(nodes):
+            if node.player == TERMINAL:
+                payoffs[:, number] = node.payoffs
+        self.full = SubDAG(self._edges(child), self.levels, payoffs)
+        self._sampler = ChanceSampler(
+            self.full, self.player, self.levels, self._edges_before, self._probabilities
+        )
 
     @classmethod
     def from_history(
         cls, game: Playable, state: Callable[[History], Hashable] | None = None
     ) -> "GameDAG":
-        """Walk a game from its first history, each state once.
+        """Build the graph of a game from its rules, visiting each node once.
 
         Parameters
         ----------
         game
             The empty history, or any other argument of :func:`as_history`.
         state
-            Called with a history, returns what of the past still matters: two histories for which
-            it is equal must have equal continuations, information sets included. By default the
-            history's own method ``state()``, or a level's ``state(at)``, which returns a row of
-            numbers for each of those histories.
+            Called with a history, returns a key: histories with equal keys must have equal
+            continuations, including information sets. By default the history's method ``state()``,
+            or a batch's method ``state(at)``, which returns a row of numbers for each history.
 
         Raises
         ------
         TypeError
-            When ``game`` is none, or there is no ``state``.
+            When ``game`` is no game, or there is no ``state``.
         ValueError
-            When two histories of one state can be seen to differ, an information set has different
-            actions, or states come back. The first two histories of a state are compared with all
-            that follows at once, and others without: a ``state`` that forgets what only matters
-            for some, and much later, may pass.
+            When two histories with equal keys differ, an information set has different actions, or
+            keys repeat along a path. Children are compared for the first two histories of each
+            node only, so a ``state`` that ignores what matters much later may pass unnoticed.
         """
         root = as_history(game)
         if state is None and root is not game and callable(getattr(game, "state", None)):
-            return cls(merged_levels(game))  # type: ignore[arg-type]
+            return cls(nodes_of_batch(game))  # type: ignore[arg-type]
         if state is None:
             state = getattr(type(root), "state", None)
         if not callable(state):
             raise TypeError(
                 f"state must be a function of a history, got {quote(state)}, and {quote(root)} has "
-                "no method state() of its own; return what of the past still matters"
+                "no method state(); return a key that is equal for equal continuations"
             )
-        return cls(merged_history(root, state))
+        return cls(nodes_of_history(root, state))
 
     @classmethod
     def from_tree(cls, tree: GameTree) -> "GameDAG":
         """Merge all histories of a tree that have equal continuations, and no others.
 
-        The graph is the smallest possible. If all players observe and remember all actions, only
-        terminals and subtrees without decisions are merged.
+        If all players observe and remember all actions, only terminals and subtrees without
+        decisions are merged.
 
         Raises
         ------
@@ -154,11 +157,11 @@ class GameDAG:
                 f"tree must be a GameTree, got {quote(tree)}; pass game.tree, or the rules to "
                 "GameDAG.from_history"
             )
-        return cls(merged_tree(tree))
+        return cls(nodes_of_tree(tree))
 
     @property
-    def states(self) -> int:
-        """Number of states, ends of the game included."""
+    def nodes(self) -> int:
+        """Number of nodes, including terminal ones."""
         return self.player.size
 
     @property
@@ -167,45 +170,42 @@ class GameDAG:
         return len(self.simplices)
 
     def utility(
-        self, player: int, behaviors: Sequence[Vector], part: Part | None = None
+        self, player: int, behaviors: Sequence[Vector], part: SubDAG | None = None
     ) -> tuple[Vector, Vector, float]:
         """Return the counterfactual utilities of a player, its reach of actions, and its value.
 
-        All players play ``behaviors``, the player itself included after each of its actions. The
-        utility of an action is the sum, over all states of its information set, of the
-        probability with which chance and the other players reach the state, on all paths, times
-        the expected payoff of the action there; these are the counterfactual utilities of the
-        tree, of shape ``(dimension,)``. The reach of an action is the sum over all paths of the
-        probabilities of the player's own moves and chance's.
+        The utility of an action is the sum, over all nodes of its information set, of the
+        probability with which chance and the other players reach the node, on all paths, times
+        the expected payoff after the action; these are the counterfactual utilities of the tree,
+        of shape ``(dimension,)``. The reach of an action is the sum over all paths of the
+        probabilities of the player's moves and chance's.
 
         Parameters
         ----------
         player
             Whose actions.
         behaviors
-            For each player the probabilities of its actions, those of one information set after
-            those of the other.
+            For each player the concatenated distributions of all information sets.
         part
-            What chance has left, by :meth:`sample_chance`; by default the whole graph.
+            A part of the graph, from :meth:`sample_chance`; by default the whole graph.
         """
-        probabilities = self._chances.copy()
+        probabilities = self._probabilities.copy()
         for first, behavior in zip(self._firsts, behaviors, strict=False):
             probabilities[first : first + behavior.size] = behavior
-        on, first = self.full if part is None else part, int(self._firsts[player])
-        return on.counterfactual(player, probabilities, first, self.simplices[player].dimension)
+        first, passes = int(self._firsts[player]), self.full if part is None else part
+        return passes.counterfactual(player, probabilities, first, self.simplices[player].dimension)
 
-    def sample_chance(self, generator: np.random.Generator) -> Part:
-        """Draw once what chance does in each state that may then be come to.
+    def sample_chance(self, generator: np.random.Generator) -> SubDAG:
+        """Sample one outcome at each reachable chance node, and return the reachable part.
 
-        What is left of the graph gives utilities whose mean are those of the whole. It is kept for
-        when chance draws the same again.
+        Utilities on the part are unbiased estimates of those on the whole graph. Parts are cached.
         """
-        return self._draws.draw(generator)
+        return self._sampler.sample(generator)
 
     def to_tree_profile(
         self, behaviors: Sequence[Vector], game: ExtensiveFormGame | ImperfectRecallGame
     ) -> Profile:
-        """Return the profile of a game's tree with the behaviors of this graph, for evaluation.
+        """Return the profile of a game's tree with these behaviors, for evaluation.
 
         For imperfect recall, a profile of ``game.refinement``, constant on each original
         information set.
@@ -215,14 +215,14 @@ class GameDAG:
         behaviors
             As :meth:`utility` takes them.
         game
-            The game of this graph with its tree: information sets have the same names there.
+            The game of this graph with its tree, whose information sets have the same labels.
 
         Raises
         ------
         TypeError
             When ``game`` is no game in extensive form.
         ValueError
-            When an information set of the game is none of this graph, or its name is not unique.
+            When an information set is missing in this graph, or its label is not unique.
 
         Examples
         --------
@@ -230,51 +230,52 @@ class GameDAG:
         >>> root = dudo_history(sides=2, memory=1)
         >>> graph = GameDAG.from_history(root)
         >>> game = ImperfectRecallGame(GameTree.from_history(root))
-        >>> profile = graph.to_tree_profile([own.uniform() for own in graph.simplices], game)
+        >>> uniform = [simplices.uniform() for simplices in graph.simplices]
+        >>> profile = graph.to_tree_profile(uniform, game)
         >>> game.refinement.value(profile)
         array([ 0.125, -0.125])
         """
         if isinstance(game, ImperfectRecallGame):
-            played, kinds = game.refinement, game.coarse_information_set
+            target, coarse = game.refinement, game.coarse_information_set
         elif isinstance(game, ExtensiveFormGame):
-            played, kinds = game, tuple(np.arange(own.points) for own in game.domains)
+            target, coarse = game, tuple(np.arange(tree.points) for tree in game.domains)
         else:
             raise TypeError(f"game must be a game in extensive form, got {quote(game)}")
-        unfolded = []
-        for player, (own, domain) in enumerate(zip(self.simplices, played.domains, strict=True)):
-            here = _places(own, game.tree.labels[player])[kinds[player]]
-            if not np.array_equal(own.sizes[here], domain.sizes):
+        strategies = []
+        for player, (sets, domain) in enumerate(zip(self.simplices, target.domains, strict=True)):
+            numbers = _numbers_by_label(sets, game.tree.labels[player])[coarse[player]]
+            if not np.array_equal(sets.sizes[numbers], domain.sizes):
                 raise ValueError(f"game has other actions for player {player} than this graph")
-            unfolded.append(domain.sequence_form(behaviors[player][own.coordinates(here)]))
-        return Profile(unfolded, played.domains, played)
+            strategies.append(domain.sequence_form(behaviors[player][sets.coordinates(numbers)]))
+        return Profile(strategies, target.domains, target)
 
     def _edges(self, child: Indices) -> Edges:
-        """Return all moves, and where their probabilities stand."""
+        """Return all edges, with the indices of their probabilities."""
         counts = np.diff(self._edges_before)
-        source = np.repeat(np.arange(self.states), counts)
+        source = np.repeat(np.arange(self.nodes), counts)
         mover, number = self.player[source], self.information_set[source]
         offset = np.arange(source.size) - self._edges_before[source]
         place = np.empty(source.size, dtype=np.int64)
-        for player, own in enumerate(self.simplices):
-            here = np.flatnonzero(mover == player)
-            place[here] = self._firsts[player] + own.first[number[here]] + offset[here]
+        for player, sets in enumerate(self.simplices):
+            moves = np.flatnonzero(mover == player)
+            place[moves] = self._firsts[player] + sets.first[number[moves]] + offset[moves]
         chance = np.flatnonzero(mover == CHANCE)
         place[chance] = self._firsts[-1] + np.arange(chance.size)
         return Edges(source, child, mover, place)
 
     def __repr__(self) -> str:
-        sets = " + ".join(str(own.blocks) for own in self.simplices)
+        sets = " + ".join(str(simplices.blocks) for simplices in self.simplices)
         return (
-            f"<GameDAG: {self.states} states in {self.levels.size - 1} levels, "
+            f"<GameDAG: {self.nodes} nodes in {self.levels.size - 1} levels, "
             f"{sets} information sets>"
         )
 
 
-def _places(own: Simplices, labels: Sequence[str]) -> Indices:
-    """Return the numbers of a player's information sets by their names in a tree."""
-    names = [own.labels.block(number) for number in range(own.blocks)]
+def _numbers_by_label(sets: Simplices, labels: Sequence[str]) -> Indices:
+    """Return the numbers of a player's information sets by their labels in a tree."""
+    names = [sets.labels.block(number) for number in range(sets.blocks)]
     if names == list(labels):
-        return np.arange(own.blocks)
+        return np.arange(sets.blocks)
     numbers = {name: number for number, name in enumerate(names)}
     if len(numbers) < len(names):
         raise ValueError("information sets of this graph share a name; give them different ones")
@@ -282,6 +283,6 @@ def _places(own: Simplices, labels: Sequence[str]) -> Indices:
     if missing:
         raise ValueError(
             f"game has information set {quote(missing[0])}, which this graph does not have; pass "
-            "the game with the same rules, and what players remember"
+            "the game with the same rules and the same memory"
         )
     return np.array([numbers[label] for label in labels], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Passes over a graph of states: how play comes down to them, and what they are worth."""
+"""Forward and backward passes over a DAG: reach probabilities and values."""
 
 from itertools import pairwise
 from typing import final
@@ -13,19 +13,17 @@ from regretkit._util._typing import Indices, Vector
 @final
 @frozen(eq=False)
 class Edges:
-    """The moves of a part of a graph, in order of the states that they lead from."""
+    """Edges, ordered by source."""
 
     source: Indices
-    """The state that each move leads from."""
     child: Indices
-    """The state that it leads to."""
     mover: Indices
-    """Who makes it: a player, or -1 where it is chance."""
+    """The acting player, -1 for chance."""
     place: Indices
-    """Index of its probability in the concatenated behaviors of all players and chance."""
+    """Index of the probability in the concatenated behaviors of all players and chance."""
 
     def select(self, chosen: Indices) -> "Edges":
-        """Return some of these moves."""
+        """Return some of the edges."""
         return Edges(
             self.source[chosen], self.child[chosen], self.mover[chosen], self.place[chosen]
         )
@@ -34,52 +32,52 @@ class Edges:
 @final
 @frozen(eq=False)
 class _Level:
-    """The moves from all states that are as far on, and how to add up over them."""
+    """The edges from all nodes of a level, and the index arrays of the sums over them."""
 
     edges: slice
-    states: Indices
-    """The states that they lead from, each once."""
+    nodes: Indices
+    """The distinct sources."""
     first_edge: Indices
-    """For each of these, the place of its first move in the level."""
+    """The first edge of each source, counted within the level."""
     order: Indices
-    """The places of the moves in order of the states that they lead to."""
+    """The edges ordered by child, counted within the level."""
     children: Indices
-    """These states, each once."""
+    """The distinct children."""
     first_child: Indices
-    """For each of them, the place of the first move to it in that order."""
+    """The first edge to each child in that order."""
 
 
 @final
 @define(eq=False, init=False)
-class Part:
-    """A graph, or what is left of it once chance has drawn, ready for passes.
+class SubDAG:
+    """A DAG, or the part of it that sampled outcomes of chance leave reachable.
 
-    ``levels`` says how many states come before each level, and in all; states are numbered level
-    by level, and every move leads to a later level.
+    Nodes are numbered level by level, and every edge leads to a later level; ``levels`` is the
+    number of nodes before each level, and in total.
     """
 
     edges: Edges
     root: int
-    states: int
+    nodes: int
     payoffs: Vector
-    """What each player earns in each state, 0 where the game goes on: ``(players, states)``."""
+    """Payoffs, 0 at nodes that are not terminal, shape ``(players, nodes)``."""
     _levels: tuple[_Level, ...]
-    _own: dict[int, tuple[Indices, Indices]]
-    """Each player's own moves, and where their probabilities stand among the player's."""
+    _edges_of: dict[int, tuple[Indices, Indices]]
+    """For each player, its edges and the action of each."""
 
     def __init__(self, edges: Edges, levels: Indices, payoffs: Vector) -> None:
-        self.edges, self.payoffs, self.root, self._own = edges, payoffs, 0, {}
-        self.states = payoffs.shape[1]
+        self.edges, self.payoffs, self.root, self._edges_of = edges, payoffs, 0, {}
+        self.nodes = payoffs.shape[1]
         cuts = np.searchsorted(edges.source, levels)
         self._levels = tuple(
             _level(edges, start, stop) for start, stop in pairwise(cuts.tolist()) if stop > start
         )
 
-    def reaches(self, player: int, probabilities: Vector) -> tuple[Vector, Vector]:
-        """Return the reach of each state by a player's opponents, and by the player.
+    def reach_probabilities(self, player: int, probabilities: Vector) -> tuple[Vector, Vector]:
+        """Return the reach probabilities of each node by a player's opponents and by the player.
 
-        Both are sums over all paths to the state: of the probabilities of the opponents' moves
-        and chance's, and of those of the player's moves and chance's.
+        Both are sums over all paths to the node, of the products of the opponents' and chance's
+        probabilities, and of the player's and chance's.
         """
         drawn, mover = probabilities[self.edges.place], self.edges.mover
         factors = np.stack(
@@ -88,44 +86,46 @@ class Part:
                 np.where((mover == player) | (mover < 0), drawn, 1.0),
             ]
         )
-        reach = np.zeros((2, self.states))
+        reach = np.zeros((2, self.nodes))
         reach[:, self.root] = 1.0
         for level in self._levels:
-            here = level.edges
-            coming = factors[:, here] * reach[:, self.edges.source[here]]
-            totals = np.add.reduceat(coming[:, level.order], level.first_child, axis=1)
+            edges = level.edges
+            terms = factors[:, edges] * reach[:, self.edges.source[edges]]
+            totals = np.add.reduceat(terms[:, level.order], level.first_child, axis=1)
             reach[:, level.children] += totals
         return reach[0], reach[1]
 
-    def worth(self, player: int, probabilities: Vector) -> Vector:
-        """Return the expected payoff of a player from each state on."""
+    def values(self, player: int, probabilities: Vector) -> Vector:
+        """Return the expected payoff of a player at each node."""
         drawn = probabilities[self.edges.place]
-        worth: Vector = self.payoffs[player].copy()
+        values: Vector = self.payoffs[player].copy()
         for level in reversed(self._levels):
-            here = level.edges
-            coming = drawn[here] * worth[self.edges.child[here]]
-            worth[level.states] = np.add.reduceat(coming, level.first_edge)
-        return worth
+            edges = level.edges
+            terms = drawn[edges] * values[self.edges.child[edges]]
+            values[level.nodes] = np.add.reduceat(terms, level.first_edge)
+        return values
 
     def counterfactual(
         self, player: int, probabilities: Vector, first: int, dimension: int
     ) -> tuple[Vector, Vector, float]:
-        """Return what a player's actions are worth, how it plays to them, and the game's worth.
+        """Return a player's counterfactual utilities, its reach of actions, and its value.
 
-            u[a]  =  sum over states of (the others' way there) (worth of the state after a)
+            u[a]  =  sum over nodes n of (opponents' reach of n) (value of the child of n after a)
 
-        and beside it the sum of the player's own ways, of shape ``(dimension,)`` both. The player's
-        probabilities begin at ``first``.
+        The reach of an action sums the player's reach of the same nodes; both have shape
+        ``(dimension,)``. The player's probabilities begin at index ``first``.
         """
-        if player not in self._own:
+        if player not in self._edges_of:
             moves = np.flatnonzero(self.edges.mover == player)
-            self._own[player] = moves, self.edges.place[moves] - first
-        moves, action = self._own[player]
-        others, own = self.reaches(player, probabilities)
-        worth = self.worth(player, probabilities)
+            self._edges_of[player] = moves, self.edges.place[moves] - first
+        moves, action = self._edges_of[player]
+        opponents, reach = self.reach_probabilities(player, probabilities)
+        values = self.values(player, probabilities)
         source = self.edges.source[moves]
-        utility = segment_sum(action, others[source] * worth[self.edges.child[moves]], dimension)
-        return utility, segment_sum(action, own[source], dimension), float(worth[self.root])
+        utility = segment_sum(
+            action, opponents[source] * values[self.edges.child[moves]], dimension
+        )
+        return utility, segment_sum(action, reach[source], dimension), float(values[self.root])
 
 
 def _level(edges: Edges, start: int, stop: int) -> _Level:
@@ -135,7 +135,7 @@ def _level(edges: Edges, start: int, stop: int) -> _Level:
     first_child = np.append(0, 1 + np.flatnonzero(np.diff(child[order])))
     return _Level(
         edges=slice(start, stop),
-        states=source[first_edge],
+        nodes=source[first_edge],
         first_edge=first_edge,
         order=order,
         children=child[order[first_child]],

@@ -1,4 +1,4 @@
-"""What chance leaves of a graph of states once it has drawn."""
+"""Samples outcomes of chance in a DAG."""
 
 from itertools import pairwise
 from typing import TypeAlias, final
@@ -8,88 +8,86 @@ from attrs import define, field
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit.games.dag._passes import Edges, Part
+from regretkit.games._payoff_rows import expand_ranges
+from regretkit.games.dag._passes import Edges, SubDAG
 from regretkit.games.tree._history import CHANCE
 
 Mask: TypeAlias = NDArray[np.bool_]
 
-_PARTS = 1_024
-"""What chance left of the graph is kept for so many of its draws."""
+_CACHE_SIZE = 1_024
+"""Largest number of sampled parts that are cached."""
 
 
 @final
 @define(eq=False)
-class Draws:
-    """Draws what chance does, and keeps what it leaves of the graph.
+class ChanceSampler:
+    """Samples one outcome at each reachable chance node, and caches the resulting parts.
 
-    The last of ``chances`` is the 1 that stands for what chance has drawn.
+    The last entry of ``probabilities`` is 1, the probability of sampled outcomes in a part.
     """
 
-    full: Part
+    full: SubDAG
     player: Indices
     levels: Indices
     edges_before: Indices
-    chances: Vector
-    _until: int = field(init=False)
-    """Number of the last state in which chance acts, -1 without one."""
-    _parts: dict[tuple[int, ...], Part] = field(factory=dict, init=False)
+    probabilities: Vector
+    _last_chance: int = field(init=False)
+    """The last chance node, -1 without one."""
+    _parts: dict[tuple[int, ...], SubDAG] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
-        drawing = np.flatnonzero(self.player == CHANCE)
-        self._until = int(drawing[-1]) if drawing.size else -1
+        chance = np.flatnonzero(self.player == CHANCE)
+        self._last_chance = int(chance[-1]) if chance.size else -1
 
-    def draw(self, generator: np.random.Generator) -> Part:
-        """Draw once what chance does in each state that may then be come to."""
-        alive = np.zeros(self.player.size, dtype=np.bool_)
-        alive[0] = True
+    def sample(self, generator: np.random.Generator) -> SubDAG:
+        """Sample one outcome at each chance node that is then reachable."""
+        reachable = np.zeros(self.player.size, dtype=np.bool_)
+        reachable[0] = True
         drawn: list[int] = []
         kept: list[Indices] = []
         for start, stop in pairwise(self.levels.tolist()):
-            if start > self._until:
+            if start > self._last_chance:
                 break
-            kept.append(self._survivors(alive, slice(start, stop), generator, drawn))
-            alive[self.full.edges.child[kept[-1]]] = True
+            kept.append(self._sample_level(reachable, slice(start, stop), generator, drawn))
+            reachable[self.full.edges.child[kept[-1]]] = True
         key = tuple(drawn)
         if key not in self._parts:
-            if len(self._parts) >= _PARTS:
+            if len(self._parts) >= _CACHE_SIZE:
                 self._parts.clear()
-            self._parts[key] = self._left(alive, kept)
+            self._parts[key] = self._part(reachable, kept)
         return self._parts[key]
 
-    def _survivors(
-        self, alive: Mask, level: slice, generator: np.random.Generator, drawn: list[int]
+    def _sample_level(
+        self, reachable: Mask, level: slice, generator: np.random.Generator, drawn: list[int]
     ) -> Indices:
-        """Return the moves that are left of a level, of which chance makes one in each state."""
-        here = level.start + np.flatnonzero(alive[level])
-        chance = here[self.player[here] == CHANCE]
+        """Return the remaining edges of a level, one for each chance node."""
+        nodes = level.start + np.flatnonzero(reachable[level])
+        chance = nodes[self.player[nodes] == CHANCE]
         made = np.empty(chance.size, dtype=np.int64)
-        for place, state in enumerate(chance.tolist()):
-            first, end = self.edges_before[state : state + 2].tolist()
-            sums = np.cumsum(self.chances[self.full.edges.place[first:end]])
+        for place, node in enumerate(chance.tolist()):
+            first, end = self.edges_before[node : node + 2].tolist()
+            sums = np.cumsum(self.probabilities[self.full.edges.place[first:end]])
             number = int(np.searchsorted(sums, generator.random() * sums[-1], side="right"))
             made[place] = first + min(number, end - first - 1)
         drawn += made.tolist()
-        return np.sort(np.append(self._moves(here[self.player[here] != CHANCE]), made))
+        return np.sort(np.append(self._edges(nodes[self.player[nodes] != CHANCE]), made))
 
-    def _moves(self, states: Indices) -> Indices:
-        """Return the moves of some states."""
-        first, end = self.edges_before[states], self.edges_before[states + 1]
-        counts = end - first
-        offsets: Indices = np.repeat(first - (np.cumsum(counts) - counts), counts)
-        return np.arange(int(counts.sum())) + offsets
+    def _edges(self, nodes: Indices) -> Indices:
+        first = self.edges_before[nodes]
+        return expand_ranges(first, self.edges_before[nodes + 1] - first)
 
-    def _left(self, alive: Mask, kept: list[Indices]) -> Part:
-        """Return the part of the graph that can still be come to."""
+    def _part(self, reachable: Mask, kept: list[Indices]) -> SubDAG:
+        """Return the reachable part."""
         for start, stop in list(pairwise(self.levels.tolist()))[len(kept) :]:
-            kept.append(self._moves(start + np.flatnonzero(alive[start:stop])))
-            alive[self.full.edges.child[kept[-1]]] = True
+            kept.append(self._edges(start + np.flatnonzero(reachable[start:stop])))
+            reachable[self.full.edges.child[kept[-1]]] = True
         edges = self.full.edges.select(np.concatenate(kept))
-        states = np.flatnonzero(alive)
+        nodes = np.flatnonzero(reachable)
         renumbered = Edges(
-            source=np.searchsorted(states, edges.source),
-            child=np.searchsorted(states, edges.child),
+            source=np.searchsorted(nodes, edges.source),
+            child=np.searchsorted(nodes, edges.child),
             mover=edges.mover,
-            place=np.where(edges.mover == CHANCE, self.chances.size - 1, edges.place),
+            place=np.where(edges.mover == CHANCE, self.probabilities.size - 1, edges.place),
         )
-        levels = np.searchsorted(states, self.levels)
-        return Part(renumbered, levels, self.full.payoffs[:, states])
+        levels = np.searchsorted(nodes, self.levels)
+        return SubDAG(renumbered, levels, self.full.payoffs[:, nodes])

@@ -36,20 +36,19 @@ ExtensiveForm: TypeAlias = ExtensiveFormGame | ImperfectRecallGame | GameTree
 
 Declared = TypeVar("Declared", "_InformationSet", "_Outcome")
 
-_MOST_PAYOFFS = 10**7
-"""Number of payoffs that any game may have; beyond it, 10 for each character of the file."""
+_MAX_PAYOFFS = 10**7
+"""Number of payoffs that a game may have in any case, beyond 10 for each character of the file."""
 
 
 def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
     """Return the game in extensive form that is written in Gambit's format ``.efg``.
 
-    All of the format's grammar is read: integers, decimal and rational numbers, with exponents
-    too, each as the nearest double; names in quotation marks; comments from ``//`` to the end of a
-    line and from ``/*`` to ``*/``, which may begin where a number or a name may; information sets
-    and outcomes that are declared once and then referred to by their number, which may be negative
-    for information sets, and whose names may be missing; outcomes at inner nodes, whose payoffs are
-    added along each path. The title becomes the name of the game, information sets and actions
-    keep their labels, and those without a label are called by their number in the file.
+    The whole grammar of the format is read: integers, decimals and fractions, also with exponents,
+    each as the nearest double; names in quotation marks; comments from ``//`` to the end of a line
+    and from ``/*`` to ``*/``, between tokens; information sets and outcomes that are declared once
+    and then referred to by number, which may be negative for information sets; outcomes at inner
+    nodes, whose payoffs are added along each path. The title becomes the name of the game,
+    information sets and actions keep their labels, and those without one are named by number.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ def parse_efg(tokens: Tokens) -> ExtensiveFormGame | ImperfectRecallGame:
 
 
 class _InformationSet(NamedTuple):
-    """What a file declares about an information set, which may be one of chance."""
+    """The declaration of an information set of a player or of chance."""
 
     player: int
     number: int
@@ -113,7 +112,7 @@ class _InformationSet(NamedTuple):
 
 
 class _Outcome(NamedTuple):
-    """What a file declares about an outcome."""
+    """The declaration of an outcome."""
 
     label: str
     payoffs: tuple[float, ...]
@@ -121,7 +120,7 @@ class _Outcome(NamedTuple):
 
 @final
 class _Declarations(Generic[Declared]):
-    """Information sets or outcomes in the order in which a file declares them."""
+    """Information sets or outcomes in the order of their declarations."""
 
     def __init__(self, tokens: Tokens, kind: str, content: str) -> None:
         self.entries: list[Declared] = []
@@ -129,10 +128,7 @@ class _Declarations(Generic[Declared]):
         self._index: dict[tuple[int | None, int], int] = {}
 
     def label(self) -> str | None:
-        """Read the name and the brace that begin a declaration; the name may be missing.
-
-        Return None where nothing is declared.
-        """
+        """Read the name, if any, and the brace of a declaration; None without a declaration."""
         tokens = self._tokens
         if not tokens.at_name() and tokens.current != "{":
             return None
@@ -143,7 +139,7 @@ class _Declarations(Generic[Declared]):
     def index(
         self, player: int | None, number: int, declared: Declared | None, position: int
     ) -> int:
-        """Return the index of what is declared now or was declared before."""
+        """Return the index of an entry that is declared here or was declared before."""
         index = self._index.get((player, number))
         if declared is None:
             if index is None:
@@ -160,14 +156,14 @@ class _Declarations(Generic[Declared]):
             pairs = zip(self.entries[index], declared, strict=True)
             old, new = next((_shown(old), _shown(new)) for old, new in pairs if old != new)
             raise self._tokens.error(
-                f"{self.name(player, number)} was declared before, with {old} and not {new}; say "
-                "the same, or only the number",
+                f"{self.name(player, number)} was declared before, with {old} and not {new}; "
+                "repeat the declaration, or give only the number",
                 position,
             )
         return index
 
     def name(self, player: int | None, number: int) -> str:
-        """Return how errors name an information set, or an outcome, which no player has."""
+        """Return the name of an information set or an outcome for error messages."""
         if player is None:
             return f"{self._kind} {number}"
         owner = "chance" if player == CHANCE else f"player {1 + player}"
@@ -191,7 +187,7 @@ class _Nodes:
 
     def read(self) -> None:
         """Read all nodes to the end of the file."""
-        # Number of children that are still to come, for each node of the path to the next one
+        # Number of missing children of each node on the path to the next one
         missing = [1]
         while missing:
             missing[-1] -= 1
@@ -220,7 +216,7 @@ class _Nodes:
         return player - 1
 
     def _read_information_set(self, player: int) -> int:
-        """Read the number of an information set, and perhaps its declaration; return its index."""
+        """Read the number of an information set and its declaration, if any; return its index."""
         tokens, sets, position = self._tokens, self.information_sets, self._tokens.position
         number = tokens.whole_number("the number of the information set", signed=True)
         declared = None
@@ -233,7 +229,7 @@ class _Nodes:
         return sets.index(player, number, declared, position)
 
     def _read_outcome(self) -> int:
-        """Read the number of an outcome, and perhaps its declaration; return its index."""
+        """Read the number of an outcome and its declaration, if any; return its index."""
         tokens, position = self._tokens, self._tokens.position
         number = tokens.whole_number("the number of the outcome")
         declared = None
@@ -255,7 +251,7 @@ class _Nodes:
             probabilities.append(tokens.number("the probability of the action"))
             if probabilities[-1] < 0.0:
                 raise tokens.error("a probability must be at least 0", position)
-        # Rounded at each step, as GameTree adds them; `sum` is more exact in some Pythons.
+        # Rounded at each step, as in GameTree; `sum` is more exact in some versions of Python.
         total = reduce(add, probabilities, 0.0)
         if actions and abs(total - 1.0) > CHANCE_TOLERANCE:
             raise tokens.error(
@@ -281,7 +277,7 @@ def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
     depth = _integers(nodes.depth)
     order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
     index = _integers(nodes.information_set)[order]
-    # Where the game ends, index -1 finds the last entry.
+    # At terminals, index -1 selects the last entry.
     children = np.array([*map(len, names), 0])[index]
     first = 1 + np.cumsum(children) - children
     parent = np.append(-1, np.repeat(np.arange(order.size), children))
@@ -317,9 +313,9 @@ def _payoffs(
     parent: Indices,
     terminal: NDArray[np.bool_],
 ) -> Vector:
-    """Return the payoffs at the ends of the game, each the sum along the path."""
+    """Return the payoffs at the terminals, sums of the outcomes along the path."""
     histories, players = order.size, nodes.players
-    if histories * players > max(_MOST_PAYOFFS, 10 * tokens.characters):
+    if histories * players > max(_MAX_PAYOFFS, 10 * tokens.characters):
         raise tokens.error(
             f"{histories} nodes and {players} players need a table of payoffs that is out "
             "of proportion to the file",
@@ -331,7 +327,7 @@ def _payoffs(
     if outcome[~terminal].any():
         parents = parent[1:].tolist()
         for player in range(players):
-            # Node by node: a deep tree has as many levels as nodes.
+            # Node by node: a deep tree may have as many levels as nodes.
             total = declared[outcome, player].tolist()
             for node, before in enumerate(parents, start=1):
                 total[node] += total[before]
@@ -339,8 +335,8 @@ def _payoffs(
     wrong = np.flatnonzero(~(np.abs(payoffs) <= LARGEST).all(axis=1))
     if wrong.size:
         raise tokens.error(
-            f"the payoffs on the way to this end sum to {payoffs[wrong[0]].tolist()}, but must be "
-            f"at most {LARGEST:g} in size",
+            f"the payoffs on the path to this terminal sum to {payoffs[wrong[0]].tolist()}, but "
+            f"must be at most {LARGEST:g} in size",
             nodes.position[order[terminal][wrong[0]]],
         )
     return payoffs
@@ -354,22 +350,22 @@ def _integers(numbers: "array[int]") -> Indices:
 
 
 def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
-    """Return a game in extensive form as Gambit's format ``.efg`` has it.
+    """Return a game in extensive form in Gambit's format ``.efg``.
 
     :func:`~regretkit.games.read_efg` returns the same game: the same tree with bitwise identical
-    numbers, the same name and the same labels. Players are called by their number.
+    numbers, the same name and the same labels. Players are named by number.
 
-    Gambit wants probabilities to sum to exactly 1, and so they are written as fractions that do,
-    wherever there are such within their rounding.
+    Gambit requires probabilities that sum to exactly 1, so they are written as fractions that do,
+    if such fractions round to them.
 
     Parameters
     ----------
     game
         The game, or its tree.
     for_gambit
-        Whether to change what Gambit 16 refuses: what is no printable ASCII character becomes a
-        question mark; an information set gets a number if the player has its label twice; and
-        probabilities that sum to 1 only nearly are divided by their sum.
+        Whether to change what Gambit 16 refuses: characters that are not printable ASCII become
+        question marks, duplicate labels of a player get numbers, and probabilities whose sum is not
+        exactly 1 are divided by it.
 
     Raises
     ------
@@ -407,10 +403,10 @@ def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
 
 
 def _lines(tree: GameTree, for_gambit: bool) -> Iterator[str]:
-    """Yield a line for each history, in prefix order; what comes first is declared there."""
+    """Yield a line for each history, in prefix order, with a declaration at the first use."""
     labels = [_distinct(names) if for_gambit else names for names in tree.labels]
     first = np.searchsorted(tree.parent, np.arange(tree.histories + 1)).tolist()
-    # The number of the information set, or how many chance nodes or terminals come before
+    # The number of the information set, or among the chance nodes or the terminals
     numbers: list[int] = tree.information_set.tolist()
     for kind in (CHANCE, TERMINAL):
         for number, history in enumerate(np.flatnonzero(tree.player == kind).tolist()):
@@ -431,8 +427,8 @@ def _lines(tree: GameTree, for_gambit: bool) -> Iterator[str]:
                 declaration = f' "" {{ {", ".join(map(write_number, payoffs))} }}'
             yield f't "" {outcomes[payoffs]}{declaration}'
         elif player == CHANCE:
-            chances = tree.probability[children.start : children.stop].tolist()
-            actions = _chance_actions(tree.outcomes[number], chances, for_gambit)
+            drawn = tree.probability[children.start : children.stop].tolist()
+            actions = _chance_actions(tree.outcomes[number], drawn, for_gambit)
             yield f'c "" {1 + number} "" {{ {actions} }} 0'
         else:
             if (player, number) not in declared:
@@ -450,16 +446,16 @@ def _chance_actions(names: Sequence[str], probabilities: Sequence[float], for_ga
 
 
 def _chance_numbers(probabilities: Sequence[float], for_gambit: bool) -> Iterable[object]:
-    """Return numbers that are read as ``probabilities`` and sum to exactly 1 where they can.
+    """Return numbers that read as ``probabilities`` and sum to exactly 1 if there are any.
 
-    Gambit takes probabilities as exact, and refuses others. What was a third is written as 1/3
-    again; else each moves within its rounding, by its share of what is missing; and where that is
-    not enough, further, but only for Gambit.
+    First simple fractions are tried, such as 1/3; then each probability is moved within its
+    rounding, by its share of the difference to 1; otherwise they are divided by their sum, but
+    only for Gambit.
     """
-    from fractions import Fraction  # which takes a while to load, and only writing needs it
+    from fractions import Fraction  # slow to import, and only needed here
 
     exact = list(map(Fraction, probabilities))
-    # Up to 1, fractions with denominators up to 2^26 differ by more than doubles are rounded.
+    # Up to 1, fractions with denominators up to 2^26 differ by more than the rounding of doubles.
     simple = [number.limit_denominator(2**26) for number in exact]
     spacing = [Fraction(math.ulp(number)) if number else Fraction(0) for number in probabilities]
     share = (1 - sum(exact)) / sum(spacing)
@@ -473,7 +469,7 @@ def _chance_numbers(probabilities: Sequence[float], for_gambit: bool) -> Iterabl
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
-    """Return plain labels of which no two are equal, except for empty ones, numbered if need be."""
+    """Return plain labels, made unique by numbers, except for empty ones."""
     names = list(map(plain, labels))
     taken, found = {""}, []
     for number, name in enumerate(names, start=1):

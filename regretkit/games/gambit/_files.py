@@ -15,7 +15,7 @@ from regretkit.games.gambit._tokens import Tokens
 
 
 def read_game(path: PathLike[str]) -> ExtensiveFormGame | ImperfectRecallGame | NormalFormGame:
-    """Return the game in a file, whichever of the two formats it begins with."""
+    """Return the game in a file, whose first word determines the format."""
     tokens = Tokens(path)
     if tokens.current not in {"EFG", "NFG"}:
         raise tokens.unexpected("EFG or NFG, with which a game file begins")
@@ -25,26 +25,26 @@ def read_game(path: PathLike[str]) -> ExtensiveFormGame | ImperfectRecallGame | 
 def save(
     game: NormalFormGame | ExtensiveForm, path: str | PathLike[str], *, for_gambit: bool = False
 ) -> None:
-    """Write a game into a file in Gambit's format, which :func:`~regretkit.games.load` reads.
+    """Write a game to a file in Gambit's format, which :func:`~regretkit.games.load` reads.
 
     Parameters
     ----------
     game
         The game.
     path
-        The file, whose name ends in ``.nfg`` for a game in normal form and in ``.efg`` for one
-        in extensive form. What was in it is replaced, atomically.
+        The file, which ends in ``.nfg`` for a game in normal form and in ``.efg`` for one in
+        extensive form. An existing file is replaced atomically.
     for_gambit
         Whether to change what Gambit refuses, as :func:`~regretkit.games.write_efg` does.
 
     Raises
     ------
     TypeError
-        When the game does not have the form that the name of the file asks for.
+        When the game does not have the form of the file name.
     OSError
-        When the file cannot be written; what was there is unchanged.
+        When the file cannot be written; an existing file is unchanged.
     ValueError
-        When the name of the file ends otherwise.
+        When the file name has another ending.
 
     Examples
     --------

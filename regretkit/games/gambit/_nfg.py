@@ -20,29 +20,15 @@ from regretkit.games.gambit._tokens import (
     write_number,
 )
 
-_MOST_PLAYERS = 31
-"""NumPy has arrays of at most 32 dimensions before version 2."""
+_MAX_PLAYERS = 31
+"""Before version 2, NumPy has arrays of at most 32 dimensions."""
 
 
 def read_nfg(source: Source) -> NormalFormGame:
     """Return the game in normal form that is written in Gambit's format ``.nfg``.
 
-    Both of the format's forms are read, the one that lists payoffs and the one that lists
-    outcomes. Numbers, names and comments are those of :func:`read_efg`.
-
-    Parameters
-    ----------
-    source
-        The text of the game, or a :class:`~pathlib.Path` to a file in UTF-8.
-
-    Raises
-    ------
-    TypeError
-        When ``source`` is neither a string nor a path.
-    OSError
-        When the file cannot be read.
-    ValueError
-        When the text is no such game, with the line and the column of the first error.
+    Both forms of the format are read, with payoffs and with outcomes. Numbers, names, comments,
+    the parameter and the errors are those of :func:`read_efg`.
 
     Examples
     --------
@@ -60,9 +46,9 @@ def parse_nfg(tokens: Tokens) -> NormalFormGame:
     """Read a game in normal form to the end of the file."""
     title, players = read_header(tokens, "NFG", "1")
     start = tokens.position
-    if players > _MOST_PLAYERS:
+    if players > _MAX_PLAYERS:
         raise tokens.error(
-            f"{players} players are more than a table can hold, which is {_MOST_PLAYERS}"
+            f"{players} players are more than a table can hold, which is {_MAX_PLAYERS}"
         )
     actions, sizes = _strategies(tokens, players)
     read_description(tokens)
@@ -80,7 +66,7 @@ def parse_nfg(tokens: Tokens) -> NormalFormGame:
 def _strategies(
     tokens: Tokens, players: int
 ) -> tuple[tuple[tuple[str, ...], ...] | None, list[int]]:
-    """Read the names of each player's strategies, if there are any, or how many there are."""
+    """Read the names of each player's strategies or only their numbers."""
     tokens.expect("{", "before the strategies")
     named = tokens.current == "{"
     labels, sizes = [], []
@@ -107,10 +93,7 @@ def _payoffs(tokens: Tokens, players: int, cells: int) -> Vector:
 
 
 def _outcomes(tokens: Tokens, players: int, cells: int) -> Vector:
-    """Read outcomes, and for each cell the number of one; return payoffs by cell.
-
-    Outcome 0 pays nothing.
-    """
+    """Read outcomes and the number of each cell's outcome, 0 for none; return payoffs by cell."""
     outcomes = [(0.0,) * players]
     while not tokens.accept("}"):
         tokens.expect("{", "before an outcome, or '}' after the last")
@@ -129,22 +112,11 @@ def _outcomes(tokens: Tokens, players: int, cells: int) -> Vector:
 
 
 def write_nfg(game: NormalFormGame, *, for_gambit: bool = False) -> str:
-    """Return a game in normal form as Gambit's format ``.nfg`` has it.
+    """Return a game in normal form in Gambit's format ``.nfg``.
 
     :func:`~regretkit.games.read_nfg` returns the same game: bitwise identical payoffs, the same
-    name and the same names of actions. Players are called by their number.
-
-    Parameters
-    ----------
-    game
-        The game.
-    for_gambit
-        Whether to change what Gambit refuses, as :func:`~regretkit.games.write_efg` does.
-
-    Raises
-    ------
-    TypeError
-        When ``game`` is not in normal form.
+    name and the same names of actions. Players are named by number. ``for_gambit`` and errors are
+    those of :func:`~regretkit.games.write_efg`.
 
     Examples
     --------

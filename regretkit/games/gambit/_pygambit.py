@@ -1,4 +1,4 @@
-"""Games of the package pygambit."""
+"""Games of pygambit."""
 
 import io
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from regretkit.games.tree._game_tree import GameTree
 
 
 class PygambitGame(Protocol):
-    """A game, as ``pygambit.Game`` is one."""
+    """A game, as ``pygambit.Game``."""
 
     @property
     def is_tree(self) -> bool:
@@ -22,19 +22,18 @@ class PygambitGame(Protocol):
         ...
 
     def to_efg(self) -> str:
-        """Return the game as Gambit writes a tree."""
+        """Return the game in the format ``.efg``."""
         ...
 
     def to_nfg(self) -> str:
-        """Return the game as Gambit writes a table."""
+        """Return the game in the format ``.nfg``."""
         ...
 
 
 def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame | NormalFormGame:
-    """Return a game of pygambit, in the form that it has there.
+    """Return a game of pygambit, in the same form.
 
-    Gambit's numbers are exact, and each becomes the double next to it. Titles, information sets
-    and actions keep their labels.
+    Gambit's exact numbers become the nearest doubles. Titles and labels are kept.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
     TypeError
         When ``game`` is no game of pygambit.
     ValueError
-        When the game cannot be one here, with the place in Gambit's text that shows why.
+        When the game cannot be represented, with the place in Gambit's text.
 
     Examples
     --------
@@ -71,11 +70,11 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
 def to_pygambit(
     game: ExtensiveFormGame | ImperfectRecallGame | GameTree | NormalFormGame,
 ) -> PygambitGame:
-    """Return a game as a ``pygambit.Game``, a tree as a tree and a table as a table.
+    """Return a game as a ``pygambit.Game`` in the same form.
 
-    Doubles become fractions of the same value, so that payoffs that come back are bitwise
-    identical. Names are changed where Gambit refuses them, see ``for_gambit`` of
-    :func:`~regretkit.games.write_efg`. Players are called by their number, from 1.
+    Doubles become fractions of the same value, so that :func:`from_pygambit` returns bitwise
+    identical payoffs. Names are changed as by ``for_gambit`` of
+    :func:`~regretkit.games.write_efg`. Players are named by number, from 1.
 
     Parameters
     ----------

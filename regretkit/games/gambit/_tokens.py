@@ -1,4 +1,4 @@
-"""What Gambit's two formats have in common: tokens, headers, names and payoffs."""
+"""Tokens, headers, names and payoffs, which both of Gambit's formats share."""
 
 import math
 import re
@@ -20,7 +20,7 @@ Source: TypeAlias = str | PathLike[str]
 _TOKEN = re.compile(
     r"(?:\s++|//[^\r\n]*+|/\*.*?\*/)*+"  # white space and comments
     r'("[^"\\]*+(?:\\.[^"\\]*+)*+"'  # a name, in which a backslash may precede any character
-    r'|[{},"]'  # a quotation mark alone opens a name that is never closed
+    r'|[{},"]'  # a quotation mark alone opens a name without a closing one
     r'|[^\s{},"]++'  # a word
     r"|\Z)",
     re.ASCII | re.DOTALL,
@@ -49,9 +49,9 @@ class Tokens:
     """
 
     current: str
-    """The token that is read next, empty at the end."""
+    """The next token, empty at the end."""
     position: int
-    """How many tokens come before it."""
+    """Number of tokens before it."""
 
     def __init__(self, source: Source) -> None:
         self._origin, self._text = _text_of(source)
@@ -74,7 +74,7 @@ class Tokens:
         return ValueError(f"{self._origin}{_place(self._text, start)}: {message}")
 
     def unexpected(self, expected: str) -> ValueError:
-        """Return the error to raise where the current token is not what was expected."""
+        """Return the error to raise if the current token is not the expected one."""
         if self.current.startswith("/*"):
             return self.error("a comment has no closing */")
         found = shortened(self.current) if self.current else "the end of the file"
@@ -178,7 +178,7 @@ def read_header(tokens: Tokens, form: str, version: str) -> tuple[str | None, in
 
 
 def read_description(tokens: Tokens) -> None:
-    """Read what the file says about the game in words, if anything."""
+    """Read the description of the game, which may be missing."""
     if tokens.at_name():
         tokens.name("the description of the game")
 
@@ -204,13 +204,13 @@ def read_payoffs(tokens: Tokens, players: int) -> tuple[float, ...]:
 
 
 def number_unnamed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names, with its number, from 1, for each that is empty."""
+    """Return names, each empty one replaced by its number, from 1."""
     return tuple(name or str(number) for number, name in enumerate(names, start=1))
 
 
 def shortened(text: str) -> str:
-    """Return a piece of a text as messages show it."""
-    return repr(text) if len(text) <= 30 else f"{quote(text[:30])}..."
+    """Return a piece of text for error messages."""
+    return quote(text) if len(text) <= 30 else f"{quote(text[:30])}..."
 
 
 def _text_of(source: Source) -> tuple[str, str]:
@@ -246,7 +246,7 @@ def _place(text: str, position: int) -> str:
 
 
 def write_header(form: str, title: str | None, players: int, *, for_gambit: bool) -> str:
-    """Return the first line of a file, in which players are called by their number."""
+    """Return the first line of a file, in which players are named by number."""
     title = _NOT_PLAIN.sub("?", title or "") if for_gambit else title or ""
     names = write_names((f"Player {1 + player}" for player in range(players)), for_gambit)
     return f"{form} R {_quoted(title)} {names}"
@@ -263,17 +263,17 @@ def write_names(names: Iterable[str], for_gambit: bool) -> str:
 
 
 def write_number(number: float) -> str:
-    """Return the shortest decimal that is read as ``number``, without an exponent."""
+    """Return the shortest decimal without an exponent that reads as ``number``."""
     # Gambit reads no exponent with a plus sign.
     return np.format_float_positional(number, trim="-") if number else "0"
 
 
 def plain(name: str) -> str:
-    """Return a name of printable ASCII characters, with single spaces within, as Gambit wants."""
+    """Return a name of printable ASCII characters with single spaces, as Gambit requires."""
     return " ".join(_NOT_PLAIN.sub("?", name).split())
 
 
 def _quoted(name: str) -> str:
-    # A backslash stays alone where it can.
+    # Only backslashes that would be read as escapes are escaped.
     escaped = _TO_ESCAPE.sub(r"\\\g<0>", name)
     return f'"{escaped}"'
