@@ -142,7 +142,7 @@ class RegretTracker:
         return restore
 
     def record_weighted(self, weight: float, utility: Vector, strategy: Vector) -> None:
-        """Enter what one iteration is worth where its weight counts."""
+        """Record one iteration by its weight."""
         self._weighted += weight * utility
         self._earned_weighted += weight * self.domain.value(utility, strategy)
 

@@ -13,15 +13,16 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self, TypeAlias, cast, final
 
+import numpy as np
 from attrs import define, field
 from attrs.setters import NO_OP
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from regretkit._regret_tracker import RegretBound, RegretTracker
-from regretkit._slice_state import cut
+from regretkit._regret_tracker import RegretBound as RegretBound
+from regretkit._regret_tracker import RegretTracker as RegretTracker
 from regretkit._util import _validate
-from regretkit._util._state import DERIVED, NOT_STATE, StateDict, Stateful, attributes, parts
+from regretkit._util._state import DERIVED, NOT_STATE, Leaf, StateDict, Stateful, attributes, parts
 from regretkit._util._typing import Vector
 from regretkit.sets import Simplices, StrategySet
 
@@ -31,9 +32,9 @@ class RegretMinimizer(Stateful, abc.ABC):
     """An online decision maker on a convex set.
 
     Callers use the final methods. Authors say where the minimizer plays, by setting ``domain``
-    when it is built, and fill in the two abstract hooks; they may rely on what the final
-    methods have checked. A subclass is a leaf or a circuit of other minimizers, never a
-    variation of another concrete one.
+    when it is built, and fill in the two abstract hooks, and those of the others that apply; they
+    may rely on what the final methods have checked. A subclass is a leaf or a circuit of other
+    minimizers, never a variation of another concrete one.
 
     Constructors raise a ``TypeError`` if an argument is of a wrong kind, as where a part is no
     minimizer, and a ``ValueError`` if it is out of its range, does not fit the others, or is one
@@ -67,7 +68,7 @@ class RegretMinimizer(Stateful, abc.ABC):
     _may_raise: bool | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
     _update_may_raise: ClassVar[bool] = False
-    """Whether it may refuse what it is handed by a circuit, which has checked it for size."""
+    """Whether ``_learn`` may raise although the utility is finite and not too large."""
 
     def __new__(cls, *_arguments: object, **_named: object) -> "RegretMinimizer":  # noqa: D102 - not for callers
         # Here and not in __init__, so that an author's own __init__ owes nothing to this class.
@@ -98,9 +99,9 @@ class RegretMinimizer(Stateful, abc.ABC):
         return False
 
     def exemptions(self) -> Mapping[str, str]:
-        """Return the laws of :mod:`regretkit.checks` that it does not keep, each with the reason.
+        """Return the checks of :mod:`regretkit.checks` that it does not pass, each with the reason.
 
-        What its parts do not keep, it is not held to either.
+        What its parts do not pass, it need not pass either.
         """
         found: dict[str, str] = {}
         for _, part in parts(self):
@@ -111,7 +112,7 @@ class RegretMinimizer(Stateful, abc.ABC):
     def on_domain(self, simplices: Simplices) -> "RegretMinimizer | None":
         """Return a new, untrained minimizer of the same rule over other simplices.
 
-        None where the rule does not play on whichever simplices it is given.
+        None where the rule does not play on arbitrary simplices.
         """
         return None
 
@@ -142,7 +143,7 @@ class RegretMinimizer(Stateful, abc.ABC):
         if not self._any_update_may_raise():
             self._update(checked)
             return
-        # A part may refuse what it is handed, when others have learned already.
+        # A part may raise when others have learned already.
         before, trackers = self.state_dict(), [tracker.saved() for tracker in _trackers(self)]
         try:
             self._update(checked)
@@ -178,24 +179,25 @@ class RegretMinimizer(Stateful, abc.ABC):
         """Take ``prediction`` for the coming utility. Keep no reference to it."""
 
     def _value(self, utility: Vector) -> float:
-        """Return what this iteration's strategy earns from ``utility``."""
+        """Return the value of this iteration's strategy."""
         return self.domain.value(utility, self.next_strategy())
 
     def _regret_bound(self, tracker_of: "TrackerOf") -> RegretBound | None:
         """Return what is proven about its regret, given the trackers of itself and its parts."""
         return None
 
-    # What circuits and engines call on their parts: the utility has been checked at the top.
+    # What circuits call on their parts, and engines on minimizers: the utility has been checked.
 
     @final
     def _any_update_may_raise(self) -> bool:
-        """Say whether it, or a part, may refuse what it is handed when others have learned."""
+        """Return whether the update of it or of a part may raise."""
         if self._may_raise is None:
             self._may_raise = _update_may_raise(self)
         return self._may_raise
 
     @final
     def _update(self, utility: Vector) -> None:
+        """Learn from a utility that has been checked, and end the iteration."""
         strategy = self.next_strategy()
         self._learn(utility, strategy)
         self.iteration += 1
@@ -205,7 +207,8 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     @final
     def _predict_internal(self, prediction: Vector) -> None:
-        # Who takes no notice keeps its strategy, which it may have drawn at random.
+        """Take a prediction that has been checked."""
+        # One that ignores predictions keeps its strategy, which it may have drawn at random.
         if type(self)._expect is not RegretMinimizer._expect:
             self._expect(prediction)
             self._strategy = None
@@ -214,9 +217,9 @@ class RegretMinimizer(Stateful, abc.ABC):
         """Return what has been learned at some blocks of the simplices that are the domain."""
         learned = self.state_dict()
         learned.pop("iteration")
-        return cut(learned, self.domain, blocks)
+        return slice_state(learned, self.domain, blocks)
 
-    # Copies are in no ledger, and hold all attributes of a subclass, declared as fields or not.
+    # Copies are not tracked, and hold all attributes of a subclass, declared as fields or not.
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         duplicate = cast(Self, type(self).__new__(type(self)))
@@ -264,3 +267,23 @@ def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretM
     for name, value in held.items():
         object.__setattr__(minimizer, name, value)
     return minimizer
+
+
+def slice_state(
+    state: Mapping[str, Leaf | StateDict], domain: StrategySet, blocks: Sequence[int]
+) -> StateDict:
+    """Slice every array with a number for each action, or each block, of a domain to some blocks.
+
+    A number for a single block is returned as a number, and an array of another shape whole.
+    """
+    sliced: StateDict = {}
+    for name, value in state.items():
+        sliced[name] = value
+        if isinstance(value, dict):
+            sliced[name] = slice_state(value, domain, blocks)
+        elif isinstance(value, np.ndarray) and isinstance(domain, Simplices):
+            if value.shape == (domain.dimension,):
+                sliced[name] = value[domain.coordinates(blocks)]
+            elif value.shape == (domain.blocks,):
+                sliced[name] = value[list(blocks)] if len(blocks) > 1 else value[blocks[0]].item()
+    return sliced

@@ -46,7 +46,7 @@ class Stateful:
 
     @final
     def load_state_dict(self, state: StateDict) -> None:
-        """Go on from a state that :meth:`state_dict` returned for an object built the same way.
+        """Continue from a state that :meth:`state_dict` returned for an object built the same way.
 
         Raises
         ------
@@ -298,7 +298,7 @@ def _entries(saved: object, wanted: Iterable[str], where: str) -> list[tuple[str
 
 
 def is_finite_array(value: object, dimensions: int = 1) -> bool:
-    """Say whether a value in a state is an array of finite floats with so many dimensions."""
+    """Say whether a value in a state is an array of finite floats of that many dimensions."""
     return (
         isinstance(value, np.ndarray)
         and value.dtype == np.float64

@@ -26,7 +26,7 @@ def copies_are_independent(make: Make) -> None:
 
 
 def state_round_trips(make: Make) -> None:
-    """Require that a state, taken out and put into a new object, goes on to the same bits."""
+    """Require that a state, taken out and put into a new object, continues bitwise identically."""
     original, restored = make(), make()
     play(original, utilities(original))
     play(restored, utilities(original, seed=3, count=5))
@@ -34,7 +34,7 @@ def state_round_trips(make: Make) -> None:
     restored.load_state_dict(state)
     rest = utilities(original, seed=1)
     expected = play(original, rest)
-    require_same(expected, play(restored, rest), "a restored state goes on otherwise")
+    require_same(expected, play(restored, rest), "a restored state continues differently")
     again = make()
     again.load_state_dict(state)
     require_same(expected, play(again, rest), "a state changed after it was taken out")

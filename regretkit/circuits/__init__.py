@@ -2,6 +2,7 @@
 
 from regretkit.circuits._affine_image import AffineImage as AffineImage
 from regretkit.circuits._affine_image import Scaled as Scaled
+from regretkit.circuits._base import check_distinct as check_distinct
 from regretkit.circuits._cfr import CFR as CFR
 from regretkit.circuits._cfr import ByDecisionPoint as ByDecisionPoint
 from regretkit.circuits._cfr import DecisionPoint as DecisionPoint

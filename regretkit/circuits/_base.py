@@ -69,7 +69,18 @@ def check_function(value: object, name: str, *arguments: object, hint: str) -> N
 
 
 def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
-    """Refuse one object in two places, at any depth, and a circuit too deep to be called."""
+    """Refuse one object in two places, at any depth, and a circuit too deep to be called.
+
+    Raises
+    ------
+    ValueError
+        When one object would learn twice in an iteration, or parts are nested too deep.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> check_distinct([RegretMatching(2), RegretMatching(2)])
+    """
     seen: set[int] = set()
     pending: list[tuple[Stateful, int]] = [(minimizer, 1) for minimizer in minimizers]
     while pending:

@@ -16,7 +16,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.circuits._base import check_distinct, is_minimizer
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets._column_generation import Restricted
+from regretkit.sets._column_generation import ConstrainedSet
 
 
 def _matrix(value: ArrayLike) -> Vector:
@@ -124,7 +124,7 @@ class Constrained(RegretMinimizer):
     total_earned: float = field(init=False, repr=False)
     """Sum of what was earned so far."""
     _excess: sets.AffineImageSet = field(init=False, repr=False)
-    _feasible: Restricted = field(init=False, repr=False, metadata=NOT_STATE)
+    _feasible: ConstrainedSet = field(init=False, repr=False, metadata=NOT_STATE)
 
     _update_may_raise = True
 
@@ -134,7 +134,7 @@ class Constrained(RegretMinimizer):
         _validate.vector(self.bound, len(self.matrix), "bound")
         self._excess = sets.AffineImageSet(self.domain, self.matrix, -self.bound)
         _check_prices(self.multipliers, len(self.matrix))
-        self._feasible = Restricted(self.domain, self.matrix, self.bound)
+        self._feasible = ConstrainedSet(self.domain, self.matrix, self.bound)
         self.total_violation, self.total_earned = np.zeros(len(self.matrix)), 0.0
         self.total_utility = np.zeros(self.dimension)
 

@@ -109,7 +109,7 @@ class ConvexHull(RegretMinimizer):
 
     @override
     def _value(self, utility: Vector) -> float:
-        # What a mixture is worth follows from what is mixed, without a detour over its point.
+        # From the members' values, without the mixed point.
         return self._weights.value(self._member_values(utility), self.mixer.next_strategy())
 
 

@@ -146,7 +146,7 @@ def _closed_classes(rates: Vector) -> _Booleans:
     return together
 
 
-# From so many blocks on, a loop over the terms outruns ``accumulate``. The bits are the same.
+# From this number of blocks on, a loop over the terms outruns ``accumulate``; bitwise identical.
 _MANY = 64
 
 
@@ -210,7 +210,7 @@ class _Wide:
     """
 
     _ZERO = -(1 << 40)  # The exponent of zero, below all others, also after a few products.
-    _SPAN = 1800  # Within so many factors of two, float64 holds the terms of a sum.
+    _SPAN = 1800  # Within this range of exponents, float64 holds the terms of a sum.
 
     def __init__(self, mantissa: Vector, exponent: Indices) -> None:
         self.mantissa, self.exponent = mantissa, exponent

@@ -121,7 +121,7 @@ class TreeSwap(RegretMinimizer):
         own = tracker_of(self)
         block = self.branching ** (self.layers - 1)
         if not own.contiguous or (self.iteration - own.iterations) % block:
-            return None  # the trackers begin, or go on, in the middle of what a layer learns from
+            return None  # the trackers begin or resume in the middle of a layer's period
         total = own.width
         for k, member in enumerate(self.members[:-1]):
             total += self.branching**k * tracker_of(member.minimizer).tracking

@@ -86,8 +86,8 @@ class Restart(LearningWrapper):
     """Let a minimizer begin anew from time to time.
 
     After some of the iterations the minimizer is put back into the state in which it was when
-    this object was built. Random generators alone go on, so that it does not draw the same
-    numbers again.
+    this object was built. Random generators alone keep their state, so that it does not draw
+    the same numbers again.
 
     Within a period, between two restarts, the minimizer's own regret bound holds. Summed over all
     periods, these regrets are the regret against comparators that are constant within each period.

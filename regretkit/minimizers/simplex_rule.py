@@ -8,11 +8,10 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._slice_state import cut
 from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizer import RegretMinimizer, slice_state
 from regretkit.minimizers._kernel import Kernel
 from regretkit.sets import Simplices, as_simplices
 
@@ -108,7 +107,7 @@ class SimplexRule(RegretMinimizer):
     @final
     @override
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
-        return cut(self._learned(), self.simplices, blocks)
+        return slice_state(self._learned(), self.simplices, blocks)
 
     def __attrs_post_init__(self) -> None:
         self.domain = self.simplices

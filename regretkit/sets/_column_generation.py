@@ -1,8 +1,8 @@
-"""The best point of a convex set that meets linear constraints too, by generating its vertices.
+"""The best point of a convex set under linear constraints, by generating vertices of the set.
 
 The set X is known by its linear oracle, the constraints are A x <= b. Points of X that are known,
-the oracle's answers, are the columns of a linear program: which mixture of them meets the
-constraints and is worth most? What it is worth is a lower bound. Its dual solution prices the
+the oracle's answers, are the columns of a linear program: the mixture of them that meets the
+constraints and has the largest value. That value is a lower bound. Its dual solution prices the
 constraints, and for any prices pi >= 0,
 
     max over x in X of <u - A' pi, x>  +  <pi, b>
@@ -29,7 +29,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.sets._base import StrategySet
 from regretkit.sets._nearest_point import Oracle
-from regretkit.sets._restricted_master import Mixture
+from regretkit.sets._restricted_master import RestrictedMaster
 
 _LIMIT = 1000
 """How often a search asks the oracle at most."""
@@ -41,7 +41,7 @@ _CLOSE = 1e-9
 
 
 @final
-class Restricted:
+class ConstrainedSet:
     """The points of a set that meet linear constraints: one, at least.
 
     Parameters
@@ -64,7 +64,7 @@ class Restricted:
     Examples
     --------
     >>> from regretkit.sets import Simplices
-    >>> narrow = Restricted(Simplices(2), np.array([[1.0, 0.0]]), np.array([0.25]))
+    >>> narrow = ConstrainedSet(Simplices(2), np.array([[1.0, 0.0]]), np.array([0.25]))
     >>> narrow.best_response(np.array([3.0, 1.0]))
     (array([0.25, 0.75]), 1.5, 1.5)
     """
@@ -81,7 +81,7 @@ class Restricted:
         self._start = points[met.argmax()] if met.any() else self._found(points)
 
     def best_response(self, utility: Vector) -> tuple[Vector, float, float]:
-        """Return the point that is worth most, its worth, and a bound on what any is worth.
+        """Return the point of the largest value, its value, and an upper bound on all values.
 
         The point lies in the set and meets the constraints, up to rounding. Where X is a polytope
         the two numbers differ by no more than that either; on curved sets by 1e-12 of what they
@@ -97,7 +97,7 @@ class Restricted:
             gap = found.upper - float(utility @ found.point)
             return gap <= _ENOUGH * min(spread, float(size))
 
-        mixture = Mixture(utility, self.matrix, self.bound, self._start)
+        mixture = RestrictedMaster(utility, self.matrix, self.bound, self._start)
         found = _search(self.source.best_response, mixture, is_enough)
         lower = float(utility @ found.point)
         return found.point, amplitude * lower, amplitude * max(lower, found.upper)
@@ -155,7 +155,7 @@ class Restricted:
         utility = np.append(np.zeros(points.shape[1]), -1.0)
         start = np.append(points[shares.argmin()], most)
         matrix = np.column_stack([self.matrix, -unit])
-        found = _search(oracle, Mixture(utility, matrix, self.bound, start), is_enough)
+        found = _search(oracle, RestrictedMaster(utility, matrix, self.bound, start), is_enough)
         *point, give = found.point
         if not found.settled and give + found.upper > _CLOSE * most:
             raise RuntimeError(
@@ -176,23 +176,25 @@ class Restricted:
 
 @frozen
 class _Found:
-    """Where a search has come to."""
+    """The result of a search so far."""
 
     point: Vector
     prices: Vector
     direction: Vector
-    """What points are worth less what they pay."""
+    """The value of each coordinate, minus the prices that it pays."""
     vertex: Vector
-    """The point for which that is most."""
+    """The best response to that."""
     bound: float
-    """What, therefore, no point that meets the constraints is worth more than."""
+    """An upper bound on the value of points that meet the constraints."""
     upper: float
     """The least such bound so far."""
     settled: bool
     """Whether that is all, because no better mixture can be made with the vertex."""
 
 
-def _search(oracle: Oracle, mixture: Mixture, is_enough: Callable[[_Found], bool]) -> _Found:
+def _search(
+    oracle: Oracle, mixture: RestrictedMaster, is_enough: Callable[[_Found], bool]
+) -> _Found:
     """Ask the oracle for points to mix until the mixture is good enough, or cannot be better."""
     count, least = 0, np.inf
     while True:
@@ -201,7 +203,7 @@ def _search(oracle: Oracle, mixture: Mixture, is_enough: Callable[[_Found], bool
         value, vertex = oracle(direction)
         bound = value + charge
         least, count = min(least, bound), count + 1
-        settled = not mixture.enter(vertex)
+        settled = not mixture.add(vertex)
         found = _Found(point, prices, direction, vertex, bound, least, settled)
         if is_enough(found) or settled or count == _LIMIT:
             return found

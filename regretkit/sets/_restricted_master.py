@@ -29,8 +29,8 @@ Whole: TypeAlias = NDArray[np.object_]
 
 
 @final
-class Mixture:
-    """The mixture of points that is worth most and meets linear constraints, of all points so far.
+class RestrictedMaster:
+    """The mixture of the largest value that meets linear constraints, of all points so far.
 
         maximize  <u, x>   where  A x <= b,  x a mixture of the points
 
@@ -48,8 +48,8 @@ class Mixture:
     On an interval from 0, with the constraint x <= 2.5:
 
     >>> import numpy as np
-    >>> mixture = Mixture(np.ones(1), np.ones((1, 1)), np.array([2.5]), start=np.zeros(1))
-    >>> mixture.enter(np.array([10.0]))
+    >>> mixture = RestrictedMaster(np.ones(1), np.ones((1, 1)), np.array([2.5]), start=np.zeros(1))
+    >>> mixture.add(np.array([10.0]))
     True
     >>> mixture.point, mixture.prices, mixture.priced()
     (array([2.5]), array([1.]), (array([0.]), 2.5))
@@ -60,8 +60,8 @@ class Mixture:
         rows = [_whole([*utility, 0.0]), *map(_whole, np.column_stack([matrix, bound]))]
         self._rows = np.array([row for row, _ in rows], dtype=object)
         self._row_units = [unit for _, unit in rows]
-        # The simplex method: row 0 for what the mixture is worth, one for what each constraint
-        # leaves, the last for weights, which sum to one. A column may have any unit of its own.
+        # The simplex method: row 0 for the value of the mixture, one for the slack of each
+        # constraint, the last for weights, which sum to one. A column may have any unit of its own.
         column, unit = self._column(start)
         self._points: list[Vector | None] = [None] * (column.size - 1) + [start]
         self._units = [1] * (column.size - 1) + [unit]
@@ -96,14 +96,14 @@ class Mixture:
         return np.array([(price * unit) / over for price, unit in priced])
 
     def priced(self) -> tuple[Vector, float]:
-        """Return ``u - A' prices``, what a point is worth less what it pays, and <prices, b>."""
+        """Return ``u - A' prices``, the value of a point minus what it pays, and <prices, b>."""
         left = self._rows[0] * self._determinant - self._adjugate[0, 1:-1] @ self._rows[1:]
         over = self._determinant * self._row_units[0]
         *direction, rest = (number / over for number in left)
         return np.array(direction), -rest
 
-    def enter(self, point: Vector) -> bool:
-        """Take one more point into account; say whether the mixture changed for it."""
+    def add(self, point: Vector) -> bool:
+        """Add one more point; return whether the mixture changed."""
         changed = self._enter(*self._column(point), point)
         while changed and self._relaxed():
             pass

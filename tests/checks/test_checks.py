@@ -155,7 +155,7 @@ class Keeping(Follower):
 
 
 class Aliasing(Follower):
-    """Hands out its own state, and goes on writing to it."""
+    """Returns its own state, and keeps writing to it."""
 
     def __init__(self):
         super().__init__()
@@ -209,7 +209,7 @@ class Ordered(rk.SimplexRule):
 
 @define(eq=False)
 class Shifted(rk.SimplexRule):
-    """Minds how much everything is worth, and not only what is worth more."""
+    """Depends on the level of utilities, and not only on their differences."""
 
     earned: np.ndarray = rk.state()
 

@@ -185,7 +185,7 @@ def test_a_prediction_goes_through_as_the_parts_would_see_it(make):
     ids=["image", "scaled", "sum"],
 )
 def test_a_hull_may_weigh_images_and_sums(make):
-    # What they say they are worth is what their point is worth.
+    # Their value is that of their point.
     player = make()
     for x, u in meets(player, seed=4, iterations=30):
         assert player._value(u) == pytest.approx(u @ x, rel=1e-9, abs=1e-9)

@@ -190,7 +190,7 @@ def test_where_the_tree_is_flat_the_regret_is_the_sum_of_the_local_regrets(seed)
 
 
 def test_equal_utilities_leave_the_strategy_unchanged():
-    # One unit wherever play ends: every action of every point is worth the same in the end.
+    # One unit wherever play ends: every action of every point has the same value.
     tree = rk.DecisionTree([0, 1, 1, 3], [2, 2, 3, 2])
     utility = np.zeros(tree.dimension)
     utility[2] = 2.0

@@ -199,7 +199,7 @@ def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
 
 
 def test_the_bound_on_the_cost_of_a_threshold_is_tight():
-    # Two actions below the threshold, by a hair, and all that is worth something is theirs.
+    # Two actions below the threshold, by a hair, and all utility is theirs.
     below = 0.2 - 1e-9
     inner = PlayedOn(Simplices(3), np.array([1.0 - 2.0 * below, below, below]))
     player = Thresholded(inner, threshold=0.2)

@@ -226,7 +226,7 @@ def layered(lot, depth, dimension, make=None):
 
 
 def on_simplex(lot, depth, actions):
-    """Return a minimizer on one simplex, with so many levels of circuits."""
+    """Return a minimizer on one simplex, of a given number of nested circuits."""
     if depth == 0:
         return lot.rule()(actions)
     kinds = [swap, internal, hull_of_simplices]

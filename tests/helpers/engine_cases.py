@@ -122,7 +122,7 @@ def started(game, rule, order=Alternating, averaging=UNIFORM, engine="numpy"):
 
 
 def moved(run, engine):
-    """Return a new run of the same, which goes on in another way from where this one is."""
+    """Return a new run of the same, continued by another engine."""
     rule = run.minimizers[0].local if isinstance(run.minimizers[0], rk.CFR) else None
     order = random_player if isinstance(run.order, RandomPlayer) else lambda: run.order
     other = started(run.game, rule or run.minimizers[0].over, order, run.averaging, engine)

@@ -15,7 +15,6 @@ LAYERS = [
     "_util",
     "sets",
     "_regret_tracker",
-    "_slice_state",
     "minimizer",
     "checks",
     "minimizers",
@@ -169,3 +168,62 @@ def test_the_library_never_validates_with_assert(module):
     nodes = ast.walk(ast.parse(module.read_text()))
 
     assert not [node.lineno for node in nodes if isinstance(node, ast.Assert)]
+
+
+# Import circles
+
+
+def top_level_imports(module: Path) -> set[Path]:
+    """Return the modules of the package that a module imports when it is itself imported."""
+    package = ("regretkit", *module.parent.relative_to(ROOT).parts)
+    statements = [*ast.parse(module.read_text()).body]
+    found = set()
+    while statements:
+        node = statements.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            statements += node.orelse
+        elif isinstance(node, ast.If | ast.Try):
+            statements += [child for child in ast.walk(node) if isinstance(child, ast.ImportFrom)]
+        for name in imported_modules(node, package):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+            for target in [name, *(f"{name}.{member}" for member in names)]:
+                path = ROOT.parent.joinpath(*target.split("."))
+                found |= {path.with_suffix(".py"), path / "__init__.py"} & {*MODULES}
+    return found - {module}
+
+
+def circles(imports: dict[Path, set[Path]]) -> list[list[Path]]:
+    """Return the groups of modules that import each other, by Tarjan's algorithm."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(module: Path) -> None:
+        number[module] = low[module] = len(number)
+        stack.append(module)
+        for target in sorted(imports[module]):
+            if target not in number:
+                visit(target)
+            if target in stack:
+                low[module] = min(low[module], low[target])
+        if low[module] == number[module]:
+            group = stack[stack.index(module) :]
+            del stack[stack.index(module) :]
+            found.extend([group] if len(group) > 1 else [])
+
+    for module in imports:
+        if module not in number:
+            visit(module)
+    return found
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    imports = {module: top_level_imports(module) for module in MODULES}
+
+    found = [[str(module.relative_to(ROOT)) for module in group] for group in circles(imports)]
+
+    assert not found
+
+
+def test_a_circle_is_found():
+    first, second, third = (Path(name) for name in "abc")
+
+    assert circles({first: {second}, second: {first}, third: {first}}) == [[first, second]]

@@ -218,7 +218,7 @@ def sequence_form(roots, sizes, behavior):
 
 
 def counterfactual(roots, sizes, behavior, utility):
-    """Return the value of ``behavior`` and, by decision point, what each action is worth."""
+    """Return the value of ``behavior`` and, by decision point, the value of each action."""
     worths = [None] * len(sizes)
 
     def value(point):

@@ -19,14 +19,14 @@ from regretkit.sets import (
     Singleton,
     _column_generation,
 )
-from regretkit.sets._column_generation import Restricted
-from regretkit.sets._restricted_master import Mixture
+from regretkit.sets._column_generation import ConstrainedSet
+from regretkit.sets._restricted_master import RestrictedMaster
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
 
 
 def restricted(source, matrix, bound):
-    return Restricted(source, np.array(matrix, float), np.array(bound, float))
+    return ConstrainedSet(source, np.array(matrix, float), np.array(bound, float))
 
 
 def is_feasible(source, matrix, bound):
@@ -217,15 +217,15 @@ def test_small_programs_in_whole_numbers_are_solved_as_all_bases_in_fractions_sa
 
 def test_the_prices_are_what_a_constraint_that_gives_way_is_worth():
     matrix, bound = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 1.25])
-    mixture = Mixture(np.array([4.0, 1.0]), matrix, bound, start=np.zeros(2))
+    mixture = RestrictedMaster(np.array([4.0, 1.0]), matrix, bound, start=np.zeros(2))
     for corner in ([1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]):
-        mixture.enter(np.array(corner))
+        mixture.add(np.array(corner))
 
     np.testing.assert_array_equal(mixture.point, [0.5, 0.75])
     np.testing.assert_array_equal(mixture.prices, [3.0, 1.0])
     direction, charge = mixture.priced()
     np.testing.assert_array_equal(direction, [0.0, 0.0])
-    assert charge == 2.75  # which is what the point is worth
+    assert charge == 2.75  # the value of the point
 
 
 # Whether there are any points, on every scale
