@@ -32,7 +32,11 @@ Exit codes:
     commands=COMMANDS,
     invoke_without_command=True,
     epilog=_EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(package_name="regretkit", message="regretkit %(version)s")
 @click.option("--traceback", is_flag=True, help="Show where in the code an error was raised.")

@@ -31,7 +31,7 @@ Context: TypeAlias = click.Context | None
 def argument_name(parameter: Parameter) -> str:
     """Return what messages call a parameter, such as ``GAME`` or ``--out``."""
     if isinstance(parameter, click.Argument):
-        return (parameter.metavar or "").strip("[].")
+        return (parameter.metavar or str(parameter.name).upper()).strip("[].")
     return "" if parameter is None else parameter.opts[0]
 
 
@@ -39,76 +39,57 @@ def argument_name(parameter: Parameter) -> str:
 class Number(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     """A number of which ``accepts`` is true; whole numbers may have commas."""
 
-    name = "number"
-
     def __init__(
-        self, wanted: str, accepts: Callable[[float], bool], kind: type[int] | type[float] = float
+        self, name: str, wanted: str, accepts: Callable[[float], bool], *, whole: bool = False
     ) -> None:
-        self._wanted, self._accepts, self._kind = wanted, accepts, kind
+        self.name, self._wanted, self._accepts, self._whole = name, wanted, accepts, whole
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> float:
         """Return the number, or refuse it."""
         try:
-            number = float(str(value).replace(",", "") if self._kind is int else value)
+            number = float(str(value).replace(",", "") if self._whole else value)
         except ValueError:
             number = math.nan
-        whole = self._kind is float or (number.is_integer() and number < 2.0**53)
-        if not (whole and self._accepts(number)):
+        whole = number.is_integer() and number < 2.0**53
+        if not self._accepts(number) or (self._whole and not whole):
             self.fail(f"must be {self._wanted}, got {quote(str(value))}", param, ctx)
-        return self._kind(number)
+        return int(number) if self._whole else number
 
 
-COUNT = Number("a whole number, at least 1", lambda x: x >= 1.0, int)
-FROM_ZERO = Number("a whole number, at least 0", lambda x: x >= 0.0, int)
-POSITIVE = Number("a finite number above 0", lambda x: 0.0 < x < math.inf)
-PROBABILITY = Number("a number from 0 to 1", lambda x: 0.0 <= x <= 1.0)
+COUNT = Number("n", "a whole number, at least 1", lambda x: x >= 1.0, whole=True)
+FROM_ZERO = Number("n", "a whole number, at least 0", lambda x: x >= 0.0, whole=True)
+GAP = Number("eps", "a finite number above 0", lambda x: 0.0 < x < math.inf)
+SECONDS = Number("s", "a finite number above 0", lambda x: 0.0 < x < math.inf)
+PROBABILITY = Number("p", "a number from 0 to 1", lambda x: 0.0 <= x <= 1.0)
 
 
 @final
 class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A file that can be written, and whose name has one of the endings, if there are some."""
+    """A file that can be written, whose name has one of the endings; figures need matplotlib."""
 
     name = "file"
 
-    def __init__(self, *endings: str) -> None:
-        self._endings = endings
+    def __init__(self, *endings: str, figure: bool = False) -> None:
+        self._endings, self._figure = endings, figure
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> Path:
         """Return the path, or refuse now what could not be written hours later."""
-        argument = argument_name(param)
-        if self._endings and Path(value).suffix.lower() not in self._endings:
-            endings = " or ".join(self._endings)
+        from regretkit.display._style import require_matplotlib
+
+        argument, endings = argument_name(param), " or ".join(self._endings)
+        if endings and Path(value).suffix.lower() not in self._endings:
             raise Refusal(
                 f"{argument}: the name of the file must end in {endings}, got {quote(value)}"
             )
         with refusing(argument):
             check_target(value)
+            if self._figure:
+                require_matplotlib("a figure")
         return Path(value)
 
 
 STRATEGY_FILE = OutputFile(".json", ".csv")
-
-
-@final
-class FigureFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A file for a figure, which needs matplotlib."""
-
-    name = "file"
-
-    def __init__(self, *endings: str) -> None:
-        self._file = OutputFile(*endings)
-
-    def convert(self, value: Any, param: Parameter, ctx: Context) -> Path:
-        """Return the path, or refuse it."""
-        from regretkit.display._style import require_matplotlib
-
-        path = self._file.convert(value, param, ctx)
-        with refusing(argument_name(param)):
-            require_matplotlib("a figure")
-        return path
-
-
-FIGURE_FILE = FigureFile(".svg", ".pdf", ".png")
+FIGURE_FILE = OutputFile(".svg", ".pdf", ".png", figure=True)
 
 # Games
 
@@ -180,8 +161,6 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> NamedGame:
         """Return the game, or refuse it."""
-        if isinstance(value, NamedGame):
-            return value
         argument = argument_name(param)
         with slow_notice("building the game takes a while; Ctrl-C ends it"):
             return NamedGame(value, load_game(value, argument), argument)

@@ -11,6 +11,7 @@ from typing_extensions import override
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit.cli._arguments import Choice, NamedGame
 from regretkit.cli._options import Limits
+from regretkit.cli._progress import ProgressLine, clock, iterations_to
 from regretkit.evaluation import nash_conv
 from regretkit.games import Profile
 from regretkit.play import AtGeometricSteps, SelfPlay
@@ -23,23 +24,17 @@ _RATIO, _RATIO_TO_GAP = 1.25, 1.05
 
 _Numbers: TypeAlias = dict[str, object]
 
-GAP, TIME, INTERRUPT = "gap", "time", "interrupt"
-
 
 @final
 @define(eq=False)
 class RunMonitor(Stateful):
-    """A callback that measures the gap now and then, and stops a run at its limits.
+    """A callback that measures the gap now and then, stops a run at its limits, and shows progress.
 
     It is saved in every checkpoint, so that the file is all that is needed to resume a run.
-
-    Parameters
-    ----------
-    stop_requested
-        Returns whether the user has requested a stop.
     """
 
     stop_requested: Callable[[], bool] = field(metadata=NOT_STATE)
+    line: ProgressLine | None = field(default=None, init=False, metadata=NOT_STATE)
     named: NamedGame | None = field(default=None, init=False, metadata=NOT_STATE)
     game: str = field(default="", init=False)
     algorithm: str | None = field(default=None, init=False)
@@ -55,9 +50,9 @@ class RunMonitor(Stateful):
     iterations: list[int] = field(factory=list, init=False)
     times: list[float] = field(factory=list, init=False)
     gaps: list[float] = field(factory=list, init=False)
-    stopped_by: str = field(default="", init=False)
-    """What stopped the run before its last iteration, if anything has."""
-    _since: float = field(default=0.0, init=False, metadata=NOT_STATE)
+    _clock: float = field(default=0.0, init=False, metadata=NOT_STATE)
+    _start: tuple[float, int] = field(default=(0.0, 0), init=False, metadata=NOT_STATE)
+    """Seconds and iterations before the run was started or resumed."""
     _last: int = field(default=0, init=False, metadata=NOT_STATE)
     _step: int = field(default=1, init=False, metadata=NOT_STATE)
 
@@ -84,39 +79,30 @@ class RunMonitor(Stateful):
             and all(limit is None or _is_number(limit, above=0.0) for limit in limits)
             and (most is None or (type(most) is int and 1 <= most < 2**62))
             and _is_number(state["played"])
-            and state["stopped_by"] in ("", GAP, TIME, INTERRUPT)
         )
         if not valid:
             raise ValueError("the state of the command line is not one that it writes")
 
     def begin(self, run: SelfPlay) -> None:
-        """Start the clock, and clear what stopped the run before."""
-        self.stopped_by = ""
-        self._since, self._last, self._step = time.monotonic(), run.iteration, 1
+        """Start the clock."""
+        self._start = (self.played, run.iteration)
+        self._clock, self._last, self._step = time.monotonic(), run.iteration, 1
 
     def next_call(self, run: SelfPlay) -> int:
         """Return the next iteration at which to read the clock, or to measure."""
         return min(self._measurements.next_call(run), run.iteration + self._step)
 
     def __call__(self, run: SelfPlay) -> bool:
-        """Read the clock, measure if due, and return whether to stop."""
-        self._read_clock(run)
-        self._measurements(run)
-        self._since = time.monotonic()
-        measured = bool(self.iterations) and self.iterations[-1] == run.iteration
-        if measured and self.gap_limit is not None and self.gaps[-1] <= self.gap_limit:
-            self.stopped_by = GAP
-        elif self.time_limit is not None and self.played >= self.time_limit:
-            self.stopped_by = TIME
-        elif self.stop_requested():
-            self.stopped_by = INTERRUPT
-        return bool(self.stopped_by)
-
-    def _read_clock(self, run: SelfPlay) -> None:
-        seconds = max(time.monotonic() - self._since, 1e-9)
+        """Read the clock, measure if due, show progress, and return whether to stop."""
+        seconds = max(time.monotonic() - self._clock, 1e-9)
         count, self._last = run.iteration - self._last, run.iteration
         self.played += seconds
         self._step = max(1, int(count * min(_PERIOD / seconds, 8.0)))
+        self._measurements(run)
+        if self.line is not None:
+            self._show_progress(self.line, run.iteration)
+        self._clock = time.monotonic()
+        return self.stop_requested() or self.is_over(run)
 
     @property
     def _measurements(self) -> AtGeometricSteps:
@@ -128,6 +114,30 @@ class RunMonitor(Stateful):
         self.iterations.append(run.iteration)
         self.times.append(self.played)
         self.gaps.append(gap)
+
+    def _show_progress(self, line: ProgressLine, iteration: int) -> None:
+        seconds, first = self._start
+        rate = (iteration - first) / max(self.played - seconds, 1e-9)
+        left, most = self._time_left(iteration, rate), self.iterations_limit
+        facts = [
+            f"iteration {iteration:,}{'' if most is None else f' of {most:,}'}",
+            f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
+            *([] if self.gap is None else [f"gap {self.gap:.2e}"]),
+            "time left unknown" if left is None else f"{clock(left)} left",
+        ]
+        line.update(facts, self.played, left)
+
+    def _time_left(self, iteration: int, rate: float) -> float | None:
+        """Return the seconds until the first of the limits is reached, None if unknown."""
+        left = math.inf
+        if self.iterations_limit is not None:
+            left = (self.iterations_limit - iteration) / rate
+        if self.gap_limit is not None:
+            needed = iterations_to(self.gap_limit, self.iterations, self.gaps)
+            left = min(left, (needed - iteration) / rate)
+        if self.time_limit is not None:
+            left = min(left, self.time_limit - self.played)
+        return None if left == math.inf else max(left, 0.0)
 
     def is_over(self, run: SelfPlay) -> bool:
         """Return whether a limit has been reached."""

@@ -16,8 +16,9 @@ from regretkit.cli._arguments import (
     DEFAULT,
     FIGURE_FILE,
     FROM_ZERO,
+    GAP,
     NAMES,
-    POSITIVE,
+    SECONDS,
     STRATEGY_FILE,
     Choice,
     GameType,
@@ -124,115 +125,82 @@ def _gathered(
     return decorate
 
 
-def _flag(name: str, text: str) -> Callable[[Command], Command]:
-    return click.option(name, is_flag=True, help=text)
+def option(names: str, text: str, kind: Any = None, **more: Any) -> Callable[[Command], Command]:
+    """Return an option; files are refused first, before a large game is built."""
+    eager = isinstance(kind, OutputFile)
+    return click.option(*names.split(), type=kind, help=text, is_eager=eager, **more)
 
 
-game_argument = click.argument("game", metavar="GAME", type=GameType())
-out_option = click.option(
-    "--out",
-    metavar="FILE",
-    type=STRATEGY_FILE,
-    is_eager=True,  # refused before a large game is built
-    help="Write the strategy, as .json or as a table in .csv.",
-)
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Write one JSON object and nothing else."
-)
-quiet_option = _flag("--quiet", "Show no progress.")
-recall_option = _flag(
+game_argument = click.argument("game", type=GameType())
+out_option = option("--out", "Write the strategy, as .json or as a table in .csv.", STRATEGY_FILE)
+json_option = option("--json as_json", "Write one JSON object and nothing else.", is_flag=True)
+quiet_option = option("--quiet", "Show no progress.", is_flag=True)
+recall_option = option(
     "--imperfect-recall",
     "Accept a game of imperfect recall: strategies are shared within each information set, and "
     "there is no convergence guarantee.",
+    is_flag=True,
 )
-engine_option = click.option(
+engine_option = option(
     "--engine",
-    type=click.Choice(engine_names()),
+    "How to run the iterations; the results are the same.",
+    click.Choice(engine_names()),
     default="auto",
-    show_default=True,
-    help="How to run the iterations; the results are the same.",
 )
-rule_option = click.option(
+rule_option = option(
     "--rule",
+    "A rule is module:Class, with hyperparameters if needed, as in 'my_rules:MyRule(power=2)'; "
+    "modules are looked for in this folder too. It may also be a function from simplices to a "
+    "minimizer, or an Algorithm.",
     metavar="MODULE:CLASS",
-    help="A rule is module:Class, with hyperparameters if needed, as in "
-    "'my_rules:MyRule(power=2)'; modules are looked for in this folder too. It may also be a "
-    "function from simplices to a minimizer, or an Algorithm.",
 )
 algorithm_options = _gathered(
     "choice",
     Choice.of,
-    algorithm=click.option(
-        "--algorithm", metavar="NAME", help=f"One of {NAMES}; {DEFAULT} by default."
-    ),
+    algorithm=option("--algorithm", f"One of {NAMES}; {DEFAULT} by default.", metavar="NAME"),
     rule=rule_option,
 )
 limit_options = _gathered(
     "limits",
     Limits,
-    iterations=click.option(
-        "--iterations", type=COUNT, metavar="N", help="Stop after N iterations."
-    ),
-    gap=click.option(
+    iterations=option("--iterations", "Stop after N iterations.", COUNT),
+    gap=option(
         "--gap",
-        type=POSITIVE,
-        metavar="EPS",
-        help="Stop once the gap is at most this: the gain of best responses, summed over players, "
-        "in units of payoff.",
+        "Stop once the gap is at most this: the gain of best responses, summed over players, in "
+        "units of payoff.",
+        GAP,
     ),
-    seconds=click.option(
-        "--time", "seconds", type=POSITIVE, metavar="S", help="Stop after S seconds of play."
-    ),
+    seconds=option("--time seconds", "Stop after S seconds of play.", SECONDS),
 )
 output_options = _gathered(
     "outputs",
     Outputs,
     out=out_option,
-    plot=click.option(
-        "--plot",
-        metavar="FILE",
-        type=FIGURE_FILE,
-        is_eager=True,
-        help="Draw how the gap fell, as .svg, .pdf or .png.",
-    ),
+    plot=option("--plot", "Draw how the gap fell, as .svg, .pdf or .png.", FIGURE_FILE),
     quiet=quiet_option,
     as_json=json_option,
 )
 checkpoint_options = _gathered(
     "checkpoint",
     CheckpointOptions,
-    path=click.option(
-        "--checkpoint",
-        "path",
-        metavar="FILE",
-        type=OutputFile(),
-        is_eager=True,
-        help="Save the run in this file while it plays, to resume it; resume saves in its own "
-        "FILE by default.",
+    path=option(
+        "--checkpoint path",
+        "Save the run in this file while it plays, to resume it; resume saves in its own FILE by "
+        "default.",
+        OutputFile(),
     ),
-    every=click.option(
-        "--checkpoint-every",
-        "every",
-        type=POSITIVE,
-        metavar="S",
-        default=10.0,
-        show_default=True,
-        help="Seconds between two checkpoints.",
+    every=option(
+        "--checkpoint-every every", "Seconds between two checkpoints.", SECONDS, default=10.0
     ),
 )
 sampling_options = _gathered(
     "sampling",
     Sampling,
-    sample=click.option(
+    sample=option(
         "--sample",
-        type=click.Choice(list(SAMPLERS)),
-        help="Sample utilities: the chance moves, all actions but a player's own, or one play of "
-        "the game. By default utilities are exact.",
+        "Sample utilities: the chance moves, all actions but a player's own, or one play of the "
+        "game. By default utilities are exact.",
+        click.Choice(list(SAMPLERS)),
     ),
-    seed=click.option(
-        "--seed",
-        type=FROM_ZERO,
-        metavar="N",
-        help="The seed of the draws with --sample; 0 by default.",
-    ),
+    seed=option("--seed", "The seed of the draws with --sample; 0 by default.", FROM_ZERO),
 )

@@ -42,30 +42,24 @@ def numbers(values: Iterable[float]) -> str:
 
 def facts_of(game: Game) -> dict[str, Any]:
     """Return the sizes and properties of a game, as in JSON."""
-    facts = {"name": name_of(game), "form": "normal", "players": 0, "actions": None}
     if isinstance(game, NormalFormGame):
-        return facts | {
-            "players": game.players,
-            "actions": [domain.dimension for domain in game.domains],
-            "histories": None,
-            "terminals": None,
-            "depth": None,
-            "information_sets": [1] * game.players,
-            "constant_sum": game.constant_sum,
-            "perfect_recall": True,
-            "fingerprint": fingerprint(game),
-        }
-    if not isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
+        actions, tree, total = [d.dimension for d in game.domains], None, game.constant_sum
+    elif isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
+        actions, tree = None, game.tree
+        total = constant(tree.payoffs.sum(axis=1), tree.payoffs)
+    else:
         raise Refusal(f"GAME: {quote(game)} is neither in normal nor in extensive form")
-    tree, perfect_recall = game.tree, isinstance(game, ExtensiveFormGame)
-    return facts | {
-        "form": "extensive",
-        "players": tree.players,
-        "histories": tree.histories,
-        "terminals": int(tree.terminals.size),
-        "depth": tree.depth,
-        "information_sets": list(tree.information_sets),
-        "constant_sum": constant(tree.payoffs.sum(axis=1), tree.payoffs),
+    perfect_recall = not isinstance(game, ImperfectRecallGame)
+    return {
+        "name": name_of(game),
+        "form": "normal" if tree is None else "extensive",
+        "players": game.players,
+        "actions": actions,
+        "histories": None if tree is None else tree.histories,
+        "terminals": None if tree is None else int(tree.terminals.size),
+        "depth": None if tree is None else tree.depth,
+        "information_sets": [1] * game.players if tree is None else list(tree.information_sets),
+        "constant_sum": total,
         "perfect_recall": perfect_recall,
         "fingerprint": fingerprint(game) if perfect_recall else None,
     }
@@ -95,8 +89,7 @@ def finish(outcome: Outcome, outputs: Outputs, checkpoint: Path | None) -> int:
         write_strategy(outcome.average, outputs.strategy)
         if outputs.figure is not None:
             label, name = outcome.monitor.label, name_of(outcome.run.game)
-            curve = outcome.monitor.curve(outcome.run, outcome.gap)
-            draw_curves({f"{name}, {label}": {label: curve}}, outputs.figure)
+            draw_curves({f"{name}, {label}": {label: outcome.curve()}}, outputs.figure)
         for name, path in (("strategy", outputs.strategy), ("figure", outputs.figure)):
             files[name] = None if path is None else str(path)
     if outputs.as_json:
@@ -136,7 +129,7 @@ def _as_json(outcome: Outcome, files: Mapping[str, str | None]) -> dict[str, Any
         "exploitability": None if outcome.gap is None else outcome.gap / run.players,
         "value": value_of(run.game, outcome.average) if run.iteration else None,
         "stopped_by": outcome.stopped_by,
-        "curve": monitor.curve(run, outcome.gap),
+        "curve": outcome.curve(),
         **files,
     }
 

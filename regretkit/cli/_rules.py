@@ -6,7 +6,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -22,46 +22,39 @@ Rule: TypeAlias = Algorithm | Callable[..., RegretMinimizer]
 
 def load_rule(text: str, argument: str = "--rule") -> Rule:
     """Return the object that ``module:Class`` names, with the arguments in parentheses bound."""
-    place, parenthesis, _ = text.partition("(")
+    place, parenthesis, arguments = text.partition("(")
     module_name, colon, name = place.partition(":")
+    stem, wanted = module_name, ""
     if not colon or not module_name or not name.strip():
-        raise Refusal(
-            f"{argument}: must be module:Class, got {quote(text)}; write the name of the module, "
-            f"as in my_rules:{name or text}"
-        )
-    if module_name.endswith(".py") or "/" in module_name:
-        raise Refusal(
-            f"{argument}: must name a module and not a file, got {quote(text)}; go to its folder "
-            f"and write {Path(module_name).stem}:{name}"
-        )
-    module = _imported(module_name, text, argument)
-    rule = _attribute(module, name.strip(), text, argument)
+        stem, name, wanted = "my_rules", name or text, "be module:Class"
+    elif module_name.endswith(".py") or "/" in module_name:
+        stem, wanted = Path(module_name).stem, "name a module of this folder and not a file"
+    if wanted:
+        raise Refusal(f"{argument}: must {wanted}, got {quote(text)}; write {stem}:{name}")
+    rule = _attribute(_imported(module_name, text, argument), name.strip(), text, argument)
     if not parenthesis:
         return cast(Rule, rule)
     if isinstance(rule, Algorithm):
         raise Refusal(f"{argument}: {place} is an Algorithm already, got {quote(text)}")
-    return _with_arguments(rule, text, argument)
+    return _with_arguments(rule, arguments, text, argument)
 
 
 def _imported(name: str, text: str, argument: str) -> ModuleType:
-    try:
+    folder = "the working folder, which was deleted,"
+    with suppress(FileNotFoundError):
         folder = str(Path.cwd())
-    except FileNotFoundError:
-        folder = "the working folder, which was deleted,"
-    else:
         if folder not in sys.path:
             sys.path.insert(0, folder)  # for good, because rules may import more when they play
     try:
         with redirect_stdout(sys.stderr):  # standard output is for results
             return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+    except (Exception, SystemExit) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None and f"{name}.".startswith(f"{missing}."):
             raise Refusal(
-                f"{argument}: there is no module {quote(error.name)} for {quote(text)}, neither in "
+                f"{argument}: there is no module {quote(missing)} for {quote(text)}, neither in "
                 f"{folder} nor installed; go to the folder that contains it"
             ) from error
-        raise Refusal(f"{argument}: {rule_error(error, name)}") from error
-    except (Exception, SystemExit) as error:
         raise Refusal(f"{argument}: {rule_error(error, name)}") from error
 
 
@@ -93,30 +86,31 @@ def _attribute(module: ModuleType, name: str, text: str, argument: str) -> Any:
     return found
 
 
-def _with_arguments(rule: Any, text: str, argument: str) -> Callable[..., RegretMinimizer]:
-    wanted = (
-        f"{argument}: arguments must be literals with their names, as in (power=2), got "
-        f"{quote(text)}"
-    )
+def _with_arguments(
+    rule: Any, arguments: str, text: str, argument: str
+) -> Callable[..., RegretMinimizer]:
     try:
-        call = ast.parse(f"f({text.partition('(')[2]}", mode="eval").body
+        call = ast.parse(f"f({arguments}", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
-            raise Refusal(wanted)
-        arguments = {cast(str, word.arg): ast.literal_eval(word.value) for word in call.keywords}
+            raise ValueError(text)
+        values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
-        raise Refusal(wanted) from error
+        raise Refusal(
+            f"{argument}: arguments must be literals with their names, as in (power=2), got "
+            f"{quote(text)}"
+        ) from error
     try:
         known = inspect.signature(rule).parameters
     except ValueError:
-        return partial(rule, **arguments)
+        return partial(rule, **values)
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
-    unknown = [word for word in arguments if word not in known]
+    unknown = [word for word in values if word not in known]
     if unknown and not takes_all:
         raise Refusal(
             f"{argument}: {quote(text)} has no argument {quote(unknown[0])}; it has "
             f"{', '.join(known) or 'none'}"
         )
-    return partial(rule, **arguments)
+    return partial(rule, **values)
 
 
 def rule_error(error: BaseException, rule: str) -> str:

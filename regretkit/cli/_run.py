@@ -3,11 +3,13 @@
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 from click import ClickException
 
 from regretkit._util._validate import quote
+from regretkit.cli._arguments import Choice, NamedGame
 from regretkit.cli._console import say
 from regretkit.cli._exit_codes import (
     DONE,
@@ -19,9 +21,9 @@ from regretkit.cli._exit_codes import (
     refusing,
 )
 from regretkit.cli._interrupt import StopRequest
-from regretkit.cli._monitor import GAP, INTERRUPT, TIME, RunMonitor
-from regretkit.cli._options import CheckpointOptions
-from regretkit.cli._progress import ProgressLine, RunProgress
+from regretkit.cli._monitor import RunMonitor
+from regretkit.cli._options import CheckpointOptions, Limits, Sampling
+from regretkit.cli._progress import ProgressLine
 from regretkit.cli._rules import rule_error
 from regretkit.games import Profile
 from regretkit.play import Checkpoint, SelfPlay
@@ -45,6 +47,10 @@ class Outcome:
         """The average strategies."""
         return self.monitor.average(self.run)
 
+    def curve(self) -> dict[str, list[float]]:
+        """Return how the gap fell."""
+        return self.monitor.curve(self.run, self.gap)
+
     @property
     def interrupted(self) -> bool:
         """Whether the user stopped it."""
@@ -53,14 +59,37 @@ class Outcome:
     @property
     def stopped_by(self) -> str:
         """Which limit ended the run, now or before it was resumed, or an interrupt."""
-        monitor, limit = self.monitor, self.monitor.iterations_limit
+        monitor = self.monitor
         if self.interrupted:
-            return INTERRUPT
-        if monitor.stopped_by in (GAP, TIME):
-            return monitor.stopped_by
-        if limit is not None and self.run.iteration >= limit:
-            return "iterations"
-        return TIME if self.code == SHORT_OF_GAP or monitor.gap_limit is None else GAP
+            return "interrupt"
+        if self.gap is not None and monitor.gap_limit is not None and self.code == DONE:
+            return "gap"
+        over = monitor.time_limit is not None and monitor.played >= monitor.time_limit
+        return "time" if over else "iterations"
+
+
+@frozen
+class RunPlan:
+    """What a new run is built of."""
+
+    game: NamedGame
+    choice: Choice
+    limits: Limits
+    sampling: Sampling
+    engine: str
+
+    def start(self) -> SelfPlay:
+        """Return the run before its first iteration, or refuse it."""
+        estimator = self.sampling.estimator()
+        self.limits.check(self.game, self.choice, estimator)
+        return self.choice.start(self.game, self.limits.iterations, self.engine, estimator)
+
+    def play(self, run: SelfPlay, request: StopRequest, **options: Any) -> Outcome:
+        """Play the run with a new monitor, and the options of :func:`play`."""
+        monitor = RunMonitor(request.requested)
+        monitor.describe(self.game, self.choice, self.sampling.sample)
+        monitor.limit(self.limits)
+        return play(run, monitor, request, **options)
 
 
 def play(
@@ -74,17 +103,15 @@ def play(
 ) -> Outcome:
     """Play until a limit is reached or the user requests a stop, and save the run at the end."""
     before, path = run.iteration, None if checkpoint is None else checkpoint.path
-    new = path is not None and not path.exists()
-    watch: RunMonitor | _Saver = monitor
+    new, saver = path is not None and not path.exists(), None
     if checkpoint is not None and path is not None:
         if new:  # a run that cannot be saved is refused now, and not in an hour
-            save(run, monitor, path)
-        watch = _Saver(Checkpoint(path, seconds=checkpoint.seconds, callbacks=[monitor]))
+            _save(run, monitor, path)
+        saver = Checkpoint(path, seconds=checkpoint.seconds, callbacks=[monitor])
     try:
-        with ProgressLine(title, quiet=quiet) as line:
-            monitor.begin(run)
+        with ProgressLine(title, quiet=quiet) as monitor.line:
             if not monitor.is_over(run):
-                _run(run, monitor, watch, RunProgress(line, monitor))
+                _run(run, monitor, saver)
     except ClickException:
         if new and path is not None and run.iteration == before:
             path.unlink(missing_ok=True)
@@ -94,10 +121,22 @@ def play(
             "nothing is left to play: a limit was reached before; to continue, pass more "
             "--iterations or --time, or a smaller --gap"
         )
-    elif path is not None and _saved_iteration(watch) != run.iteration:
-        save(run, monitor, path)
+    elif path is not None and saver is not None and saver.iteration != run.iteration:
+        _save(run, monitor, path)
     gap = monitor.gap_of(run) if run.iteration else None
     return Outcome(run, monitor, gap, _exit_code(run, monitor, gap, request))
+
+
+def _exit_code(run: SelfPlay, monitor: RunMonitor, gap: float | None, request: StopRequest) -> int:
+    if request.code is not None and not monitor.is_over(run):
+        return request.code
+    target = monitor.gap_limit
+    return DONE if target is None or (gap is not None and gap <= target) else SHORT_OF_GAP
+
+
+def _save(run: SelfPlay, monitor: RunMonitor, path: Path) -> None:
+    with refusing("--checkpoint"), failing(f"--checkpoint: cannot write {quote(str(path))}"):
+        run.save(path, callbacks=[monitor])
 
 
 @frozen
@@ -114,52 +153,27 @@ class _Saver:
             return self.checkpoint(run)
 
 
-def _run(
-    run: SelfPlay, monitor: RunMonitor, watch: RunMonitor | _Saver, progress: RunProgress
-) -> None:
+def _run(run: SelfPlay, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
+    """Play to the end, and refuse or report what fails."""
     limit = monitor.iterations_limit
     iterations = _UNLIMITED if limit is None else limit - run.iteration
     try:
         with redirect_stdout(sys.stderr):  # rules may print, and standard output is for results
             run._prepare(iterations)  # compiles, so that the first iteration is no slower
             monitor.begin(run)
-            progress.begin(run)
-            run.run(iterations, callbacks=[watch, progress])
+            run.run(iterations, callbacks=[monitor if checkpoint is None else _Saver(checkpoint)])
     except ClickException:
         raise
-    except KeyboardInterrupt:
-        say(f"ended within iteration {run.iteration + 1}{_in_checkpoint(watch)}")
-        raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        saved, iteration = "", run.iteration + 1
+        if checkpoint is not None and checkpoint.iteration is not None:
+            saved = f"; the checkpoint holds iteration {checkpoint.iteration}"
+        if isinstance(error, KeyboardInterrupt):
+            say(f"ended within iteration {iteration}{saved}")
+            raise
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error
         if monitor.rule is None and isinstance(cause, TypeError | ValueError):
             option = "--algorithm" if monitor.sample is None else "--sample"
             raise Refusal(f"{option}: {reason(cause)}") from error
         name = monitor.rule or monitor.algorithm or "the algorithm"
-        told = f"iteration {run.iteration + 1}: {rule_error(cause, name)}{_in_checkpoint(watch)}"
-        raise Failure(told) from error
-
-
-def _saved_iteration(watch: RunMonitor | _Saver) -> int | None:
-    return watch.checkpoint.iteration if isinstance(watch, _Saver) else None
-
-
-def _in_checkpoint(watch: RunMonitor | _Saver) -> str:
-    saved = _saved_iteration(watch)
-    return "" if saved is None else f"; the checkpoint holds iteration {saved}"
-
-
-def save(run: SelfPlay, monitor: RunMonitor, path: Path) -> None:
-    """Write a checkpoint."""
-    with refusing("--checkpoint"), failing(f"--checkpoint: cannot write {quote(str(path))}"):
-        run.save(path, callbacks=[monitor])
-
-
-def _exit_code(run: SelfPlay, monitor: RunMonitor, gap: float | None, request: StopRequest) -> int:
-    limit, target = monitor.iterations_limit, monitor.gap_limit
-    finished = limit is not None and run.iteration >= limit
-    if monitor.stopped_by == INTERRUPT and not finished and request.code is not None:
-        return request.code
-    if target is None or monitor.stopped_by == GAP or (gap is not None and gap <= target):
-        return DONE
-    return SHORT_OF_GAP
+        raise Failure(f"iteration {iteration}: {rule_error(cause, name)}{saved}") from error

@@ -1,4 +1,18 @@
-"""Figures of runs, strategies and games, drawn by matplotlib."""
+"""Figures of runs, strategies and games, drawn by matplotlib.
+
+All functions return matplotlib's axes, of which ``.figure.savefig(path)`` writes SVG, PDF and PNG,
+and share these parameters:
+
+title
+    Text above the figure.
+figsize
+    Width and height of a new figure in inches; by default as large as its content needs.
+ax
+    Axes to draw on; by default those of a new figure.
+
+They raise an ImportError when matplotlib is not installed, and a TypeError when ``ax`` is not an
+axes object of matplotlib.
+"""
 
 from regretkit.display._convergence import Curve as Curve
 from regretkit.display._convergence import convergence as convergence

@@ -87,27 +87,15 @@ def convergence(
         only one that there is beside ``"iteration"`` and ``x``.
     xlabel, ylabel
         Labels of the axes; by default the column, with its unit where that is known.
-    title
-        Text above.
     log
         Whether both scales are logarithmic.
-    figsize
-        Width and height of a new figure in inches; by default matplotlib's
-        ``figure.figsize``.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    Axes
-        Of matplotlib; ``.figure.savefig(path)`` writes SVG, PDF and PNG.
+    title, figsize, ax
+        As in all figures, see :mod:`regretkit.display`.
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     TypeError
-        When ``curves`` is no mapping of names to what was measured, or ``ax`` cannot be drawn on.
+        When ``curves`` is no mapping of names to measurements.
     ValueError
         When there is no curve, a curve lacks a column, or its columns differ in length.
 

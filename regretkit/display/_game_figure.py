@@ -68,22 +68,13 @@ def draw_game(
         The most histories, or outcomes of a normal form, to draw, at least 1.
     title
         Text above the figure; by default the name of the game.
-    figsize
-        Width and height of a new figure in inches; by default as large as the text needs.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    Axes
-        Of matplotlib; ``.figure.savefig(path)`` writes SVG, PDF and PNG.
+    figsize, ax
+        As in all figures, see :mod:`regretkit.display`.
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     TypeError
-        When ``game`` is in neither form, or ``ax`` cannot be drawn on.
+        When ``game`` is in neither form.
     ValueError
         When it has more histories or outcomes than ``limit``.
 

@@ -71,24 +71,13 @@ def heat_map(
         and have the strategies of largest entropy.
     annotate
         Whether to write probabilities into the cells; by default where there are few.
-    title
-        Text above.
-    figsize
-        Width and height of a new figure in inches; by default as large as the rows need.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    Axes
-        Of matplotlib; ``.figure.savefig(path)`` writes SVG, PDF and PNG.
+    title, figsize, ax
+        As in all figures, see :mod:`regretkit.display`.
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     TypeError
-        When ``profile`` is none, or ``ax`` cannot be drawn on.
+        When ``profile`` is no profile.
     ValueError
         When an information set is not in the game, there is none at all, or a player's set is not
         made of decisions.

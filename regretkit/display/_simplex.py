@@ -49,24 +49,13 @@ def simplex(
         Strategies in order, shape ``(points, 3)``; or several such paths by their names.
     actions
         What the corners are called, bottom left, bottom right, and top; by default 0, 1 and 2.
-    title
-        Text above.
-    figsize
-        Width and height of a new figure in inches; by default 4.6 by 4.4.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    Axes
-        Of matplotlib; ``.figure.savefig(path)`` writes SVG, PDF and PNG.
+    title, figsize, ax
+        As in all figures, see :mod:`regretkit.display`.
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     TypeError
-        When a path does not hold numbers, or ``ax`` cannot be drawn on.
+        When a path does not hold numbers.
     ValueError
         When a path is empty, does not hold three probabilities at each point that sum to 1
         within 1e-6, or ``actions`` are not three.

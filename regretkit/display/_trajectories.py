@@ -1,4 +1,4 @@
-"""TrajectoryRecorder: how strategies, averages and regrets move over time."""
+"""Trajectories: how strategies, averages and regrets move over time."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -55,22 +55,14 @@ def trajectories(
         where a rule holds some.
     log
         Whether the scale of the iterations is logarithmic.
-    figsize
-        Width and height of a new figure in inches; by default as large as the panels need.
-    axes
-        Axes to draw on, shape ``(information sets, kinds)``; by default those of a new figure.
-
-    Returns
-    -------
-    ndarray
-        Of matplotlib's axes, shape ``(information sets, kinds)``.
+    figsize, axes
+        As in all figures, see :mod:`regretkit.display`; ``axes`` has shape
+        ``(information sets, kinds)``, and so has the result.
 
     Raises
     ------
-    ImportError
-        When matplotlib is not installed.
     TypeError
-        When ``record`` is none, or ``axes`` cannot be drawn on.
+        When ``record`` is no :class:`~regretkit.play.TrajectoryRecorder`.
     ValueError
         When nothing was written down, an information set was not looked at, there are too many of
         them, there is no such kind, or ``axes`` has another shape.

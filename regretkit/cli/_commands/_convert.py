@@ -9,15 +9,13 @@ from regretkit._util._validate import quote
 from regretkit.cli._arguments import GAME_HELP, GameType, NamedGame, OutputFile, name_of
 from regretkit.cli._console import show, show_json
 from regretkit.cli._exit_codes import DONE, Refusal, failing
-from regretkit.cli._options import json_option
+from regretkit.cli._options import json_option, option
 
 
 @click.command(short_help="Write a game into a Gambit file.", epilog=GAME_HELP)
 @click.argument("source", metavar="IN", type=GameType())
 @click.argument("target", metavar="OUT", type=OutputFile(".efg", ".nfg"))
-@click.option(
-    "--for-gambit", is_flag=True, help="Replace what Gambit itself rejects, such as odd characters."
-)
+@option("--for-gambit", "Replace what Gambit rejects, such as odd characters.", is_flag=True)
 @json_option
 def convert(source: NamedGame, target: Path, for_gambit: bool, as_json: bool) -> int:
     """Write the game IN into the file OUT, in Gambit's format.

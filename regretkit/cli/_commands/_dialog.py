@@ -17,19 +17,12 @@ from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
 
 @final
 class Dialog:
-    """Questions and answers.
-
-    Parameters
-    ----------
-    stream
-        Where to write.
-    """
+    """Questions on a stream, and answers from standard input."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream, self._is_terminal = stream, stream.isatty()
         self._input: TextIO | None = sys.stdin
         self.questions = 0
-        """The number of questions."""
         reconfigure = getattr(self._input, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # bytes that are no text are no action either
@@ -63,20 +56,26 @@ class Dialog:
 
 def play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None, *, as_json: bool) -> int:
     """Let the user play, report the payoffs, and return the exit code."""
-    dialog = Dialog(sys.stderr if as_json else sys.stdout)
-    session = _Session(lineup, dialog, np.random.default_rng(seed))
+    dialog, generator = Dialog(sys.stderr if as_json else sys.stdout), np.random.default_rng(seed)
+    others = [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
+    others *= lineup.players - 1 if len(others) == 1 else 1
+    agents: list[Agent] = [HumanAgent(dialog.ask, dialog.tell), *others]
+    payoffs: list[float] = []
     stopped_by, code = "rounds", DONE
     with StopRequest(at_once=True) as request:
         try:
             dialog.tell(_welcome(lineup))
-            while rounds is None or len(session.payoffs) < rounds:
-                session.play_round(wait=rounds is None)
+            while rounds is None or len(payoffs) < rounds:
+                questions = dialog.questions
+                _play_round(lineup, dialog, agents, payoffs, generator)
+                if rounds is None and dialog.questions == questions:
+                    dialog.ask("There was no decision for you. Press Return to continue. ")
         except EOFError:
             stopped_by = "end of input"
         except KeyboardInterrupt:
             stopped_by, code = "interrupt", request.code or INTERRUPTED
     dialog.tell()
-    dialog.tell(_summary(session.payoffs))
+    dialog.tell(_summary(payoffs))
     if as_json:
         show_json(
             {
@@ -85,9 +84,9 @@ def play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None, *, as
                 "strategies": [name for name, _ in lineup.strategies],
                 "seat": lineup.seat,
                 "seed": seed,
-                "rounds": len(session.payoffs),
-                "payoffs": session.payoffs,
-                "earned": math.fsum(session.payoffs),
+                "rounds": len(payoffs),
+                "payoffs": payoffs,
+                "earned": math.fsum(payoffs),
                 "stopped_by": stopped_by,
             }
         )
@@ -96,31 +95,21 @@ def play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None, *, as
     return code
 
 
-@final
-class _Session:
-    """The rounds that the user plays."""
-
-    def __init__(self, lineup: Lineup, dialog: Dialog, generator: np.random.Generator) -> None:
-        self._lineup, self._dialog, self._generator = lineup, dialog, generator
-        others = [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
-        others *= lineup.players - 1 if len(others) == 1 else 1
-        self._participants: list[Agent] = [HumanAgent(dialog.ask, dialog.tell), *others]
-        self.payoffs: list[float] = []
-        """What the user earned in each round."""
-
-    def play_round(self, *, wait: bool) -> None:
-        """Play a round; ``wait`` for Return after one without a question."""
-        dialog, number = self._dialog, len(self.payoffs)
-        participants, questions = self._lineup.participants(number), dialog.questions
-        player = participants.index(0)
-        total = f"; so far you have earned {math.fsum(self.payoffs):+g}" if number else ""
-        dialog.tell()
-        dialog.tell(f"Round {number + 1}, as player {player}{total}")
-        agents = [self._participants[participant] for participant in participants]
-        match = play_match(self._lineup.game, agents, 1, self._generator)
-        self.payoffs.append(float(match.payoffs[0, player]))
-        if wait and dialog.questions == questions:
-            dialog.ask("There was no decision for you. Press Return to continue. ")
+def _play_round(
+    lineup: Lineup,
+    dialog: Dialog,
+    agents: list[Agent],
+    payoffs: list[float],
+    generator: np.random.Generator,
+) -> None:
+    """Play a round, and append the user's payoff."""
+    participants = lineup.participants(len(payoffs))
+    player = participants.index(0)
+    total = f"; so far you have earned {math.fsum(payoffs):+g}" if payoffs else ""
+    dialog.tell()
+    dialog.tell(f"Round {len(payoffs) + 1}, as player {player}{total}")
+    match = play_match(lineup.game, [agents[p] for p in participants], 1, generator)
+    payoffs.append(float(match.payoffs[0, player]))
 
 
 def _welcome(lineup: Lineup) -> str:

@@ -8,7 +8,7 @@ import click
 from regretkit.cli._arguments import GAME_HELP, PROBABILITY, NamedGame, load_strategy, name_of
 from regretkit.cli._console import show, show_json
 from regretkit.cli._exit_codes import DONE, Refusal
-from regretkit.cli._options import game_argument, json_option, out_option, recall_option
+from regretkit.cli._options import game_argument, json_option, option, out_option, recall_option
 from regretkit.cli._report import best_responses, numbers, value_of, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import best_response_gains, threshold
@@ -17,14 +17,8 @@ from regretkit.evaluation import best_response_gains, threshold
 @click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
 @game_argument
 @click.argument("strategy", metavar="STRATEGY")
-@click.option(
-    "--threshold",
-    "least",
-    type=PROBABILITY,
-    metavar="P",
-    help="First remove every action of a smaller probability.",
-)
-@click.option("--purify", is_flag=True, help="First keep only the most probable actions.")
+@option("--threshold least", "First remove every action of a smaller probability.", PROBABILITY)
+@option("--purify", "First keep only the most probable actions.", is_flag=True)
 @out_option
 @recall_option
 @json_option

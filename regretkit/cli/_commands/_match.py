@@ -78,7 +78,7 @@ def play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_jso
             for place, seating in enumerate(seatings):
                 seating.play(lineup, len(range(place, batch, len(seatings))), generator)
             left -= batch
-            line.update(_progress(matches - left, matches, began), matches - left, matches)
+            line.update(_progress(matches - left, matches, began), matches - left, left)
         code = DONE if request.code is None or not left else request.code
     report = {
         "game": name_of(lineup.game),

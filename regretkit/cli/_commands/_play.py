@@ -17,7 +17,7 @@ from regretkit.cli._arguments import (
 from regretkit.cli._commands._dialog import play_at_terminal
 from regretkit.cli._commands._match import Lineup, play_matches
 from regretkit.cli._exit_codes import Refusal
-from regretkit.cli._options import game_argument, json_option, quiet_option
+from regretkit.cli._options import game_argument, json_option, option, quiet_option
 from regretkit.games import ExtensiveFormGame, NormalFormGame
 
 
@@ -26,28 +26,15 @@ from regretkit.games import ExtensiveFormGame, NormalFormGame
 )
 @game_argument
 @click.argument("strategies", metavar="[STRATEGY]...", nargs=-1)
-@click.option(
-    "--matches",
-    type=COUNT,
-    metavar="N",
-    help="Let strategies play N matches against each other, without you.",
-)
-@click.option(
-    "--rounds", type=COUNT, metavar="N", help="Stop after N rounds; by default when you leave."
-)
-@click.option(
+@option("--matches", "Let strategies play N matches against each other, without you.", COUNT)
+@option("--rounds", "Stop after N rounds; by default when you leave.", COUNT)
+@option(
     "--seat",
-    type=FROM_ZERO,
-    metavar="P",
-    help="Which player you are, from 0; with --matches, which one the first strategy is. By "
-    "default seats rotate after every round.",
+    "Which player you are, from 0; with --matches, which one the first strategy is. By default "
+    "seats rotate after every round.",
+    FROM_ZERO,
 )
-@click.option(
-    "--seed",
-    type=FROM_ZERO,
-    metavar="N",
-    help="The seed of the draws; by default 0 with --matches, and a new one whenever you play.",
-)
+@option("--seed", "The seed; by default 0 with --matches, else a new one.", FROM_ZERO)
 @quiet_option
 @json_option
 def play(

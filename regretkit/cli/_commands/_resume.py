@@ -18,6 +18,7 @@ from regretkit.cli._options import (
     Sampling,
     checkpoint_options,
     limit_options,
+    option,
     output_options,
     rule_option,
 )
@@ -33,9 +34,7 @@ from regretkit.play._saved_run import Saved, Ways
 @click.argument("file", metavar="FILE")
 @limit_options
 @checkpoint_options
-@click.option(
-    "--game", type=GameType(), metavar="GAME", help="The game, if it is not in the catalogue."
-)
+@option("--game", "The game, if it is not in the catalogue.", GameType())
 @rule_option
 @output_options
 def resume(
@@ -76,56 +75,42 @@ def resume(
 def _restored(
     saved: Saved, monitor: RunMonitor, game: NamedGame | None, rule: str | None
 ) -> SelfPlay:
-    """Return the run in a file, and restore its monitor."""
-    if list(saved.callbacks) == [RunMonitor.__name__]:
-        return _of_command_line(saved, monitor, game, rule)
-    if saved.callbacks:
+    """Return the run in a file, and restore its monitor; a run of the library gets a new one."""
+    has_monitor = list(saved.callbacks) == [RunMonitor.__name__]
+    if saved.callbacks and not has_monitor:
         raise Refusal(
             f"FILE: {saved.path} holds the state of callbacks {list(saved.callbacks)}, which would "
             "be lost here; resume it from Python"
         )
-    return _of_library(saved, monitor, game, rule)
-
-
-def _of_command_line(
-    saved: Saved, monitor: RunMonitor, game: NamedGame | None, rule: str | None
-) -> SelfPlay:
-    """Return a run of ``regretkit solve``."""
-    noted, states = RunMonitor(monitor.stop_requested), saved.state.get("callbacks")
-    state = states.get("0") if isinstance(states, dict) else None
-    with refusing(f"FILE: {saved.path} does not fit"):
-        noted.load_state_dict(state if isinstance(state, dict) else {})
-        estimator = Sampling(noted.sample).estimator()
-    if noted.rule is not None and rule is None:
-        # A file from elsewhere must not decide which code is run.
-        raise Refusal(
-            f"--rule: {saved.path} was written with --rule {shell_word(noted.rule)}; pass it again"
-        )
-    named, choice = _game_of(saved, noted.game, game), Choice.of(noted.algorithm, rule)
-    ways: Ways = {
-        "order": choice.algorithm.order,
-        "averaging": choice.algorithm.averaging,
-        "callbacks": [monitor],
-    }
-    if estimator is not None:
-        ways["estimator"] = estimator  # the state of its generator is in the file
-    run = _started(saved, named, choice, ways)
-    monitor.describe(named, choice, noted.sample)
-    return run
-
-
-def _of_library(
-    saved: Saved, monitor: RunMonitor, game: NamedGame | None, rule: str | None
-) -> SelfPlay:
-    """Return a run that was saved from Python, with a new monitor."""
-    named = _game_of(saved, saved.game["name"] or "", game)
+    noted = RunMonitor(monitor.stop_requested)
+    noted.game = saved.game["name"] or ""
+    if has_monitor:
+        states = saved.state.get("callbacks")
+        state = states.get("0") if isinstance(states, dict) else None
+        with refusing(f"FILE: {saved.path} does not fit"):
+            noted.load_state_dict(state if isinstance(state, dict) else {})
+            estimator = Sampling(noted.sample).estimator()
+        if noted.rule is not None and rule is None:
+            # A file from elsewhere must not decide which code is run.
+            raise Refusal(
+                f"--rule: {saved.path} was written with --rule {shell_word(noted.rule)}; pass it "
+                "again"
+            )
+    named, ways = _game_of(saved, noted.game, game), Ways()
     with refusing("FILE"):
         saved.check_game(named.played)
-        name = None if rule is not None else _recognized(saved, named.played, named.groups)
-    choice = Choice.of(name, rule)
-    run = _started(saved, named, choice, {})
-    monitor.describe(named, choice)
-    monitor.limit(Limits(run.horizon, None, None))
+        if not has_monitor and rule is None:
+            noted.algorithm = _recognized(saved, named.played, named.groups)
+    choice = Choice.of(noted.algorithm, rule)
+    if has_monitor:
+        order, averaging = choice.algorithm.order, choice.algorithm.averaging
+        ways = {"order": order, "averaging": averaging, "callbacks": [monitor]}
+        if estimator is not None:
+            ways["estimator"] = estimator  # the state of its generator is in the file
+    run = _started(saved, named, choice, ways)
+    monitor.describe(named, choice, noted.sample)
+    if not has_monitor:
+        monitor.limit(Limits(run.horizon, None, None))
     return run
 
 

@@ -9,10 +9,10 @@ import click
 from regretkit._util._errors import problem_of
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
-from regretkit.cli._arguments import COUNT, GAME_HELP, FigureFile, NamedGame
+from regretkit.cli._arguments import COUNT, GAME_HELP, NamedGame, OutputFile
 from regretkit.cli._console import show, show_json
 from regretkit.cli._exit_codes import DONE, Refusal, failing
-from regretkit.cli._options import game_argument, json_option
+from regretkit.cli._options import game_argument, json_option, option
 from regretkit.cli._report import facts_of
 from regretkit.display._style import number
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
@@ -20,21 +20,8 @@ from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, Normal
 
 @click.command("show", short_help="Show a game as text, or draw it.", epilog=GAME_HELP)
 @game_argument
-@click.option(
-    "--limit",
-    type=COUNT,
-    metavar="N",
-    default=250,
-    show_default=True,
-    help="Show at most N histories, or outcomes of a normal form.",
-)
-@click.option(
-    "--svg",
-    metavar="FILE",
-    type=FigureFile(".svg"),
-    is_eager=True,
-    help="Draw it into an SVG file instead.",
-)
+@option("--limit", "Show at most N histories, or outcomes of a normal form.", COUNT, default=250)
+@option("--svg", "Draw it into an SVG file instead.", OutputFile(".svg", figure=True))
 @json_option
 def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> int:
     """Show a game: its sizes, and its tree or its table of payoffs."""

@@ -8,7 +8,6 @@ from regretkit._util._validate import quote
 from regretkit.cli._arguments import GAME_HELP, Choice, NamedGame
 from regretkit.cli._exit_codes import Refusal
 from regretkit.cli._interrupt import StopRequest
-from regretkit.cli._monitor import RunMonitor
 from regretkit.cli._options import (
     CheckpointOptions,
     Limits,
@@ -24,7 +23,7 @@ from regretkit.cli._options import (
     sampling_options,
 )
 from regretkit.cli._report import finish
-from regretkit.cli._run import play
+from regretkit.cli._run import RunPlan
 
 
 @click.command(short_help="Solve a game by self-play.", epilog=GAME_HELP)
@@ -53,14 +52,10 @@ def solve(
     """
     check_new(checkpoint)
     game.accept(imperfect_recall=imperfect_recall)
-    limits, estimator = limits.or_default(), sampling.estimator()
-    limits.check(game, choice, estimator)
-    run = choice.start(game, limits.iterations, engine, estimator)
+    plan = RunPlan(game, choice, limits.or_default(), sampling, engine)
+    run = plan.start()
     with StopRequest() as request:
-        monitor = RunMonitor(request.requested)
-        monitor.describe(game, choice, sampling.sample)
-        monitor.limit(limits)
-        outcome = play(run, monitor, request, checkpoint=checkpoint, quiet=outputs.quiet)
+        outcome = plan.play(run, request, checkpoint=checkpoint, quiet=outputs.quiet)
         return finish(outcome, outputs, checkpoint.path)
 
 
