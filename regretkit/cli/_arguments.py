@@ -196,9 +196,9 @@ class GamesType(GameType):
 
 def load_game(text: str, argument: str) -> Game:
     """Return the game that a text names, or refuse it."""
-    others = f"an existing file, or {OPENSPIEL}NAME"
+    sources = f"an existing file, or {OPENSPIEL}NAME"
     if not text.strip():
-        raise Refusal(f"{argument}: got nothing; name a game of the catalogue, {others}")
+        raise Refusal(f"{argument}: got nothing; name a game of the catalogue, {sources}")
     if Path(text).suffix.lower() == ".json":
         raise Refusal(
             f"{argument}: got {quote(text)}, but games are in Gambit files, and strategies in "
@@ -221,7 +221,9 @@ def load_game(text: str, argument: str) -> Game:
         try:
             return games.load(text)
         except ValueError as error:
-            raise error if is_known(text) else ValueError(f"{error}; or name {others}") from error
+            raise (
+                error if is_known(text) else ValueError(f"{error}; or name {sources}")
+            ) from error
 
 
 def _of_openspiel(name: str) -> Game:

@@ -116,8 +116,8 @@ class StopRequest:
     def __enter__(self) -> Self:
         for number in _SIGNALS if _in_main_thread() else ():
             handler = signal.getsignal(number)
-            ours = isinstance(getattr(handler, "__self__", None), AfterImports)
-            if ours or handler in (signal.SIG_DFL, signal.default_int_handler):
+            replaceable = isinstance(getattr(handler, "__self__", None), AfterImports)
+            if replaceable or handler in (signal.SIG_DFL, signal.default_int_handler):
                 self._before[number] = handler
                 signal.signal(number, self._note)
         return self

@@ -118,26 +118,26 @@ class RunMonitor(Stateful):
     def _show_progress(self, line: ProgressLine, iteration: int) -> None:
         seconds, first = self._start
         rate = (iteration - first) / max(self.played - seconds, 1e-9)
-        left, most = self._time_left(iteration, rate), self.iterations_limit
+        remaining, most = self._time_left(iteration, rate), self.iterations_limit
         facts = [
             f"iteration {iteration:,}{'' if most is None else f' of {most:,}'}",
             f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
             *([] if self.gap is None else [f"gap {self.gap:.2e}"]),
-            "time left unknown" if left is None else f"{clock(left)} left",
+            "time left unknown" if remaining is None else f"{clock(remaining)} left",
         ]
-        line.update(facts, self.played, left)
+        line.update(facts, self.played, remaining)
 
     def _time_left(self, iteration: int, rate: float) -> float | None:
         """Return the seconds until the first of the limits is reached, None if unknown."""
-        left = math.inf
+        remaining = math.inf
         if self.iterations_limit is not None:
-            left = (self.iterations_limit - iteration) / rate
+            remaining = (self.iterations_limit - iteration) / rate
         if self.gap_limit is not None:
             needed = iterations_to(self.gap_limit, self.iterations, self.gaps)
-            left = min(left, (needed - iteration) / rate)
+            remaining = min(remaining, (needed - iteration) / rate)
         if self.time_limit is not None:
-            left = min(left, self.time_limit - self.played)
-        return None if left == math.inf else max(left, 0.0)
+            remaining = min(remaining, self.time_limit - self.played)
+        return None if remaining == math.inf else max(remaining, 0.0)
 
     def is_over(self, run: SelfPlay) -> bool:
         """Return whether a limit has been reached."""

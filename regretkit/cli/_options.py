@@ -114,8 +114,8 @@ def _gathered(
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def gathered(**values: Any) -> Any:
-            own = [values.pop(option) for option in options]
-            return command(**values, **{name: kind(*own)})
+            arguments = [values.pop(option) for option in options]
+            return command(**values, **{name: kind(*arguments)})
 
         decorated: Any = gathered
         for option in reversed(options.values()):

@@ -124,7 +124,7 @@ def convergence(
         _draw(ax, index, plain(title_of(str(name))), across, up, log=log)
     if log:
         for values, name in zip(zip(*points, strict=True), "xy", strict=True):
-            _scale(ax, name, positive=any((each > 0.0).any() for each in values))
+            _scale(ax, name, positive=any((curve > 0.0).any() for curve in values))
     label_axes(
         ax,
         xlabel=_LABELS.get(x, x) if xlabel is None else xlabel,
@@ -201,11 +201,11 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
 
 def _default_column(columns: Mapping[str, Mapping[str, ArrayLike]], x: str) -> str:
     names = dict.fromkeys(name for table in columns.values() for name in table)
-    others = [name for name in names if name not in (x, "iteration", "seconds")]
-    known = [name for name in _GAPS if name in others]
-    if known or len(others) == 1:
-        return (known or others)[0]
-    raise ValueError(f"y must be one of {candidates(others)}, for there is no column 'nash_conv'")
+    measured = [name for name in names if name not in (x, "iteration", "seconds")]
+    known = [name for name in _GAPS if name in measured]
+    if known or len(measured) == 1:
+        return (known or measured)[0]
+    raise ValueError(f"y must be one of {candidates(measured)}, for there is no column 'nash_conv'")
 
 
 def _points(table: Mapping[str, ArrayLike], x: str, y: str, argument: str) -> tuple[Vector, Vector]:

@@ -3,6 +3,8 @@
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from regretkit.display._style import NAME, PayoffColumns, color_of, plain, text_size, width_of
 from regretkit.games import NormalFormGame
 
@@ -22,8 +24,8 @@ class MatrixFigure:
         self.rows, self.columns = names[0], names[1] if game.players > 1 else [""]
         self.payoffs = PayoffColumns(game.payoffs.reshape(game.players, -1).T.tolist())
         self.headings = {
-            others: ", ".join(f"player {i}: {names[i][a]}" for i, a in enumerate(others, start=2))
-            for others in itertools.product(*map(range, game.payoffs.shape[3:]))
+            choices: ", ".join(f"player {i}: {names[i][a]}" for i, a in enumerate(choices, start=2))
+            for choices in itertools.product(*map(range, game.payoffs.shape[3:]))
         }
         pad = 1.6 * self.size
         self.head = pad + self._widest(self.rows)
@@ -40,8 +42,8 @@ class MatrixFigure:
         """Draw the tables below one another; a unit of the axes is a point."""
         look: dict[str, Any] = {"fontsize": self.size, "verticalalignment": "center_baseline"}
         top = 0.0
-        for others, heading in self.headings.items():
-            if others:
+        for choices, heading in self.headings.items():
+            if choices:
                 ax.text(0.0, top + 0.8 * self.line, heading, **look)
                 top += 1.4 * self.line
             if self.game.players > 1:
@@ -52,10 +54,10 @@ class MatrixFigure:
             for row, action in enumerate(self.rows):
                 place = self.head - 0.8 * self.size, top + self.line * (row + 0.5)
                 ax.text(*place, action, color=color_of(0), ha="right", **look)
-            self._draw_cells(ax, top, others)
+            self._draw_cells(ax, top, choices)
             top += self.line * len(self.rows)
 
-    def _draw_cells(self, ax: "Axes", top: float, others: tuple[int, ...]) -> None:
+    def _draw_cells(self, ax: "Axes", top: float, choices: tuple[int, ...]) -> None:
         import matplotlib as mpl
 
         xs = [self.head + self.cell * column for column in range(len(self.columns) + 1)]
@@ -63,7 +65,8 @@ class MatrixFigure:
         look: dict[str, Any] = {"colors": mpl.rcParams["grid.color"], "linewidth": 0.8}
         ax.hlines(ys, xs[0], xs[-1], **look)
         ax.vlines(xs, ys[0], ys[-1], **look)
+        by_outcome = np.moveaxis(self.game.payoffs, 0, -1)
         for row, column in itertools.product(range(len(self.rows)), range(len(self.columns))):
-            outcome = (row, column, *others)[: self.game.players]
+            outcome = (row, column, *choices)[: self.game.players]
             place = xs[column] + (self.cell - self.payoffs.width) / 2, ys[row] + self.line / 2
-            self.payoffs.write(ax, place, [float(own[outcome]) for own in self.game.payoffs])
+            self.payoffs.write(ax, place, by_outcome[outcome].tolist())

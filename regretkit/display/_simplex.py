@@ -120,8 +120,8 @@ def _frame(ax: "Axes", actions: Sequence[str]) -> None:
     grid, edge = mpl.rcParams["grid.color"], mpl.rcParams["axes.edgecolor"]
     for level in (0.25, 0.5, 0.75):
         for corner in range(3):
-            one, other = (corner + 1) % 3, (corner + 2) % 3
-            ends = level * CORNERS[corner] + (1.0 - level) * CORNERS[[one, other]]
+            following, opposite = (corner + 1) % 3, (corner + 2) % 3
+            ends = level * CORNERS[corner] + (1.0 - level) * CORNERS[[following, opposite]]
             ax.plot(*ends.T, color=grid, linewidth=0.6, zorder=1)
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=edge, linewidth=1.2, zorder=2)
     sides = ((-4, -4, "right", "top"), (4, -4, "left", "top"), (0, 5, "center", "bottom"))

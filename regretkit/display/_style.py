@@ -94,8 +94,8 @@ def style(index: int) -> Style:
     import matplotlib as mpl
 
     cycle = mpl.rcParams["axes.prop_cycle"]
-    own = cycle != mpl.rcParamsDefault["axes.prop_cycle"] and "color" in cycle.keys
-    colors = cycle.by_key()["color"] if own else COLORS
+    has_colors = cycle != mpl.rcParamsDefault["axes.prop_cycle"] and "color" in cycle.keys
+    colors = cycle.by_key()["color"] if has_colors else COLORS
     return Style(
         color=colors[index % len(colors)],
         linestyle=DASHES[(index % len(colors) + index // len(colors)) % len(DASHES)],
@@ -209,7 +209,9 @@ class PayoffColumns:
     def __init__(self, payoffs: Iterable[Sequence[float]]) -> None:
         self._size = text_size()
         columns, gap = zip(*payoffs, strict=True), 0.9 * self._size
-        widths = [max(width_of(number(p), self._size) for p in {*own}) + gap for own in columns]
+        widths = [
+            max(width_of(number(p), self._size) for p in {*column}) + gap for column in columns
+        ]
         self._ends = [end - gap for end in itertools.accumulate(widths)]
         self.width = self._ends[-1]
 

@@ -61,16 +61,16 @@ def table_lines(game: NormalFormGame) -> Iterator[str]:
     """Yield the payoffs of a game, a table for each choice of the third and later players."""
     names = [list(map(printable, domain.labels.actions(0))) for domain in game.domains]
     columns = names[1] if game.players > 1 else ["payoff"]
-    for others in itertools.product(*(range(len(own)) for own in names[2:])):
-        if others:
-            chosen = [f"player {i}: {names[i][a]}" for i, a in enumerate(others, start=2)]
+    by_outcome = np.moveaxis(game.payoffs, 0, -1)
+    for choices in itertools.product(*(range(len(actions)) for actions in names[2:])):
+        if choices:
+            chosen = [f"player {i}: {names[i][a]}" for i, a in enumerate(choices, start=2)]
             yield from ("", ", ".join(chosen))
         rows = [["", *columns]]
         for row, name in enumerate(names[0]):
-            outcomes = [(row, column, *others)[: game.players] for column in range(len(columns))]
-            rows.append(
-                [name, *(_numbers([own[outcome] for own in game.payoffs]) for outcome in outcomes)]
-            )
+            outcomes = [(row, column, *choices)[: game.players] for column in range(len(columns))]
+            cells = [_numbers(by_outcome[outcome].tolist()) for outcome in outcomes]
+            rows.append([name, *cells])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for name, *cells in rows:
             right = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]

@@ -103,9 +103,9 @@ class TreeFigure:
         """Draw a dashed line through the histories of an information set, from top to bottom."""
         look: dict[str, Any] = {"color": color_of(key[0]), "linewidth": 1.1, "linestyle": "--"}
         aside, path = 0.3 * self.size, []
-        for one, other in itertools.pairwise(histories):
-            left, right = self.columns[self.depth[one]], self.columns[self.depth[other]]
-            top, bottom = self.y[one], self.y[other]
+        for upper, lower in itertools.pairwise(histories):
+            left, right = self.columns[self.depth[upper]], self.columns[self.depth[lower]]
+            top, bottom = self.y[upper], self.y[lower]
             if key in self.lanes:
                 lane = left - 0.6 * self.size * (self.lanes[key] + 1)
                 top, bottom = top + aside, bottom - aside

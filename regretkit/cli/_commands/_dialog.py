@@ -57,9 +57,9 @@ class Dialog:
 def play_at_terminal(lineup: Lineup, rounds: int | None, seed: int | None, *, as_json: bool) -> int:
     """Let the user play, report the payoffs, and return the exit code."""
     dialog, generator = Dialog(sys.stderr if as_json else sys.stdout), np.random.default_rng(seed)
-    others = [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
-    others *= lineup.players - 1 if len(others) == 1 else 1
-    agents: list[Agent] = [HumanAgent(dialog.ask, dialog.tell), *others]
+    opponents = [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
+    opponents *= lineup.players - 1 if len(opponents) == 1 else 1
+    agents: list[Agent] = [HumanAgent(dialog.ask, dialog.tell), *opponents]
     payoffs: list[float] = []
     stopped_by, code = "rounds", DONE
     with StopRequest(at_once=True) as request:
@@ -113,16 +113,16 @@ def _play_round(
 
 
 def _welcome(lineup: Lineup) -> str:
-    others = list(dict.fromkeys(name for name, _ in lineup.strategies))
-    opponents, seats = " by yourself", ""
-    if others:
-        opponents = f" against {', '.join(others)}"
+    opponents = list(dict.fromkeys(name for name, _ in lineup.strategies))
+    against, seats = " by yourself", ""
+    if opponents:
+        against = f" against {', '.join(opponents)}"
         fixed = lineup.seat is not None
         seats = f"; you are player {lineup.seat}" if fixed else "; seats rotate after every round"
     name = name_of(lineup.game)
     known = name.partition("(")[0]
     rules = f" regretkit games {known} explains the game." if known in names() else ""
-    return f"You play {name}{opponents}{seats}. Ctrl-D leaves.{rules}"
+    return f"You play {name}{against}{seats}. Ctrl-D leaves.{rules}"
 
 
 def _summary(payoffs: list[float]) -> str:

@@ -45,9 +45,9 @@ class Lineup:
         """
         if self.seat is None:
             return [(player - number) % self.players for player in range(self.players)]
-        others = list(range(1, self.players))
-        others.insert(self.seat, 0)
-        return others
+        participants = list(range(1, self.players))
+        participants.insert(self.seat, 0)
+        return participants
 
 
 @frozen
@@ -70,24 +70,25 @@ class _Seating:
 
 def play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_json: bool) -> int:
     """Play matches, report the payoffs, and return the exit code."""
-    seatings, generator, left = _seatings(lineup), np.random.default_rng(seed), matches
+    seatings, generator, remaining = _seatings(lineup), np.random.default_rng(seed), matches
     with StopRequest() as request, ProgressLine(quiet=quiet) as line:
         began = time.monotonic()
-        while left and not request.requested():
-            batch = min(left, _BATCH * len(seatings))
+        while remaining and not request.requested():
+            batch = min(remaining, _BATCH * len(seatings))
             for place, seating in enumerate(seatings):
                 seating.play(lineup, len(range(place, batch, len(seatings))), generator)
-            left -= batch
-            line.update(_progress(matches - left, matches, began), matches - left, left)
-        code = DONE if request.code is None or not left else request.code
+            remaining -= batch
+            done = matches - remaining
+            line.update(_progress(done, matches, began), done, remaining)
+        code = DONE if request.code is None or not remaining else request.code
     report = {
         "game": name_of(lineup.game),
         "fingerprint": fingerprint(lineup.game),
-        "matches": matches - left,
+        "matches": matches - remaining,
         "seat": lineup.seat,
         "seed": seed,
         "confidence": _CONFIDENCE,
-        "results": _results(lineup, seatings) if left < matches else [],
+        "results": _results(lineup, seatings) if remaining < matches else [],
         "stopped_by": "matches" if code == DONE else "interrupt",
     }
     if as_json:
@@ -95,14 +96,14 @@ def play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_jso
     else:
         _show(report)
     if code != DONE:
-        say(f"interrupted after {matches - left:,} of {matches:,} matches")
+        say(f"interrupted after {matches - remaining:,} of {matches:,} matches")
     return code
 
 
 def _progress(done: int, matches: int, began: float) -> list[str]:
     rate = done / max(time.monotonic() - began, 1e-9)
-    left = clock((matches - done) / rate)
-    return [f"match {done:,} of {matches:,}", f"{rate:,.0f}/s", f"{left} left"]
+    remaining = clock((matches - done) / rate)
+    return [f"match {done:,} of {matches:,}", f"{rate:,.0f}/s", f"{remaining} left"]
 
 
 def _seatings(lineup: Lineup) -> list[_Seating]:
