@@ -1,4 +1,4 @@
-"""Games: what players' coordinates are worth, a catalogue of them, and how to define one's own."""
+"""Games: normal and extensive form, a catalogue, files, and interfaces to define games."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Any game as one history at a time, however its rules or its histories are written down."""
+"""Adapters that make a history of every representation of a game."""
 
 from collections.abc import Sequence
 from typing import TypeAlias, final
@@ -28,7 +28,7 @@ Playable: TypeAlias = (
     | OpenSpielGame
     | OpenSpielState
 )
-"""Every representation of a game that can be played from its beginning to its end."""
+"""Every representation of a game that can be played history by history."""
 
 _FIRST: Indices = np.zeros(1, dtype=np.int64)
 
@@ -36,21 +36,21 @@ _FIRST: Indices = np.zeros(1, dtype=np.int64)
 def as_history(game: Playable) -> History:
     """Return the empty history of a game, from which it can be played move by move.
 
-    A game in extensive form is followed along its tree, a normal form is played as if one player
-    after the other chose unseen, and a :class:`HistoryBatch` is expanded one history at a time, so
-    that games whose trees do not fit into memory can be played and sampled as well. Games and
-    states of OpenSpiel are played by its rules, as :func:`openspiel_history` says.
+    A game in extensive form is played along its tree, a normal form as a sequence of unobserved
+    moves, and a :class:`HistoryBatch` one history at a time, so that games whose trees do not fit
+    into memory can be played and sampled too. Games and states of OpenSpiel are played by its
+    rules, see :func:`openspiel_history`.
 
     Parameters
     ----------
     game
-        A game, its tree, or its rules; a history comes back as it is. A state of OpenSpiel is gone
-        on from.
+        A game, its tree, or its rules; a history is returned unchanged. Play continues from a
+        state of OpenSpiel.
 
     Raises
     ------
     TypeError
-        When ``game`` is nothing of the kind.
+        When ``game`` is none of these.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def as_history(game: Playable) -> History:
     ('J', ('p', 'b'))
     """
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
-        return _OfTree(game.tree, 0)
+        return TreeHistory(game.tree, 0)
     if isinstance(game, GameTree):
-        return _OfTree(game, 0)
+        return TreeHistory(game, 0)
     if isinstance(game, NormalFormGame):
-        return _OfTable(game)
-    # A class has the methods of its objects, but is none.
+        return NormalFormHistory(game)
+    # A class has the methods of its instances.
     if isinstance(game, HistoryBatch) and not isinstance(game, type):
-        return _OfLevel(_Names(game), game)
+        return BatchHistory(_Names(game), game)
     if isinstance(game, History) and not isinstance(game, type):
         return game
     if is_openspiel(game, "Game", "State"):
@@ -83,7 +83,7 @@ def as_history(game: Playable) -> History:
 
 
 def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:
-    """Return the least and the most that each player may earn, None where only rules are known."""
+    """Return the least and largest payoff of each player, None if only rules are known."""
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
         game = game.tree
     if isinstance(game, GameTree):
@@ -109,9 +109,9 @@ class InformationSet:
     """
 
     number: int
-    """Its number, among those of its player."""
+    """Number among the player's information sets."""
     label: str = field(eq=False)
-    """Its label, which need not be the only one of its kind."""
+    """Label, which need not be unique."""
 
     def __str__(self) -> str:
         return self.label
@@ -119,8 +119,8 @@ class InformationSet:
 
 @final
 @frozen
-class _OfTree:
-    """One history of a tree, by its number."""
+class TreeHistory:
+    """A history of a tree, by its number."""
 
     tree: GameTree = field(eq=False, repr=False)
     number: int
@@ -134,37 +134,37 @@ class _OfTree:
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
         names = self._names()
         first = self._first_child()
-        chances = self.tree.probability[first : first + len(names)].tolist()
-        return list(zip(names, chances, strict=True))
+        probability = self.tree.probability[first : first + len(names)].tolist()
+        return list(zip(names, probability, strict=True))
 
     def actions(self) -> tuple[str, ...]:
         return self._names()
 
-    def child(self, action: str) -> "_OfTree":
-        return _OfTree(self.tree, self._first_child() + self._names().index(action))
+    def child(self, action: str) -> "TreeHistory":
+        return TreeHistory(self.tree, self._first_child() + self._names().index(action))
 
     def information_set(self) -> InformationSet:
         number = int(self.tree.information_set[self.number])
         return InformationSet(number, self.tree.labels[self.player()][number])
 
     def payoffs(self) -> Sequence[float]:
-        end = int(np.searchsorted(self.tree.terminals, self.number))
-        payoffs: list[float] = self.tree.payoffs[end].tolist()
+        terminal = int(np.searchsorted(self.tree.terminals, self.number))
+        payoffs: list[float] = self.tree.payoffs[terminal].tolist()
         return payoffs
 
     def _first_child(self) -> int:
-        # Histories stand in breadth-first order, and with them their parents.
+        # Parents are sorted, in breadth-first order.
         key = self.tree.parent.dtype.type(self.number)
         return int(np.searchsorted(self.tree.parent, key))
 
     def _names(self) -> tuple[str, ...]:
-        return _unlike(tuple(self.tree._names(self.number)))
+        return _unique_names(tuple(self.tree._names(self.number)))
 
 
 @final
 @frozen
-class _OfTable:
-    """What some players of a normal form have chosen, which the others have not seen."""
+class NormalFormHistory:
+    """A history of unobserved choices in a normal form."""
 
     game: NormalFormGame = field(eq=False, repr=False)
     chosen: tuple[str, ...] = ()
@@ -181,8 +181,8 @@ class _OfTable:
     def actions(self) -> tuple[str, ...]:
         return self._domain(len(self.chosen)).labels.actions(0)
 
-    def child(self, action: str) -> "_OfTable":
-        return _OfTable(self.game, (*self.chosen, action))
+    def child(self, action: str) -> "NormalFormHistory":
+        return NormalFormHistory(self.game, (*self.chosen, action))
 
     def information_set(self) -> InformationSet:
         return InformationSet(0, "")
@@ -201,64 +201,64 @@ class _OfTable:
 @final
 @frozen(eq=False)
 class _Names:
-    """The names of actions, cached as they are requested."""
+    """The names of a game in batches; those of actions are cached."""
 
     root: HistoryBatch
     _known: dict[tuple[int, int], str] = field(factory=dict, init=False, repr=False)
 
     def action(self, player: int, action: int) -> str:
-        """Return what to call an action of a player, or of chance."""
+        """Return the name of an action of a player or of chance."""
         if (player, action) not in self._known:
             self._known[player, action] = self.root.action_name(player, action)
         return self._known[player, action]
 
     def label(self, player: int, information_set: int) -> str:
-        """Return what to call an information set."""
+        """Return the label of an information set."""
         return self.root.label(player, information_set)
 
 
 @final
 @frozen(eq=False)
-class _OfLevel:
-    """One history as a level of its own, beside the names of everything."""
+class BatchHistory:
+    """A batch of one history, with the names of the game."""
 
     names: _Names
-    level: HistoryBatch
+    batch: HistoryBatch
 
     def is_terminal(self) -> bool:
         return self.player() == TERMINAL
 
     def player(self) -> int:
-        return int(self.level.player()[0])
+        return int(self.batch.player()[0])
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        actions = self._possible()
-        chances = self.level.probability(np.zeros(actions.size, dtype=np.int64), actions)
+        actions = self._legal()
+        drawn = self.batch.probability(np.zeros(actions.size, dtype=np.int64), actions)
         names = [self.names.action(CHANCE, action) for action in actions.tolist()]
-        return list(zip(names, floats(chances, "probability()").tolist(), strict=True))
+        return list(zip(names, floats(drawn, "probability()").tolist(), strict=True))
 
     def actions(self) -> tuple[str, ...]:
         player = self.player()
-        return tuple(self.names.action(player, action) for action in self._possible().tolist())
+        return tuple(self.names.action(player, action) for action in self._legal().tolist())
 
-    def child(self, action: str) -> "_OfLevel":
-        number = self._possible()[self.actions().index(action)]
-        return _OfLevel(self.names, self.level.child(_FIRST, np.array([number])))
+    def child(self, action: str) -> "BatchHistory":
+        number = self._legal()[self.actions().index(action)]
+        return BatchHistory(self.names, self.batch.child(_FIRST, np.array([number])))
 
     def information_set(self) -> str:
-        number = int(self.level.information_set(_FIRST)[0])
+        number = int(self.batch.information_set(_FIRST)[0])
         return self.names.label(self.player(), number)
 
     def payoffs(self) -> Sequence[float]:
-        payoffs: list[float] = floats(self.level.payoffs(_FIRST), "payoffs()")[0].tolist()
+        payoffs: list[float] = floats(self.batch.payoffs(_FIRST), "payoffs()")[0].tolist()
         return payoffs
 
-    def _possible(self) -> Indices:
-        return np.flatnonzero(np.asarray(self.level.actions(_FIRST))[0])
+    def _legal(self) -> Indices:
+        return np.flatnonzero(np.asarray(self.batch.actions(_FIRST))[0])
 
 
-def _unlike(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names of actions so that no two are equal, which files do not promise."""
+def _unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names of actions, made unique by numbers; those from files need not be."""
     if len(set(names)) == len(names):
         return names
     return tuple(f"{name} (action {number})" for number, name in enumerate(names))

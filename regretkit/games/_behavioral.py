@@ -1,4 +1,4 @@
-"""What players do at an information set when they come there, wherever it is written down."""
+"""Behavioral strategies as functions, mappings or vectors."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias, final
@@ -19,7 +19,7 @@ BehavioralStrategy: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLi
 """Called with an information set and its actions, returns the probability of each action."""
 
 BehavioralStrategyLike: TypeAlias = BehavioralStrategy | Mapping[Hashable, ArrayLike]
-"""A function, or a dict from information sets to the probabilities of their actions."""
+"""A function, or a mapping from information sets to the probabilities of their actions."""
 
 
 def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
@@ -36,10 +36,10 @@ def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> 
 def behaviors(
     strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
 ) -> tuple["ValidatedStrategy", ...]:
-    """Return what each player does where it comes, from a profile, or a function or dict each."""
+    """Return each player's behavioral strategy from a profile, or a function or dict each."""
     if isinstance(strategies, Profile):
         played: Sequence[BehavioralStrategy] = [
-            _OfVector(strategy, domain, player)
+            VectorStrategy(strategy, domain, player)
             for player, (strategy, domain) in enumerate(
                 zip(strategies, strategies.domains, strict=True)
             )
@@ -58,12 +58,12 @@ def behaviors(
 def behaviors_in(
     game: object, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
 ) -> tuple["ValidatedStrategy", ...]:
-    """Return :func:`behaviors`, where vectors are those of a game's players."""
+    """Return :func:`behaviors`; vectors are strategies of the game's players."""
     if not isinstance(strategies, Profile) and _are_vectors(strategies):
         if not hasattr(game, "domains"):
             raise TypeError(
-                "strategies are vectors, which say nothing without the game's sets: pass a "
-                "Profile, or for each player a function or a dict"
+                "strategies are vectors, which need the game's strategy sets: pass a Profile, or a "
+                "function or a dict for each player"
             )
         known: Game = game  # type: ignore[assignment]
         strategies = Profile(as_strategies(known, strategies), known.domains)  # type: ignore[arg-type]
@@ -72,13 +72,13 @@ def behaviors_in(
 
 def _are_vectors(strategies: object) -> bool:
     return isinstance(strategies, Sequence) and all(
-        isinstance(own, np.ndarray | list | tuple) for own in strategies
+        isinstance(strategy, np.ndarray | list | tuple) for strategy in strategies
     )
 
 
 def _called(strategy: BehavioralStrategyLike | Vector, player: int) -> BehavioralStrategy:
     if isinstance(strategy, Mapping):
-        return _OfMapping(strategy, player)
+        return MappingStrategy(strategy, player)
     if not callable(strategy):
         raise TypeError(
             f"strategies[{player}] must be a function of an information set and its actions, or "
@@ -90,7 +90,7 @@ def _called(strategy: BehavioralStrategyLike | Vector, player: int) -> Behaviora
 @final
 @define(eq=False)
 class ValidatedStrategy:
-    """A player's behavior, of which every answer is looked at before it is used.
+    """A behavioral strategy whose results are checked.
 
     Examples
     --------
@@ -102,27 +102,27 @@ class ValidatedStrategy:
     player: int
 
     def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
-        """Return the probabilities of the actions, which sum to 1 but for rounding."""
+        """Return the probabilities of the actions, checked and divided by their sum."""
         answer = self.behavior(information_set, actions)
         try:
-            chances = floats(answer, "probabilities")
+            probabilities = floats(answer, "probabilities")
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"{self._at(information_set)} are no numbers: {quote(answer)}"
             ) from error
-        if chances.shape != (len(actions),):
+        if probabilities.shape != (len(actions),):
             raise ValueError(
-                f"{self._at(information_set)} have shape {chances.shape}, but there are "
+                f"{self._at(information_set)} have shape {probabilities.shape}, but there are "
                 f"{len(actions)} actions: {', '.join(map(repr, actions))}"
             )
-        # Written so that NaN, which is in no order with anything, fails it too.
-        if not (chances.min() >= -ATOL and abs(chances.sum() - 1.0) <= ATOL):
+        # Comparisons with NaN are false.
+        if not (probabilities.min() >= -ATOL and abs(probabilities.sum() - 1.0) <= ATOL):
             raise ValueError(
                 f"{self._at(information_set)} must be at least 0 and sum to 1, got {quote(answer)}"
             )
-        chances = np.maximum(chances, 0.0)
-        whole: Vector = chances / chances.sum()
-        return whole
+        probabilities = np.maximum(probabilities, 0.0)
+        normalized: Vector = probabilities / probabilities.sum()
+        return normalized
 
     def _at(self, information_set: Hashable) -> str:
         return f"player {self.player}'s probabilities at {quote(str(information_set))}"
@@ -130,7 +130,7 @@ class ValidatedStrategy:
 
 @final
 @define(eq=False)
-class _OfMapping:
+class MappingStrategy:
     answers: Mapping[Hashable, ArrayLike]
     player: int
 
@@ -141,15 +141,15 @@ class _OfMapping:
             return self.answers[information_set]
         except KeyError:
             raise ValueError(
-                f"strategies[{self.player}] says nothing about {quote(str(information_set))}; add "
-                "it, or pass a function that answers everywhere"
+                f"strategies[{self.player}] has no entry for {quote(str(information_set))}; "
+                "add it, or pass a function"
             ) from None
 
 
 @final
 @define(eq=False)
-class _OfVector:
-    """What a vector of a player's set says, by the number of an information set or its label."""
+class VectorStrategy:
+    """A vector of a player's set, by the numbers of information sets or their labels."""
 
     strategy: Vector
     domain: StrategySet
@@ -166,8 +166,8 @@ class _OfVector:
         numbered = isinstance(information_set, InformationSet)
         number = self._number(information_set)
         known = self._simplices.labels.actions(number)
-        same = len(known) == len(actions) if numbered else known == tuple(map(str, actions))
-        if not same:
+        matches = len(known) == len(actions) if numbered else known == tuple(map(str, actions))
+        if not matches:
             raise ValueError(
                 f"the strategy of player {self.player} has actions {quote(list(known))} at "
                 f"{quote(str(information_set))}, but the game has "

@@ -29,22 +29,22 @@ from regretkit.sets import DecisionTree
 class ExtensiveFormGame:
     """An extensive-form game of perfect recall in sequence form.
 
-    Terminals that end with the same sequences of all players count as one: their payoffs are
-    added up, each times the probability of chance's moves on the way.
+    Terminals with the same last sequences of all players are merged: their payoffs are added,
+    weighted by the probability of chance's moves.
 
     Parameters
     ----------
     tree
         The histories of the game.
     name
-        What to call the game.
+        Name of the game.
 
     Raises
     ------
     TypeError
         When ``tree`` is not a game tree.
     ValueError
-        When a player forgets what it did or knew, with two histories that show it.
+        When recall is imperfect, with two histories that show it.
 
     Examples
     --------
@@ -66,11 +66,11 @@ class ExtensiveFormGame:
     name: str | None = field(default=None, kw_only=True)
     domains: tuple[DecisionTree, ...] = field(init=False)
     sequences: Indices = field(init=False)
-    """Last sequence of each player at each distinct end, read-only, ``(players, ends)``."""
+    """Last sequence of each player at each merged terminal, shape ``(players, terminals)``."""
     payoffs: NDArray[np.float64] = field(init=False)
-    """Payoff of each player there, times chance's probability, read-only, ``(players, ends)``."""
+    """Payoffs times chance's probabilities at the merged terminals, ``(players, terminals)``."""
     _movers: tuple[int, ...] = field(init=False)
-    """The players who have a decision; the others have one strategy, which is 1."""
+    """The players with a decision; the strategy of the others is the number 1."""
     _rows: dict[tuple[int, int], PayoffRows] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -83,47 +83,26 @@ class ExtensiveFormGame:
         self.domains = decision_trees(self.tree, at_histories)
         self._movers = tuple(i for i, domain in enumerate(self.domains) if domain.dimension > 1)
         terminals = self.tree.terminals
-        at_ends = at_histories[:, terminals]
+        at_terminals = at_histories[:, terminals]
         del at_histories
         weights = reach_of_chance(self.tree)[terminals]
         dimensions = [domain.dimension for domain in self.domains]
         self.sequences, self.payoffs = merge_terminals(
-            at_ends, weights, self.tree.payoffs, dimensions
+            at_terminals, weights, self.tree.payoffs, dimensions
         )
 
     @classmethod
     def from_history(
         cls, root: History, *, name: str | None = None, memory_limit: float | None = None
     ) -> "ExtensiveFormGame":
-        """Walk a game from its first history and return it.
-
-        Parameters
-        ----------
-        root
-            The empty history.
-        name
-            What to call the game.
-        memory_limit
-            Bytes that building may take, by default all that are available.
-
-        Raises
-        ------
-        ValueError
-            When the game is not well formed, with the history that shows the fault.
-        MemoryError
-            When there are more histories than memory has room for.
-        """
+        """Build a game from its rules; see :meth:`GameTree.from_history`."""
         return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
 
     @classmethod
     def from_batch(
         cls, root: HistoryBatch, *, name: str | None = None, memory_limit: float | None = None
     ) -> "ExtensiveFormGame":
-        """Expand a game level by level and return it.
-
-        Parameters and errors are those of :meth:`from_history`, but ``root`` is the level of the
-        empty history.
-        """
+        """Build a game from its rules over batches; see :meth:`GameTree.from_batch`."""
         return cls(GameTree.from_batch(root, memory_limit=memory_limit), name=name)
 
     @property
@@ -133,20 +112,16 @@ class ExtensiveFormGame:
 
     @property
     def constant_sum(self) -> float | None:
-        """What all players earn together, None where it depends on how the game ends.
-
-        Equal up to rounding: a relative 1e-12 of the largest payoff.
-        """
+        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
         return constant(self.tree.payoffs.sum(axis=1), self.tree.payoffs)
 
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
     ) -> Vector:
-        """Return what each sequence of ``player`` is worth while the others play ``profile``.
+        """Return the utility of each sequence of ``player``, shape ``(dimension,)``.
 
-        The sum of payoffs over the ends of the game with that last sequence, each times the
-        probability that chance and the others play to there, shape ``(dimension,)``; with
-        ``of``, the payoffs of that player. The player's own entry of ``profile`` is not looked at.
+        That is the sum of payoffs over the terminals with this last sequence, weighted by the
+        probability with which chance and the others reach them. See :meth:`Game.utility`.
         """
         check_player(player, self.players)
         strategies = as_profile(profile, self.domains, ignored_player=player)
@@ -156,17 +131,17 @@ class ExtensiveFormGame:
         if self.players == 2:
             return self._payoff_rows(player, payer).utility(strategies[1 - player])
         terms = self.payoffs[payer]
-        for other in self._movers:
-            if other != player:
-                terms = terms * strategies[other][self.sequences[other]]
+        for opponent in self._movers:
+            if opponent != player:
+                terms = terms * strategies[opponent][self.sequences[opponent]]
         return sum_terms(self.sequences[player], terms, self.domains[player].dimension)
 
     def _payoff_rows(self, player: int, payer: int) -> PayoffRows:
-        """Return what ``payer`` earns in the coordinates of ``player``, one of two players."""
+        """Return the payoffs of ``payer`` by the sequences of ``player``, one of two players."""
         if (player, payer) not in self._rows:
-            own, other = self.sequences[player], self.sequences[1 - player]
+            rows_of, columns_of = self.sequences[player], self.sequences[1 - player]
             dimensions = [self.domains[i].dimension for i in (player, 1 - player)]
-            rows = payoff_rows(own, other, self.payoffs[payer], *dimensions)
+            rows = payoff_rows(rows_of, columns_of, self.payoffs[payer], *dimensions)
             self._rows[player, payer] = rows
         return self._rows[player, payer]
 

@@ -19,13 +19,13 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 Numbers: TypeAlias = Vector | Indices
 
 _DIGITS = 6
-"""Decimals to which a game that has no table of payoffs is asked what strategies are worth."""
+"""Decimals of the utilities that identify a game without a table of payoffs."""
 
 _BYTES_OF_ANY_GAME, _BYTES_A_BYTE = 2**23, 4_000
-"""Memory for building a game that a file names: in any case, and for each byte of the file."""
+"""Memory for building a game that a file names: a constant, and for each byte of the file."""
 
 _MOST_SHOWN = 150
-"""Characters of a text from a file that a message shows."""
+"""Largest number of characters of a file that a message quotes."""
 
 _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 
@@ -33,10 +33,10 @@ _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 def fingerprint(game: Game) -> str:
     """Return 32 hexadecimal digits that identify a game independently of its name.
 
-    Two games share them where all their numbers are the same, which are the payoffs of a game in
-    normal form, and the histories, chances and payoffs of one in extensive form; names of games,
-    information sets and actions do not matter. Of any other game only the players' sets are
-    looked at, and what a few strategies are worth, to six digits.
+    Two games share them if all their numbers are equal: the payoffs of a game in normal form, the
+    histories, probabilities and payoffs of one in extensive form. Names of games, information
+    sets and actions do not matter. Other games are identified by the players' sets and by a few
+    utilities, to six digits.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def fingerprint(game: Game) -> str:
     Raises
     ------
     TypeError
-        When ``game`` is none.
+        When ``game`` is no game.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def fingerprint(game: Game) -> str:
     """
     check_game(game)
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
-        return _digest(_seen_from_outside(game))
+        return _digest(_by_utilities(game))
     if game not in _KNOWN:
         numbers = _tree(game) if isinstance(game, ExtensiveFormGame) else _table(game)
         _KNOWN[game] = _digest(numbers)
@@ -67,7 +67,7 @@ def fingerprint(game: Game) -> str:
 
 
 def describe(game: Game) -> dict[str, str | None]:
-    """Return what a file says about the game that it belongs to."""
+    """Return the description of a game in files."""
     name = getattr(game, "name", None)
     return {
         "name": name if isinstance(name, str) else None,
@@ -76,19 +76,19 @@ def describe(game: Game) -> dict[str, str | None]:
 
 
 def is_description(value: object) -> bool:
-    """Say whether something is what :func:`describe` returns."""
+    """Return whether a value has the form of a result of :func:`describe`."""
     if not isinstance(value, dict) or value.keys() != {"name", "fingerprint"}:
         return False
     return isinstance(value["fingerprint"], str) and isinstance(value["name"], str | None)
 
 
 def check_described(game: Game, described: Mapping[str, str | None], what: str) -> None:
-    """Refuse a game that is not the one that a file says that it belongs to."""
-    mine, wanted = fingerprint(game), described["fingerprint"]
-    if mine != wanted:
+    """Raise a ValueError unless a game has the fingerprint in a file."""
+    found, wanted = fingerprint(game), described["fingerprint"]
+    if found != wanted:
         raise ValueError(
             f"{what} belongs to the game {_shown(described['name'])} (fingerprint "
-            f"{_shown(wanted)}), but this is {quote(game)} (fingerprint {mine}); pass the game it "
+            f"{_shown(wanted)}), but this is {quote(game)} (fingerprint {found}); pass the game it "
             "was made for"
         )
 
@@ -100,7 +100,7 @@ def find_described(described: Mapping[str, str | None], what: str, size: int) ->
     game may take memory in proportion to the file, which lists all of its information sets.
     """
     name = described["name"] or ""
-    # And not what load takes for the name of a file, to which another file must not point.
+    # A file must not point to another file, which load would read.
     if name.partition("(")[0] not in names():
         problem = f"{what} belongs to the game {_shown(name)}, and no registered game is called so"
         raise advised(ValueError, problem, "pass it as game")
@@ -108,7 +108,7 @@ def find_described(described: Mapping[str, str | None], what: str, size: int) ->
     try:
         check_small(name)
         game = load(name, memory_limit=limit)
-    except Exception as error:  # of any factory, also of a user's
+    except Exception as error:  # of any factory, including a user's
         problem = (
             f"{what} belongs to the game {_shown(name)}, which is not built from its name: "
             f"{shorten(str(error), _MOST_SHOWN)}"
@@ -150,7 +150,7 @@ def _tree(game: ExtensiveFormGame) -> Iterator[tuple[str, Numbers]]:
     yield "payoffs", tree.payoffs
 
 
-def _seen_from_outside(game: Game) -> Iterator[tuple[str, Numbers | str]]:
+def _by_utilities(game: Game) -> Iterator[tuple[str, Numbers | str]]:
     for domain in game.domains:
         yield from _set(domain)
     generator = np.random.default_rng(1)
@@ -174,7 +174,7 @@ def _set(domain: StrategySet) -> Iterator[tuple[str, Numbers | str]]:
 
 
 def _rounded(utility: Vector, direction: Vector) -> Indices:
-    """Return in whole numbers how a utility goes along with a direction, and how large it is."""
+    """Return the projection of a utility on a direction, and its size, as rounded integers."""
     size = float(np.abs(utility).max(initial=0.0))
     along = float(utility @ direction) / size if size > 0.0 else 0.0
     digits = round(along * 10**_DIGITS)

@@ -1,4 +1,4 @@
-"""What a game is to those who learn in it."""
+"""The game protocol, and checks of profiles and payoffs."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from regretkit._util._validate import LARGEST, _squares, floats, ordered, quote
 from regretkit.sets import DecisionTree, StrategySet
 
 ATOL = 1e-6
-"""How far a strategy may lie outside its set, through rounding over a long run."""
+"""Distance by which a strategy may lie outside its set, through rounding."""
 
 
 class Game(Protocol):
@@ -29,16 +29,17 @@ class Game(Protocol):
 
     @property
     def domains(self) -> tuple[StrategySet, ...]:
-        """The set on which each player plays."""
+        """The strategy set of each player."""
         ...
 
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
     ) -> Vector:
-        """Return what each coordinate of ``player`` is worth while the others play ``profile``.
+        """Return the utility vector of ``player`` while the others play ``profile``.
 
-        It is the gradient of the expected payoff of player ``of``, by default of ``player``
-        itself, shape ``(dimension,)``. The player's own entry of ``profile`` is not looked at.
+        It is the gradient of the expected payoff of player ``payoff_of``, by default ``player``,
+        with respect to the strategy of ``player``, shape ``(dimension,)``. The player's entry of
+        ``profile`` is ignored.
         """
         ...
 
@@ -48,7 +49,7 @@ class Game(Protocol):
 
 
 def check_game(game: Game) -> None:
-    """Refuse what is no game."""
+    """Raise a TypeError unless the value is a game."""
     if isinstance(game, str):
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
     wanted = ("domains", "utility", "value")
@@ -60,9 +61,9 @@ def check_game(game: Game) -> None:
 
 
 def check_player(player: int, players: int) -> None:
-    """Refuse a player that is not in the game."""
-    whole = isinstance(player, int | np.integer) and not isinstance(player, bool)
-    if not (whole and 0 <= player < players):
+    """Raise a ValueError unless the player is in the game."""
+    is_number = isinstance(player, int | np.integer) and not isinstance(player, bool)
+    if not (is_number and 0 <= player < players):
         raise ValueError(f"player must be one of 0 to {players - 1}, got {quote(player)}")
 
 
@@ -70,8 +71,7 @@ def check_player(player: int, players: int) -> None:
 class ValidatedProfile(list[Vector]):
     """One finite vector of the right length for each player, as :func:`as_profile` returns it.
 
-    An entry that is replaced is checked alone, so that a run of many players who learn one after
-    the other does not check all of them for each.
+    A replaced entry is checked alone, which alternating updates of many players need.
     """
 
     def __init__(self, strategies: Iterable[Vector], domains: Sequence[StrategySet]) -> None:
@@ -93,8 +93,8 @@ def as_profile(
 ) -> list[Vector]:
     """Return one finite vector of the right length for each player, or raise.
 
-    The entry of player ``ignored_player``, which is ignored, need not be finite. A profile that was
-    checked for the same domains is returned as it is.
+    The entry of ``ignored_player`` need not be finite. A profile that was checked for the same
+    domains is returned unchanged.
     """
     if isinstance(profile, ValidatedProfile) and profile.domains is domains:
         return profile
@@ -116,7 +116,7 @@ def as_profile(
 
 
 def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: bool) -> None:
-    """Refuse a vector that has another length than a player's strategies, or is not finite."""
+    """Raise a ValueError for a vector of the wrong length or with values that are not finite."""
     if strategy.shape != (domain.dimension,):
         raise ValueError(
             f"profile[{player}] has shape {strategy.shape}, but player {player} plays in "
@@ -132,7 +132,7 @@ def _check_entry(strategy: Vector, domain: StrategySet, player: int, *, finite: 
 def as_strategies(
     game: Game, profile: Iterable[ArrayLike], *, ignored_player: int | None = None
 ) -> list[Vector]:
-    """Return a profile that lies in the players' sets, or refuse the game or what came."""
+    """Return a profile whose strategies lie in the players' sets, or raise."""
     check_game(game)
     strategies = as_profile(profile, game.domains, ignored_player=ignored_player)
     for player, (strategy, domain) in enumerate(zip(strategies, game.domains, strict=True)):
@@ -142,7 +142,7 @@ def as_strategies(
 
 
 def check_strategy(strategy: Vector, domain: StrategySet, player: int, name: str) -> None:
-    """Refuse a vector that is no strategy of a player."""
+    """Raise a ValueError unless a vector is a strategy of a player."""
     if not domain.contains(strategy, atol=ATOL):
         raise ValueError(
             f"{name} must be one of player {player}'s, a point of {quote(domain)} within "
@@ -151,25 +151,25 @@ def check_strategy(strategy: Vector, domain: StrategySet, player: int, name: str
 
 
 def _sequence_form(domain: StrategySet) -> str:
-    """Say how to come by a strategy, where behavior may be mistaken for one."""
+    """Return a hint for behavioral strategies, which are not in sequence form."""
     tree = "; on a tree it is in sequence form, tree.sequence_form(behavior)"
     return tree if isinstance(domain, DecisionTree) else ""
 
 
 def format_array(array: NDArray[np.float64]) -> str:
-    """Return an array as messages show it, cut where it is long."""
+    """Return an array for error messages, shortened if it is long."""
     return np.array2string(array, threshold=8, max_line_width=200)
 
 
 def is_finite(array: NDArray[np.float64]) -> bool:
-    """Say whether all numbers are finite."""
-    # The sum of squares is the quickest look at all of them, and almost always settles it.
+    """Return whether all numbers are finite."""
+    # A finite sum of squares is the fastest proof.
     return math.isfinite(_squares(array)) or bool(np.isfinite(array).all())
 
 
 def check_payoffs(payoffs: NDArray[np.float64], where: Callable[[tuple[int, ...]], str]) -> None:
-    """Refuse payoffs that are not finite, or so large that sums of them might not be."""
-    # NaN is in no order with anything, and fails it too.
+    """Raise a ValueError for payoffs that are not finite, or whose sums might overflow."""
+    # Comparisons with NaN are false.
     small = not payoffs.size or (payoffs.min() >= -LARGEST and payoffs.max() <= LARGEST)
     if not small:
         wrong = np.argwhere(~(np.abs(payoffs) <= LARGEST))
@@ -182,6 +182,6 @@ def check_payoffs(payoffs: NDArray[np.float64], where: Callable[[tuple[int, ...]
 
 
 def constant(totals: NDArray[np.float64], payoffs: NDArray[np.float64]) -> float | None:
-    """Return the number that all ``totals`` are, up to the rounding of ``payoffs``, or None."""
+    """Return the common value of ``totals`` up to the rounding of ``payoffs``, or None."""
     low, high = float(totals.min()), float(totals.max())
     return (low + high) / 2 if high - low <= 1e-12 * float(np.abs(payoffs).max()) else None

@@ -41,7 +41,7 @@ class ImperfectRecallGame:
     tree
         The histories of the game.
     name
-        What to call the game.
+        Name of the game.
 
     Raises
     ------
@@ -52,7 +52,7 @@ class ImperfectRecallGame:
 
     Examples
     --------
-    A driver comes to two exits and cannot tell them apart:
+    A driver reaches two exits and cannot tell them apart:
 
     >>> from regretkit.games import read_efg
     >>> game = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
@@ -98,11 +98,11 @@ class ImperfectRecallGame:
         self.refinement = ExtensiveFormGame(tree, name=self.name)
 
     def coarsen(self, profile: Sequence[Vector]) -> "Profile":
-        """Return the strategies of this game that a profile of :attr:`refinement` comes to.
+        """Return a profile of :attr:`refinement` that is constant on each original information set.
 
-        At each information set, every player plays what it plays on average over the parts of the
-        set, each weighted by how likely the player is to play to there; uniformly where it never
-        plays to. Before that they may differ between the parts of a set, as averages over time do.
+        The distribution on an original information set is the average of those on its parts,
+        weighted by the player's reach of each part, and uniform if no part is reached. Averages
+        over time may differ between the parts.
 
         Raises
         ------
@@ -125,20 +125,20 @@ class ImperfectRecallGame:
           exit  leave 0.6662  go on 0.3338
           exit  leave 0.6662  go on 0.3338
 
-        To leave with probability 1/3 would be best; counterfactual regret looks at each exit as if
-        the driver were sure to come to it.
+        Leaving with probability 1/3 is optimal; counterfactual regret minimization evaluates each
+        exit as if the driver reached it with probability 1.
         """
-        from regretkit.games._profile import Profile  # which needs to know all games
+        from regretkit.games._profile import Profile  # which imports all games
 
         domains = self.refinement.domains
         played = []
-        for strategy, domain, kinds in zip(
+        for strategy, domain, coarse in zip(
             as_profile(profile, domains), domains, self.coarse_information_set, strict=True
         ):
-            parts = domain.simplices
-            kind = Simplices(parts.sizes[np.unique(kinds, return_index=True)[1]])
-            place = kind.coordinates(kinds)
-            behavior = kind.normalize(segment_sum(place, strategy[1:], kind.dimension))
+            sizes = domain.simplices.sizes[np.unique(coarse, return_index=True)[1]]
+            merged = Simplices(sizes)
+            place = merged.coordinates(coarse)
+            behavior = merged.normalize(segment_sum(place, strategy[1:], merged.dimension))
             played.append(domain.sequence_form(behavior[place]))
         return Profile(played, domains, self.refinement)
 
@@ -149,17 +149,17 @@ class ImperfectRecallGame:
 
     @property
     def domains(self) -> tuple[StrategySet, ...]:
-        """Refuse: a player that forgets has no sequence form."""
+        """Raise a ValueError: without perfect recall there is no sequence form."""
         raise self._refusal()
 
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
     ) -> Vector:
-        """Refuse: sequences of a player that forgets have no worth of their own."""
+        """Raise a ValueError: without perfect recall sequences have no utility."""
         raise self._refusal()
 
     def value(self, profile: Sequence[Vector]) -> Vector:
-        """Refuse: there are no strategies to evaluate."""
+        """Raise a ValueError: there are no strategies to evaluate."""
         raise self._refusal()
 
     def _refusal(self) -> ValueError:
@@ -177,7 +177,7 @@ class ImperfectRecallGame:
 
 
 def _shortened(text: str) -> str:
-    """Return a reason without the middle of the histories in it, if they are very long."""
+    """Return a message without the middle of very long histories."""
     return text if len(text) <= 2_000 else f"{text[:1_000]} ... {text[-1_000:]}"
 
 
@@ -207,8 +207,8 @@ def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ..
             parent = tree.parent[level]
             last[:, level] = last[:, parent]
             moved = np.flatnonzero(tree.player[parent] >= 0)
-            mover, before = tree.player[parent[moved]], information_set[parent[moved]]
-            last[mover, level.start + moved] = before * actions + tree.action[level][moved]
+            mover, previous = tree.player[parent[moved]], information_set[parent[moved]]
+            last[mover, level.start + moved] = previous * actions + tree.action[level][moved]
         for player, numbers in enumerate(parts):
             at = level.start + np.flatnonzero(tree.player[level] == player)
             keys = zip(tree.information_set[at].tolist(), last[player, at].tolist(), strict=True)

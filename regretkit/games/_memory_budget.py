@@ -13,40 +13,39 @@ from regretkit._util._errors import advised
 from regretkit._util._validate import quote
 
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
-"""What a game takes at the peak of being built, for each history, and more for each player.
+"""Peak memory of building a game, for each history and for each player of each history.
 
-Measured, by benchmarks/building.py, and rounded up.
+Measured by benchmarks/building.py and rounded up.
 """
 
 _BYTES_AN_OBJECT = 200
-"""What the objects and names of a walk take beyond that, for each history."""
+"""Additional memory of a walk with one object for each history."""
 
 _BYTES_AN_OUTCOME = 48
-"""What a table of payoffs takes at the peak of being built, for each outcome of two players."""
+"""Peak memory of building a payoff matrix, for each outcome of two players."""
 
 _EVER = 2.0**60
-"""More bytes than any machine has; they are never tried."""
+"""More bytes than any machine has."""
 
 _NUMBERED = 2**31 - 1
-"""As many as numbers of 32 bits tell apart."""
+"""Largest number of histories: their numbers have 32 bits."""
 
 _GROUPS = {
     "": ("/sys/fs/cgroup", "memory.max", "memory.current"),
     "memory": ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
 }
-"""Where Linux says what a group of processes may use, by the name of the controller."""
+"""Folders and files with the limits of control groups, by the name of the controller."""
 
 
 _cap: ContextVar[float] = ContextVar("_cap", default=math.inf)
-"""The least limit of all enclosing :func:`memory_capped` blocks, in bytes."""
+"""The smallest limit of all enclosing :func:`memory_capped` blocks, in bytes."""
 
 
 @contextmanager
 def memory_capped(limit: float | None) -> Iterator[None]:
     """Cap the memory of every game that is built within the block.
 
-    The cap also holds where a game is asked for with a larger ``memory_limit``, so that a call of
-    a game that comes from elsewhere cannot raise its own budget. Blocks may be nested; the least
+    A larger ``memory_limit`` of a game does not raise the cap. Blocks may be nested; the smallest
     limit holds.
 
     Parameters
@@ -69,11 +68,11 @@ def memory_capped(limit: float | None) -> Iterator[None]:
     Traceback (most recent call last):
     MemoryError: the game has 1,944,020 histories, which take about ... ...
     """
-    before = _cap.set(min(_cap.get(), math.inf if limit is None else _as_limit(limit)))
+    previous = _cap.set(min(_cap.get(), math.inf if limit is None else _as_limit(limit)))
     try:
         yield
     finally:
-        _cap.reset(before)
+        _cap.reset(previous)
 
 
 @final
@@ -100,22 +99,22 @@ class MemoryBudget:
     """
 
     def __init__(self, limit: float | None = None, *, walked: bool = False) -> None:
-        own = available() if limit is None else _as_limit(limit)
-        self._limit = min(own, _cap.get())
-        raisable = limit is None and own <= _cap.get()
-        self._hint = "pass memory_limit=math.inf to try all the same" if raisable else ""
+        given = available() if limit is None else _as_limit(limit)
+        self._limit = min(given, _cap.get())
+        raisable = limit is None and given <= _cap.get()
+        self._hint = "pass memory_limit=math.inf to try anyway" if raisable else ""
         self._before = resident()
         self._bytes = BYTES_A_HISTORY + _BYTES_AN_OBJECT * walked
 
     def check_histories(self, histories: int, players: int = 2, *, more: bool = False) -> None:
-        """Refuse a tree of this many histories, or of ``more``, where it does not fit."""
+        """Raise a MemoryError if a tree of this many histories, or of ``more``, does not fit."""
         self._check(histories, players, 0, more)
 
     def check_levels(self, levels: Iterable[tuple[int, int]]) -> None:
-        """Refuse a tree of two players as soon as its first levels do not fit.
+        """Raise a MemoryError as soon as the first levels of a two-player tree do not fit.
 
-        Each pair ``(width, number)`` stands for the next ``number`` lengths, of which ``width``
-        histories have each. Information sets are named by what was done, a byte or more a move.
+        Each pair ``(width, number)`` stands for the next ``number`` levels of ``width`` histories
+        each. Labels are assumed to take a byte or more for each past action.
         """
         depth = histories = names = 0
         for width, number in levels:
@@ -125,18 +124,18 @@ class MemoryBudget:
             self._check(histories, 2, names, more=True)
 
     def check_objects(self, histories: int) -> None:
-        """Refuse to continue where the objects of a walk leave too little room for the arrays."""
+        """Raise a MemoryError if the objects of a walk leave too little memory for the arrays."""
         self._check(histories, 2, max(int(resident() - self._before), 0), more=True)
 
     def check_payoffs(self, outcomes: int) -> None:
-        """Refuse a payoff matrix of this many outcomes of two players where it does not fit."""
+        """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
         needed = outcomes * _BYTES_AN_OUTCOME
         if needed > min(self._limit, _EVER):
             self._refuse("outcomes", outcomes, needed, more=False, hint="")
 
-    def _check(self, histories: int, players: int, others: int, more: bool) -> None:
-        # As whole numbers, because some games are larger than floats can say
-        needed = histories * (self._bytes + BYTES_A_PLAYER * players) + others
+    def _check(self, histories: int, players: int, extra: int, more: bool) -> None:
+        # As integers, because some games are larger than the range of floats
+        needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
         if needed > min(self._limit, _EVER):
             hint = self._hint if histories <= _NUMBERED else ""
             self._refuse("histories", histories, needed, more=more, hint=hint)
@@ -148,10 +147,10 @@ class MemoryBudget:
 
     def _refuse(self, what: str, number: int, needed: int, *, more: bool, hint: str) -> Never:
         limit = self._limit
-        left = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
+        remaining = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
         problem = (
             f"the game has {_count(number, more)} {what}, which take about "
-            f"{_size(needed)} of memory while it is built, but {left}; choose a smaller game"
+            f"{_size(needed)} of memory while it is built, but {remaining}; choose a smaller game"
         )
         raise advised(MemoryError, problem, hint, joint=", or ") if hint else MemoryError(problem)
 
@@ -165,16 +164,16 @@ def _as_limit(limit: float) -> float:
 
 
 def available() -> float:
-    """Return how many bytes this process may still take, infinity where nothing says so.
+    """Return the number of bytes that this process may still allocate, infinity if unknown.
 
-    The least of what the machine has left, by ``/proc/meminfo`` or all its memory by
-    ``os.sysconf``; what the control group has left; and what the limit on the address space leaves.
+    The least of the available memory of the machine (``/proc/meminfo``, else ``os.sysconf``), of
+    the control groups, and of the limit on the address space.
     """
     return min(_of_machine(), *_of_groups(), _of_process())
 
 
 def resident() -> float:
-    """Return how many bytes of memory this process holds, 0 where nothing says so."""
+    """Return the resident memory of this process in bytes, 0 if unknown."""
     return _page() * _statm(1)
 
 
@@ -190,15 +189,15 @@ def _of_groups() -> Iterator[float]:
         _, name, path = line.split(":", 2)
         if name in _GROUPS:
             root, limit, usage = _GROUPS[name]
-            here = Path(root + path)
-            for folder in (here, *here.parents):
+            group = Path(root + path)
+            for folder in (group, *group.parents):
                 most, used = _text(folder / limit).strip(), _text(folder / usage).strip()
                 if most.isdigit() and used.isdigit():
                     yield float(most) - float(used) + _reclaimable(folder)
 
 
 def _reclaimable(folder: Path) -> float:
-    """Return the bytes of files that a group has read and that would make way."""
+    """Return the bytes of cached files of a group, which can be reclaimed."""
     for line in _text(folder / "memory.stat").splitlines():
         if line.startswith("inactive_file "):
             return float(line.split()[1])
@@ -215,7 +214,7 @@ def _of_process() -> float:
 
 
 def _statm(field: int) -> float:
-    """Return a number of pages that Linux counts for this process."""
+    """Return an entry of ``/proc/self/statm``, in pages."""
     fields = _text("/proc/self/statm").split()
     return float(fields[field]) if fields else 0.0
 
@@ -245,7 +244,7 @@ def _count(number: int, more: bool) -> str:
 
 
 def _size(number: float) -> str:
-    """Return a number of bytes as people read it."""
+    """Return a number of bytes with its unit."""
     if number >= _EVER:
         return f"10**{int(math.log10(number))} bytes"
     for unit in ("bytes", "KiB", "MiB"):

@@ -1,4 +1,4 @@
-"""Normal-form games: all players move once, simultaneously."""
+"""Games in normal form."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypeVar, final
@@ -14,7 +14,7 @@ from regretkit.games._game import as_profile, check_payoffs, check_player, const
 from regretkit.sets import Simplices
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
-Listed = TypeVar("Listed")
+Item = TypeVar("Item")
 
 
 def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
@@ -39,11 +39,11 @@ def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
 def _names(value: Iterable[Iterable[str]] | None) -> Names | None:
     if value is None:
         return None
-    return tuple(tuple(own) for own in map(_listed, _listed(value)))
+    return tuple(tuple(names) for names in map(_sequence, _sequence(value)))
 
 
-def _listed(value: Iterable[Listed]) -> Iterable[Listed]:
-    # A string would be taken for the list of its letters.
+def _sequence(value: Iterable[Item]) -> Iterable[Item]:
+    # A string is a sequence of its letters.
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(
             "actions must be a sequence of names for each player, as in "
@@ -55,25 +55,25 @@ def _listed(value: Iterable[Listed]) -> Iterable[Listed]:
 @final
 @define(eq=False, repr=False)
 class NormalFormGame:
-    """A game of any number of players who choose one action each, all at once.
+    """A game in which all players simultaneously choose one action each.
 
     Parameters
     ----------
     payoffs
-        Payoff of every player in every outcome, shape ``(players, n_0, n_1, ...)`` with n_i the
-        number of actions of player i, finite.
+        Finite payoffs of all players, shape ``(players, n_0, n_1, ...)`` with n_i the number of
+        actions of player i.
     actions
         For each player, a name for each action.
     name
-        What to call the game.
+        Name of the game.
 
     Raises
     ------
     TypeError
         When ``payoffs`` are not numbers, or ``actions`` are not sequences.
     ValueError
-        When ``payoffs`` has another shape, is not finite or beyond 1e300, or ``actions`` does not
-        fit it.
+        When the shape is wrong, payoffs are not finite or beyond 1e300, or ``actions`` do not
+        match.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class NormalFormGame:
     actions: Names | None = field(default=None, converter=_names, kw_only=True)
     name: str | None = field(default=None, kw_only=True)
     domains: tuple[Simplices, ...] = field(init=False)
-    _own_first: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, factory=dict)
+    _tensors: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         names = [None] * self.players if self.actions is None else list(self.actions)
@@ -99,8 +99,8 @@ class NormalFormGame:
                 f"actions must name those of {self.players} players, got {len(names)} lists"
             )
         self.domains = tuple(
-            Simplices(count, actions=None if own is None else [own])
-            for count, own in zip(self.payoffs.shape[1:], names, strict=True)
+            Simplices(count, actions=None if labels is None else [labels])
+            for count, labels in zip(self.payoffs.shape[1:], names, strict=True)
         )
 
     @property
@@ -110,19 +110,15 @@ class NormalFormGame:
 
     @property
     def constant_sum(self) -> float | None:
-        """What all players earn together, None where it depends on the outcome.
-
-        Equal up to rounding: a relative 1e-12 of the largest payoff.
-        """
+        """The sum of all payoffs if it is constant up to 1e-12 of the largest payoff, else None."""
         return constant(self.payoffs.sum(axis=0), self.payoffs)
 
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
     ) -> Vector:
-        """Return what each action of ``player`` is worth while the others play ``profile``.
+        """Return the expected payoff of each action of ``player``, shape ``(n,)``.
 
-        In units of payoff, shape ``(n,)``; with ``of``, what it is worth to that player. The
-        player's own entry of ``profile`` is not looked at.
+        See :meth:`Game.utility`.
         """
         check_player(player, self.players)
         strategies = as_profile(profile, self.domains, ignored_player=player)
@@ -130,7 +126,7 @@ class NormalFormGame:
             check_player(payoff_of, self.players)
         tensor = self._tensor(player, player if payoff_of is None else payoff_of)
         utility = self._contracted(tensor, player, strategies)
-        # Where nothing can have cancelled, magnitudes need not be looked at.
+        # Magnitudes are only needed if terms may have cancelled.
         small = np.abs(utility) <= RESOLUTION * np.abs(tensor).max()
         if (small & (utility != 0.0)).any():
             zero_cancelled(utility, self._contracted(np.abs(tensor), player, strategies))
@@ -139,11 +135,11 @@ class NormalFormGame:
     def _contracted(
         self, tensor: NDArray[np.float64], player: int, strategies: Sequence[Vector]
     ) -> NDArray[np.float64]:
-        """Return a tensor, own actions first, times the strategies of all others, a new array."""
-        for other in reversed([i for i in range(self.players) if i != player]):
-            # einsum and not @: it adds up every row in the same order, so that actions with equal
+        """Return the product of a tensor, the player's axis first, and the others' strategies."""
+        for opponent in reversed([i for i in range(self.players) if i != player]):
+            # einsum and not @: all rows are summed in the same order, so that actions with equal
             # payoffs have bitwise equal utilities.
-            tensor = np.einsum("...j,j->...", tensor, strategies[other])
+            tensor = np.einsum("...j,j->...", tensor, strategies[opponent])
         return tensor.copy() if self.players == 1 else tensor
 
     def value(self, profile: Sequence[Vector]) -> Vector:
@@ -157,11 +153,11 @@ class NormalFormGame:
         )
 
     def _tensor(self, player: int, of: int) -> NDArray[np.float64]:
-        """Return a payoff tensor with the player's own axis in front, contiguous."""
-        if (player, of) not in self._own_first:
+        """Return a contiguous payoff tensor with the player's axis first."""
+        if (player, of) not in self._tensors:
             tensor = np.moveaxis(self.payoffs[of], player, 0)
-            self._own_first[player, of] = np.ascontiguousarray(tensor)
-        return self._own_first[player, of]
+            self._tensors[player, of] = np.ascontiguousarray(tensor)
+        return self._tensors[player, of]
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import game_html
@@ -185,7 +181,7 @@ def matrix_game(
     actions
         Names of the rows and names of the columns.
     name
-        What to call the game.
+        Name of the game.
 
     Raises
     ------

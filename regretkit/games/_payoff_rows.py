@@ -34,14 +34,14 @@ class SparseRows(NamedTuple):
 class PayoffRows:
     """A player's utility as a matrix times the opponent's strategy, ``u = A x``.
 
-    Own sequences with equal payoffs share one row. Sequences of the opponent with equal columns
-    share one column, at which their x's are added up first. Payoffs of zero are left out. Both
-    mergers ask for bitwise equality, and so change nothing but the order of sums, which is the
-    same in all engines: sequences of equal payoffs have bitwise equal utilities.
+    The player's sequences with equal payoffs share one row. The opponent's sequences with equal
+    columns share one column, for which their probabilities are added first. Zero payoffs are
+    omitted. Only bitwise equal rows and columns are merged, which changes only the order of sums;
+    it is the same in all engines, and sequences of equal payoffs have bitwise equal utilities.
     """
 
     row: Indices
-    """The row of each own sequence, shape ``(dimension,)``."""
+    """The row of each sequence of the player, shape ``(dimension,)``."""
     rows: SparseRows
     """The distinct rows; a column is a sequence of the opponent or, from their number on, a sum."""
     sums: SparseRows
@@ -57,12 +57,18 @@ class PayoffRows:
 
 
 def payoff_rows(
-    own: Indices, other: Indices, payoff: Vector, dimension: int, others: int
+    player_sequence: Indices,
+    opponent_sequence: Indices,
+    payoff: Vector,
+    dimension: int,
+    opponent_dimension: int,
 ) -> PayoffRows:
     """Return the payoffs at the terminals with these last sequences as rows."""
     paid = np.flatnonzero(payoff)
-    rows, row = _distinct(_by_rows(own[paid], other[paid], payoff[paid], dimension))
-    merged, sums = _merge_columns(rows, others)
+    rows, row = _distinct(
+        _by_rows(player_sequence[paid], opponent_sequence[paid], payoff[paid], dimension)
+    )
+    merged, sums = _merge_columns(rows, opponent_dimension)
     return PayoffRows(row, merged, sums)
 
 
@@ -91,15 +97,15 @@ def _merge_columns(rows: SparseRows, columns: int) -> tuple[SparseRows, SparseRo
     which, representative = _kinds(transposed)
     used = transposed.lengths > 0
     size = np.bincount(which[used], minlength=representative.size)
-    several = np.flatnonzero(size > 1)
+    multiple = np.flatnonzero(size > 1)
     name = representative.copy()
-    name[several] = columns + np.arange(several.size)
+    name[multiple] = columns + np.arange(multiple.size)
     kept = representative[which[rows.column]] == rows.column
     lengths = np.bincount(of_row[kept], minlength=rows.lengths.size)
-    left = SparseRows(offsets(lengths), name[which[rows.column[kept]]], rows.value[kept])
+    merged_rows = SparseRows(offsets(lengths), name[which[rows.column[kept]]], rows.value[kept])
     members = np.flatnonzero(used & (name[which] >= columns))
     members = members[np.argsort(name[which[members]], kind="stable")]
-    return left, SparseRows(offsets(size[several]), members, np.ones(members.size))
+    return merged_rows, SparseRows(offsets(size[multiple]), members, np.ones(members.size))
 
 
 def _distinct(rows: SparseRows) -> tuple[SparseRows, Indices]:

@@ -69,8 +69,8 @@ def strategies(data: object, game: Game, what: str) -> list[Vector]:
             f"{what}: players must be a list of {len(game.domains)}, got {_shown(players)}"
         )
     return [
-        _strategy(own, domain, player, f"{what}: players[{player}]")
-        for player, (own, domain) in enumerate(zip(players, game.domains, strict=True))
+        _strategy(records, domain, player, f"{what}: players[{player}]")
+        for player, (records, domain) in enumerate(zip(players, game.domains, strict=True))
     ]
 
 

@@ -1,4 +1,4 @@
-"""Games by name or from a file, so that a command line or a table can say which one is meant."""
+"""Games by name or from a file."""
 
 import ast
 import difflib
@@ -16,13 +16,13 @@ from regretkit.games.gambit._files import read_game
 _FACTORIES: dict[str, Callable[..., Game]] = {}
 
 _LONGEST_NAME, _LARGEST_IN_NAME = 1_000, 10_000
-"""Characters of a game's name in a file, and the largest whole number that it may contain."""
+"""Limits on the characters and on the integers in the name of a game in a file."""
 
 Factory = TypeVar("Factory", bound=Callable[..., Game])
 
 
 def register(factory: Factory) -> Factory:
-    """Make a function that returns a game known to :func:`load`, under its own name.
+    """Register a function that returns a game, so that :func:`load` finds it by its name.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def register(factory: Factory) -> Factory:
     """
     name = factory.__name__
     known = _FACTORIES.setdefault(name, factory)
-    # A cell of a notebook, or a module, may run again and bring a new version of its function.
+    # A cell of a notebook or a module may run again and define the function anew.
     if (known.__module__, known.__qualname__) != (factory.__module__, factory.__qualname__):
         raise ValueError(
             f"there is a game called {quote(name)} already, from {known.__module__}; "
@@ -72,26 +72,25 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
     Parameters
     ----------
     text
-        A registered name, and after it, in parentheses, arguments if there are any. They are
-        literals such as ``3``, ``-0.5``, ``True`` or ``"a"``; nothing is evaluated. Or a path
-        to a file in one of Gambit's formats: a :class:`~pathlib.Path`, or a string that ends
-        in ``.efg`` or ``.nfg``. What the file holds decides how it is read, see
-        :func:`~regretkit.games.read_efg` and :func:`~regretkit.games.read_nfg`.
+        A registered name, with arguments in parentheses if there are any: literals such as ``3``,
+        ``-0.5``, ``True`` or ``"a"``; nothing is evaluated. Or a path to a file in one of
+        Gambit's formats: a :class:`~pathlib.Path`, or a string that ends in ``.efg`` or ``.nfg``.
+        See :func:`~regretkit.games.read_efg` and :func:`~regretkit.games.read_nfg`.
     memory_limit
-        Bytes that building a game by name may take, by default all that are available. A larger
-        ``memory_limit`` in ``text`` does not raise it.
+        Largest number of bytes that building a game by name may take, by default all that are
+        available; also for a ``memory_limit`` in ``text``.
 
     Raises
     ------
     TypeError
-        When ``text`` is neither a string nor a path, or an argument of the wrong kind.
+        When ``text`` is neither a string nor a path, or an argument has the wrong type.
     OSError
         When the file cannot be read.
     ValueError
-        When ``text`` is no such call, or no game has the name, or it does not take the arguments;
-        or when the file holds no game, with the line and the column that show it.
+        When ``text`` is no such call, no game has the name or it does not take the arguments, or
+        the file holds no game, with the line and the column of the error.
     MemoryError
-        When the game has more histories or outcomes than memory has room for.
+        When the game does not fit into memory.
 
     Examples
     --------
@@ -117,15 +116,10 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
 
 
 def check_small(text: str) -> None:
-    """Refuse the name of a game that has large numbers or long texts as arguments.
+    """Raise a ValueError if the name of a game has large or long arguments.
 
-    A file that comes from elsewhere may name a game; checked so, the name cannot make a factory
-    compute for long before the size of the game is known.
-
-    Raises
-    ------
-    ValueError
-        When ``text`` is no name with literal arguments, or one of them is large.
+    With this check the name of a game in an untrusted file cannot make a factory compute for long
+    before the size of the game is known.
     """
     if len(text) > _LONGEST_NAME:
         raise ValueError(f"the name has {len(text)} characters, more than {_LONGEST_NAME}")
@@ -136,7 +130,7 @@ def check_small(text: str) -> None:
 
 
 def _whole_numbers(literal: object) -> Iterator[int]:
-    """Yield the whole numbers in a literal."""
+    """Yield the integers in a literal."""
     if isinstance(literal, int):
         yield literal
     elif isinstance(literal, dict):
@@ -147,7 +141,7 @@ def _whole_numbers(literal: object) -> Iterator[int]:
 
 
 def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
-    """Return what :func:`load` would have to be given: the name, and what is not a default."""
+    """Return a call as :func:`load` reads it, without default arguments."""
     parameters = inspect.signature(factory).parameters
     given = [
         f"{name}={value!r}"

@@ -85,12 +85,12 @@ def test_a_game_of_openspiel_walked_one_history_at_a_time_is_its_tree(name):
     assert mine.labels == known.labels
 
 
-def worth_by_openspiel(state):
+def value_by_openspiel(state):
     """Return what uniform play earns from a state on, as OpenSpiel itself plays."""
     if state.is_terminal():
         return np.array(state.returns())
     if state.is_chance_node():
-        return sum(p * worth_by_openspiel(state.child(a)) for a, p in state.chance_outcomes())
+        return sum(p * value_by_openspiel(state.child(a)) for a, p in state.chance_outcomes())
     if state.is_simultaneous_node():
         joint = itertools.product(*(state.legal_actions(p) for p in range(state.num_players())))
         after = []
@@ -99,15 +99,15 @@ def worth_by_openspiel(state):
             after[-1].apply_actions(list(actions))
     else:
         after = [state.child(action) for action in state.legal_actions()]
-    return np.mean([worth_by_openspiel(child) for child in after], axis=0)
+    return np.mean([value_by_openspiel(child) for child in after], axis=0)
 
 
-def worth(history):
+def value_of(history):
     if history.is_terminal():
         return np.array(history.payoffs())
     if history.player() == games.CHANCE:
-        return sum(p * worth(history.child(a)) for a, p in history.chance_outcomes())
-    return np.mean([worth(history.child(action)) for action in history.actions()], axis=0)
+        return sum(p * value_of(history.child(a)) for a, p in history.chance_outcomes())
+    return np.mean([value_of(history.child(action)) for action in history.actions()], axis=0)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_a_state_of_openspiel_is_gone_on_from(name, seed):
 
     while True:
         history = as_history(state)
-        known = worth_by_openspiel(state)
-        np.testing.assert_allclose(worth(history), known, rtol=0, atol=1e-12)
+        known = value_by_openspiel(state)
+        np.testing.assert_allclose(value_of(history), known, rtol=0, atol=1e-12)
         if state.is_terminal():
             break
         if state.is_simultaneous_node():
@@ -130,7 +130,7 @@ def test_a_state_of_openspiel_is_gone_on_from(name, seed):
             state.apply_actions([int(generator.choice(state.legal_actions(p))) for p in players])
         else:
             state.apply_action(int(generator.choice(state.legal_actions())))
-        np.testing.assert_allclose(worth(history), known, rtol=0, atol=1e-12)  # it is a copy
+        np.testing.assert_allclose(value_of(history), known, rtol=0, atol=1e-12)  # it is a copy
 
 
 def test_openspiel_is_neither_needed_nor_loaded_to_refuse_what_is_no_game():

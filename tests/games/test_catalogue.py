@@ -133,7 +133,7 @@ def test_leduc_sizes_are_deals_times_betting(ranks, suits):
     cards = ranks * suits
     deals = cards * (cards - 1)
 
-    # A round has 15 histories: 6 decisions, 3 of each player; 4 folds; 5 ways to go on.
+    # A round has 15 histories: 6 decisions, 3 of each player; 4 folds; 5 ends of the round.
     assert tree.histories == 1 + cards + deals * (15 + 5 * (cards - 2) * 15)
     assert tree.terminals.size == deals * (4 + 5 * (cards - 2) * 9)
     assert tree.information_sets == (3 * cards + 5 * deals * 3,) * 2
@@ -178,7 +178,7 @@ def test_what_one_wins_others_lose(name):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 1 / 3])
-def test_kuhn_poker_is_worth_minus_one_eighteenth_in_every_equilibrium(alpha):
+def test_kuhn_poker_has_value_minus_one_eighteenth_in_every_equilibrium(alpha):
     bet = {"J": alpha, "Q": 0.0, "K": 3 * alpha, "Jpb": 0.0, "Qpb": alpha + 1 / 3, "Kpb": 1.0}
     bet |= {"Jp": 1 / 3, "Qp": 0.0, "Kp": 1.0, "Jb": 0.0, "Qb": 1 / 3, "Kb": 1.0}
 

@@ -148,8 +148,8 @@ def counted(height, width, lengths, values, shots, multiplier, repeated):
         fired += 1
         lost = [sunk(both[i], set(aimed[1 - i])) for i in (0, 1)]
         if len(aimed[1]) == shots or all(lost[0]) or all(lost[1]):
-            worth = [float(np.dot(values, own)) for own in lost]
-            earned = [worth[1 - i] - multiplier * worth[i] for i in (0, 1)]
+            lost_values = [float(np.dot(values, own)) for own in lost]
+            earned = [lost_values[1 - i] - multiplier * lost_values[i] for i in (0, 1)]
             payoffs[tuple(np.round(earned, 9))] += 1
             return
         mover = int(len(aimed[0]) > len(aimed[1]))

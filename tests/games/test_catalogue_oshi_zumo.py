@@ -60,7 +60,7 @@ def test_sizes_and_uniform_play_are_those_of_openspiel(name):
 
 
 def rounds(coins, size, least, horizon, alesia):
-    """Return functions of the coins and the pushes so far: the result, None if it goes on; bids."""
+    """Return functions of the coins and the pushes so far: the result, or None; bids."""
 
     def result(mine, theirs, pushes, played):
         if abs(pushes) <= size and (mine or theirs) and played != horizon:
@@ -92,7 +92,7 @@ def counted(*rules):
 
 
 def backward_value(mine, theirs, pushes, played, *rules):
-    """Return what a round is worth to player 0, the value of a matrix of later rounds."""
+    """Return the value of a round for player 0, that of a matrix of later rounds."""
     result, bids = rounds(*rules)
 
     @cache
@@ -162,7 +162,7 @@ def test_sizes_are_those_counted_round_by_round(rules):
         ((5, 1, 0, 3, False), [2, 0]),
     ],
 )
-def test_what_is_left_of_a_game_is_worth_what_backward_induction_says(rules, bids):
+def test_the_value_of_a_subgame_is_that_of_backward_induction(rules, bids):
     history = play(oshi_zumo_history(*rules), *bids)
     mine, theirs = rules[0] - bids[0], rules[0] - bids[1]
     known = backward_value(mine, theirs, int(np.sign(bids[0] - bids[1])), 1, *rules)
@@ -196,7 +196,7 @@ def test_who_swap_their_bids_swap_their_payoffs(root):
 
 
 @pytest.mark.parametrize("root", ROOTS)
-def test_the_game_is_worth_nothing_to_either(root):
+def test_the_game_has_value_zero(root):
     solution = solve_zero_sum(ExtensiveFormGame.from_history(root))
 
     assert solution.value == pytest.approx(0.0, abs=1e-9)

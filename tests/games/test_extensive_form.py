@@ -85,8 +85,8 @@ def test_utilities_collect_what_ends_after_each_sequence(root):
             expected = utility(root, player, behavior, payoff_of=of)
 
             assert expected.keys() <= found.keys()
-            for name, worth in found.items():
-                assert worth == pytest.approx(expected.get(name, 0.0), abs=1e-13), name
+            for name, total in found.items():
+                assert total == pytest.approx(expected.get(name, 0.0), abs=1e-13), name
 
 
 @each_game
@@ -96,9 +96,9 @@ def test_the_value_is_what_a_players_strategy_earns_from_its_utility(root):
     profile, _ = random_profile(np.random.default_rng(4), game)
 
     for player, value in enumerate(game.value(profile)):
-        worth = game.utility(player, profile) @ profile[player]
+        total = game.utility(player, profile) @ profile[player]
 
-        assert worth == pytest.approx(value, abs=1e-13)
+        assert total == pytest.approx(value, abs=1e-13)
 
 
 @each_game
@@ -221,11 +221,11 @@ def test_ends_are_merged_in_the_order_of_their_sequences(ends, dimensions):
 
     distinct, merged = merge_terminals(sequences, weights, payoffs, dimensions)
 
-    worth = {}
+    total = {}
     for column, weight, paid in zip(sequences.T.tolist(), weights, payoffs, strict=True):
-        worth[tuple(column)] = worth.get(tuple(column), 0.0) + weight * paid
-    assert distinct.T.tolist() == [list(column) for column in sorted(worth)]
-    np.testing.assert_array_equal(merged.T, [worth[column] for column in sorted(worth)])
+        total[tuple(column)] = total.get(tuple(column), 0.0) + weight * paid
+    assert distinct.T.tolist() == [list(column) for column in sorted(total)]
+    np.testing.assert_array_equal(merged.T, [total[column] for column in sorted(total)])
 
 
 @pytest.mark.parametrize(("name", "ends"), [("kuhn_poker", 30), ("leduc_poker", 5520)])

@@ -1,4 +1,4 @@
-"""Graphs of states: what was put together is worth what it is worth on the tree."""
+"""Game DAGs have the utilities and values of the tree."""
 
 import itertools
 
@@ -34,7 +34,7 @@ def random_behaviors(graph, seed=0):
 # Perfect recall
 
 
-def assert_same_worth(graph, game, behaviors):
+def assert_same_utilities(graph, game, behaviors):
     """Compare with the counterfactual utilities of the tree, and the sequence form."""
     profile = [d.sequence_form(b) for d, b in zip(game.domains, behaviors, strict=True)]
     for player, (domain, behavior) in enumerate(zip(game.domains, behaviors, strict=True)):
@@ -45,12 +45,12 @@ def assert_same_worth(graph, game, behaviors):
 
 
 @pytest.mark.parametrize("game", CATALOGUE.values(), ids=CATALOGUE)
-def test_actions_are_worth_what_they_are_worth_on_the_tree(game):
+def test_utilities_are_those_on_the_tree(game):
     graph = GameDAG.from_tree(game.tree)
 
     assert graph.nodes < game.tree.histories
-    assert_same_worth(graph, game, random_behaviors(graph))
-    assert_same_worth(graph, game, [own.uniform() for own in graph.simplices])
+    assert_same_utilities(graph, game, random_behaviors(graph))
+    assert_same_utilities(graph, game, [own.uniform() for own in graph.simplices])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -63,10 +63,10 @@ def test_so_they_are_in_random_games(seed):
         for player in range(game.players)
     ]
 
-    assert_same_worth(GameDAG.from_tree(game.tree), game, behaviors)
+    assert_same_utilities(GameDAG.from_tree(game.tree), game, behaviors)
 
 
-def test_dice_games_given_by_their_rules_are_worth_the_same():
+def test_dice_games_given_by_their_rules_have_the_same_value():
     for root, game in (
         (dudo_history(sides=3), CATALOGUE["dudo"]),
         (liars_dice_batch(sides=3), CATALOGUE["liars dice"]),
@@ -76,8 +76,8 @@ def test_dice_games_given_by_their_rules_are_worth_the_same():
         behaviors = random_behaviors(graph)
         profile = graph.to_tree_profile(behaviors, game)
         for player in range(2):
-            worth = graph.utility(player, behaviors)[2]
-            assert worth == pytest.approx(game.value(profile)[player], abs=1e-12)
+            expected_mean = graph.utility(player, behaviors)[2]
+            assert expected_mean == pytest.approx(game.value(profile)[player], abs=1e-12)
             labels = game.tree.labels[player]
             utility, own = graph.utility(player, behaviors)[0], graph.simplices[player]
             domain = game.domains[player]
@@ -94,7 +94,7 @@ def test_dice_games_given_by_their_rules_are_worth_the_same():
 # Imperfect recall
 
 
-def naive_worth(tree, player, behaviors):
+def naive_value(tree, player, behaviors):
     """Sum over all histories: of the others' way there times what follows, and of one's own way."""
     first = [np.cumsum(sizes) - sizes for sizes in tree.sizes]
     children = [[] for _ in range(tree.histories)]
@@ -107,22 +107,22 @@ def naive_worth(tree, player, behaviors):
     def visit(history, others, own):
         if history in ends:
             return ends[history][player]
-        mover, worth = tree.player[history], 0.0
+        mover, expected_mean = tree.player[history], 0.0
         for child in children[history]:
             if mover == CHANCE:
                 p = tree.probability[child]
-                worth += p * visit(child, others * p, own * p)
+                expected_mean += p * visit(child, others * p, own * p)
                 continue
             place = first[mover][tree.information_set[history]] + tree.action[child]
             p = behaviors[mover][place]
             if mover != player:
-                worth += p * visit(child, others * p, own)
+                expected_mean += p * visit(child, others * p, own)
                 continue
             after = visit(child, others, own * p)
             utility[place] += others * after
             reach[place] += own
-            worth += p * after
-        return worth
+            expected_mean += p * after
+        return expected_mean
 
     value = visit(0, 1.0, 1.0)
     return utility, reach, value
@@ -131,7 +131,7 @@ def naive_worth(tree, player, behaviors):
 @pytest.mark.parametrize("memory", [1, 2])
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("make", [dudo_history, liars_dice_batch])
-def test_merged_states_are_worth_the_sum_over_their_histories(make, memory, player):
+def test_the_utility_of_a_merged_node_is_the_sum_over_its_histories(make, memory, player):
     root = make(sides=3, memory=memory)
     tree = GameTree.from_history(as_history(root))
     for graph in (GameDAG.from_tree(tree), GameDAG.from_history(root)):
@@ -142,7 +142,7 @@ def test_merged_states_are_worth_the_sum_over_their_histories(make, memory, play
         ]
         on_tree = [own[places] for own, places in zip(behaviors, order, strict=True)]
 
-        expected = naive_worth(tree, player, on_tree)
+        expected = naive_value(tree, player, on_tree)
         utility, reach, value = graph.utility(player, behaviors)
         np.testing.assert_allclose(utility[order[player]], expected[0], atol=1e-12)
         np.testing.assert_allclose(reach[order[player]], expected[1], rtol=1e-12)
@@ -151,7 +151,7 @@ def test_merged_states_are_worth_the_sum_over_their_histories(make, memory, play
 
 
 def fork():
-    """Return a game whose second decision forgets how the player came there, and two ways there."""
+    """Return a game whose second decision lacks the player's first action, and two paths to it."""
 
     def then(payoffs):
         return decision(1, "other", l=end(*payoffs[0]), r=end(*payoffs[1]))
@@ -286,7 +286,7 @@ def test_a_game_without_chance_is_left_as_it_is():
 # What is refused
 
 
-def test_histories_that_go_on_differently_are_no_state():
+def test_histories_with_different_continuations_cannot_share_a_state():
     def forgetting_the_other_die(history):
         rolls, said, turn = history.state()
         return (rolls[:turn], rolls[turn + 1 :], said, turn) if len(rolls) == 2 else rolls
@@ -401,7 +401,7 @@ def test_a_game_of_other_information_sets_is_no_place_to_unfold():
         graph.to_tree_profile(behaviors, games.dudo(sides=2))
     with pytest.raises(TypeError, match="extensive form"):
         graph.to_tree_profile(behaviors, games.chicken())
-    forgetful = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
-    profile = graph.to_tree_profile(behaviors, forgetful)
+    imperfect = ImperfectRecallGame(GameTree.from_history(dudo_history(sides=2, memory=1)))
+    profile = graph.to_tree_profile(behaviors, imperfect)
     value = graph.utility(0, behaviors)[2]
-    assert forgetful.refinement.value(profile)[0] == pytest.approx(value, abs=1e-15)
+    assert imperfect.refinement.value(profile)[0] == pytest.approx(value, abs=1e-15)

@@ -174,7 +174,7 @@ def test_the_shipped_inspection_has_the_equilibrium_that_indifference_gives():
     assert rk.nash_conv(game, [np.array([0.5, 0.5]), np.array([0.25, 0.75])]) == 0.0
 
 
-def test_the_shipped_voters_are_alike():
+def test_the_shipped_voters_are_symmetric():
     payoffs = load(SHIPPED / "three_voters.nfg").payoffs
 
     for one, other in [(0, 1), (1, 2), (0, 2)]:
@@ -189,5 +189,5 @@ def test_the_shipped_toll_is_paid_on_the_way():
     np.testing.assert_array_equal(game.value(road_and_mend), [3.0, 1.0])
 
 
-def test_the_shipped_driver_forgets():
+def test_the_shipped_driver_has_imperfect_recall():
     assert "'exit'" in load(SHIPPED / "absent_minded_driver.efg").recall_violation

@@ -322,8 +322,8 @@ def test_a_child_that_is_no_level_is_refused():
         GameTree.from_batch(Rounds({(0, "child"): lambda level: None}))
 
 
-def test_a_player_who_forgets_is_refused_as_in_any_tree():
-    # Both guesses are made in one information set, and the second forgets the first.
+def test_imperfect_recall_is_refused_as_in_any_tree():
+    # Both guesses are made in one information set, and the second does not show the first.
     again = decision(0, "I", a=end(0.0), b=end(1.0))
     root = decision(0, "I", a=again, b=again)
 

@@ -89,7 +89,7 @@ def naive_cfr(tree, iterations):
     return [[played(regret) for regret in own] for own in regrets]
 
 
-def forgetful_games(count):
+def imperfect_recall_games(count):
     games, seed = [], 0
     while len(games) < count:
         with contextlib.suppress(ValueError):  # this one has perfect recall
@@ -98,7 +98,7 @@ def forgetful_games(count):
     return games
 
 
-@pytest.mark.parametrize("game", forgetful_games(10))
+@pytest.mark.parametrize("game", imperfect_recall_games(10))
 def test_regrets_are_those_of_textbook_cfr_on_the_sets_as_they_are(game):
     textbook = Algorithm(rk.RegretMatching, order=Simultaneous(), averaging=Uniform())
     run = solve(game, textbook, iterations=30, imperfect_recall=True)
@@ -111,7 +111,7 @@ def test_regrets_are_those_of_textbook_cfr_on_the_sets_as_they_are(game):
             np.testing.assert_allclose(mine, expected[kind], atol=1e-9)
 
 
-def test_the_parts_of_a_set_are_played_alike_and_know_what_their_player_did():
+def test_the_parts_of_a_set_share_a_strategy_and_keep_the_past_of_their_player():
     game = read_efg(DRIVER)
     first, second = (
         game.refinement.domains[0].simplices.labels.block(0),
@@ -125,20 +125,20 @@ def test_the_parts_of_a_set_are_played_alike_and_know_what_their_player_did():
 
 
 def test_the_driver_ends_where_equal_weights_of_both_exits_lead():
-    # 4 = 4 (1 - p) + p + 1: to leave earns as much as to go on, each exit weighted by one
+    # 4 = 4 (1 - p) + p + 1: leaving earns as much as continuing, each exit weighted by one
     game = read_efg(DRIVER)
     run = solve(game, "cfr", iterations=3_000, imperfect_recall=True)
-    forgetful = game.coarsen(run.average)
-    np.testing.assert_allclose(forgetful[0, 0], [2 / 3, 1 / 3], atol=1e-3)
-    np.testing.assert_array_equal(forgetful[0, 0], forgetful[0, 1])
+    coarse = game.coarsen(run.average)
+    np.testing.assert_allclose(coarse[0, 0], [2 / 3, 1 / 3], atol=1e-3)
+    np.testing.assert_array_equal(coarse[0, 0], coarse[0, 1])
 
 
 def test_forgetting_weights_parts_by_how_likely_the_player_comes_to_them():
     game = read_efg(DRIVER)
     # Leaves with 1/4 at the first exit, and with 2/3 at the second
     strategy = np.array([1.0, 0.25, 0.75, 0.5, 0.25])
-    forgetful = game.coarsen([strategy])
-    np.testing.assert_allclose(forgetful[0, 0], [0.75 / 1.75, 1.0 / 1.75])
+    coarse = game.coarsen([strategy])
+    np.testing.assert_allclose(coarse[0, 0], [0.75 / 1.75, 1.0 / 1.75])
 
 
 def test_without_the_switch_it_is_refused_with_the_set_that_shows_why():
@@ -160,7 +160,7 @@ def test_the_switch_changes_nothing_with_perfect_recall():
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_alike_learns_the_sum_and_plays_it_everywhere():
+def test_shared_strategies_learn_the_sum_and_are_played_everywhere():
     player = SharedStrategy(rk.RegretMatching([2, 3]), [1, 0, 1])
     twin = rk.RegretMatching([2, 3])
     generator = np.random.default_rng(3)
@@ -188,7 +188,7 @@ def test_groups_that_do_not_fit_are_refused(groups, message):
 
 
 @pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])
-def test_a_saved_run_goes_on_to_the_same_bits(algorithm, tmp_path):
+def test_a_saved_run_resumes_bitwise_identically(algorithm, tmp_path):
     game = read_efg(DRIVER)
     whole = solve(game, algorithm, iterations=60, imperfect_recall=True)
     solve(game, algorithm, iterations=25, imperfect_recall=True).save(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Games for which memory has no room are refused, with their size, before they are built."""
+"""Games that do not fit into memory are refused, with their size, before they are built."""
 
 import math
 import subprocess
@@ -20,14 +20,14 @@ GIB = 2**30
 
 @pytest.fixture
 def with_left(monkeypatch):
-    """Return a function that leaves only so many bytes available."""
+    """Return a function that sets the number of available bytes."""
     return lambda left: monkeypatch.setattr(_memory_budget, "available", lambda: left)
 
 
 @pytest.mark.parametrize(
     ("call", "histories"),
     [
-        # With n sides each of n^2 deals has 4^n - 1 histories that go on or are over after bids.
+        # With n sides each of n^2 deals has 4^n - 1 histories after bids and challenges.
         ("liars_dice(sides=12)", 1 + 12 + 144 * (2 * 4**12 - 1)),
         ("liars_dice(dice=2, sides=6)", sum(6**k for k in range(4)) + 6**4 * (2 * 16**6 - 1)),
         ("liars_dice(sides=3, players=6)", sum(3**k for k in range(6)) + 3**6 * (2 * 2**18 - 1)),

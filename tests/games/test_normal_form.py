@@ -23,21 +23,21 @@ def random_profile(generator, shape):
 
 
 def naive_utility(game, player, profile, of):
-    worth = [0.0] * game.payoffs.shape[1 + player]
+    total = [0.0] * game.payoffs.shape[1 + player]
     for outcome in itertools.product(*map(range, game.payoffs.shape[1:])):
         others = [
             x[a] for i, (x, a) in enumerate(zip(profile, outcome, strict=True)) if i != player
         ]
-        worth[outcome[player]] += math.prod(others) * game.payoffs[(of, *outcome)]
-    return worth
+        total[outcome[player]] += math.prod(others) * game.payoffs[(of, *outcome)]
+    return total
 
 
 def naive_value(game, profile):
-    worth = np.zeros(game.players)
+    total = np.zeros(game.players)
     for outcome in itertools.product(*map(range, game.payoffs.shape[1:])):
         reach = math.prod(x[a] for x, a in zip(profile, outcome, strict=True))
-        worth += reach * game.payoffs[(slice(None), *outcome)]
-    return worth
+        total += reach * game.payoffs[(slice(None), *outcome)]
+    return total
 
 
 # What utilities and values are

@@ -19,7 +19,7 @@ pyspiel = pytest.importorskip(
 LARGEST = 60_000
 """Histories of the largest game that is walked here."""
 
-FORGETFUL = {
+IMPERFECT_RECALL = {
     "dark_hex_ir(num_cols=2,num_rows=2)",
     "go_fish(ranks=2,suits=3,initial_cards=2)",
     "goofspiel(num_cards=4,imp_info=False,points_order=descending)",
@@ -53,7 +53,7 @@ def uniform(game):
 @each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= LARGEST)
 def test_sizes_and_uniform_play_are_those_of_openspiel(name):
     known = reference("openspiel_values.json")[name]
-    game = games.from_openspiel(load(name), remember=name in FORGETFUL)
+    game = games.from_openspiel(load(name), remember=name in IMPERFECT_RECALL)
     tree, profile = game.tree, uniform(game)
 
     assert tree.histories == known["histories"]
@@ -77,7 +77,7 @@ def test_what_a_value_is_known_to_lie_between_is_what_both_sides_are_sure_of(nam
     known = reference("openspiel_values.json")[name]
     if "lower" not in known:
         return  # more than two players, or not zero-sum
-    game = games.from_openspiel(load(name), remember=name in FORGETFUL)
+    game = games.from_openspiel(load(name), remember=name in IMPERFECT_RECALL)
     x, y = rk.solve(game, "cfr+", iterations=20).average
 
     most, _ = evaluation.best_response(game, 0, [x, y])
@@ -181,7 +181,7 @@ def names_of(state):
 # What players know
 
 
-def test_a_player_that_forgets_is_refused_with_two_histories_that_show_it():
+def test_imperfect_recall_is_refused_with_two_histories_that_show_it():
     with pytest.raises(
         ValueError, match=r"(?s)imperfect recall: player \d cannot tell '.*' from '"
     ):

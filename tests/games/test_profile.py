@@ -130,7 +130,7 @@ def test_a_label_that_two_players_share_asks_whose_is_meant():
 
 
 def test_a_label_that_a_player_has_twice_asks_for_a_number():
-    # Two information sets may print alike: here the number 1 and the text "1".
+    # Two information sets may print equally: here the number 1 and the text "1".
     root = decision(
         0,
         1,

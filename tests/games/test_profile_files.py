@@ -186,7 +186,7 @@ def test_a_dataframe_is_the_same_table(tmp_path):
     assert frame.groupby(["player", "information_set"])["probability"].sum().round(12).eq(1).all()
 
 
-def test_without_pandas_one_is_told_what_to_install(monkeypatch):
+def test_without_pandas_the_error_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
 
     with pytest.raises(ImportError, match=r"needs pandas; .*pip install 'regretkit\[pandas\]'"):
@@ -370,11 +370,11 @@ class UserDefined:
         return sign * seen * (1.0 + self.noise)
 
     def value(self, profile):
-        worth = profile[0] @ self.matrix @ profile[1]
-        return np.array([worth, -worth])
+        earned = profile[0] @ self.matrix @ profile[1]
+        return np.array([earned, -earned])
 
 
-def test_a_game_of_ones_own_is_known_by_what_strategies_are_worth():
+def test_a_user_defined_game_is_identified_by_its_utilities():
     matrix = np.random.default_rng(1).normal(size=(2, 3))
     mine = fingerprint(UserDefined(matrix))
 
@@ -547,7 +547,7 @@ def test_a_file_that_was_cut_off_is_refused_wherever_it_was_cut(tmp_path):
             Profile.from_json(path, game)
 
 
-def test_a_file_with_wrong_bytes_is_refused_or_holds_a_strategy_all_the_same(tmp_path):
+def test_a_file_with_wrong_bytes_is_refused_or_still_holds_a_strategy(tmp_path):
     generator = np.random.default_rng(1)
     game, path = games.kuhn_poker(), tmp_path / "strategy.json"
     mixed(game).to_json(path)

@@ -41,7 +41,7 @@ def test_a_game_comes_back_as_it_was(name):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_uniform_play_is_worth_the_same_to_gambit(name):
+def test_uniform_play_has_the_same_value_in_gambit(name):
     game = games.load(name)
     theirs = games.to_pygambit(game)
     profile = theirs.mixed_behavior_profile()
@@ -53,7 +53,7 @@ def test_uniform_play_is_worth_the_same_to_gambit(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_uniform_play_in_a_table_is_worth_the_same_to_gambit(name):
+def test_uniform_play_in_a_table_has_the_same_value_in_gambit(name):
     game = games.load(name)
     theirs = games.to_pygambit(game)
     profile = theirs.mixed_strategy_profile()
@@ -122,7 +122,7 @@ def test_exact_numbers_become_the_nearest_doubles():
     assert game.payoffs[:, 0].tolist() == [[1 / 3, 0.1], [1e30, -2 / 7]]
 
 
-def test_one_who_forgets_comes_as_a_game_that_cannot_be_played():
+def test_imperfect_recall_comes_as_an_imperfect_recall_game():
     theirs = pygambit.Game.new_tree(players=["Driver"], title="Absent-minded driver")
     theirs.append_move(theirs.root, "Driver", ["leave", "go on"])
     theirs.append_infoset(theirs.root.children["go on"], theirs.root.infoset)

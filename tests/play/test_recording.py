@@ -141,7 +141,7 @@ def test_pandas_gets_the_same_table(record):
     assert frame.to_dict("records") == record.to_rows()
 
 
-def test_without_pandas_one_is_told_what_to_install(record, monkeypatch):
+def test_without_pandas_the_error_names_what_to_install(record, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
 
     with pytest.raises(ImportError, match=r"pip install 'regretkit\[pandas\]'"):

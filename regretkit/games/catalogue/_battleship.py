@@ -257,19 +257,19 @@ class Rules:
             counted = shot < _COUNTED_SHOTS or not self.repeated_shots
             number = 1 if counted else self.shots - shot
             targets = self.area - (0 if self.repeated_shots else shot)
-            after = self._after_shot(afloat, shot)
+            following = self._after_shot(afloat, shot)
             yield fleets * sum(afloat) ** 2 * targets, number
-            yield fleets * sum(after) * sum(afloat) * targets, number
-            afloat, shot = after, shot + number
+            yield fleets * sum(following) * sum(afloat) * targets, number
+            afloat, shot = following, shot + number
 
     def _after_shot(self, afloat: list[int], shot: int) -> list[int]:
         """Return the sequences of one more shot that leave a fleet afloat, by the cells hit."""
         fleet = sum(self.lengths)
-        before = [*afloat, 0]
+        previous = [*afloat, 0]
         return [
             ways * (self.area - fleet + (hit if self.repeated_shots else hit - shot))
-            + (before[hit - 1] * (fleet - hit + 1) if hit else 0)
-            for hit, ways in enumerate(before[:fleet])
+            + (previous[hit - 1] * (fleet - hit + 1) if hit else 0)
+            for hit, ways in enumerate(previous[:fleet])
         ]
 
 
@@ -282,7 +282,7 @@ def _openings(
     openings = [Counter({frozenset(rules.cells()): 1})]
     tried = 0
     for length in lengths:
-        after: Counter[frozenset[str]] = Counter()
+        following: Counter[frozenset[str]] = Counter()
         for free, ways in openings[-1].items():
             tried += len(places[length]) * rules.area
             if tried > _TRIED:
@@ -292,16 +292,16 @@ def _openings(
                 )
             for ship in places[length]:
                 if free.issuperset(ship):
-                    after[free.difference(ship)] += ways
-        openings.append(after)
+                    following[free.difference(ship)] += ways
+        openings.append(following)
     for number, length in reversed(list(enumerate(lengths))):
-        after = openings[number + 1]
+        following = openings[number + 1]
         openings[number] = Counter(
             {
                 free: ways
                 for free, ways in openings[number].items()
                 if any(
-                    free.difference(ship) in after
+                    free.difference(ship) in following
                     for ship in places[length]
                     if free.issuperset(ship)
                 )
@@ -366,11 +366,11 @@ class BattleshipHistory:
 
     def payoffs(self) -> Sequence[float]:
         """Return the value of the ships a player sank, minus the penalty for its own losses."""
-        one, other = (
+        first, second = (
             sum(self.rules.values[ship] for ship in self._lost(player)) for player in (0, 1)
         )
         multiplier = self.rules.loss_multiplier
-        return [other - multiplier * one, one - multiplier * other]
+        return [second - multiplier * first, first - multiplier * second]
 
     @property
     def _placed(self) -> bool:

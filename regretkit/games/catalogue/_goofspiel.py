@@ -135,9 +135,9 @@ class Rules:
     @property
     def histories(self) -> int:
         total, width = 0, 1
-        for left in range(self.cards, self.cards - self.decided, -1):
+        for undrawn in range(self.cards, self.cards - self.decided, -1):
             for _ in range(self.drawn + min(self.players, _COUNTED)):
-                total, width = total + width, width * left
+                total, width = total + width, width * undrawn
         return total + width
 
     @property
@@ -176,7 +176,7 @@ class Rules:
             bids=np.zeros((self.players, 1), dtype=np.int8),
             points=np.zeros((self.players, 1), dtype=np.int16),
             known=np.ones((self.players, 1), dtype=np.int64),
-            left=all_cards[0],
+            undrawn=all_cards[0],
             prize=np.zeros(1, dtype=np.int8),
         ).opened()
 
@@ -197,7 +197,7 @@ class Goofspiel:
     bids: NDArray[np.int8]
     points: NDArray[np.int16]
     known: Indices
-    left: Indices
+    undrawn: Indices
     """The prizes that are not drawn yet."""
     prize: NDArray[np.int8]
     """The revealed prize."""
@@ -207,16 +207,16 @@ class Goofspiel:
         return np.full(self.prize.size, TERMINAL if over else self.mover)
 
     def actions(self, at: Indices) -> NDArray[np.bool_]:
-        held = self.left[at] if self.mover == CHANCE else self.hands[self.mover, at]
+        held = self.undrawn[at] if self.mover == CHANCE else self.hands[self.mover, at]
         cards = np.arange(self.rules.cards, dtype=held.dtype)
         return (held[:, np.newaxis] >> cards & 1).astype(np.bool_)
 
     def child(self, at: Indices, action: Indices) -> "Goofspiel":
         hands, bids = self.hands[:, at], self.bids[:, at]
-        known, left, prize = self.known[:, at], self.left[at], self.prize[at]
+        known, undrawn, prize = self.known[:, at], self.undrawn[at], self.prize[at]
         if self.mover == CHANCE:
             known = known * self.rules.cards + action
-            left ^= np.int64(1) << action
+            undrawn ^= np.int64(1) << action
             prize = action.astype(np.int8)
         else:
             hands[self.mover] ^= np.int64(1) << action
@@ -229,7 +229,7 @@ class Goofspiel:
             bids=bids,
             points=self.points[:, at],
             known=known,
-            left=left,
+            undrawn=undrawn,
             prize=prize,
         )
         return after.settled() if after.mover == self.rules.players else after
@@ -239,13 +239,13 @@ class Goofspiel:
         highest = self.bids == self.bids.max(axis=0)
         alone = np.count_nonzero(highest, axis=0) == 1
         winner = np.where(alone, highest.argmax(axis=0), self.rules.players)
-        told = self.rules.report(self.bids.astype(np.int64), winner)
+        reported = self.rules.report(self.bids.astype(np.int64), winner)
         return evolve(
             self,
             turn=self.turn + 1,
             mover=0,
             points=self.points + (highest & alone) * (self.prize + np.int16(1)),
-            known=self.known * self.rules.reports + told,
+            known=self.known * self.rules.reports + reported,
         ).opened()
 
     def opened(self) -> "Goofspiel":
@@ -256,7 +256,7 @@ class Goofspiel:
         if rules.drawn and not forced:
             return evolve(self, mover=CHANCE)
         prize = (
-            _only(self.left) if rules.drawn else np.full_like(self.prize, rules.prize(self.turn))
+            _only(self.undrawn) if rules.drawn else np.full_like(self.prize, rules.prize(self.turn))
         )
         if not forced:
             return evolve(self, prize=prize)
@@ -299,8 +299,8 @@ class Goofspiel:
                 reports.insert(0, report)
         if not rules.drawn:
             prizes = [rules.prize(turn) for turn in range(len(reports) + 1)]
-        told = [*map(rules.report_text, reports), ""]
-        return " ".join(f"{prize + 1}:{text}" for prize, text in zip(prizes, told, strict=True))
+        reported = [*map(rules.report_text, reports), ""]
+        return " ".join(f"{prize + 1}:{text}" for prize, text in zip(prizes, reported, strict=True))
 
 
 def _only(cards: Indices) -> NDArray[np.int8]:

@@ -102,8 +102,8 @@ class KuhnHistory:
         return len(self.bets) % self.players
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        left = [card for card in self.deck if card not in self.cards]
-        return [(card, 1.0 / len(left)) for card in left]
+        remaining = [card for card in self.deck if card not in self.cards]
+        return [(card, 1.0 / len(remaining)) for card in remaining]
 
     def actions(self) -> Sequence[str]:
         return ("p", "b")
@@ -121,4 +121,4 @@ class KuhnHistory:
         # The best card of the players that bet, or of all without a bet
         winner = max(bettors or range(self.players), key=lambda i: self.deck.index(self.cards[i]))
         paid = [2.0 if player in bettors else 1.0 for player in range(self.players)]
-        return [sum(paid) - own if i == winner else -own for i, own in enumerate(paid)]
+        return [sum(paid) - stake if i == winner else -stake for i, stake in enumerate(paid)]

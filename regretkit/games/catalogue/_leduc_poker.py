@@ -135,17 +135,17 @@ class LeducHistory:
         dealt = _deals(Counter(self.deck).values(), players + 1)
 
         @cache
-        def acting(left: int, to_act: int, raises: int, second: bool) -> int:
+        def acting(remaining: int, to_act: int, raises: int, second: bool) -> int:
             deals = dealt[players + second]
-            if left == 1 or (second and not to_act):
+            if remaining == 1 or (second and not to_act):
                 return deals
             if not to_act:
-                return deals + acting(left, left, 0, True)
-            following = acting(left, to_act - 1, raises, second)
+                return deals + acting(remaining, remaining, 0, True)
+            following = acting(remaining, to_act - 1, raises, second)
             if raises:
-                following += acting(left - 1, to_act - 1, raises, second)
+                following += acting(remaining - 1, to_act - 1, raises, second)
             if raises < MOST_RAISES:
-                following += acting(left, left - 1, raises + 1, second)
+                following += acting(remaining, remaining - 1, raises + 1, second)
             return deals + following
 
         return sum(dealt[:players]) + acting(players, players, 0, False)
@@ -160,10 +160,10 @@ class LeducHistory:
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
         """Return the distinct cards that are left; equal cards count as one outcome."""
-        left = Counter(self.deck)
-        left.subtract(self.cards)
+        remaining = Counter(self.deck)
+        remaining.subtract(self.cards)
         total = len(self.deck) - len(self.cards)
-        return [(card, count / total) for card, count in left.items() if count]
+        return [(card, count / total) for card, count in remaining.items() if count]
 
     def actions(self) -> Sequence[str]:
         fold = ("f",) if self.paid[self.mover] < max(self.paid) else ()
@@ -193,8 +193,8 @@ class LeducHistory:
         winners = strength.count(max(strength))
         share = sum(self.paid) / winners
         return [
-            (share if own == max(strength) else 0.0) - paid
-            for own, paid in zip(strength, self.paid, strict=True)
+            (share if drawn == max(strength) else 0.0) - paid
+            for drawn, paid in zip(strength, self.paid, strict=True)
         ]
 
     @property
@@ -240,8 +240,8 @@ def _deals(copies: Iterable[int], cards: int) -> list[int]:
     for count in copies:
         deals = [
             sum(
-                math.comb(length, own) * deals[length - own]
-                for own in range(min(count, length) + 1)
+                math.comb(length, drawn) * deals[length - drawn]
+                for drawn in range(min(count, length) + 1)
             )
             for length in range(cards + 1)
         ]

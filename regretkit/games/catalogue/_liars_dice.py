@@ -149,17 +149,17 @@ class _Rules:
 
     def hands(self, player: int, deals: Indices) -> Indices:
         """Return a player's dice, the lowest first, as the digits of a number for each deal."""
-        own = self.faces(deals)[player * self.dice : (player + 1) * self.dice]
+        hand = self.faces(deals)[player * self.dice : (player + 1) * self.dice]
         number = np.zeros(deals.size, dtype=np.int64)
-        for die in np.sort(own, axis=0):
+        for die in np.sort(hand, axis=0):
             number = number * self.sides + die
         return number
 
     def counts(self, deals: Indices) -> Indices:
         """Return the number of dice that count as each face, shape ``(deals, sides)``."""
         faces = self.faces(deals)[..., np.newaxis]
-        alike = (faces == np.arange(self.sides)) | (faces == self.sides - 1)
-        counts: Indices = np.count_nonzero(alike, axis=0)
+        matches = (faces == np.arange(self.sides)) | (faces == self.sides - 1)
+        counts: Indices = np.count_nonzero(matches, axis=0)
         return counts
 
     def distinct(self, deals: Indices) -> tuple[Indices, Indices]:
@@ -266,7 +266,7 @@ class LiarsDice:
 
 def _highest_bit(numbers: Indices) -> Indices:
     """Return each number's highest bit alone."""
-    below = numbers.copy()
+    filled = numbers.copy()
     for shift in (1, 2, 4, 8, 16, 32):
-        below |= below >> shift
-    return below ^ (below >> 1)
+        filled |= filled >> shift
+    return filled ^ (filled >> 1)

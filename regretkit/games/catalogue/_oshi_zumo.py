@@ -139,8 +139,8 @@ class OshiZumoHistory:
         choices = coins - np.minimum(coins, least) + 1
         if bids > _COUNTED_BIDS:
             # The second round alone, after all pairs of bids or all equal ones
-            one, both = (bids, choices.sum()) if size else (1, choices)
-            yield from ((int(np.sum(choices * weight)) - 1, 1) for weight in (one, both))
+            first, second = (bids, choices.sum()) if size else (1, choices)
+            yield from ((int(np.sum(choices * weight)) - 1, 1) for weight in (first, second))
             return
         standings, rounds = _after_first_round(bids, size), 1
         while standings and rounds != horizon:
@@ -179,7 +179,7 @@ class OshiZumoHistory:
         )
 
     def information_set(self) -> str:
-        return f"{self.player()}:{','.join(f'{one}-{other}' for one, other in self.bids)}"
+        return f"{self.player()}:{','.join(f'{first}-{second}' for first, second in self.bids)}"
 
     def payoffs(self) -> Sequence[float]:
         undecided = self.alesia and abs(self.position) <= self.size
@@ -198,12 +198,12 @@ def _after_first_round(bids: int, size: int) -> Standings:
 
 
 def _after_round(standings: Standings, size: int, least: int) -> Standings:
-    after: defaultdict[int, Indices] = defaultdict(lambda: np.zeros((), dtype=np.int64))
+    following: defaultdict[int, Indices] = defaultdict(lambda: np.zeros((), dtype=np.int64))
     for position, counts in standings.items():
-        after[position] = after[position] + _shifted(_along_diagonals(counts), least)
-        after[position + 1] = after[position + 1] + _higher_bids(counts, least)
-        after[position - 1] = after[position - 1] + _higher_bids(counts.T, least).T
-    return _open(after, size)
+        following[position] = following[position] + _shifted(_along_diagonals(counts), least)
+        following[position + 1] = following[position + 1] + _higher_bids(counts, least)
+        following[position - 1] = following[position - 1] + _higher_bids(counts.T, least).T
+    return _open(following, size)
 
 
 def _open(standings: Standings, size: int) -> Standings:
@@ -220,13 +220,13 @@ def _open(standings: Standings, size: int) -> Standings:
 def _higher_bids(counts: Indices, least: int) -> Indices:
     """Return the standings after one round in which player 0 bids more."""
     richer = np.cumsum(counts[::-1], axis=0)[::-1]
-    after = _along_diagonals(np.append(richer[1:], 0 * richer[:1], axis=0))
-    after = _shifted(after, least)
+    following = _along_diagonals(np.append(richer[1:], 0 * richer[:1], axis=0))
+    following = _shifted(following, least)
     if least:
         # Player 1 has less than the least bid, and bids it all.
         all_in = _shifted(richer[:, :least].sum(axis=1, keepdims=True), least, columns=0)
-        after[:, :1] += all_in
-    return after
+        following[:, :1] += all_in
+    return following
 
 
 def _along_diagonals(counts: Indices) -> Indices:

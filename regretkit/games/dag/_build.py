@@ -54,11 +54,11 @@ def topological_levels(table: NodeTable) -> tuple[Indices, Indices]:
     while level.size and not missing_parents[table.root]:
         levels.append(level)
         edges = [np.arange(first[n], first[n] + counts[n]) for n in level.tolist()]
-        after, parents = np.unique(
+        following, parents = np.unique(
             child[np.concatenate(edges).astype(np.int64)], return_counts=True
         )
-        missing_parents[after] -= parents
-        level = after[missing_parents[after] == 0]
+        missing_parents[following] -= parents
+        level = following[missing_parents[following] == 0]
     order = np.concatenate([np.zeros(0, dtype=np.int64), *levels])
     if order.size < len(counts):
         raise ValueError(
@@ -73,23 +73,23 @@ def nodes_of_tree(tree: GameTree) -> NodeTable:
     numbers: dict[Hashable, int] = {}
     nodes: list[Node] = []
     node_of = [0] * tree.histories
-    below: list[list[int]] = [[] for _ in range(tree.histories)]
+    waiting: list[list[int]] = [[] for _ in range(tree.histories)]
     parents, probability = tree.parent.tolist(), tree.probability.tolist()
     sets, players = tree.information_set.tolist(), tree.player.tolist()
     payoffs = dict(zip(tree.terminals.tolist(), map(tuple, tree.payoffs.tolist()), strict=True))
     for history in reversed(range(tree.histories)):
-        children = below[history][::-1]
+        children = waiting[history][::-1]
         by_chance = players[history] == CHANCE
         drawn = tuple(probability[child] for child in children) if by_chance else ()
-        after, paid = [node_of[child] for child in children], payoffs.get(history, ())
-        key = players[history], sets[history], tuple(after), drawn, paid
+        following, paid = [node_of[child] for child in children], payoffs.get(history, ())
+        key = players[history], sets[history], tuple(following), drawn, paid
         if key not in numbers:
             numbers[key] = len(nodes)
-            nodes.append(Node(players[history], sets[history], after, drawn, paid))
+            nodes.append(Node(players[history], sets[history], following, drawn, paid))
         node_of[history] = numbers[key]
-        below[history].clear()
+        waiting[history].clear()
         if history:
-            below[parents[history]].append(history)
+            waiting[parents[history]].append(history)
     actions = [[tuple(names) for names in sets] for sets in tree.actions]
     return NodeTable(nodes, node_of[0], list(map(list, tree.labels)), actions)
 
@@ -172,15 +172,15 @@ class _HistoryMerger:
             )
         return number
 
-    def compare(self, history: History, other: History, number: int) -> None:
+    def compare(self, history: History, second: History, number: int) -> None:
         """Raise a ValueError if two histories with one key differ.
 
         The children of the first two histories of each node are compared as well.
         """
-        found, expected = _observed(history), _observed(other)
+        found, expected = _observed(history), _observed(second)
         if found == expected and number not in self._compared:
             self._compared.add(number)
-            found, expected = self._observed_next(history), self._observed_next(other)
+            found, expected = self._observed_next(history), self._observed_next(second)
         if found != expected:
             raise ValueError(
                 f"histories of state {quote(self.key(history))} differ: {quote(expected)} in one "
@@ -226,15 +226,15 @@ def nodes_of_batch(root: AggregatedBatch) -> NodeTable:
         at, action = merger.visit(batch, numbers)
         if not at.size:
             break
-        before = len(merger.nodes)
+        previous = len(merger.nodes)
         found = np.array(merger.number(batch.child(at, action)))
         for history, child in zip(at.tolist(), found.tolist(), strict=True):
             merger.nodes[numbers[history]].children.append(child)
         # The first history of each new node represents it.
         _, first = np.unique(found, return_index=True)
         repeated = np.setdiff1d(np.arange(found.size), first)
-        new = np.sort(first[found[first] >= before])
-        known = np.sort(np.append(repeated, first[found[first] < before]))
+        new = np.sort(first[found[first] >= previous])
+        known = np.sort(np.append(repeated, first[found[first] < previous]))
         merger.look_ahead(batch, at[known], action[known], found[known])
         batch, numbers = batch.child(at[new], action[new]), found[new].tolist()
     merger.check()
@@ -261,12 +261,12 @@ def _observe(batch: AggregatedBatch) -> list[_Observed]:
     rows = np.asarray(batch.state(np.arange(player.size))).tolist()
     information_set = np.full(player.size, -1)
     payoffs: dict[int, tuple[float, ...]] = {}
-    for who in np.unique(player).tolist():
-        at = np.flatnonzero(player == who)
-        if who == TERMINAL:
+    for actor in np.unique(player).tolist():
+        at = np.flatnonzero(player == actor)
+        if actor == TERMINAL:
             paid = floats(batch.payoffs(at), "payoffs()").tolist()
             payoffs = dict(zip(at.tolist(), map(tuple, paid), strict=True))
-        elif who != CHANCE:
+        elif actor != CHANCE:
             information_set[at] = batch.information_set(at)
     sets, players = information_set.tolist(), player.tolist()
     return [
@@ -283,8 +283,8 @@ def _observe(batch: AggregatedBatch) -> list[_Observed]:
 def _moves(batch: HistoryBatch) -> tuple[Indices, Indices]:
     """Return the legal actions of a batch, in the order of its histories."""
     player, moves = np.asarray(batch.player()), [np.zeros((2, 0), dtype=np.int64)]
-    for who in np.unique(player[player != TERMINAL]).tolist():
-        at = np.flatnonzero(player == who)
+    for actor in np.unique(player[player != TERMINAL]).tolist():
+        at = np.flatnonzero(player == actor)
         row, action = np.nonzero(np.asarray(batch.actions(at)))
         moves.append(np.stack([at[row], action]))
     joined = np.concatenate(moves, axis=1)
@@ -329,22 +329,22 @@ class _BatchMerger:
         chosen = np.sort([f for f in first.tolist() if int(nodes[f]) not in self._next])
         if not chosen.size:
             return
-        others = batch.child(at[chosen], action[chosen])
-        before, after = _moves(others)
+        successors = batch.child(at[chosen], action[chosen])
+        previous, following = _moves(successors)
         numbers = nodes[chosen].tolist()
         self._next.update((number, []) for number in numbers)
-        if before.size:
-            observed = _observe(others.child(before, after))
-            for history, child in zip(before.tolist(), observed, strict=True):
+        if previous.size:
+            observed = _observe(successors.child(previous, following))
+            for history, child in zip(previous.tolist(), observed, strict=True):
                 self._next[numbers[history]].append(child)
 
     def check(self) -> None:
         """Raise a ValueError if the children of two histories of one node differ."""
         for number, children in self._next.items():
             expected = [self._observed[child] for child in self.nodes[number].children]
-            for one, other in zip_longest(expected, children):
-                if one != other:
-                    raise _differ(one, other)
+            for first, second in zip_longest(expected, children):
+                if first != second:
+                    raise _differ(first, second)
 
     def _set_number(self, player: int, key: int) -> int:
         if player < 0:
@@ -385,8 +385,8 @@ class _BatchMerger:
             )
 
 
-def _differ(one: _Observed | None, other: _Observed | None) -> ValueError:
+def _differ(first: _Observed | None, second: _Observed | None) -> ValueError:
     return ValueError(
-        f"histories of one state or their children differ: {one} and {other}; only histories with "
-        "equal continuations may have the same state"
+        f"histories of one state or their children differ: {first} and {second}; only histories "
+        "with equal continuations may have the same state"
     )

@@ -329,8 +329,8 @@ def _payoffs(
         for player in range(players):
             # Node by node: a deep tree may have as many levels as nodes.
             total = declared[outcome, player].tolist()
-            for node, before in enumerate(parents, start=1):
-                total[node] += total[before]
+            for node, parent_node in enumerate(parents, start=1):
+                total[node] += total[parent_node]
             payoffs[:, player] = np.array(total)[terminal]
     wrong = np.flatnonzero(~(np.abs(payoffs) <= LARGEST).all(axis=1))
     if wrong.size:

@@ -228,9 +228,9 @@ def _text_of(source: Source) -> tuple[str, str]:
     try:
         return f"{path}, ", read_file(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode()
+        prefix = error.object[: error.start].decode()
         raise ValueError(
-            f"{path}, {_place(before, len(before))}: byte {error.object[error.start]:#04x} is not "
+            f"{path}, {_place(prefix, len(prefix))}: byte {error.object[error.start]:#04x} is not "
             "UTF-8; a game file is text, save it as UTF-8"
         ) from error
 

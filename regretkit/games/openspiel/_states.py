@@ -95,25 +95,25 @@ class States:
 
     def _walk(self) -> None:
         """Visit all states; only those on the path to the current one are held."""
-        state, before = self._game.new_initial_state(), -1
-        above: list[tuple[State, list[int], int]] = []
+        state, parent = self._game.new_initial_state(), -1
+        stack: list[tuple[State, list[int], int]] = []
         for number in itertools.count():
-            self.parent.append(before)
+            self.parent.append(parent)
             if not number % _CHECK_INTERVAL:
                 self._check_size(number, state)
             actions = self._visit(state)
             self.counts.append(len(actions))
             if actions:
-                above.append((state, actions[::-1], number))
-            if not above:
+                stack.append((state, actions[::-1], number))
+            if not stack:
                 break
-            state, remaining, before = above[-1]
+            state, remaining, parent = stack[-1]
             action = remaining.pop()
             if remaining:
                 state = state.child(action)
             else:
                 # The last use of this state: changing it is faster than copying it.
-                above.pop()
+                stack.pop()
                 state.apply_action(action)
         self._check_size(len(self.parent), state)
 
@@ -163,10 +163,10 @@ class States:
         """Return the first history of an information set for error messages."""
         pairs = zip(self.player, self.information_set, strict=False)
         history, path = next(i for i, pair in enumerate(pairs) if pair == (player, number)), []
-        while (before := self.parent[history]) >= 0:
-            earlier = sum(self.counts[:before]) + self.parent[:history].count(before)
+        while (parent := self.parent[history]) >= 0:
+            earlier = sum(self.counts[:parent]) + self.parent[:history].count(parent)
             path.append(str(self.actions[earlier]))
-            history = before
+            history = parent
         return path_text(path[::-1])
 
     def _check_size(self, found: int, state: State) -> None:

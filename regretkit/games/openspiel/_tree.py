@@ -148,7 +148,7 @@ def _loaded(pyspiel: Any, game: object) -> object:
 
 
 def _check_kind(pyspiel: Any, game: object, kind: Any) -> None:
-    """Refuse games whose states form no tree."""
+    """Raise a ValueError for games whose states form no tree."""
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise ValueError(f"{game} is a mean field game, whose states are not histories")
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
@@ -202,7 +202,10 @@ class Names:
     def __call__(self, number: int) -> tuple[str, ...]:
         """Return the names of the actions of an information set."""
         state = self._state(int(self.at[number]))
-        return tuple(state.action_to_string(self.player, own) for own in self.actions(number))
+        return tuple(
+            state.action_to_string(self.player, first_histories)
+            for first_histories in self.actions(number)
+        )
 
     def actions(self, number: int) -> list[int]:
         """Return OpenSpiel's numbers of the actions of an information set."""
@@ -250,7 +253,8 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
                 for strings, histories in zip(map(list, states.known), at, strict=True)
             ],
             actions=[
-                LazySequence(own.size, names(player=who, at=own)) for who, own in enumerate(at)
+                LazySequence(first_histories.size, names(player=actor, at=first_histories))
+                for actor, first_histories in enumerate(at)
             ],
             outcomes=LazySequence(chance.size, names(player=CHANCE, at=chance)),
         )
@@ -290,19 +294,19 @@ def _breadth_first(parent: Indices, counts: Indices) -> _BreadthFirst:
     order = np.argsort(depths(parent), kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    above = place[parent[order]]
-    above[0] = -1
+    parent_place = place[parent[order]]
+    parent_place[0] = -1
     first = 1 + offsets(counts[order])
-    action = np.arange(order.size) - first[above]
+    action = np.arange(order.size) - first[parent_place]
     action[0] = -1
-    return _BreadthFirst(above, action, first, order, counts)
+    return _BreadthFirst(parent_place, action, first, order, counts)
 
 
 def _in_order(player: Indices, numbers: Indices, players: int) -> tuple[Indices, list[Indices]]:
     """Return information sets numbered by first occurrence, and the first history of each."""
     ordered, at = np.full(player.size, -1), []
-    for who in range(players):
-        histories = np.flatnonzero(player == who)
+    for actor in range(players):
+        histories = np.flatnonzero(player == actor)
         _, first, which = np.unique(numbers[histories], return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)

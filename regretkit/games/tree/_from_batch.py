@@ -69,12 +69,12 @@ class _Expansion:
         self._player.append(player)
         self._information_set.append(numbers)
         moves = []
-        for who in np.unique(player):
-            at = np.flatnonzero(player == who)
-            if who == TERMINAL:
+        for actor in np.unique(player):
+            at = np.flatnonzero(player == actor)
+            if actor == TERMINAL:
                 self._payoffs.append(self._terminals(level, at))
             else:
-                moves.append(self._moves(level, int(who), at, numbers))
+                moves.append(self._moves(level, int(actor), at, numbers))
         return self._children(level, player, _merged(moves)) if moves else None
 
     def arrays(self) -> Arrays:
@@ -95,9 +95,9 @@ class _Expansion:
             action=_joined(self._action),
             probability=self._probabilities(),
             payoffs=_joined(self._payoffs),
-            labels=tuple(own.labels(self._root, player) for player, own in enumerate(sets)),
+            labels=tuple(part.labels(self._root, player) for player, part in enumerate(sets)),
             actions=tuple(
-                own.possible.names(self._root, player) for player, own in enumerate(sets)
+                part.possible.names(self._root, player) for player, part in enumerate(sets)
             ),
             outcomes=self._chance.names(self._root, CHANCE),
         )
@@ -133,7 +133,7 @@ class _Expansion:
             )
         return payoffs
 
-    def _moves(self, level: HistoryBatch, who: int, at: Indices, numbers: Indices) -> _Moves:
+    def _moves(self, level: HistoryBatch, actor: int, at: Indices, numbers: Indices) -> _Moves:
         possible = np.asarray(level.actions(at))
         if possible.ndim != 2 or len(possible) != at.size or possible.dtype != np.bool_:
             raise ValueError(
@@ -151,25 +151,27 @@ class _Expansion:
                 "or let player() say that the game is over there"
             )
         place = np.arange(row.size) - (np.cumsum(counts) - counts)[row]
-        self._record(level, who, at, np.packbits(possible, axis=1), numbers)
+        self._record(level, actor, at, np.packbits(possible, axis=1), numbers)
         return _Moves(at[row], action, place.astype(np.int32))
 
     def _record(
         self,
         level: HistoryBatch,
-        who: int,
+        actor: int,
         at: Indices,
         possible: NDArray[np.uint8],
         numbers: Indices,
     ) -> None:
         """Record the legal actions and the information sets of a player's or chance's histories."""
-        if who == CHANCE:
+        if actor == CHANCE:
             self._chance.add(possible)
             return
         keys = _whole(level.information_set(at), at.size, "information_set()")
-        numbers[at], same = self._sets.setdefault(who, InformationSets()).add(keys, possible)
-        if not same.all():
-            self._refuse_actions(who, int(at[np.argmin(same)]), int(numbers[at[np.argmin(same)]]))
+        numbers[at], matches = self._sets.setdefault(actor, InformationSets()).add(keys, possible)
+        if not matches.all():
+            self._refuse_actions(
+                actor, int(at[np.argmin(matches)]), int(numbers[at[np.argmin(matches)]])
+            )
 
     def _children(self, level: HistoryBatch, player: Indices, moves: _Moves) -> HistoryBatch:
         drawn = player[moves.at] == CHANCE
@@ -198,11 +200,11 @@ class _Expansion:
 
     # Error messages
 
-    def _refuse_actions(self, who: int, wrong: int, number: int) -> Never:
-        same_set = (_joined(self._player) == who) & (_joined(self._information_set) == number)
-        first, label = int(np.argmax(same_set)), self._sets[who].labels(self._root, who)[number]
+    def _refuse_actions(self, actor: int, wrong: int, number: int) -> Never:
+        same_set = (_joined(self._player) == actor) & (_joined(self._information_set) == number)
+        first, label = int(np.argmax(same_set)), self._sets[actor].labels(self._root, actor)[number]
         raise ValueError(
-            f"information set {quote(label)} of player {who} has other actions at "
+            f"information set {quote(label)} of player {actor} has other actions at "
             f"{self._path(first)} than {self._at(wrong)}; give its histories the same actions, or "
             "different information sets"
         )
@@ -217,12 +219,12 @@ class _Expansion:
 
     def _names(self, history: int) -> Names:
         player = _joined(self._player)
-        who = int(player[history])
-        if who == CHANCE:
-            before = int(np.count_nonzero(player[:history] == CHANCE))
-            return self._chance.names(self._root, CHANCE)[before]
+        actor = int(player[history])
+        if actor == CHANCE:
+            previous = int(np.count_nonzero(player[:history] == CHANCE))
+            return self._chance.names(self._root, CHANCE)[previous]
         number = _joined(self._information_set)[history]
-        return self._sets[who].possible.names(self._root, who)[number]
+        return self._sets[actor].possible.names(self._root, actor)[number]
 
 
 def _merged(moves: list[_Moves]) -> _Moves:
@@ -264,10 +266,10 @@ class ActionMasks:
 
     def equal(self, numbers: Indices, bits: Bits) -> NDArray[np.bool_]:
         """Return whether each row equals the recorded row with that number."""
-        same = np.ones(numbers.size, dtype=np.bool_)
+        matches = np.ones(numbers.size, dtype=np.bool_)
         for column, known in zip(_widened(bits, self._bits.shape[1]).T, self._bits.T, strict=True):
-            same &= column == known[numbers]
-        return same
+            matches &= column == known[numbers]
+        return matches
 
     def names(self, level: HistoryBatch, player: int) -> LazySequence[tuple[str, ...]]:
         """Return the names of the actions of each row."""

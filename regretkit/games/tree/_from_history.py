@@ -50,9 +50,9 @@ def path_to(
 ) -> Names:
     """Return the names of the actions that lead to a history; ``names`` returns those at one."""
     path = []
-    while (before := int(parent[history])) >= 0:
-        path.append(names(before)[action[history]])
-        history = before
+    while (previous := int(parent[history])) >= 0:
+        path.append(names(previous)[action[history]])
+        history = previous
     return tuple(reversed(path))
 
 
@@ -186,10 +186,10 @@ class _Walker:
         if number is None:
             number = self._add_information_set(key, actions)
         elif actions != self._first[key][1]:
-            first, others = self._first[key]
+            first, expected = self._first[key]
             raise ValueError(
                 f"information set {quote(str(key[1]))} of player {player} has actions "
-                f"{quote(list(others))} at {self._path(first)}, but {quote(list(actions))} "
+                f"{quote(list(expected))} at {self._path(first)}, but {quote(list(actions))} "
                 f"{self._at()}; give its histories the same actions in the same order, or "
                 "different information sets"
             )

@@ -125,7 +125,9 @@ class GameTree:
         self.payoffs = _numbers(payoffs, "payoffs")
         self.terminals = compact(np.flatnonzero(self.player == TERMINAL), "terminals")
         self._chance = np.flatnonzero(self.player == CHANCE)
-        self.labels = tuple(own if isinstance(own, LazySequence) else tuple(own) for own in labels)
+        self.labels = tuple(
+            names if isinstance(names, LazySequence) else tuple(names) for names in labels
+        )
         self.actions = tuple(map(_names_of_actions, actions))
         self.outcomes = _names_of_actions(outcomes)
         self.sizes = _check_tree(self)
@@ -306,16 +308,16 @@ def _check_order(tree: GameTree) -> _Children:
     parent, action = tree.parent, tree.action
     if not parent.size or parent[0] != -1:
         raise ValueError("parent must begin with -1: history 0 is the one that has no parent")
-    before, current = parent[:-1], parent[1:]
+    previous, current = parent[:-1], parent[1:]
     number = np.arange(1, parent.size, dtype=parent.dtype)
-    wrong = 1 + np.flatnonzero((current < np.maximum(before, 0)) | (current >= number))
+    wrong = 1 + np.flatnonzero((current < np.maximum(previous, 0)) | (current >= number))
     if wrong.size:
         raise ValueError(
             f"parent[{wrong[0]}] is {parent[wrong[0]]}, after {parent[wrong[0] - 1]}; in "
             "breadth-first order parents never decrease and come before their children"
         )
     # Each history is the next child of the same parent, or the first child of another.
-    index = np.where(current == before, action[:-1] + 1, 0)
+    index = np.where(current == previous, action[:-1] + 1, 0)
     wrong = np.append(action[0] != -1, action[1:] != index).nonzero()[0]
     if wrong.size:
         expected = np.append(-1, index)[wrong[0]]
@@ -357,21 +359,21 @@ def _check_information_sets(tree: GameTree, player: int, children: _Children) ->
     acting = np.flatnonzero(tree.player[children.of] == player)
     histories, counts = children.of[acting], children.counts[acting]
     numbers = tree.information_set[histories]
-    before = np.append(-1, np.maximum.accumulate(numbers))
-    wrong = np.flatnonzero((numbers < 0) | (numbers > before[:-1] + 1))
+    previous = np.append(-1, np.maximum.accumulate(numbers))
+    wrong = np.flatnonzero((numbers < 0) | (numbers > previous[:-1] + 1))
     if wrong.size:
         raise ValueError(
             f"information_set[{histories[wrong[0]]}] is {numbers[wrong[0]]}, but those of player "
-            f"{player} up to there are 0 to {before[wrong[0]]}; number them in the order in which "
-            "they first occur"
+            f"{player} up to there are 0 to {previous[wrong[0]]}; number them in the order in "
+            "which they first occur"
         )
     labels, actions = tree.labels[player], tree.actions[player]
-    if not (1 + before[-1] == len(labels) == len(actions)):
+    if not (1 + previous[-1] == len(labels) == len(actions)):
         raise ValueError(
-            f"player {player} has {1 + before[-1]} information sets, but labels names "
+            f"player {player} has {1 + previous[-1]} information sets, but labels names "
             f"{len(labels)} and actions {len(actions)}; pass one of each"
         )
-    sizes = counts[numbers > before[:-1]]
+    sizes = counts[numbers > previous[:-1]]
     if isinstance(actions, tuple):
         sizes = np.fromiter(map(len, actions), np.int64, len(actions))
     wrong = np.flatnonzero(sizes[numbers] != counts)

@@ -54,10 +54,10 @@ def _completed_sequences(tree: GameTree) -> Indices:
     """Return the sequence that the action to each history completes, 0 for chance and the root."""
     sizes = np.concatenate([np.empty(0, dtype=np.int64), *tree.sizes])
     totals = [int(counts.sum()) for counts in tree.sizes]
-    before = np.cumsum([0, *totals[:-1]])
+    offset = np.cumsum([0, *totals[:-1]])
     sets = np.cumsum([0, *(counts.size for counts in tree.sizes)])
     # The first sequence of each information set, all players' sets concatenated
-    first = 1 + np.cumsum(sizes) - sizes - np.repeat(before, np.diff(sets))
+    first = 1 + np.cumsum(sizes) - sizes - np.repeat(offset, np.diff(sets))
     parent = tree.parent[1:]
     moved = np.flatnonzero(tree.player[parent] >= 0)
     parent = parent[moved]
@@ -163,12 +163,12 @@ def _parents(tree: GameTree, player: int, last: Indices) -> Indices:
     first[numbers[::-1]] = histories[::-1]
     differing = np.flatnonzero(last[histories] != last[first[numbers]])
     if differing.size:
-        one, other = int(first[numbers[differing[0]]]), int(histories[differing[0]])
-        label = tree.labels[player][int(numbers[differing[0]])]
+        number, history = int(numbers[differing[0]]), int(histories[differing[0]])
+        label, example = tree.labels[player][number], _path(tree, int(first[number]))
         raise ValueError(
-            f"imperfect recall: player {player} cannot tell {_path(tree, one)} from "
-            f"{_path(tree, other)}, which both lie in its information set {quote(label)}, but it "
-            "did not do or know the same on the way there; give them different information sets"
+            f"imperfect recall: player {player} cannot tell {example} from "
+            f"{_path(tree, history)}, which both lie in its information set {quote(label)}, but "
+            "it did not do or know the same before; give them different information sets"
         )
     return last[first]
 
