@@ -305,17 +305,17 @@ def test_histories_with_different_continuations_cannot_share_a_state():
 class Lossy:
     """Liar's dice, of whose state a column is lost."""
 
-    def __init__(self, level, lost):
-        self.level, self.lost = level, lost
+    def __init__(self, batch, lost):
+        self.batch, self.lost = batch, lost
 
     def __getattr__(self, name):
-        return getattr(self.level, name)
+        return getattr(self.batch, name)
 
     def child(self, at, action):
-        return Lossy(self.level.child(at, action), self.lost)
+        return Lossy(self.batch.child(at, action), self.lost)
 
     def state(self, at):
-        return np.delete(self.level.state(at), self.lost, axis=1)
+        return np.delete(self.batch.state(at), self.lost, axis=1)
 
 
 @pytest.mark.parametrize("lost", [0, 4], ids=["the dice", "whose turn it is"])
@@ -335,7 +335,7 @@ def test_levels_and_histories_make_the_same_graph():
 
     def state(history):
         one = np.zeros(1, dtype=np.int64)
-        return keys.setdefault(tuple(history.level.state(one)[0].tolist()), len(keys))
+        return keys.setdefault(tuple(history.batch.state(one)[0].tolist()), len(keys))
 
     from_history = GameDAG.from_history(as_history(level), state)
     assert from_level.nodes == from_history.nodes

@@ -235,7 +235,7 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
     drawn = 1 + np.flatnonzero(player[shape.parent[1:]] == CHANCE)
     outcomes = shape.entries(acting == CHANCE)[drawn - 1]
     probability[drawn] = np.array(states.probability)[outcomes]
-    terminals = offsets(acting < CHANCE)[shape.order[player == TERMINAL]]
+    terminals = offsets((acting < CHANCE).astype(np.int64))[shape.order[player == TERMINAL]]
     parent, first, leads = map(compact, (shape.parent, shape.first, leads))
     names = partial(Names, game, parent=parent, first=first, action=leads)
     chance = np.flatnonzero(player == CHANCE)
