@@ -26,7 +26,7 @@ DRAWN = (
     "RegretMatching",
     "RegretMatchingPlus",
     "PredictiveRegretMatchingPlus",
-    "NormKeepingRegretMatchingPlus",
+    "IREGPredictiveRegretMatchingPlus",
     "Hedge, rate 0.1",
     "AdaHedge",
     "NormalHedge",

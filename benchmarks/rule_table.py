@@ -39,27 +39,27 @@ RULES: dict[str, Make] = {
     "LinearRegretMatching": rk.LinearRegretMatching,
     "DiscountedRegretMatching": rk.DiscountedRegretMatching,
     "DiscountedRegretMatchingPlus": minimizers.DiscountedRegretMatchingPlus,
-    "ScheduledRegretMatching, horizon 300": partial(
-        minimizers.ScheduledRegretMatching, horizon=300
+    "HSDiscountedRegretMatching, horizon 300": partial(
+        minimizers.contrib.HSDiscountedRegretMatching, horizon=300
     ),
     "PredictiveRegretMatching": rk.PredictiveRegretMatching,
     "PredictiveRegretMatchingPlus": rk.PredictiveRegretMatchingPlus,
     "PredictiveDiscountedRegretMatchingPlus": minimizers.PredictiveDiscountedRegretMatchingPlus,
-    "AsymmetricRegretMatchingPlus": minimizers.AsymmetricRegretMatchingPlus,
-    "AdaptiveAsymmetricRegretMatchingPlus": minimizers.AdaptiveAsymmetricRegretMatchingPlus,
+    "AsymmetricRegretMatchingPlus": minimizers.contrib.AsymmetricRegretMatchingPlus,
+    "AdaptiveAsymmetricRegretMatchingPlus": minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus,
     "SmoothPredictiveRegretMatchingPlus": partial(
-        minimizers.SmoothPredictiveRegretMatchingPlus, rate=0.1
+        minimizers.contrib.SmoothPredictiveRegretMatchingPlus, rate=0.1
     ),
     "SmoothOptimisticRegretMatchingPlus": partial(
-        minimizers.SmoothOptimisticRegretMatchingPlus, rate=0.1
+        minimizers.contrib.SmoothOptimisticRegretMatchingPlus, rate=0.1
     ),
     "StablePredictiveRegretMatchingPlus": partial(
-        minimizers.StablePredictiveRegretMatchingPlus, floor=1.0
+        minimizers.contrib.StablePredictiveRegretMatchingPlus, floor=1.0
     ),
     "ExtragradientRegretMatchingPlus": partial(
-        minimizers.ExtragradientRegretMatchingPlus, rate=0.1
+        minimizers.contrib.ExtragradientRegretMatchingPlus, rate=0.1
     ),
-    "NormKeepingRegretMatchingPlus": minimizers.NormKeepingRegretMatchingPlus,
+    "IREGPredictiveRegretMatchingPlus": minimizers.contrib.IREGPredictiveRegretMatchingPlus,
     "Hedge, rate 0.1": partial(rk.Hedge, rate=0.1),
     "OptimisticHedge, rate 0.1": partial(rk.OptimisticHedge, rate=0.1),
     "AdaHedge": minimizers.AdaHedge,
@@ -90,7 +90,7 @@ ON_SETS: dict[str, Make] = {
 """Rules that play other sets too, and see simplices, or a tree made of them, as one set."""
 
 LEFT_OUT: dict[type[rk.RegretMinimizer], str] = {
-    minimizers.ByRoles: "costs what the roles cost of which it is made",
+    minimizers.Composed: "costs what the roles cost of which it is made",
     minimizers.Point: "plays a constant and learns nothing",
     minimizers.BestResponse: "plays what the set's oracle answers and learns nothing else",
 }
@@ -100,7 +100,7 @@ SEARCHES: dict[str, str] = {
     "SmoothPredictiveRegretMatchingPlus": "nearest point",
     "SmoothOptimisticRegretMatchingPlus": "nearest point",
     "ExtragradientRegretMatchingPlus": "nearest point",
-    "NormKeepingRegretMatchingPlus": "level of a norm",
+    "IREGPredictiveRegretMatchingPlus": "level of a norm",
     "NormalHedge": "root",
     "FTRL, Euclidean, rate 0.1": "nearest point",
     "FTRL, Euclidean, optimistic, rate 0.1": "nearest point",

@@ -24,8 +24,6 @@ from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import Game
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import (
-    AdaptiveAsymmetricRegretMatchingPlus,
-    AsymmetricRegretMatchingPlus,
     DiscountedRegretMatching,
     DiscountedRegretMatchingPlus,
     LinearRegretMatching,
@@ -33,7 +31,11 @@ from regretkit.minimizers import (
     PredictiveRegretMatchingPlus,
     RegretMatching,
     RegretMatchingPlus,
-    ScheduledRegretMatching,
+)
+from regretkit.minimizers.contrib import (
+    AdaptiveAsymmetricRegretMatchingPlus,
+    AsymmetricRegretMatchingPlus,
+    HSDiscountedRegretMatching,
 )
 from regretkit.play._orders import Alternating, Order
 from regretkit.play._self_play import SelfPlay
@@ -186,10 +188,10 @@ def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
     References
     ----------
     Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
-    arXiv:2404.09097; see :class:`ScheduledRegretMatching` and :class:`HorizonPower`.
+    arXiv:2404.09097; see :class:`HSDiscountedRegretMatching` and :class:`HorizonPower`.
     """
-    ScheduledRegretMatching(1, horizon=horizon)  # refuses a bad horizon now
-    local = partial(ScheduledRegretMatching, horizon=horizon)
+    HSDiscountedRegretMatching(1, horizon=horizon)  # refuses a bad horizon now
+    local = partial(HSDiscountedRegretMatching, horizon=horizon)
     return Algorithm(local, averaging=HorizonPower(power))
 
 

@@ -214,7 +214,7 @@ class Extragradient(Order):
 
     >>> from regretkit import SelfPlay, matrix_game
     >>> from regretkit.evaluation import duality_gap
-    >>> from regretkit.minimizers import ExtragradientRegretMatchingPlus
+    >>> from regretkit.minimizers.contrib import ExtragradientRegretMatchingPlus
     >>> game = matrix_game([[3, 0, -3], [0, 3, -4], [0, 0, 1]])
     >>> players = [ExtragradientRegretMatchingPlus(3, rate=0.1) for _ in "xy"]
     >>> run = SelfPlay(game, players, order=Extragradient()).run(1_000)

@@ -32,7 +32,7 @@ from regretkit.circuits import (
     TreeSwap,
     internal_maps,
 )
-from regretkit.minimizers import ByRoles, Exponential, LastUtility, Plus
+from regretkit.minimizers import Composed, LastUtilityPrediction, NonNegative, SoftmaxLink
 from regretkit.sets import Ball, Box, Hull, Simplices, Singleton
 
 TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
@@ -60,13 +60,17 @@ def product_of_hulls_of_swaps():
     return rk.Product([*hulls, internal(2)], [[6, 5, 4], [0, 2, 7], [1, 3]])
 
 
-ROLES = {"remember": Plus(), "play": Exponential(rate=0.5), "predict": LastUtility()}
+PARTS = {
+    "accumulator": NonNegative(),
+    "link": SoftmaxLink(rate=0.5),
+    "predictor": LastUtilityPrediction(),
+}
 LOCALS = {"a": rk.RegretMatching, "d": PRM, 4: swap}
 
 # One row for each class at least; the test below finds the classes that have none.
 ROWS = {name: partial(make, [2, 3]) for name, make in MAKERS.items()}
 ROWS |= {
-    "roles": partial(ByRoles, 4, **ROLES),
+    "composed": partial(Composed, 4, **PARTS),
     "point": partial(rk.Point, [0.5, -1.0]),
     "best_response": partial(rk.BestResponse, TREE),
     "best_response[hull]": partial(rk.BestResponse, Hull([Simplices(2), Singleton([3.0, 0.0])])),
@@ -158,18 +162,20 @@ ROWS |= {
 ROWS |= {
     "drm+": partial(minimizers.DiscountedRegretMatchingPlus, [2, 3]),
     "pdrm+": partial(minimizers.PredictiveDiscountedRegretMatchingPlus, [2, 3]),
-    "asymmetric": partial(minimizers.AsymmetricRegretMatchingPlus, [2, 3]),
-    "credulous": partial(minimizers.AsymmetricRegretMatchingPlus, [2, 3], weight=5.0),
-    "adaptive": partial(minimizers.AdaptiveAsymmetricRegretMatchingPlus, [2, 3]),
-    "smooth": partial(minimizers.SmoothPredictiveRegretMatchingPlus, [2, 3], rate=0.1),
-    "smooth optimistic": partial(minimizers.SmoothOptimisticRegretMatchingPlus, [2, 3], rate=0.1),
-    "stable": partial(minimizers.StablePredictiveRegretMatchingPlus, [2, 3], floor=1.0),
-    "extragradient": partial(minimizers.ExtragradientRegretMatchingPlus, [2, 3], rate=0.1),
-    "norm keeping": partial(minimizers.NormKeepingRegretMatchingPlus, [2, 3]),
-    "scheduled": partial(minimizers.ScheduledRegretMatching, [2, 3], horizon=20),
-    "cfr[norm keeping]": partial(rk.CFR, TREE, minimizers.NormKeepingRegretMatchingPlus),
+    "asymmetric": partial(minimizers.contrib.AsymmetricRegretMatchingPlus, [2, 3]),
+    "credulous": partial(minimizers.contrib.AsymmetricRegretMatchingPlus, [2, 3], weight=5.0),
+    "adaptive": partial(minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus, [2, 3]),
+    "smooth": partial(minimizers.contrib.SmoothPredictiveRegretMatchingPlus, [2, 3], rate=0.1),
+    "smooth optimistic": partial(
+        minimizers.contrib.SmoothOptimisticRegretMatchingPlus, [2, 3], rate=0.1
+    ),
+    "stable": partial(minimizers.contrib.StablePredictiveRegretMatchingPlus, [2, 3], floor=1.0),
+    "extragradient": partial(minimizers.contrib.ExtragradientRegretMatchingPlus, [2, 3], rate=0.1),
+    "norm keeping": partial(minimizers.contrib.IREGPredictiveRegretMatchingPlus, [2, 3]),
+    "scheduled": partial(minimizers.contrib.HSDiscountedRegretMatching, [2, 3], horizon=20),
+    "cfr[norm keeping]": partial(rk.CFR, TREE, minimizers.contrib.IREGPredictiveRegretMatchingPlus),
     "swap[adaptive]": partial(
-        rk.SwapRegret, [2, 3], minimizers.AdaptiveAsymmetricRegretMatchingPlus
+        rk.SwapRegret, [2, 3], minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus
     ),
 }
 

@@ -79,7 +79,7 @@ def test_a_run_cut_in_two_is_bitwise_identical():
 
 
 def test_equal_kernels_stay_as_they_are():
-    kernels = [rk.RegretMatchingPlus(2)._kernel(), rk.RegretMatching([2, 3])._kernel()]
+    kernels = [rk.Hedge(2, rate=0.1)._kernel(), rk.Hedge([2, 3], rate=0.2)._kernel()]
 
     mixed = mixture(kernels)
 

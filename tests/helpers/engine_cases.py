@@ -8,19 +8,21 @@ import regretkit as rk
 from regretkit import SelfPlay
 from regretkit.evaluation import nash_conv
 from regretkit.minimizers import (
-    AdaptiveAsymmetricRegretMatchingPlus,
-    AsymmetricRegretMatchingPlus,
-    ByRoles,
+    Composed,
     DiscountedRegretMatchingPlus,
     Entropy,
     Euclidean,
+    ExternalPrediction,
     FollowTheRegularizedLeader,
+    NonNegative,
     OnlineMirrorDescent,
-    Plus,
+    PositivePartLink,
     PredictiveDiscountedRegretMatchingPlus,
-    Proportional,
-    ScheduledRegretMatching,
-    ToldUtility,
+)
+from regretkit.minimizers.contrib import (
+    AdaptiveAsymmetricRegretMatchingPlus,
+    AsymmetricRegretMatchingPlus,
+    HSDiscountedRegretMatching,
 )
 from regretkit.play import (
     Algorithm,
@@ -52,13 +54,15 @@ RULES = {
     "drm": rk.DiscountedRegretMatching,
     "drm(inf,-inf)": partial(rk.DiscountedRegretMatching, alpha=np.inf, beta=-np.inf),
     "drm+": DiscountedRegretMatchingPlus,
-    "scheduled": partial(ScheduledRegretMatching, horizon=HORIZON),
+    "scheduled": partial(HSDiscountedRegretMatching, horizon=HORIZON),
     "prm": rk.PredictiveRegretMatching,
     "prm+": rk.PredictiveRegretMatchingPlus,
     "asymmetric": AsymmetricRegretMatchingPlus,
     "pdrm+": PredictiveDiscountedRegretMatchingPlus,
     "adaptive": AdaptiveAsymmetricRegretMatchingPlus,
-    "told": partial(ByRoles, remember=Plus(), play=Proportional(), predict=ToldUtility()),
+    "told": partial(
+        Composed, accumulator=NonNegative(), link=PositivePartLink(), predictor=ExternalPrediction()
+    ),
     "hedge": partial(rk.Hedge, rate=0.3),
     "optimistic hedge": partial(rk.OptimisticHedge, rate=0.3),
     "ftrl entropy": _regularized(FollowTheRegularizedLeader, Entropy()),

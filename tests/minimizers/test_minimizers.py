@@ -10,12 +10,12 @@ from factories import ADVERSARIES, INF, LEAVES, MAKERS, PREDICTIVE, train
 import regretkit as rk
 from regretkit import minimizers
 from regretkit.minimizers import (
-    ByRoles,
+    Composed,
     Cumulative,
-    Exponential,
-    LastUtility,
-    Plus,
-    Proportional,
+    LastUtilityPrediction,
+    NonNegative,
+    PositivePartLink,
+    SoftmaxLink,
 )
 
 each_leaf = pytest.mark.parametrize("name", LEAVES)
@@ -119,14 +119,22 @@ def test_who_predicts_nothing_takes_no_notice_of_what_is_expected(name):
     [
         (partial(rk.DiscountedRegretMatching, alpha=INF, beta=INF), rk.RegretMatching),
         (partial(rk.DiscountedRegretMatching, alpha=INF, beta=-INF), rk.RegretMatchingPlus),
-        (partial(ByRoles, remember=Cumulative(), play=Proportional()), rk.RegretMatching),
-        (partial(ByRoles, remember=Plus(), play=Proportional()), rk.RegretMatchingPlus),
+        (partial(Composed, accumulator=Cumulative(), link=PositivePartLink()), rk.RegretMatching),
         (
-            partial(ByRoles, remember=Cumulative(), play=Exponential(rate=2.0)),
+            partial(Composed, accumulator=NonNegative(), link=PositivePartLink()),
+            rk.RegretMatchingPlus,
+        ),
+        (
+            partial(Composed, accumulator=Cumulative(), link=SoftmaxLink(rate=2.0)),
             partial(rk.Hedge, rate=2.0),
         ),
         (
-            partial(ByRoles, remember=Plus(), play=Proportional(), predict=LastUtility()),
+            partial(
+                Composed,
+                accumulator=NonNegative(),
+                link=PositivePartLink(),
+                predictor=LastUtilityPrediction(),
+            ),
             rk.PredictiveRegretMatchingPlus,
         ),
     ],
@@ -297,19 +305,32 @@ def test_a_leaf_of_impossible_parts_is_refused(build, error, message):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: minimizers.Trusted(5), "predictor must be a Predictor, got 5"),
-        (lambda: minimizers.Weighted(minimizers.LastUtility, weight=1.0), "predictor must be a"),
+        (lambda: minimizers.AdaptiveStep(5), "predictor must be a Predictor, got 5"),
         (
-            lambda: minimizers.ByRoles(2, remember=minimizers.Plus, play=minimizers.Proportional()),
-            "remember must be a Memory, got",
+            lambda: minimizers.Weighted(minimizers.LastUtilityPrediction, weight=1.0),
+            "predictor must be a",
         ),
         (
-            lambda: minimizers.ByRoles(2, remember=minimizers.Plus(), play=minimizers.Plus()),
-            r"play must be a PlayingRule, got Plus\(\)",
+            lambda: minimizers.Composed(
+                2, accumulator=minimizers.NonNegative, link=minimizers.PositivePartLink()
+            ),
+            "accumulator must be an Accumulator, got",
+        ),
+        (
+            lambda: minimizers.Composed(
+                2, accumulator=minimizers.NonNegative(), link=minimizers.NonNegative()
+            ),
+            r"link must be a LinkFunction, got NonNegative\(\)",
         ),
         (lambda: rk.Hedge(3, rate=10**400), "rate must be a finite number above 0"),
-        (lambda: minimizers.Magnetic(rate=1.0, temperature=-5.0), "temperature must be a finite"),
-        (lambda: minimizers.AsymmetricRegretMatchingPlus(2, weight=-1), "weight must be a finite"),
+        (
+            lambda: minimizers.ProximalToReference(rate=1.0, temperature=-5.0),
+            "temperature must be a finite",
+        ),
+        (
+            lambda: minimizers.contrib.AsymmetricRegretMatchingPlus(2, weight=-1),
+            "weight must be a finite",
+        ),
         (
             lambda: minimizers.OnlineMirrorDescent(
                 2, regularizer=minimizers.Entropy(), rate=1.0, optimistic=1

@@ -12,20 +12,18 @@ from scipy.optimize import brentq, nnls
 import regretkit as rk
 from regretkit.games import matching_pennies
 from regretkit.minimizers import (
-    Anchored,
-    ByRoles,
+    AgileProjection,
+    Composed,
     ConicBlackwell,
     Entropy,
     Euclidean,
     FollowTheRegularizedLeader,
-    LastUtility,
-    Leader,
+    LastUtilityPrediction,
     LogBarrier,
-    Magnetic,
     MagneticMirrorDescent,
-    Memory,
     OnlineGradientDescent,
     OnlineMirrorDescent,
+    RegularizedLeaderLink,
     Tsallis,
 )
 from regretkit.play import SelfPlay, Simultaneous
@@ -292,11 +290,11 @@ def test_gradient_descent_on_simplices_is_mirror_descent(optimistic):
 
 
 def test_a_rule_is_its_roles():
-    leader = Leader(regularizer=Euclidean(), rate=0.3)
-    memory = Anchored(regularizer=Euclidean(), rate=0.3)
+    leader = RegularizedLeaderLink(regularizer=Euclidean(), rate=0.3)
+    accumulator = AgileProjection(regularizer=Euclidean(), rate=0.3)
 
     same_play(
-        ByRoles([2, 3], remember=memory, play=leader, predict=LastUtility()),
+        Composed([2, 3], accumulator=accumulator, link=leader, predictor=LastUtilityPrediction()),
         OnlineMirrorDescent([2, 3], regularizer=Euclidean(), rate=0.3, optimistic=True),
         np.random.default_rng(9),
     )
@@ -331,26 +329,6 @@ def test_an_untrained_leaf_is_uniform_and_stays_so_while_all_actions_earn_the_sa
         np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
         player.observe_utility(np.full(21, worth))
     np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
-
-
-@pytest.mark.parametrize(
-    "memory",
-    [
-        Anchored(regularizer=Euclidean(), rate=0.5),
-        Anchored(regularizer=Entropy(), rate=0.5),
-        Magnetic(rate=0.5, temperature=0.3),
-    ],
-    ids=["euclidean", "entropy", "magnetic"],
-)
-@pytest.mark.parametrize("count", [0, 1, 7])
-def test_an_idle_memory_is_one_that_saw_no_regret(memory, count):
-    simplices, regret = Simplices([2, 3]), np.random.default_rng(12).normal(size=5)
-    state = memory.remember(simplices, memory.start(simplices), regret, 1)
-
-    idle = memory.idle(simplices, state, 2, count)["regrets"]
-
-    replayed = Memory.idle(memory, simplices, state, 2, count)["regrets"]
-    np.testing.assert_allclose(idle, replayed, rtol=1e-12, atol=1e-14)
 
 
 # Regret

@@ -32,10 +32,12 @@ OF_ANOTHER_UNIT = {
     "gradient[box]": partial(minimizers.OnlineGradientDescent, Box([0.0], [1e6]), rate=1.0),
     "dilated": partial(minimizers.DilatedMirrorDescent, TREE, rate=1.0, weight=1e6),
     "magnetic, no magnet": partial(minimizers.MagneticMirrorDescent, 3, rate=1e-6, temperature=0.0),
-    "smooth": partial(minimizers.SmoothPredictiveRegretMatchingPlus, 3, rate=1e-6),
-    "smooth optimistic": partial(minimizers.SmoothOptimisticRegretMatchingPlus, 3, rate=1e-6),
-    "extragradient": partial(minimizers.ExtragradientRegretMatchingPlus, 3, rate=1e-6),
-    "stable": partial(minimizers.StablePredictiveRegretMatchingPlus, 3, floor=1e6),
+    "smooth": partial(minimizers.contrib.SmoothPredictiveRegretMatchingPlus, 3, rate=1e-6),
+    "smooth optimistic": partial(
+        minimizers.contrib.SmoothOptimisticRegretMatchingPlus, 3, rate=1e-6
+    ),
+    "extragradient": partial(minimizers.contrib.ExtragradientRegretMatchingPlus, 3, rate=1e-6),
+    "stable": partial(minimizers.contrib.StablePredictiveRegretMatchingPlus, 3, floor=1e6),
     "scaled": lambda: circuits.Scaled(rk.Hedge(3, rate=0.2), 1e9),
     "cfr": lambda: rk.CFR(TREE, partial(rk.Hedge, rate=1e-6)),
 }
@@ -72,11 +74,15 @@ JUST_GOOD_ENOUGH = {
     "drm+, no shift": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=-3.0, shift=0.0),
     "drm+, no end": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=np.inf, shift=1e9),
     "pdrm+": partial(minimizers.PredictiveDiscountedRegretMatchingPlus, 2, alpha=1.0),
-    "asymmetric": partial(minimizers.AsymmetricRegretMatchingPlus, 2, weight=1.0),
-    "adaptive, timid": partial(minimizers.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e9),
-    "adaptive, bold": partial(minimizers.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e-9),
-    "scheduled, short": partial(minimizers.ScheduledRegretMatching, 2, horizon=1),
-    "scheduled, long": partial(minimizers.ScheduledRegretMatching, 2, horizon=10**9),
+    "asymmetric": partial(minimizers.contrib.AsymmetricRegretMatchingPlus, 2, weight=1.0),
+    "adaptive, timid": partial(
+        minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e9
+    ),
+    "adaptive, bold": partial(
+        minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e-9
+    ),
+    "scheduled, short": partial(minimizers.contrib.HSDiscountedRegretMatching, 2, horizon=1),
+    "scheduled, long": partial(minimizers.contrib.HSDiscountedRegretMatching, 2, horizon=10**9),
     "conic": partial(minimizers.ConicBlackwell, Ball([2.0, 0.0], 1.0), kappa=2.0),
     "conic[simplices]": partial(minimizers.ConicBlackwell, Simplices([2, 3]), kappa=1.0),
     "conic, nothing to choose": partial(minimizers.ConicBlackwell, Simplices(1), kappa=1e6),
@@ -102,7 +108,9 @@ NEARLY = circuits.AveragedPowerIterate(1)
 
 # One of every kind that is exempt, with parameters that make it break the law.
 NEEDY = {
-    "AsymmetricRegretMatchingPlus": partial(minimizers.AsymmetricRegretMatchingPlus, 3, weight=1e6),
+    "AsymmetricRegretMatchingPlus": partial(
+        minimizers.contrib.AsymmetricRegretMatchingPlus, 3, weight=1e6
+    ),
     "LastIterateByAveraging": lambda: circuits.LastIterateByAveraging(rk.RegretMatching(3)),
     "BestResponse": partial(rk.BestResponse, Simplices(3)),
     "ConicBlackwell": partial(minimizers.ConicBlackwell, Ball([1e3, 0.0], 1.0)),

@@ -5,13 +5,16 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import ADVERSARIES, INF, train
+from factories import ADVERSARIES, INF
 from naive import add, dot, in_proportion, positive, project, regret
 
 import regretkit as rk
 from regretkit import minimizers as m
-from regretkit.minimizers import ByRoles, Discounted, NormKeeping, Proportional, ScheduledDiscount
-from regretkit.minimizers._blocks import lift, longer, norms, raise_to
+from regretkit.minimizers import Composed, Discounted, PositivePartLink
+from regretkit.minimizers.contrib import HSDiscounted, NormPreserving
+from regretkit.minimizers.contrib._norm_preserving import restore_norm
+from regretkit.minimizers.contrib._norms import hypot_accumulate, norms
+from regretkit.minimizers.contrib._smooth import chop_orthant
 from regretkit.sets import Simplices
 
 RATE, FLOOR, HORIZON = 0.3, 0.7, 25
@@ -61,11 +64,11 @@ class Naive:
     def learn(self, utility):
         self.last = self.play()
         g = regret(utility, self.last)
-        self.remember(g)
+        self.update(g)
         self.v = [0.0] * len(g) if self.told_only else g
         self.t += 1
 
-    def remember(self, g):
+    def update(self, g):
         self.Q = positive(add(self.Q, g))
 
 
@@ -77,7 +80,7 @@ class DiscountedPlus(Naive):
     def basis(self, v):
         return self.Q
 
-    def remember(self, g):
+    def update(self, g):
         self.Q = positive(add(scaled(faded(self.t - 1, 1.5, 1.5), self.Q), g))
 
 
@@ -85,7 +88,7 @@ class PredictiveDiscountedPlus(Naive):
     def basis(self, v):
         return positive(add(scaled(faded(self.t - 1, 2.3, 1.0), self.Q), v))
 
-    def remember(self, g):
+    def update(self, g):
         self.Q = positive(add(scaled(faded(self.t - 1, 2.3, 1.0), self.Q), g))
 
 
@@ -103,9 +106,9 @@ class Adaptive(Naive):
         alpha = 5.0 if self.steps == 0.0 else min(math.sqrt(self.errors / self.steps), 5.0)
         return positive(add(self.Q, scaled(1.0 / (1.0 + alpha), v)))
 
-    def remember(self, g):
+    def update(self, g):
         before = self.Q
-        super().remember(g)
+        super().update(g)
         self.errors += norm(minus(g, self.v)) ** 2
         self.steps += norm(minus(self.Q, before)) ** 2
 
@@ -118,7 +121,7 @@ class Smooth(Naive):
     def basis(self, v):
         return nearest(add(self.Q, scaled(RATE, v)))
 
-    def remember(self, g):
+    def update(self, g):
         self.Q = nearest(add(self.Q, scaled(RATE, g)))
 
 
@@ -127,7 +130,7 @@ class Extragradient(Smooth):
 
 
 class SmoothOptimistic(Smooth):
-    def remember(self, g):
+    def update(self, g):
         self.Q = add(self.basis(self.v), scaled(RATE, minus(g, self.v)))
 
 
@@ -137,15 +140,15 @@ class Stable(Naive):
     def basis(self, v):
         return positive(self.Q) if self.restarted else positive(add(self.Q, v))
 
-    def remember(self, g):
-        super().remember(g)
+    def update(self, g):
+        super().update(g)
         self.restarted = max(self.Q) <= FLOOR
         if self.restarted:
             self.Q = [FLOOR] * len(g)
 
 
 class NormKept(Naive):
-    def remember(self, g):
+    def update(self, g):
         moved = add(self.Q, g)
         length, low, high = norm(self.Q), 0.0, 2.0 * norm(self.Q) + 2.0 * norm(moved)
         self.Q = positive(moved)
@@ -161,7 +164,7 @@ class Scheduled(Naive):
     def basis(self, v):
         return positive(self.Q)
 
-    def remember(self, g):
+    def update(self, g):
         s, p = self.t - 1, min((self.t - 1) / HORIZON, 1.0)
         kept = [
             faded(s, 1 + 3 * p if old > 0.0 else -1 - 2 * p, 1.0) if s else 1.0 for old in self.Q
@@ -173,14 +176,17 @@ class Scheduled(Naive):
 FAMILY = {
     "drm+": (m.DiscountedRegretMatchingPlus, DiscountedPlus),
     "pdrm+": (m.PredictiveDiscountedRegretMatchingPlus, PredictiveDiscountedPlus),
-    "asymmetric": (m.AsymmetricRegretMatchingPlus, Asymmetric),
-    "adaptive": (m.AdaptiveAsymmetricRegretMatchingPlus, Adaptive),
-    "smooth": (partial(m.SmoothPredictiveRegretMatchingPlus, rate=RATE), Smooth),
-    "optimistic": (partial(m.SmoothOptimisticRegretMatchingPlus, rate=RATE), SmoothOptimistic),
-    "extragradient": (partial(m.ExtragradientRegretMatchingPlus, rate=RATE), Extragradient),
-    "stable": (partial(m.StablePredictiveRegretMatchingPlus, floor=FLOOR), Stable),
-    "norm": (m.NormKeepingRegretMatchingPlus, NormKept),
-    "scheduled": (partial(m.ScheduledRegretMatching, horizon=HORIZON), Scheduled),
+    "asymmetric": (m.contrib.AsymmetricRegretMatchingPlus, Asymmetric),
+    "adaptive": (m.contrib.AdaptiveAsymmetricRegretMatchingPlus, Adaptive),
+    "smooth": (partial(m.contrib.SmoothPredictiveRegretMatchingPlus, rate=RATE), Smooth),
+    "optimistic": (
+        partial(m.contrib.SmoothOptimisticRegretMatchingPlus, rate=RATE),
+        SmoothOptimistic,
+    ),
+    "extragradient": (partial(m.contrib.ExtragradientRegretMatchingPlus, rate=RATE), Extragradient),
+    "stable": (partial(m.contrib.StablePredictiveRegretMatchingPlus, floor=FLOOR), Stable),
+    "norm": (m.contrib.IREGPredictiveRegretMatchingPlus, NormKept),
+    "scheduled": (partial(m.contrib.HSDiscountedRegretMatching, horizon=HORIZON), Scheduled),
 }
 MAKERS = {name: make for name, (make, _) in FAMILY.items()}
 HAVE_A_UNIT = {"smooth", "optimistic", "extragradient", "stable"}
@@ -244,7 +250,7 @@ def test_a_rule_plays_its_recurrence_with_the_predictions_it_is_given(name):
 
 
 def test_after_a_restart_no_prediction_is_believed():
-    player = m.StablePredictiveRegretMatchingPlus([2, 2], floor=1.0)
+    player = m.contrib.StablePredictiveRegretMatchingPlus([2, 2], floor=1.0)
 
     player.observe_utility([0.5, 0.5, 2.0, 0.0])
     player.expect_utility([0.0, 100.0, 0.0, 100.0])
@@ -266,12 +272,17 @@ def test_after_a_restart_no_prediction_is_believed():
             partial(m.PredictiveDiscountedRegretMatchingPlus, alpha=INF),
             PRM,
         ),
-        (partial(m.AsymmetricRegretMatchingPlus, weight=0.0), rk.RegretMatchingPlus),
-        (partial(m.AsymmetricRegretMatchingPlus, weight=1.0), PRM),
-        (partial(m.AdaptiveAsymmetricRegretMatchingPlus, limit=1e-17), PRM),
+        (partial(m.contrib.AsymmetricRegretMatchingPlus, weight=0.0), rk.RegretMatchingPlus),
+        (partial(m.contrib.AsymmetricRegretMatchingPlus, weight=1.0), PRM),
+        (partial(m.contrib.AdaptiveAsymmetricRegretMatchingPlus, limit=1e-17), PRM),
         (
-            partial(ByRoles, remember=NormKeeping(), play=Proportional(), predict=m.LastUtility()),
-            m.NormKeepingRegretMatchingPlus,
+            partial(
+                Composed,
+                accumulator=NormPreserving(),
+                link=PositivePartLink(),
+                predictor=m.LastUtilityPrediction(),
+            ),
+            m.contrib.IREGPredictiveRegretMatchingPlus,
         ),
         (
             partial(m.DiscountedRegretMatchingPlus, shift=1.0),
@@ -290,13 +301,13 @@ def test_a_rule_is_bitwise_another_one_with_these_parameters(special, plain):
 @pytest.mark.parametrize(
     ("special", "plain"),
     [
-        (partial(m.SmoothPredictiveRegretMatchingPlus, rate=1e15), PRM),
-        (partial(m.StablePredictiveRegretMatchingPlus, floor=1e-200), PRM),
+        (partial(m.contrib.SmoothPredictiveRegretMatchingPlus, rate=1e15), PRM),
+        (partial(m.contrib.StablePredictiveRegretMatchingPlus, floor=1e-200), PRM),
         (
-            partial(m.ScheduledRegretMatching, horizon=10**15),
+            partial(m.contrib.HSDiscountedRegretMatching, horizon=10**15),
             partial(rk.DiscountedRegretMatching, alpha=1.0, beta=-1.0),
         ),
-        (partial(m.ExtragradientRegretMatchingPlus, rate=1e15), rk.RegretMatchingPlus),
+        (partial(m.contrib.ExtragradientRegretMatchingPlus, rate=1e15), rk.RegretMatchingPlus),
     ],
 )
 def test_a_rule_comes_to_another_one_in_the_limit(special, plain):
@@ -310,10 +321,10 @@ def test_a_rule_comes_to_another_one_in_the_limit(special, plain):
             m.PredictiveDiscountedRegretMatchingPlus,
             partial(m.DiscountedRegretMatchingPlus, alpha=2.3, shift=1.0),
         ),
-        (m.AsymmetricRegretMatchingPlus, rk.RegretMatchingPlus),
-        (m.AdaptiveAsymmetricRegretMatchingPlus, rk.RegretMatchingPlus),
+        (m.contrib.AsymmetricRegretMatchingPlus, rk.RegretMatchingPlus),
+        (m.contrib.AdaptiveAsymmetricRegretMatchingPlus, rk.RegretMatchingPlus),
         # The positive part of Q + g is no shorter than Q when g is orthogonal to Q.
-        (m.NormKeepingRegretMatchingPlus, rk.RegretMatchingPlus),
+        (m.contrib.IREGPredictiveRegretMatchingPlus, rk.RegretMatchingPlus),
         (MAKERS["smooth"], MAKERS["extragradient"]),
         (MAKERS["optimistic"], MAKERS["extragradient"]),
     ],
@@ -326,8 +337,8 @@ def test_a_schedule_ends_at_its_horizon():
     state, g = {"regrets": np.array([4.0, -4.0])}, np.array([1.0, -1.0])
 
     for t in (11, 12, 500):
-        late = ScheduledDiscount(horizon=10).remember(Simplices(2), state, g, t)
-        fixed = Discounted(alpha=4.0, beta=-3.0).remember(Simplices(2), state, g, t)
+        late = HSDiscounted(horizon=10).update(Simplices(2), state, g, t)
+        fixed = Discounted(alpha=4.0, beta=-3.0).update(Simplices(2), state, g, t)
         np.testing.assert_array_equal(late["regrets"], fixed["regrets"])
 
 
@@ -372,11 +383,11 @@ def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, expon
     assert not player.scale_free
 
 
-def test_a_rule_is_scale_free_only_if_its_memory_is():
-    smooth = ByRoles(3, remember=m.Smooth(rate=1.0), play=Proportional())
+def test_a_rule_is_scale_free_only_if_its_accumulator_is():
+    smooth = Composed(3, accumulator=m.contrib.ChoppedOrthant(rate=1.0), link=PositivePartLink())
 
     assert not smooth.scale_free
-    assert ByRoles(3, remember=NormKeeping(), play=Proportional()).scale_free
+    assert Composed(3, accumulator=NormPreserving(), link=PositivePartLink()).scale_free
 
 
 @each_rule
@@ -388,19 +399,6 @@ def test_very_small_and_very_large_utilities_do_no_harm(name, size):
         player.observe_utility(size * signs)
         player.expect_utility(-size * signs)
         assert player.domain.contains(player.next_strategy())
-
-
-@each_rule
-def test_a_memory_at_rest_knows_what_idle_iterations_do_to_it(name):
-    player = train(MAKERS[name]([2, 3]), np.random.default_rng(7))
-    memory, state = player.memory, player.state
-
-    for count in (0, 1, 5):
-        idle = memory.idle(player.simplices, state, 21, count)
-        replayed = m.Memory.idle(memory, player.simplices, state, 21, count)
-        for entry in ("regrets", "trust"):
-            if entry in replayed:
-                np.testing.assert_allclose(idle[entry], replayed[entry], rtol=1e-12)
 
 
 # Bounds
@@ -449,7 +447,7 @@ def test_every_rule_finds_the_one_good_action(name):
 
 @against_everyone
 def test_the_norm_never_falls_and_the_shift_is_the_smallest_that_keeps_it(adversary):
-    generator, player = np.random.default_rng(10), m.NormKeepingRegretMatchingPlus(5)
+    generator, player = np.random.default_rng(10), m.contrib.IREGPredictiveRegretMatchingPlus(5)
     raised = 0
 
     for t in range(1, 301):
@@ -477,13 +475,13 @@ def test_lifting_finds_the_nearest_point_however_large_the_numbers():
 
     for size in (1e-9, 0.3, 1.0, 10.0):
         for vector in size * generator.normal(size=(50, 8)):
-            lifted = lift(simplices, vector)
+            lifted = chop_orthant(simplices, vector)
             for block in map(simplices.block, range(3)):
                 np.testing.assert_allclose(
                     lifted[block], nearest(vector[block].tolist()), atol=1e-12
                 )
     np.testing.assert_array_equal(
-        lift(simplices, np.full(8, -1e300)), [1.0, 0.5, 0.5, 0.2, 0.2, 0.2, 0.2, 0.2]
+        chop_orthant(simplices, np.full(8, -1e300)), [1.0, 0.5, 0.5, 0.2, 0.2, 0.2, 0.2, 0.2]
     )
 
 
@@ -493,7 +491,7 @@ def test_norms_neither_overflow_nor_vanish(size):
 
     with np.errstate(all="raise", under="ignore"):
         lengths = norms(Simplices([3, 2]), size * vector)
-        total = longer(lengths[:1], lengths[1:])
+        total = hypot_accumulate(lengths[:1], lengths[1:])
 
     np.testing.assert_allclose(
         lengths, [5.0 * size, 13.0 * size], rtol=1e-3 if size < 1e-300 else 1e-15
@@ -508,7 +506,7 @@ def test_raising_meets_any_length():
 
     for size in (1e-200, 1e-3, 1.0, 1e3, 1e200):
         vector, lengths = size * generator.normal(size=12), generator.exponential(size=4) + 1e-9
-        raised = raise_to(simplices, vector, lengths)
+        raised = restore_norm(simplices, vector, lengths)
         np.testing.assert_allclose(norms(simplices, raised), lengths, rtol=1e-13)
         assert (raised >= 0.0).all()
 
@@ -523,22 +521,50 @@ def test_raising_meets_any_length():
         (partial(m.DiscountedRegretMatchingPlus, 2, shift=-1.0), ValueError, "shift"),
         (partial(m.DiscountedRegretMatchingPlus, 2, shift=INF), ValueError, "shift must be"),
         (partial(m.PredictiveDiscountedRegretMatchingPlus, 2, alpha="1"), TypeError, "alpha must"),
-        (partial(m.AsymmetricRegretMatchingPlus, 2, weight=-0.1), ValueError, "weight"),
-        (partial(m.AsymmetricRegretMatchingPlus, 2, weight=None), TypeError, "weight must be"),
-        (partial(m.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=0.0), ValueError, "limit must"),
-        (partial(m.SmoothPredictiveRegretMatchingPlus, 2, rate=0.0), ValueError, "rate must be"),
-        (partial(m.SmoothOptimisticRegretMatchingPlus, 2, rate=-1.0), ValueError, "rate must be"),
-        (partial(m.ExtragradientRegretMatchingPlus, 2, rate=INF), ValueError, "rate must be"),
-        (partial(m.StablePredictiveRegretMatchingPlus, 2, floor=0.0), ValueError, "floor must be"),
+        (partial(m.contrib.AsymmetricRegretMatchingPlus, 2, weight=-0.1), ValueError, "weight"),
         (
-            partial(m.ScheduledRegretMatching, 2, horizon=0),
+            partial(m.contrib.AsymmetricRegretMatchingPlus, 2, weight=None),
+            TypeError,
+            "weight must be",
+        ),
+        (
+            partial(m.contrib.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=0.0),
+            ValueError,
+            "limit must",
+        ),
+        (
+            partial(m.contrib.SmoothPredictiveRegretMatchingPlus, 2, rate=0.0),
+            ValueError,
+            "rate must be",
+        ),
+        (
+            partial(m.contrib.SmoothOptimisticRegretMatchingPlus, 2, rate=-1.0),
+            ValueError,
+            "rate must be",
+        ),
+        (
+            partial(m.contrib.ExtragradientRegretMatchingPlus, 2, rate=INF),
+            ValueError,
+            "rate must be",
+        ),
+        (
+            partial(m.contrib.StablePredictiveRegretMatchingPlus, 2, floor=0.0),
+            ValueError,
+            "floor must be",
+        ),
+        (
+            partial(m.contrib.HSDiscountedRegretMatching, 2, horizon=0),
             ValueError,
             r"horizon must be .*at least 1",
         ),
-        (partial(m.ScheduledRegretMatching, 2, horizon=1.5), TypeError, "horizon must be a whole"),
-        (partial(m.NormKeepingRegretMatchingPlus, 0), ValueError, "at least 1"),
-        (partial(m.SmoothPredictiveRegretMatchingPlus, 2), TypeError, "rate"),
-        (partial(m.ScheduledRegretMatching, 2), TypeError, "horizon"),
+        (
+            partial(m.contrib.HSDiscountedRegretMatching, 2, horizon=1.5),
+            TypeError,
+            "horizon must be a whole",
+        ),
+        (partial(m.contrib.IREGPredictiveRegretMatchingPlus, 0), ValueError, "at least 1"),
+        (partial(m.contrib.SmoothPredictiveRegretMatchingPlus, 2), TypeError, "rate"),
+        (partial(m.contrib.HSDiscountedRegretMatching, 2), TypeError, "horizon"),
     ],
 )
 def test_impossible_parameters_are_refused(build, error, message):
@@ -546,9 +572,9 @@ def test_impossible_parameters_are_refused(build, error, message):
         build()
 
 
-def test_trust_that_no_memory_keeps_is_refused_with_memories_that_do():
-    trusting = m.Trusted(m.LastUtility())
-    player = ByRoles(2, remember=m.Plus(), play=Proportional(), predict=trusting)
+def test_an_adaptive_step_without_a_weight_names_accumulators_that_have_one():
+    adaptive = m.AdaptiveStep(m.LastUtilityPrediction())
+    player = Composed(2, accumulator=m.NonNegative(), link=PositivePartLink(), predictor=adaptive)
 
-    with pytest.raises(ValueError, match=r"such as LearningTrust\(\) or Restarting"):
+    with pytest.raises(ValueError, match=r"such as AdaptivePredictionWeight\(\) or RestartAtFloor"):
         player.next_strategy()

@@ -13,7 +13,7 @@ import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
 from regretkit._util._state import Stateful
 from regretkit.evaluation import nash_conv
-from regretkit.minimizers import ExtragradientRegretMatchingPlus
+from regretkit.minimizers.contrib import ExtragradientRegretMatchingPlus
 from regretkit.play import (
     ALGORITHMS,
     Algorithm,

@@ -29,14 +29,14 @@ CIRCLING = rk.matrix_game(PAYOFF)
 EQUILIBRIUM = np.array([1.0, 1.0, 10.0]) / 12.0, np.array([4.0, 5.0, 3.0]) / 12.0
 
 RM_PLUS, PRM_PLUS = rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus
-SMOOTH = partial(m.SmoothPredictiveRegretMatchingPlus, rate=0.1)
-OPTIMISTIC = partial(m.SmoothOptimisticRegretMatchingPlus, rate=0.1)
-EXTRA = partial(m.ExtragradientRegretMatchingPlus, rate=0.1)
-NORM = m.NormKeepingRegretMatchingPlus
+SMOOTH = partial(m.contrib.SmoothPredictiveRegretMatchingPlus, rate=0.1)
+OPTIMISTIC = partial(m.contrib.SmoothOptimisticRegretMatchingPlus, rate=0.1)
+EXTRA = partial(m.contrib.ExtragradientRegretMatchingPlus, rate=0.1)
+NORM = m.contrib.IREGPredictiveRegretMatchingPlus
 
 
 def stable(floor):
-    return partial(m.StablePredictiveRegretMatchingPlus, floor=floor)
+    return partial(m.contrib.StablePredictiveRegretMatchingPlus, floor=floor)
 
 
 def play(make, order, iterations, game=CIRCLING):
@@ -341,7 +341,7 @@ def test_orders_without_expectations_play_what_they_always_played():
 
 def test_extragradients_run_through_a_tree():
     game = kuhn_poker()
-    local = partial(m.ExtragradientRegretMatchingPlus, rate=3.0)
+    local = partial(m.contrib.ExtragradientRegretMatchingPlus, rate=3.0)
     players = [rk.CFR(tree, local) for tree in game.domains]
     run = rk.SelfPlay(game, players, order=Extragradient(), averaging=Power(2.0)).run(500)
 
@@ -357,8 +357,8 @@ def test_extragradients_run_through_a_tree():
     [
         ("dcfr+", partial(m.DiscountedRegretMatchingPlus, alpha=1.5, shift=1.5), Power(4.0)),
         ("pdcfr+", partial(m.PredictiveDiscountedRegretMatchingPlus, alpha=2.3), Power(5.0)),
-        ("sapcfr+", partial(m.AsymmetricRegretMatchingPlus, weight=1 / 3), Power(2.0)),
-        ("apcfr+", partial(m.AdaptiveAsymmetricRegretMatchingPlus, limit=5.0), Power(2.0)),
+        ("sapcfr+", partial(m.contrib.AsymmetricRegretMatchingPlus, weight=1 / 3), Power(2.0)),
+        ("apcfr+", partial(m.contrib.AdaptiveAsymmetricRegretMatchingPlus, limit=5.0), Power(2.0)),
     ],
 )
 def test_a_name_stands_for_the_rule_and_the_average_of_its_paper(name, rule, averaging):

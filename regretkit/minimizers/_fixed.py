@@ -29,11 +29,6 @@ class Point(RegretMinimizer):
     point
         The point, shape ``(dimension,)``, finite.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``point`` is not a finite vector.
-
     Examples
     --------
     >>> Point([0.4, 0.3, 0.3]).next_strategy()
@@ -74,11 +69,6 @@ class BestResponse(RegretMinimizer):
     ----------
     domain
         The set on which to play.
-
-    Raises
-    ------
-    TypeError
-        When ``domain`` is not a strategy set.
 
     Examples
     --------

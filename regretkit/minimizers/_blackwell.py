@@ -10,7 +10,7 @@ from typing_extensions import override
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
 from regretkit.minimizer import RegretMinimizer
-from regretkit.minimizers.gradient_descent import as_projectable, project
+from regretkit.minimizers._gradient_descent import as_projectable, project
 from regretkit.sets import StrategySet
 
 _FAR = {
@@ -46,11 +46,6 @@ class ConicBlackwell(RegretMinimizer):
     kappa
         The height, positive, in the unit of the points of X: best about the largest length of
         one, which on the simplex is 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``domain`` is no such set, or ``kappa`` is not positive and finite.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Magnetic mirror descent: exponential weights that a magnet draws back."""
+"""Magnetic mirror descent: mirror descent with KL regularization towards a reference strategy."""
 
 from collections.abc import Mapping
 from typing import final
@@ -12,11 +12,10 @@ from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive, quote, shorten, truth
 from regretkit.minimizer import RegretMinimizer
-from regretkit.minimizers.by_roles import AbstractByRoles
-from regretkit.minimizers.memories import Cumulative
-from regretkit.minimizers.playing import Exponential
-from regretkit.minimizers.predictors import LastUtility, NoPrediction
-from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
+from regretkit.minimizers.regret_matching._accumulators import Accumulator, State
+from regretkit.minimizers.regret_matching._links import SoftmaxLink
+from regretkit.minimizers.regret_matching._predictors import LastUtilityPrediction, NoPrediction
+from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
 
 NO_PROMISE = {
@@ -27,8 +26,8 @@ NO_PROMISE = {
 
 @final
 @frozen(eq=False)
-class Magnetic(Memory):
-    """Old regrets fade and a magnet adds its own: ``R <- R / (1 + rate alpha) + alpha ln rho + g``.
+class ProximalToReference(Accumulator):
+    """Steps towards regret and a magnet: ``R <- R / (1 + rate alpha) + alpha ln rho + g``.
 
     Played as exponential weights of the rate ``rate / (1 + rate alpha)``, that is a step of mirror
     descent with entropy towards g and the magnet rho. With alpha = 0 it is :class:`Cumulative`.
@@ -45,8 +44,8 @@ class Magnetic(Memory):
 
     Examples
     --------
-    >>> memory = Magnetic(rate=1.0, temperature=1.0)
-    >>> memory.remember(Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.ones(2), 1)
+    >>> accumulator = ProximalToReference(rate=1.0, temperature=1.0)
+    >>> accumulator.update(Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.ones(2), 1)
     {'regrets': array([ 3., -1.])}
     """
 
@@ -55,17 +54,13 @@ class Magnetic(Memory):
     log_magnet: Vector = field(factory=lambda: np.zeros(()), kw_only=True, repr=False)
 
     @override
-    def start(self, simplices: Simplices) -> State:
-        return Cumulative().start(simplices)
-
-    @override
-    def carried(self, simplices: Simplices, state: State, iteration: int) -> Vector:
+    def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
         fading = 1.0 + self.rate * self.temperature
         return state["regrets"] / fading + self.temperature * self.log_magnet
 
     @override
-    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": simplices.add(self.carried(simplices, state, iteration), regret)}
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
 
 
 def as_magnet(value: ArrayLike | None) -> Vector | None:
@@ -79,8 +74,8 @@ def as_magnet(value: ArrayLike | None) -> Vector | None:
 
 @final
 @define(eq=False)
-class MagneticMirrorDescent(AbstractByRoles):
-    """Magnetic mirror descent: exponential weights that a magnet draws back.
+class MagneticMirrorDescent(ComposedRule):
+    """Mirror descent with KL regularization towards a reference strategy, the magnet.
 
     With temperature alpha and magnet rho, in each block up to a factor that makes it sum to one,
 
@@ -89,7 +84,7 @@ class MagneticMirrorDescent(AbstractByRoles):
     In a two-player zero-sum game where both use it with a rate that is small enough, the strategies
     themselves, not only their averages, converge to a quantal response equilibrium: each plays a
     best response to the other's strategy at a price of alpha times the relative entropy from the
-    magnet. With alpha = 0 it is :class:`Hedge`. With alpha above 0 it promises no small regret.
+    magnet. With alpha = 0 it is :class:`Hedge`. With alpha above 0 its regret need not be small.
 
     In the optimistic form, which adds the utility m that it expects, by default the last one, both
     the step of z and the one to the strategy that is played are such steps:
@@ -99,8 +94,6 @@ class MagneticMirrorDescent(AbstractByRoles):
 
     Parameters
     ----------
-    simplices
-        Where to play: a number of actions, several of them, or ``Simplices``.
     rate
         Learning rate, positive, in one over the unit of utility. In a zero-sum game at most
         alpha over the square of the largest payoff is small enough.
@@ -110,12 +103,6 @@ class MagneticMirrorDescent(AbstractByRoles):
         rho, shape ``(dimension,)``, a strategy that plays every action; uniform by default.
     optimistic
         Whether it plays against what it expects.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``simplices`` is none of these, a number of actions is below 1, ``rate`` is not
-        positive, ``temperature`` is negative, or ``magnet`` not such a strategy.
 
     Examples
     --------
@@ -149,17 +136,17 @@ class MagneticMirrorDescent(AbstractByRoles):
         return super().on_domain(simplices) if self.magnet is None else None
 
     @override
-    def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:
+    def _parts(self) -> Parts:
         check_temperature(self.temperature)
-        memory = Magnetic(rate=self.rate, temperature=self.temperature)
+        accumulator = ProximalToReference(rate=self.rate, temperature=self.temperature)
         if self.magnet is not None:
             _check_magnet(self.magnet, self.simplices)
-            memory = Magnetic(
+            accumulator = ProximalToReference(
                 rate=self.rate, temperature=self.temperature, log_magnet=np.log(self.magnet)
             )
         rate = self.rate / (1.0 + self.rate * self.temperature)
-        predictor = LastUtility() if self.optimistic else NoPrediction()
-        return memory, predictor, Exponential(rate=rate)
+        predictor = LastUtilityPrediction() if self.optimistic else NoPrediction()
+        return accumulator, predictor, SoftmaxLink(rate=rate)
 
 
 def check_temperature(temperature: float) -> None:

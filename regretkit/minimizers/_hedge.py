@@ -1,4 +1,4 @@
-"""Hedges without a rate to choose: AdaHedge and NormalHedge."""
+"""Hedge, also called multiplicative weights: optimistic, and without a rate to choose."""
 
 from typing import final
 
@@ -8,13 +8,95 @@ from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
-from regretkit.minimizers._roots import normal_precision
-from regretkit.minimizers.by_roles import AbstractByRoles
-from regretkit.minimizers.memories import Cumulative
-from regretkit.minimizers.predictors import NoPrediction
-from regretkit.minimizers.roles import Memory, PlayingRule, Predictor
-from regretkit.minimizers.simplex_rule import SimplexRule, state
+from regretkit._util._validate import positive
+from regretkit.minimizers._root_finding import normal_precision
+from regretkit.minimizers._simplex_rule import SimplexRule, state
+from regretkit.minimizers.regret_matching._accumulators import Cumulative
+from regretkit.minimizers.regret_matching._links import LinkFunction, SoftmaxLink
+from regretkit.minimizers.regret_matching._predictors import LastUtilityPrediction, NoPrediction
+from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
+
+
+@final
+@define(eq=False)
+class Hedge(ComposedRule):
+    """Exponential weights: play each action in proportion to ``exp(rate R)``.
+
+        x  =  exp(rate R) / sum exp(rate R)
+        R <-  R + u - <u, x>
+
+    A constant added to R changes no strategy, so R may be regrets, as here, or utilities, as in
+    most texts. With n actions, T iterations and utilities in a range of Delta, the regret is at
+    most ``ln(n) / rate + rate Delta^2 T / 8``.
+
+    Parameters
+    ----------
+    rate
+        Learning rate, positive, in one over the unit of utility.
+
+    Examples
+    --------
+    >>> import math
+    >>> player = Hedge(2, rate=math.log(3.0))
+    >>> player.observe_utility([1.0, 0.0])
+    >>> player.next_strategy()
+    array([0.75, 0.25])
+
+    References
+    ----------
+    Freund and Schapire (1997), "A decision-theoretic generalization of on-line learning and an
+    application to boosting", Journal of Computer and System Sciences 55(1). The text could not be
+    checked; the bound is tested.
+    """
+
+    rate: float = field(validator=positive, kw_only=True)
+
+    @override
+    def _parts(self) -> Parts:
+        return Cumulative(), NoPrediction(), SoftmaxLink(rate=self.rate)
+
+
+@final
+@define(eq=False)
+class OptimisticHedge(ComposedRule):
+    """Hedge that adds the utility it expects before it plays.
+
+    With m the utility expected, by default the last one, and x' the last strategy,
+
+        x  =  exp(rate (R + v)) / sum exp(rate (R + v)),    v = m - <m, x'>
+        R <-  R + u - <u, x>
+
+    The regret is at most ``ln(n) / rate`` plus ``rate / 8`` times the sum of the squared ranges of
+    u - m.
+
+    Parameters
+    ----------
+    rate
+        Learning rate, positive, in one over the unit of utility.
+
+    Examples
+    --------
+    The last utility counts twice until the next one comes:
+
+    >>> import math
+    >>> player = OptimisticHedge(2, rate=math.log(3.0) / 2)
+    >>> player.observe_utility([1.0, 0.0])
+    >>> player.next_strategy()
+    array([0.75, 0.25])
+
+    References
+    ----------
+    Rakhlin and Sridharan (2013), "Optimization, learning, and games with predictable sequences",
+    NIPS. Syrgkanis, Agarwal, Luo and Schapire (2015), "Fast convergence of regularized learning
+    in games", NIPS.
+    """
+
+    rate: float = field(validator=positive, kw_only=True)
+
+    @override
+    def _parts(self) -> Parts:
+        return Cumulative(), LastUtilityPrediction(), SoftmaxLink(rate=self.rate)
 
 
 @final
@@ -34,22 +116,12 @@ class AdaHedge(SimplexRule):
     ``sqrt(ln(n) sum of s_t^2) + s (4/3 ln(n) + 2)``. When one action is soon seen to be best it
     stays bounded.
 
-    Parameters
-    ----------
-    simplices
-        Where to play: a number of actions n, several of them, or ``Simplices``.
-
     Attributes
     ----------
     regrets
         R, shape ``(dimension,)``.
     gaps
         G, shape ``(blocks,)``, in the unit of utility.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``simplices`` is none of these, or a number of actions is below 1.
 
     Examples
     --------
@@ -111,14 +183,14 @@ class AdaHedge(SimplexRule):
 
 @final
 @frozen
-class NormalPotential(PlayingRule):
+class NormalHedgeLink(LinkFunction):
     """Play in proportion to ``[R]+ exp([R]+^2 / 2c)``, uniform if none is positive.
 
     In each block, c is the one number for which the exponentials average to e.
 
     Examples
     --------
-    >>> NormalPotential().play(Simplices(2), np.array([1e-300, -1.0]))
+    >>> NormalHedgeLink().play(Simplices(2), np.array([1e-300, -1.0]))
     array([1., 0.])
     """
 
@@ -137,7 +209,7 @@ class NormalPotential(PlayingRule):
 
 @final
 @define(eq=False)
-class NormalHedge(AbstractByRoles):
+class NormalHedge(ComposedRule):
     """Hedge with a half-normal potential, and no rate at all.
 
         x  =  [R]+ exp([R]+^2 / 2c) / their sum,  uniform when no regret is positive
@@ -146,16 +218,6 @@ class NormalHedge(AbstractByRoles):
     with the c for which ``exp([R]+^2 / 2c)`` averages to e over the n actions. Each block has its
     own c. No regret is ever above ``sqrt(2 c (1 + ln n))``, and for utilities of one range c grows
     in proportion to T: the regret is of order ``sqrt(T ln n)``, without knowing T or the range.
-
-    Parameters
-    ----------
-    simplices
-        Where to play: a number of actions n, several of them, or ``Simplices``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``simplices`` is none of these, or a number of actions is below 1.
 
     Examples
     --------
@@ -171,5 +233,5 @@ class NormalHedge(AbstractByRoles):
     """
 
     @override
-    def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:
-        return Cumulative(), NoPrediction(), NormalPotential()
+    def _parts(self) -> Parts:
+        return Cumulative(), NoPrediction(), NormalHedgeLink()

@@ -12,9 +12,9 @@ from regretkit._util._arrays import segment_sum
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import of_kind, positive, quote, shorten
-from regretkit.minimizers.magnetic import NO_PROMISE, as_magnet, check_temperature
-from regretkit.minimizers.proximal import Proximal
-from regretkit.minimizers.regularizers import Entropy, Regularizer, check_regularizer
+from regretkit.minimizers._gradient_descent import Proximal
+from regretkit.minimizers._magnetic import NO_PROMISE, as_magnet, check_temperature
+from regretkit.minimizers._regularizers import Entropy, Regularizer, check_regularizer
 from regretkit.sets import DecisionTree
 
 
@@ -66,11 +66,6 @@ class DilatedMirrorDescent(Proximal):
         positive probability; the minimizer of psi by default.
     optimistic
         Whether it plays against what it expects.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``tree`` is not a decision tree, or a parameter is not in its range.
 
     Examples
     --------

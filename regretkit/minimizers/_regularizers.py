@@ -1,4 +1,4 @@
-"""Regularizers: convex functions of a distribution, which keep a leader from jumping."""
+"""Regularizers: strictly convex functions of a distribution."""
 
 import abc
 from typing import final
@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import finite, quote
-from regretkit.minimizers._by_block import Play, exponentially, nearest
-from regretkit.minimizers._roots import power_level
+from regretkit.minimizers._root_finding import power_level
+from regretkit.minimizers.regret_matching._kernels import BlockLink, project_simplex, softmax
 from regretkit.sets import Simplices
 
 
@@ -21,7 +21,7 @@ class Regularizer(abc.ABC):
 
         argmax over x of  <scores, x> - phi(x) / rate
 
-    Like roles it is a value: its methods are pure functions, and work on all blocks at once.
+    Like an accumulator it is a value: its methods are pure functions of all blocks at once.
 
     Examples
     --------
@@ -48,8 +48,8 @@ class Regularizer(abc.ABC):
         It is infinite for an action that is never played, where ``interior`` holds.
         """
 
-    def by_block(self) -> Play | None:
-        """Return how to find the leader of one block in plain loops, None if it cannot be."""
+    def block_form(self) -> BlockLink | None:
+        """Return the kernel that finds the leader of a block, None by default."""
         return None
 
 
@@ -77,8 +77,8 @@ class Entropy(Regularizer):
         return simplices.softmax(scores, rate)
 
     @override
-    def by_block(self) -> Play:
-        return exponentially
+    def block_form(self) -> BlockLink:
+        return softmax
 
     @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
@@ -110,8 +110,8 @@ class Euclidean(Regularizer):
         return simplices.project(np.maximum(below, -1.0, out=below))
 
     @override
-    def by_block(self) -> Play:
-        return nearest
+    def block_form(self) -> BlockLink:
+        return project_simplex
 
     @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
@@ -142,11 +142,6 @@ class Tsallis(Regularizer):
     q
         Strictly between 0 and 1. With 1/2, the default, half the rate of Zimmert and Seldin gives
         the weights of their Tsallis-INF.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``q`` is not a number in its range.
 
     Examples
     --------

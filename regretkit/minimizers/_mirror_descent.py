@@ -2,24 +2,28 @@
 
 from typing import final
 
-import numpy as np
 from attrs import define, field, frozen
 from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive, truth
-from regretkit.minimizers._by_block import BlockMemory, Play, stay_with_the_nearest
-from regretkit.minimizers.by_roles import AbstractByRoles
-from regretkit.minimizers.memories import Cumulative
-from regretkit.minimizers.predictors import LastUtility, NoPrediction
-from regretkit.minimizers.regularizers import Euclidean, Regularizer, check_regularizer
-from regretkit.minimizers.roles import Memory, PlayingRule, Predictor, State
+from regretkit.minimizers._regularizers import Euclidean, Regularizer, check_regularizer
+from regretkit.minimizers.regret_matching._accumulators import Accumulator, Cumulative, State
+from regretkit.minimizers.regret_matching._kernels import (
+    BlockAccumulator,
+    BlockLink,
+    Parameters,
+    project_euclidean,
+)
+from regretkit.minimizers.regret_matching._links import LinkFunction
+from regretkit.minimizers.regret_matching._predictors import LastUtilityPrediction, NoPrediction
+from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
 
 
 @final
 @frozen
-class Leader(PlayingRule):
+class RegularizedLeaderLink(LinkFunction):
     """Play the regularized leader: ``argmax over x of <R, x> - phi(x) / rate``.
 
     Parameters
@@ -31,8 +35,9 @@ class Leader(PlayingRule):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from regretkit.minimizers import Euclidean
-    >>> rule = Leader(regularizer=Euclidean(), rate=0.5)
+    >>> rule = RegularizedLeaderLink(regularizer=Euclidean(), rate=0.5)
     >>> rule.play(Simplices(3), np.array([2.0, 1.0, 0.0]))
     array([0.75, 0.25, 0.  ])
     """
@@ -45,14 +50,14 @@ class Leader(PlayingRule):
         return self.regularizer.leader(simplices, regrets, self.rate)
 
     @override
-    def by_block(self) -> tuple[Play, float] | None:
-        play = self.regularizer.by_block()
-        return play and (play, self.rate)
+    def block_form(self) -> tuple[BlockLink, float] | None:
+        leader = self.regularizer.block_form()
+        return leader and (leader, self.rate)
 
 
 @final
 @frozen
-class Anchored(Memory):
+class AgileProjection(Accumulator):
     """Only the leader is remembered, not how far the others are behind it.
 
         R <- gradient of phi at z / rate,    with z the leader of R + g
@@ -70,9 +75,9 @@ class Anchored(Memory):
 
     Examples
     --------
-    >>> from regretkit.minimizers import Euclidean
-    >>> memory, simplices = Anchored(regularizer=Euclidean(), rate=1.0), Simplices(2)
-    >>> memory.remember(simplices, memory.start(simplices), np.array([5.0, -5.0]), 1)
+    >>> import numpy as np
+    >>> accumulator, simplices = AgileProjection(regularizer=Euclidean(), rate=1.0), Simplices(2)
+    >>> accumulator.update(simplices, accumulator.start(simplices), np.array([5.0, -5.0]), 1)
     {'regrets': array([1., 0.])}
     """
 
@@ -80,49 +85,37 @@ class Anchored(Memory):
     rate: float = field(validator=positive, kw_only=True)
 
     @override
-    def start(self, simplices: Simplices) -> State:
-        return Cumulative().start(simplices)
-
-    @override
-    def remember(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        moved = Cumulative().remember(simplices, state, regret, iteration)
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        moved = Cumulative().update(simplices, state, regret, iteration)
         if self.regularizer.interior:
             return moved
         leader = self.regularizer.leader(simplices, moved["regrets"], self.rate)
         return {"regrets": self.regularizer.gradient(leader) / self.rate}
 
     @override
-    def by_block(self) -> BlockMemory | None:
+    def block_form(self) -> BlockAccumulator | None:
         if self.regularizer.interior:
-            return Cumulative().by_block()
+            return Cumulative().block_form()
         if not isinstance(self.regularizer, Euclidean):
             return None
-        numbers = (self.rate, 1.0, 1.0, 0.0, 1.0, 1.0)
-        return BlockMemory(stay_with_the_nearest, lambda _: numbers)
-
-    @override
-    def idle(self, simplices: Simplices, state: State, iteration: int, count: int) -> State:
-        if self.regularizer.interior or count == 0:
-            return dict(state)
-        # The leader of a leader is itself: once is often enough.
-        return self.remember(simplices, state, np.zeros(simplices.dimension), iteration)
+        return BlockAccumulator(project_euclidean, Parameters(rate=self.rate))
 
 
 @define(eq=False)
-class _Regularized(AbstractByRoles):
-    """What the two rules share: their hyperparameters, and how they play and predict."""
+class _Regularized(ComposedRule):
+    """What both rules share: hyperparameters, predictor and link function."""
 
     regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
     rate: float = field(validator=positive, kw_only=True)
     optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
     @override
-    def _roles(self) -> tuple[Memory, Predictor, PlayingRule]:
-        predictor = LastUtility() if self.optimistic else NoPrediction()
-        playing = Leader(regularizer=self.regularizer, rate=self.rate)
-        return self._memory(), predictor, playing
+    def _parts(self) -> Parts:
+        predictor = LastUtilityPrediction() if self.optimistic else NoPrediction()
+        link = RegularizedLeaderLink(regularizer=self.regularizer, rate=self.rate)
+        return self._accumulator(), predictor, link
 
-    def _memory(self) -> Memory:
+    def _accumulator(self) -> Accumulator:
         return Cumulative()
 
 
@@ -145,20 +138,12 @@ class FollowTheRegularizedLeader(_Regularized):
 
     Parameters
     ----------
-    simplices
-        Where to play: a number of actions, several of them, or ``Simplices``.
     regularizer
         phi: :class:`Entropy`, :class:`Euclidean`, :class:`Tsallis`, :class:`LogBarrier`.
     rate
         Learning rate, positive, in one over the unit of utility.
     optimistic
         Whether it plays against what it expects.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``simplices`` is none of these, a number of actions is below 1, ``regularizer`` is
-        none, or ``rate`` is not positive and finite.
 
     Examples
     --------
@@ -197,20 +182,12 @@ class OnlineMirrorDescent(_Regularized):
 
     Parameters
     ----------
-    simplices
-        Where to play: a number of actions, several of them, or ``Simplices``.
     regularizer
         phi: :class:`Entropy`, :class:`Euclidean`, :class:`Tsallis`, :class:`LogBarrier`.
     rate
         Learning rate, positive, in one over the unit of utility.
     optimistic
         Whether it plays against what it expects.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``simplices`` is none of these, a number of actions is below 1, ``regularizer`` is
-        none, or ``rate`` is not positive and finite.
 
     Examples
     --------
@@ -229,5 +206,91 @@ class OnlineMirrorDescent(_Regularized):
     """
 
     @override
-    def _memory(self) -> Memory:
-        return Anchored(regularizer=self.regularizer, rate=self.rate)
+    def _accumulator(self) -> Accumulator:
+        return AgileProjection(regularizer=self.regularizer, rate=self.rate)
+
+
+@final
+@frozen
+class Reflected(Accumulator):
+    """Remember what was played, and by how much the prediction v that led there was wrong.
+
+        R <- gradient of phi at x / rate + g - v,    with x the leader of R + v
+
+    Parameters
+    ----------
+    regularizer
+        phi.
+    rate
+        Learning rate, positive, in one over the unit of utility.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from regretkit.minimizers import Euclidean
+    >>> accumulator, simplices = Reflected(regularizer=Euclidean(), rate=1.0), Simplices(2)
+    >>> state = accumulator.start(simplices) | {"predicted_regrets": np.array([0.5, -0.5])}
+    >>> accumulator.update(simplices, state, np.array([0.5, -0.5]), 1)
+    {'regrets': array([1., 0.])}
+    """
+
+    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
+    rate: float = field(validator=positive, kw_only=True)
+
+    @override
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        predicted = state.get("predicted_regrets", 0.0)
+        if self.regularizer.interior:
+            return {"regrets": state["regrets"] + regret}
+        leader = self.regularizer.leader(simplices, state["regrets"] + predicted, self.rate)
+        return {"regrets": self.regularizer.gradient(leader) / self.rate + (regret - predicted)}
+
+
+@final
+@define(eq=False)
+class ReflectedMirrorDescent(ComposedRule):
+    """Optimistic mirror descent with one step an iteration, from the last strategy played.
+
+    With m the utility expected, by default the last one, and m' what was expected before u came,
+
+        x <-  argmax over x' of <u - m' + m, x'> - D(x', x) / rate
+
+    and D the Bregman divergence of the regularizer phi. :class:`OnlineMirrorDescent` in its
+    optimistic form makes a second step, from a point that it does not play; a regularizer that
+    always gives every action some weight makes them the same. The regret is at most D / rate, with
+    D the largest divergence from the uniform distribution, plus for the Euclidean regularizer
+    ``rate / 2`` times the sum of ``|u - m|^2``: add up the condition of optimality of every step.
+
+    Parameters
+    ----------
+    regularizer
+        phi: :class:`Entropy`, :class:`Euclidean`, :class:`Tsallis`, :class:`LogBarrier`.
+    rate
+        Learning rate, positive, in one over the unit of utility.
+
+    Examples
+    --------
+    Projected gradient descent along twice the last utility less the one before:
+
+    >>> from regretkit.minimizers import Euclidean
+    >>> player = ReflectedMirrorDescent(2, regularizer=Euclidean(), rate=0.25)
+    >>> for utility in ([1.0, 0.0], [0.0, 1.0]):
+    ...     player.observe_utility(utility)
+    >>> player.next_strategy()
+    array([0.375, 0.625])
+
+    References
+    ----------
+    Joulani, Gyorgy and Szepesvari (2017), "A modular analysis of adaptive (non-)convex
+    optimization: optimism, composite objectives, and variational bounds", ALT. Its text could not
+    be checked; recurrence and bound are tested.
+    """
+
+    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
+    rate: float = field(validator=positive, kw_only=True)
+
+    @override
+    def _parts(self) -> Parts:
+        accumulator = Reflected(regularizer=self.regularizer, rate=self.rate)
+        link = RegularizedLeaderLink(regularizer=self.regularizer, rate=self.rate)
+        return accumulator, LastUtilityPrediction(), link

@@ -1,4 +1,4 @@
-"""Predictors: what the coming regrets are guessed to be."""
+"""Predictors: what is predicted of the coming regrets."""
 
 import abc
 from typing import final
@@ -9,15 +9,51 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, of_kind
-from regretkit.minimizers._by_block import Belief
-from regretkit.minimizers.roles import Predictor, State
+from regretkit.minimizers.regret_matching._accumulators import State
+from regretkit.minimizers.regret_matching._kernels import BlockPredictor
 from regretkit.sets import Simplices
+
+
+class Predictor(abc.ABC):
+    """What is predicted of the coming regrets: v, as regrets against the last strategy.
+
+    Like an accumulator it holds no state; its entries are in one state with the accumulator's.
+
+    Examples
+    --------
+    >>> from regretkit.minimizers import NoPrediction
+    >>> NoPrediction().predict({}) is None
+    True
+    """
+
+    @abc.abstractmethod
+    def start(self, simplices: Simplices) -> State:
+        """Return its entries before the first iteration."""
+
+    @abc.abstractmethod
+    def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
+        """Return its entries after an iteration of this ``regret`` and ``strategy``."""
+
+    @abc.abstractmethod
+    def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
+        """Return the entries that change when ``utility`` is expected in the coming iteration.
+
+        ``unaided`` is the strategy that would be played without any prediction.
+        """
+
+    @abc.abstractmethod
+    def predict(self, state: State) -> Vector | None:
+        """Return v, shape ``(dimension,)``, or None where nothing is ever predicted."""
+
+    def block_form(self) -> BlockPredictor | None:
+        """Return what is predicted unless told otherwise, None by default; compiled rules do."""
+        return None
 
 
 @final
 @frozen
 class NoPrediction(Predictor):
-    """Guess nothing, and take no notice of what others expect.
+    """Predict nothing, and ignore external predictions.
 
     Examples
     --------
@@ -42,13 +78,13 @@ class NoPrediction(Predictor):
         return None
 
     @override
-    def belief(self) -> Belief:
-        return Belief(0.0, repeats=False)
+    def block_form(self) -> BlockPredictor:
+        return BlockPredictor(0.0, repeats=False)
 
 
 @final
 @frozen
-class LastUtility(Predictor):
+class LastUtilityPrediction(Predictor):
     """Predict the last utility, or the utility m that was given as a prediction.
 
         v = m - <m, x>,  with x the last strategy played
@@ -57,9 +93,10 @@ class LastUtility(Predictor):
 
     Examples
     --------
-    >>> predictor, simplices = LastUtility(), Simplices(2)
+    >>> predictor, simplices = LastUtilityPrediction(), Simplices(2)
     >>> state = predictor.start(simplices)
-    >>> expected = predictor.expect(simplices, state, np.array([4.0, 0.0]), simplices.uniform())
+    >>> m = np.array([4.0, 0.0])
+    >>> expected = predictor.expect(simplices, state, m, simplices.uniform())
     >>> predictor.predict(state | expected)
     array([ 2., -2.])
     """
@@ -85,23 +122,23 @@ class LastUtility(Predictor):
         return state["predicted_regrets"]
 
     @override
-    def belief(self) -> Belief:
-        return Belief(1.0, repeats=True)
+    def block_form(self) -> BlockPredictor:
+        return BlockPredictor(1.0, repeats=True)
 
 
 @final
 @frozen
-class ToldUtility(Predictor):
-    """Guess nothing, unless told which utility m to expect; then believe it.
+class ExternalPrediction(Predictor):
+    """Predict the utility m that was given as a prediction, and otherwise nothing.
 
-        v = m - <m, x>,  with x what would be played unaided; 0 unless m was told
+        v = m - <m, x>,  with x the strategy without any prediction; 0 if m was not given
 
-    It measures against the coming strategy, as an extragradient step does, and not against the
+    The regret is against the coming strategy, as an extragradient step does, and not against the
     last one.
 
     Examples
     --------
-    >>> predictor, simplices = ToldUtility(), Simplices(2)
+    >>> predictor, simplices = ExternalPrediction(), Simplices(2)
     >>> unaided = np.array([0.25, 0.75])
     >>> predictor.predict(predictor.expect(simplices, {}, np.array([4.0, 0.0]), unaided))
     array([ 3., -1.])
@@ -124,15 +161,15 @@ class ToldUtility(Predictor):
         return state["predicted_regrets"]
 
     @override
-    def belief(self) -> Belief:
-        return Belief(1.0, repeats=False)
+    def block_form(self) -> BlockPredictor:
+        return BlockPredictor(1.0, repeats=False)
 
 
 @frozen
 class _Scaling(Predictor):
     """A predictor that scales what another one predicts."""
 
-    predictor: Predictor = field(validator=of_kind(Predictor, "LastUtility()"))
+    predictor: Predictor = field(validator=of_kind(Predictor, "LastUtilityPrediction()"))
 
     @abc.abstractmethod
     def _scaled(self, predicted: Vector, state: State) -> Vector:
@@ -163,7 +200,7 @@ class _Scaling(Predictor):
 @final
 @frozen
 class Weighted(_Scaling):
-    """Believe a predictor by so much, always: ``weight v``.
+    """Scale predictions by a constant: ``weight v``.
 
     Parameters
     ----------
@@ -174,7 +211,8 @@ class Weighted(_Scaling):
 
     Examples
     --------
-    >>> Weighted(LastUtility(), weight=0.5).predict({"predicted_regrets": np.array([2.0, -2.0])})
+    >>> state = {"predicted_regrets": np.array([2.0, -2.0])}
+    >>> Weighted(LastUtilityPrediction(), weight=0.5).predict(state)
     array([ 1., -1.])
     """
 
@@ -185,17 +223,17 @@ class Weighted(_Scaling):
         return self.weight * predicted
 
     @override
-    def belief(self) -> Belief | None:
-        belief = self.predictor.belief()
-        return belief and belief._replace(weight=self.weight * belief.weight)
+    def block_form(self) -> BlockPredictor | None:
+        block = self.predictor.block_form()
+        return block and block._replace(weight=self.weight * block.weight)
 
 
 @final
 @frozen
-class Trusted(_Scaling):
-    """Believe a predictor by as much as the memory does: ``trust v``.
+class AdaptiveStep(_Scaling):
+    """Scale predictions by the accumulator's weight: ``prediction_weight v``.
 
-    Only for memories that keep an entry ``"trust"``, a number for each action.
+    Only for accumulators that keep an entry ``"prediction_weight"``, a number for each action.
 
     Parameters
     ----------
@@ -204,21 +242,22 @@ class Trusted(_Scaling):
 
     Examples
     --------
-    >>> state = {"predicted_regrets": np.array([2.0, -2.0]), "trust": np.array([0.5, 0.5])}
-    >>> Trusted(LastUtility()).predict(state)
+    >>> v, weight = np.array([2.0, -2.0]), np.array([0.5, 0.5])
+    >>> state = {"predicted_regrets": v, "prediction_weight": weight}
+    >>> AdaptiveStep(LastUtilityPrediction()).predict(state)
     array([ 1., -1.])
     """
 
     @override
     def _scaled(self, predicted: Vector, state: State) -> Vector:
-        if "trust" not in state:
+        if "prediction_weight" not in state:
             raise ValueError(
-                "Trusted needs a memory that keeps trust, such as LearningTrust() or "
-                "Restarting(floor=1.0); with others, use Weighted"
+                "AdaptiveStep needs an accumulator with a prediction_weight, such as "
+                "AdaptivePredictionWeight() or RestartAtFloor(floor=1.0); with others, use Weighted"
             )
-        return state["trust"] * predicted
+        return state["prediction_weight"] * predicted
 
     @override
-    def belief(self) -> Belief | None:
-        belief = self.predictor.belief()
-        return belief and belief._replace(trusted=True)
+    def block_form(self) -> BlockPredictor | None:
+        block = self.predictor.block_form()
+        return block and block._replace(adaptive=True)

@@ -1,0 +1,37 @@
+"""Rules whose published source could not be read; the reference says what was checked of each."""
+
+from regretkit.minimizers.contrib._asymmetric import (
+    AdaptiveAsymmetricRegretMatchingPlus as AdaptiveAsymmetricRegretMatchingPlus,
+)
+from regretkit.minimizers.contrib._asymmetric import (
+    AdaptivePredictionWeight as AdaptivePredictionWeight,
+)
+from regretkit.minimizers.contrib._asymmetric import (
+    AsymmetricRegretMatchingPlus as AsymmetricRegretMatchingPlus,
+)
+from regretkit.minimizers.contrib._hs_discounted import HSDiscounted as HSDiscounted
+from regretkit.minimizers.contrib._hs_discounted import (
+    HSDiscountedRegretMatching as HSDiscountedRegretMatching,
+)
+from regretkit.minimizers.contrib._norm_preserving import (
+    IREGPredictiveRegretMatchingPlus as IREGPredictiveRegretMatchingPlus,
+)
+from regretkit.minimizers.contrib._norm_preserving import NormPreserving as NormPreserving
+from regretkit.minimizers.contrib._smooth import ChoppedOrthant as ChoppedOrthant
+from regretkit.minimizers.contrib._smooth import (
+    ChoppedOrthantOptimistic as ChoppedOrthantOptimistic,
+)
+from regretkit.minimizers.contrib._smooth import (
+    ExtragradientRegretMatchingPlus as ExtragradientRegretMatchingPlus,
+)
+from regretkit.minimizers.contrib._smooth import SmoothedLink as SmoothedLink
+from regretkit.minimizers.contrib._smooth import (
+    SmoothOptimisticRegretMatchingPlus as SmoothOptimisticRegretMatchingPlus,
+)
+from regretkit.minimizers.contrib._smooth import (
+    SmoothPredictiveRegretMatchingPlus as SmoothPredictiveRegretMatchingPlus,
+)
+from regretkit.minimizers.contrib._stable import RestartAtFloor as RestartAtFloor
+from regretkit.minimizers.contrib._stable import (
+    StablePredictiveRegretMatchingPlus as StablePredictiveRegretMatchingPlus,
+)

@@ -1,0 +1,1 @@
+"""The regret matching family: accumulators, predictors, link functions, and rules of them."""
