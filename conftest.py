@@ -36,10 +36,23 @@ collect_ignore = [
 # hundred, as the deep suite does.
 settings.register_profile("main", settings.get_profile("ci"), max_examples=20)
 
+# The files of the smoke run: what each package is there for, in less than a minute.
+SMOKE = {
+    *("test_sets", "test_simplices", "test_decision_tree"),
+    *("test_minimizers", "test_roles", "test_user_defined_rules", "test_checks", "test_cfr"),
+    *("test_normal_form", "test_extensive_form", "test_known_values", "test_efg", "test_nfg"),
+    *("test_orders", "test_averaging", "test_unbiased", "test_draws"),
+    *("test_gaps", "test_exact_zero_sum", "test_engines_operations", "test_engines_state"),
+    *("test_ties", "test_cli_refusals", "test_public_names", "test_import"),
+}
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark as deep what goes beyond the cases that ``deep_beyond(n)`` leaves in the main suite."""
+    """Mark as deep what goes beyond the cases that ``deep_beyond(n)`` leaves in the main suite.
+
+    The rest of the files in ``SMOKE`` is marked as smoke.
+    """
     cases = defaultdict(list)
     for item in items:
         if item.get_closest_marker("deep_beyond"):
@@ -50,6 +63,10 @@ def pytest_collection_modifyitems(items):
         for place, item in enumerate(several):
             if place not in main:
                 item.add_marker(pytest.mark.deep)
+    for item in items:
+        markers = {marker.name for marker in item.iter_markers()}
+        if item.path.stem in SMOKE and not markers & {"deep", "slow"}:
+            item.add_marker(pytest.mark.smoke)
 
 
 @pytest.fixture(autouse=True)
