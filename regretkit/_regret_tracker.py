@@ -57,7 +57,7 @@ class RegretTracker:
     most_pairs
         Number of pairs of actions up to which internal and swap regret are tracked.
     iterations
-        Number of iterations entered.
+        Number of iterations recorded.
     utilities
         Sum of u_t, shape ``(dimension,)``.
     strategies
@@ -92,7 +92,7 @@ class RegretTracker:
     contiguous: bool = field(default=True, init=False)
     """Whether its minimizer went from each iteration to the next, with no state put back."""
     then: Callable[[], None] | None = field(default=None, init=False, repr=False)
-    """Called after each entry."""
+    """Called after each iteration recorded."""
     _weighted: Vector = field(init=False, repr=False)
     _earned_weighted: float = field(default=0.0, init=False, repr=False)
     _period: Vector = field(init=False, repr=False)
@@ -168,13 +168,7 @@ class RegretTracker:
 
     @property
     def blocks(self) -> Vector:
-        """External regret in each block of simplices, shape ``(blocks,)``.
-
-        Raises
-        ------
-        TypeError
-            When the domain is not simplices.
-        """
+        """External regret in each block of simplices, shape ``(blocks,)``."""
         if not isinstance(self.domain, Simplices):
             raise TypeError(
                 f"the blocks are those of simplices, but play is on {quote(self.domain)}"
@@ -186,25 +180,13 @@ class RegretTracker:
 
     @property
     def swap(self) -> float:
-        """Swap regret: the maximum over all f of the regret against playing f(a) for a, per block.
-
-        Raises
-        ------
-        TypeError
-            When the domain is not simplices.
-        """
+        """Swap regret: the largest regret against playing f(a) for a, over all f, per block."""
         self._check_simplices()
         return float(sum((joint.max(axis=1) - np.diag(joint)).sum() for joint in self._joint))
 
     @property
     def internal(self) -> float:
-        """Regret against playing b for one action a, summed over the blocks.
-
-        Raises
-        ------
-        TypeError
-            When the domain is not simplices.
-        """
+        """Regret against playing b for one action a, summed over the blocks."""
         self._check_simplices()
         return float(sum((joint - np.diag(joint)[:, None]).max() for joint in self._joint))
 

@@ -144,11 +144,11 @@ class RegretMinimizer(Stateful, abc.ABC):
             self._update(checked)
             return
         # A part may raise when others have learned already.
-        before, trackers = self.state_dict(), [tracker.saved() for tracker in _trackers(self)]
+        saved, trackers = self.state_dict(), [tracker.saved() for tracker in _trackers(self)]
         try:
             self._update(checked)
         except (TypeError, ValueError):
-            self.load_state_dict(before)
+            self.load_state_dict(saved)
             for restore in trackers:
                 restore()
             raise

@@ -196,15 +196,15 @@ def _like(saved: object, current: object) -> bool:
 
 
 def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[], object]:
-    mine = dict(_state_items(current))
-    entries = _entries(saved, mine, where)
+    items = dict(_state_items(current))
+    entries = _entries(saved, items, where)
     count = dict(entries).get("iteration", 0)
     if type(count) is not int or not 0 <= count < _MOST_ITERATIONS:
         raise ValueError(f"{where}['iteration'] must be a number of iterations, got {quote(count)}")
     optional = {field.name for field in _fields(type(current)) if field.default is None}
     fits = {
         # A field that begins as None may be None again, independently of its current value.
-        k: _fitted(None if v is None and k in optional else mine[k], v, f"{where}[{quote(k)}]")
+        k: _fitted(None if v is None and k in optional else items[k], v, f"{where}[{quote(k)}]")
         for k, v in entries
     }
     current._check_state(dict(entries))
@@ -213,7 +213,7 @@ def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[],
         current._restored()
         for name, fit in fits.items():
             replacement = fit()
-            if replacement is not mine[name]:
+            if replacement is not items[name]:
                 setattr(current, name, replacement)
         return current
 

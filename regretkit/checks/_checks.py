@@ -98,11 +98,6 @@ def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecora
     factories
         By name, functions that build a new, untrained minimizer each time they are called.
 
-    Raises
-    ------
-    TypeError, ValueError
-        When ``factories`` is no dict, or :func:`check_minimizer` would refuse one of them.
-
     Examples
     --------
     >>> from regretkit import Hedge
@@ -128,13 +123,6 @@ def parametrize_with_checks(factories: Mapping[str, Make]) -> "pytest.MarkDecora
 def checks_of(minimizer: RegretMinimizer) -> list[Check]:
     """Return the checks that a minimizer claims to keep.
 
-    Raises
-    ------
-    TypeError
-        When ``minimizer`` is none, or its exemptions are no dict.
-    ValueError
-        When an exemption names no check, or gives no reason.
-
     Examples
     --------
     >>> from regretkit import RegretMatching
@@ -147,13 +135,6 @@ def checks_of(minimizer: RegretMinimizer) -> list[Check]:
 
 def run_check(check: Check, make: Make) -> None:
     """Raise ``AssertionError`` if minimizers from ``make`` break a check, and name it.
-
-    Raises
-    ------
-    AssertionError
-        When the check is broken; the message begins with its name.
-    TypeError, ValueError
-        When :func:`check_minimizer` would refuse ``make``.
 
     Examples
     --------

@@ -42,10 +42,10 @@ def outputs_are_read_only(make: Make) -> None:
     for utility in utilities(minimizer):
         strategy = minimizer.next_strategy()
         require(not strategy.flags.writeable, "a strategy can be written to")
-        before = strategy.copy()
+        copied = strategy.copy()
         minimizer.observe_utility(utility)
         minimizer.next_strategy()
-        require_same(before, strategy, "a strategy that was handed out changed later")
+        require_same(copied, strategy, "a strategy that was handed out changed later")
 
 
 def rejected_input_leaves_the_state_unchanged(make: Make) -> None:
@@ -100,19 +100,19 @@ def a_prediction_applies_to_one_iteration(make: Make) -> None:
     that is told the opposite. Where it matters what one is told, the first may be near the second
     by chance in some iterations, but not in all.
     """
-    silent, again, opposite = twins(make, 3)
+    silent, repeated, opposite = twins(make, 3)
     kept = moved = 0.0
     for utility, prediction in zip(
         utilities(silent), 100.0 * utilities(silent, seed=1), strict=True
     ):
         silent.expect_utility(prediction)
         silent.observe_utility(utility)
-        for other, told in ((again, prediction), (opposite, -prediction)):
-            other.load_state_dict(silent.state_dict())
-            other.expect_utility(told)
-        same = again.next_strategy()
-        kept += float(np.abs(silent.next_strategy() - same).sum())
-        moved += float(np.abs(opposite.next_strategy() - same).sum())
+        for minimizer, told in ((repeated, prediction), (opposite, -prediction)):
+            minimizer.load_state_dict(silent.state_dict())
+            minimizer.expect_utility(told)
+        repeated_strategy = repeated.next_strategy()
+        kept += float(np.abs(silent.next_strategy() - repeated_strategy).sum())
+        moved += float(np.abs(opposite.next_strategy() - repeated_strategy).sum())
     require(
         kept > 0.1 * moved or moved == 0.0,
         "an iteration later it still plays as if told the same once more: by all iterations "

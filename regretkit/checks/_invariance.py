@@ -18,22 +18,22 @@ from regretkit.sets import Simplices
 def blocks_are_independent(make: Make) -> None:
     """Require that a rule over simplices plays each block exactly as it would play it alone."""
     simplices = Simplices([3, 2, 3])
-    whole = make().on_domain(simplices)
-    if whole is None:
+    rule = make().on_domain(simplices)
+    if rule is None:
         return
-    shown = utilities(whole)
-    together = expected_play(whole, shown)
+    shown = utilities(rule)
+    joint = expected_play(rule, shown)
     for number, size in enumerate(simplices.sizes):
-        alone, block = make().on_domain(Simplices(int(size))), simplices.block(number)
-        if alone is None:
+        single, block = make().on_domain(Simplices(int(size))), simplices.block(number)
+        if single is None:
             raise AssertionError(f"it plays over {quote(simplices)}, but not over {size} actions")
-        apart = expected_play(alone, shown[:, block])
-        if isinstance(apart[1], float):
-            require_same(together[0][:, block], apart[0], "a block depends on its neighbours")
+        separate = expected_play(single, shown[:, block])
+        if isinstance(separate[1], float):
+            require_same(joint[0][:, block], separate[0], "a block depends on its neighbours")
         else:
-            error = np.asarray(together[1])[:, block]
+            error = np.asarray(joint[1])[:, block]
             require_alike(
-                (together[0][:, block], error), apart, "a block depends on its neighbours"
+                (joint[0][:, block], error), separate, "a block depends on its neighbours"
             )
 
 
@@ -67,12 +67,12 @@ def strategies_are_invariant_to_added_constants(make: Make) -> None:
 
 def strategies_are_invariant_to_scale(make: Make) -> None:
     """Require that a rule that claims to be ``scale_free`` plays the same bits in any unit."""
-    reference, *others = twins(make, 5)
+    reference, *copies = twins(make, 5)
     if not reference.scale_free:
         return
     shown = utilities(reference)
     played = play(reference, shown)
-    for minimizer, power in zip(others, (30, -30, 300, -300), strict=True):
+    for minimizer, power in zip(copies, (30, -30, 300, -300), strict=True):
         scaled = play(minimizer, shown * 2.0**power)
         require_same(
             played, scaled, f"it plays otherwise when utilities are multiplied by 2^{power}"

@@ -7,9 +7,9 @@ from regretkit.checks._helpers import Make, play, require_same, twins, utilities
 
 def equal_states_give_equal_strategies(make: Make) -> None:
     """Require that two minimizers in one state play the same against the same utilities."""
-    left, right = twins(make)
-    shown = utilities(left)
-    require_same(play(left, shown), play(right, shown), "two in one state differ")
+    first, second = twins(make)
+    shown = utilities(first)
+    require_same(play(first, shown), play(second, shown), "two in one state differ")
 
 
 def copies_are_independent(make: Make) -> None:
@@ -21,8 +21,8 @@ def copies_are_independent(make: Make) -> None:
     duplicate = copy.deepcopy(original)
     require_same(original.next_strategy(), duplicate.next_strategy(), "a copy plays otherwise")
     play(duplicate, utilities(original, seed=1))
-    rest = utilities(original, seed=2)
-    require_same(play(original, rest), play(twin, rest), "what a copy learned reached the original")
+    further = utilities(original, seed=2)
+    require_same(play(original, further), play(twin, further), "a copy shares state")
 
 
 def state_round_trips(make: Make) -> None:
@@ -32,9 +32,9 @@ def state_round_trips(make: Make) -> None:
     play(restored, utilities(original, seed=3, count=5))
     state = original.state_dict()
     restored.load_state_dict(state)
-    rest = utilities(original, seed=1)
-    expected = play(original, rest)
-    require_same(expected, play(restored, rest), "a restored state continues differently")
-    again = make()
-    again.load_state_dict(state)
-    require_same(expected, play(again, rest), "a state changed after it was taken out")
+    further = utilities(original, seed=1)
+    expected = play(original, further)
+    require_same(expected, play(restored, further), "a restored state continues differently")
+    reloaded = make()
+    reloaded.load_state_dict(state)
+    require_same(expected, play(reloaded, further), "a state changed after it was taken out")

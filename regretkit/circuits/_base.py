@@ -92,7 +92,7 @@ def check_distinct(minimizers: Iterable[RegretMinimizer]) -> None:
             )
         seen.add(id(part))
         check_depth(depth)
-        pending += [(below, depth + 1) for _, below in parts(part)]
+        pending += [(child, depth + 1) for _, child in parts(part)]
 
 
 def check_depth(depth: int) -> None:

@@ -90,12 +90,12 @@ class CFR(RegretMinimizer):
     def __getitem__(self, label: str | int) -> "DecisionPoint":
         """Return a view of one decision point, by its label or its number."""
         number = self.tree.simplices.labels.find(label)
-        here = self.tree.simplices.block(number)
+        block = self.tree.simplices.block(number)
         return DecisionPoint(
             label=self.tree.simplices.labels.block(number),
             actions=self.tree.simplices.labels.actions(number),
-            strategy=self.rule.next_strategy()[here],
-            utilities=None if self._utilities is None else self._utilities[here],
+            strategy=self.rule.next_strategy()[block],
+            utilities=None if self._utilities is None else self._utilities[block],
             state=self.rule._state_at([number]),
         )
 

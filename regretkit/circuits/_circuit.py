@@ -60,12 +60,13 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     def at(point: int) -> tuple[Indices, RegretMinimizer]:
         """Return the coordinates below a decision point, and what plays there."""
         size = int(tree.sizes[point])
-        own = tree.first_sequence[point] + np.arange(size)
-        below = [[at(child) for child in following[sequence]] for sequence in own]
-        coordinates = np.concatenate([own, *(where for parts in below for where, _ in parts)])
+        sequences = tree.first_sequence[point] + np.arange(size)
+        following_parts = [[at(child) for child in following[sequence]] for sequence in sequences]
+        below = [indices for parts in following_parts for indices, _ in parts]
+        coordinates = np.concatenate([sequences, *below])
         members = []
-        for action, parts in enumerate(below):
-            members.append(_embedded(np.eye(size)[action], own, parts, coordinates))
+        for action, parts in enumerate(following_parts):
+            members.append(_embedded(np.eye(size)[action], sequences, parts, coordinates))
         mixer = local_minimizer(rules[point], tree.simplices.select([point]))
         return coordinates, members[0] if size == 1 else ConvexHull(members, mixer)
 
@@ -75,16 +76,19 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
 
 def _embedded(
     weights: Vector,
-    own: Indices,
+    sequences: Indices,
     parts: list[tuple[Indices, RegretMinimizer]],
     coordinates: Indices,
 ) -> RegretMinimizer:
     """Return the product of a point and ``parts``, zero on the other ``coordinates``."""
     place = {int(sequence): i for i, sequence in enumerate(coordinates)}
-    layout = [np.array([place[int(s)] for s in where]) for where in (own, *(w for w, _ in parts))]
-    rest = np.setdiff1d(np.arange(coordinates.size), np.concatenate(layout))
+    layout = [
+        np.array([place[int(sequence)] for sequence in indices])
+        for indices in (sequences, *(indices for indices, _ in parts))
+    ]
+    unused = np.setdiff1d(np.arange(coordinates.size), np.concatenate(layout))
     minimizers = [Point(weights), *(minimizer for _, minimizer in parts)]
-    if rest.size:
-        layout.append(rest)
-        minimizers.append(Point(np.zeros(rest.size)))
+    if unused.size:
+        layout.append(unused)
+        minimizers.append(Point(np.zeros(unused.size)))
     return Product(minimizers, coordinates=layout)

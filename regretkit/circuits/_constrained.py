@@ -178,21 +178,21 @@ class Constrained(RegretMinimizer):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        own, prices = tracker_of(self), tracker_of(self.multipliers)
+        tracker, prices = tracker_of(self), tracker_of(self.multipliers)
         worst = self.multipliers.domain.best_response(prices.utilities)[0]
         parts = tracker_of(self.minimizer).external + prices.external
         # Who pays, in each iteration, the price of what its own point violates there.
-        paying = self.domain.best_response(own.utilities - prices.strategies @ self.matrix)[0]
+        paying = self.domain.best_response(tracker.utilities - prices.strategies @ self.matrix)[0]
         paying += float(prices.strategies @ self.bound)
         return RegretBound(
             "R against feasible points + largest <lambda, V> <= sum of the parts' R",
-            self._feasible.best_response(own.utilities)[1] - own.earned + worst,
+            self._feasible.best_response(tracker.utilities)[1] - tracker.earned + worst,
             parts,
             exact=False,
             also=(
                 RegretBound(
                     "R against who pays the prices + largest <lambda, V> = sum of the parts' R",
-                    paying - own.earned + worst,
+                    paying - tracker.earned + worst,
                     parts,
                     exact=True,
                 ),

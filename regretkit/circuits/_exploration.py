@@ -79,8 +79,8 @@ class ExplorationMixture(StrategyWrapper):
 
     @override
     def exemptions(self) -> Mapping[str, str]:
-        own = {"regret_grows_slowly": "what it explores costs it in every iteration"}
-        return {**super().exemptions(), **(own if self.gamma > 0.0 else {})}
+        exemption = {"regret_grows_slowly": "what it explores costs it in every iteration"}
+        return {**super().exemptions(), **(exemption if self.gamma > 0.0 else {})}
 
     @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
@@ -88,12 +88,12 @@ class ExplorationMixture(StrategyWrapper):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        own, inner = tracker_of(self), tracker_of(self.minimizer)
-        explored = self.domain.best_response(own.utilities)[0]
-        explored -= self.domain.value(own.utilities, self._point)
+        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
+        explored = self.domain.best_response(tracker.utilities)[0]
+        explored -= self.domain.value(tracker.utilities, self._point)
         return RegretBound(
             "R = (1 - gamma) R of the minimizer + gamma R of rho",
-            own.external,
+            tracker.external,
             (1.0 - self.gamma) * inner.external + self.gamma * explored,
             exact=True,
         )
@@ -155,17 +155,17 @@ class Thresholded(StrategyWrapper):
 
     @override
     def exemptions(self) -> Mapping[str, str]:
-        own = {"regret_grows_slowly": "what it cuts off may be what earns"}
-        return {**super().exemptions(), **(own if self.threshold > 0.0 else {})}
+        exemption = {"regret_grows_slowly": "what it cuts off may be what earns"}
+        return {**super().exemptions(), **(exemption if self.threshold > 0.0 else {})}
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         # The minimizer's strategy is a mixture: of what is played, and of something else.
-        own, inner = tracker_of(self), tracker_of(self.minimizer)
+        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
         return RegretBound(
             "R <= R of the minimizer + share cut off * ranges of u",
-            own.external,
-            inner.external + (1.0 - self._least_kept()) * own.width,
+            tracker.external,
+            inner.external + (1.0 - self._least_kept()) * tracker.width,
             exact=False,
         )
 
@@ -245,8 +245,8 @@ class LastIterateByAveraging(StrategyWrapper):
 
     @override
     def exemptions(self) -> Mapping[str, str]:
-        own = {"regret_grows_slowly": "its promise is about games in which all play so"}
-        return {**super().exemptions(), **own}
+        exemption = {"regret_grows_slowly": "its promise is about games in which all play so"}
+        return {**super().exemptions(), **exemption}
 
     @override
     def _transform(self, strategy: Vector) -> Vector:

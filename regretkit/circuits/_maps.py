@@ -95,9 +95,9 @@ class MarkovDeviations(DeviationSet):
         for number in range(len(blocks.sizes)):
             block, most = blocks.block(number), start
             for unit in np.eye(blocks.sizes[number])[1:]:
-                other = corner.copy()
-                other[block] = unit
-                most = max(most, self._gain(tracker, other, domain))
+                vertex = corner.copy()
+                vertex[block] = unit
+                most = max(most, self._gain(tracker, vertex, domain))
             best += most - start
         return best
 
@@ -228,9 +228,9 @@ class FiniteDeviations(MarkovDeviations):
             )
         totals = self.matrices.sum(axis=2)
         # Written so that NaN, which is in no order with anything, fails it too.
-        inside = (self.matrices >= 0.0).all(axis=2) & (np.abs(totals - 1.0) <= atol)
-        if not inside.all():
-            number, row = (int(i) for i in np.argwhere(~inside)[0])
+        is_distribution = (self.matrices >= 0.0).all(axis=2) & (np.abs(totals - 1.0) <= atol)
+        if not is_distribution.all():
+            number, row = (int(i) for i in np.argwhere(~is_distribution)[0])
             raise ValueError(
                 f"matrices[{number}] leaves the simplex: its row {row} is "
                 f"{shorten(str(self.matrices[number, row]))}, which is no distribution; "

@@ -125,48 +125,48 @@ class _PhiRegretBase(RegretMinimizer):
     @final
     @override
     def exemptions(self) -> Mapping[str, str]:
-        own = {}
+        exemption = {}
         if isinstance(self.fixed_point, AveragedPowerIterate):
-            own["regret_grows_slowly"] = (
+            exemption["regret_grows_slowly"] = (
                 "what is played is not quite a fixed point, and may cost the range of payoffs over "
                 "steps in every iteration"
             )
         elif not self.maps.cover_constants:
-            own["regret_grows_slowly"] = (
+            exemption["regret_grows_slowly"] = (
                 "what is small is the regret against its maps, which do not cover the constant ones"
             )
-        return {**super().exemptions(), **own}
+        return {**super().exemptions(), **exemption}
 
     @final
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        own, believed = tracker_of(self), tracker_of(self.minimizer)
+        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
         # The maps say what the best of them would have earned, so that what they let the
         # minimizer learn is not taken at its word. Where they cannot, it is.
-        regret = self.maps.regret(own)
+        regret = self.maps.regret(tracker)
         if regret is None:
-            best, _ = self.maps.coefficients.best_response(believed.utilities)
-            regret = best - own.earned
+            best, _ = self.maps.coefficients.best_response(inner.utilities)
+            regret = best - tracker.earned
         # The minimizer believes to have earned what its maps earn: where the points are fixed,
         # what was earned.
         if not isinstance(self.fixed_point, AveragedPowerIterate):
-            same = RegretBound(
-                "earned = earned by its maps", own.earned, believed.earned, exact=True
+            equality = RegretBound(
+                "earned = earned by its maps", tracker.earned, inner.earned, exact=True
             )
             return RegretBound(
                 "R against the maps = R of the minimizer",
                 regret,
-                believed.external,
+                inner.external,
                 exact=True,
-                also=(same,),
+                also=(equality,),
             )
-        cost = own.width / self.fixed_point.steps
-        lost = believed.earned - own.earned
+        cost = tracker.width / self.fixed_point.steps
+        lost = inner.earned - tracker.earned
         most = RegretBound("lost to its maps <= ranges of u / steps", lost, cost, exact=False)
         return RegretBound(
             "R against the maps <= R of the minimizer + ranges of u / steps",
             regret,
-            believed.external + cost,
+            inner.external + cost,
             exact=False,
             also=(most,),
         )

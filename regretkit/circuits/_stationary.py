@@ -92,8 +92,8 @@ def _check_stochastic(matrices: Vector, tolerance: float) -> None:
         )
     with np.errstate(over="ignore"):
         sums = matrices.sum(axis=-1)
-    if (off := np.abs(sums - 1.0)).max(initial=0.0) > tolerance:
-        where = tuple(np.argwhere(off > tolerance)[0].tolist())
+    if (deviation := np.abs(sums - 1.0)).max(initial=0.0) > tolerance:
+        where = tuple(np.argwhere(deviation > tolerance)[0].tolist())
         raise ValueError(
             f"matrix must have rows that sum to one, but row {where} sums to {sums[where]}; divide "
             f"each row by its sum"
@@ -115,11 +115,11 @@ def _stationary(matrices: Vector) -> Vector:
     """
     # Blocks last, so that every operation runs along them.
     rates: Vector = np.array(matrices.transpose(1, 2, 0), order="C")
-    together = _closed_classes(rates)
-    recurrent = np.diagonal(together).T
+    same_class = _closed_classes(rates)
+    recurrent = np.diagonal(same_class).T
     lower = np.tri(len(rates), k=-1, dtype=np.bool_)[:, :, None]
-    first = recurrent & ~(together & lower).any(axis=1)
-    masks = together.astype(np.float64), first.astype(np.float64), (~recurrent).astype(np.float64)
+    first = recurrent & ~(same_class & lower).any(axis=1)
+    masks = same_class.astype(np.float64), first.astype(np.float64), (~recurrent).astype(np.float64)
     rates *= masks[0]
     try:
         with np.errstate(under="raise", over="raise"):
@@ -140,10 +140,10 @@ def _closed_classes(rates: Vector) -> _Booleans:
         return reach
     for k in states:  # Warshall (1962): allow paths through state k.
         reach |= reach[:, k, None] & reach[k]
-    back = reach.transpose(1, 0, 2)
-    recurrent: _Booleans = np.logical_and.reduce(reach <= back, axis=1)
-    together: _Booleans = reach & back & recurrent[:, None]
-    return together
+    reversed_reach = reach.transpose(1, 0, 2)
+    recurrent: _Booleans = np.logical_and.reduce(reach <= reversed_reach, axis=1)
+    same_class: _Booleans = reach & reversed_reach & recurrent[:, None]
+    return same_class
 
 
 # From this number of blocks on, a loop over the terms outruns ``accumulate``; bitwise identical.
@@ -167,7 +167,7 @@ _Numbers = TypeVar("_Numbers", bound=_Arithmetic)
 def _eliminate(
     total: Callable[[_Numbers], _Numbers],
     rates: _Numbers,
-    together: _Numbers,
+    same_class: _Numbers,
     first: _Numbers,
     transient: _Numbers,
 ) -> _Numbers:
@@ -187,7 +187,7 @@ def _eliminate(
     visits = first.copy()
     for k in range(1, len(rates)):
         visits[k] += total(visits[:k] * rates[:k, k])
-    distributions: _Numbers = visits / (total(together * visits[:, None]) + transient)
+    distributions: _Numbers = visits / (total(same_class * visits[:, None]) + transient)
     return distributions
 
 

@@ -118,18 +118,18 @@ class TreeSwap(RegretMinimizer):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
-        own = tracker_of(self)
+        tracker = tracker_of(self)
         block = self.branching ** (self.layers - 1)
-        if not own.contiguous or (self.iteration - own.iterations) % block:
+        if not tracker.contiguous or (self.iteration - tracker.iterations) % block:
             return None  # the trackers begin or resume in the middle of a layer's period
-        total = own.width
+        total = tracker.width
         for k, member in enumerate(self.members[:-1]):
             total += self.branching**k * tracker_of(member.minimizer).tracking
             # Since its last update, its strategy and the comparator are constant.
             unseen = self._waiting[: k + 1].sum(axis=0)
             total += self.domain.best_response(unseen)[0]
             total -= self.domain.value(unseen, member.next_strategy())
-        name, regret = ("swap R", own.swap) if own.on_simplices else ("R", own.external)
+        name, regret = ("swap R", tracker.swap) if tracker.on_simplices else ("R", tracker.external)
         return RegretBound(
             f"{name} <= (ranges of u + sum of M^k R of layer k in its periods) / layers",
             regret,

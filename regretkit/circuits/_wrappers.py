@@ -144,12 +144,12 @@ class Restart(LearningWrapper):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        own, inner = tracker_of(self), tracker_of(self.minimizer)
+        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
         periods = RegretBound(
-            "R <= sum of R over the periods", own.external, inner.tracking, exact=False
+            "R <= sum of R over the periods", tracker.external, inner.tracking, exact=False
         )
         return RegretBound(
-            "R = R of the minimizer", own.external, inner.external, exact=True, also=(periods,)
+            "R = R of the minimizer", tracker.external, inner.external, exact=True, also=(periods,)
         )
 
     @override
@@ -157,9 +157,9 @@ class Restart(LearningWrapper):
         due = self._is_due(self.iteration + 1)
         self.minimizer._update(utility)
         if due:
-            going = [(each, each.bit_generator.state) for each in generators(self.minimizer)]
+            kept = [(g, g.bit_generator.state) for g in generators(self.minimizer)]
             self.minimizer.load_state_dict(self._start)
-            for generator, state in going:
+            for generator, state in kept:
                 generator.bit_generator.state = state
             if self.minimizer._tracker is not None:
                 self.minimizer._tracker.begin_period()
@@ -302,15 +302,15 @@ class Freeze(LearningWrapper):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
-        own, inner = tracker_of(self), tracker_of(self.minimizer)
-        if not own.contiguous:
+        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
+        if not tracker.contiguous:
             return None  # it may have been frozen at one strategy, thawed, and frozen at another
-        best, _ = self.domain.best_response(own.utilities)
-        later = self.domain.value(own.utilities - inner.utilities, self.next_strategy())
+        best, _ = self.domain.best_response(tracker.utilities)
+        frozen_value = self.domain.value(tracker.utilities - inner.utilities, self.next_strategy())
         return RegretBound(
             "R = best of all u - earned until frozen - <later u, x>",
-            own.external,
-            best - inner.earned - later,
+            tracker.external,
+            best - inner.earned - frozen_value,
             exact=True,
         )
 

@@ -77,8 +77,8 @@ class NumpyBlockOps(BlockOps):
     def subtract_per_block(self, vector: Vector, numbers: Vector) -> Vector:
         """Return a vector minus a number for each block, a new array."""
         # Into an array that is there already: a large new one costs more than the arithmetic.
-        below = self.repeat(numbers.astype(np.float64, copy=False))
-        return np.subtract(vector, below, out=below)
+        difference = self.repeat(numbers.astype(np.float64, copy=False))
+        return np.subtract(vector, difference, out=difference)
 
     @override
     def add(self, left: Vector, right: Vector) -> Vector:
@@ -89,9 +89,11 @@ class NumpyBlockOps(BlockOps):
         largest = self.max(utility)
         return self._values(largest, self.subtract_per_block(utility, largest), strategy)[0]
 
-    def _values(self, largest: Vector, below: Vector, strategy: Vector) -> tuple[Vector, Vector]:
+    def _values(
+        self, largest: Vector, difference: Vector, strategy: Vector
+    ) -> tuple[Vector, Vector]:
         """Return the value of ``strategy`` in each block, and the magnitudes that were added."""
-        missed = self.dot(below, strategy)
+        missed = self.dot(difference, strategy)
         magnitudes = np.abs(largest) - missed
         return zero_cancelled(largest + missed, magnitudes), magnitudes
 

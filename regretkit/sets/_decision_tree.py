@@ -80,9 +80,9 @@ class DecisionTree(StrategySet):
             )
         self.simplices = Simplices(counts, labels=labels, actions=actions)
         first = self.first_sequence
-        wrong = np.flatnonzero((self.parent_sequence < 0) | (self.parent_sequence >= first))
-        if wrong.size:
-            j = int(wrong[0])
+        misplaced = np.flatnonzero((self.parent_sequence < 0) | (self.parent_sequence >= first))
+        if misplaced.size:
+            j = int(misplaced[0])
             raise ValueError(
                 f"parent_sequence[{j}] is {self.parent_sequence[j]}, but must lie before the first "
                 f"sequence of decision point {j}, which is {first[j]}; list parents first"
@@ -231,11 +231,11 @@ class Level:
         From the last decision point to the first, one order in all engines; a sum of at most
         2^-44 of the values' magnitudes is zero.
         """
-        count, backwards = self.parents.size, values[::-1]
-        addends = np.concatenate([vector[self.parents], backwards])
-        into = np.concatenate([np.arange(count), self.parent_of_point])
-        magnitudes = segment_sum(self.parent_of_point, np.abs(backwards), count)
-        vector[self.parents] = zero_cancelled(segment_sum(into, addends, count), magnitudes)
+        count, reversed_values = self.parents.size, values[::-1]
+        addends = np.concatenate([vector[self.parents], reversed_values])
+        targets = np.concatenate([np.arange(count), self.parent_of_point])
+        magnitudes = segment_sum(self.parent_of_point, np.abs(reversed_values), count)
+        vector[self.parents] = zero_cancelled(segment_sum(targets, addends, count), magnitudes)
 
 
 def levels_of(parent_sequence: Indices, simplices: Simplices) -> tuple[Level, ...]:

@@ -77,49 +77,6 @@ def is_within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None =
     return search.upper <= atol + search.rounding
 
 
-def nearest_point(
-    point: Vector, oracle: Oracle, tolerance: float, *, limit: int | None = None
-) -> tuple[Vector, float, float]:
-    """Return a nearly nearest point of the set, and bounds on the distance to the set.
-
-    Parameters
-    ----------
-    point
-        Shape ``(n,)``.
-    oracle
-        The set's ``best_response``.
-    tolerance
-        How far apart the bounds may be, rounding aside.
-    limit
-        How often to ask the oracle at most; 500 + 5 n by default.
-
-    Returns
-    -------
-    tuple of Vector, float, float
-        The point found, shape ``(n,)``; the lower bound; the upper bound, which is its distance.
-
-    Raises
-    ------
-    RuntimeError
-        If the limit was not enough. The message has the bounds reached.
-
-    Examples
-    --------
-    >>> from regretkit.sets import Simplices
-    >>> corner = np.array([1.0, 1.0])
-    >>> nearest, lower, upper = nearest_point(corner, Simplices(2).best_response, 1e-9)
-    >>> nearest.round(9), round(lower, 9), round(upper, 9)
-    (array([0.5, 0.5]), 0.707106781, 0.707106781)
-    """
-    search = _Search(point, oracle)
-    search.run(
-        lambda: search.upper - search.lower <= tolerance + search.rounding,
-        limit,
-        f"it to tolerance={tolerance}",
-    )
-    return point + search.nearest, search.lower, search.upper
-
-
 @final
 class _Search:
     """The bounds, and the oracle's answers they rest on, all as seen from the point."""
@@ -191,7 +148,7 @@ class _Search:
     def from_outside(self, projection: "_Projection") -> Iterator[Vector]:
         """Yield the directions of the method of multipliers."""
         length = unit = float(np.linalg.norm(projection.target))
-        tries, before = 0, np.inf
+        tries, last_miss = 0, np.inf
         while True:
             foot, direction = self.look(projection)
             yield direction
@@ -201,14 +158,14 @@ class _Search:
             # The foot is off by at most sqrt(2 gap length).
             if gap <= max(2.0 * miss**2 / length, self.rounding):
                 # The projection is good enough to move on; a shorter c converges in fewer moves.
-                if tries == 1 and miss > before / 2.0:
+                if tries == 1 and miss > last_miss / 2.0:
                     length = max(length / 2.0, _NEAR * unit)
-                tries, before = 0, miss
+                tries, last_miss = 0, miss
                 projection.target = length * direction
             elif tries > 5:
                 # The projection is hard to find; from further away it is easier.
                 length = min(length * 2.0, _FAR * unit)
-                tries, before = 0, np.inf
+                tries, last_miss = 0, np.inf
                 projection.target = length * _unit(projection.target)
 
 
@@ -224,9 +181,9 @@ class _Projection:
 
     def towards(self, target: Vector) -> "_Projection":
         """Return a projection of another target that starts from this one's foot."""
-        other = _Projection(target)
-        other.support, other.weights = self.support, self.weights
-        return other
+        projection = _Projection(target)
+        projection.support, projection.weights = self.support, self.weights
+        return projection
 
     def foot(self, points: Vector) -> Vector:
         """Return the nearest point in the hull of ``points``, shape ``(m, n)``, as Wolfe does."""
@@ -235,8 +192,8 @@ class _Projection:
             self._solved = self.target
         foot: Vector = self.weights @ points[self.support]
         for _ in range(3 * len(points)):
-            ahead = self.target - foot
-            values = points @ ahead
+            residual = self.target - foot
+            values = points @ residual
             entering = int(values.argmax())
             if entering in self.support:
                 break
@@ -245,7 +202,7 @@ class _Projection:
             )
             step = weights @ points[support] - foot
             # How far the square of the distance falls; its two values may differ by rounding only.
-            if 2.0 * (ahead @ step) - step @ step <= 0.0:
+            if 2.0 * (residual @ step) - step @ step <= 0.0:
                 break
             self.support, self.weights = support, weights
             foot = foot + step
@@ -284,8 +241,8 @@ def _affine_weights(points: Vector, target: Vector, base: int) -> Vector:
         solution = np.linalg.solve(triangle[:, :rank], triangle[:, rank])
     else:
         solution = np.linalg.lstsq(edges, goal, rcond=None)[0]
-    others = np.asarray(solution, dtype=np.float64)
-    return np.insert(others, base, 1.0 - others.sum())
+    weights = np.asarray(solution, dtype=np.float64)
+    return np.insert(weights, base, 1.0 - weights.sum())
 
 
 def _unit(vector: Vector) -> Vector:

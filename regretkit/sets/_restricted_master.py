@@ -69,9 +69,9 @@ class RestrictedMaster:
         self._adjugate = np.array(np.eye(column.size, dtype=np.int64), dtype=object) * unit
         self._adjugate[:, -1] = -column
         self._adjugate[-1, -1] = 1
-        right = np.maximum(column, 0)
-        right[0] = 0
-        self._values, self._unit = self._adjugate @ right, unit
+        right_side = np.maximum(column, 0)
+        right_side[0] = 0
+        self._values, self._unit = self._adjugate @ right_side, unit
 
     def _column(self, point: Vector) -> tuple[Whole, int]:
         whole, unit = _whole([*point, -1.0])
@@ -97,10 +97,10 @@ class RestrictedMaster:
 
     def priced(self) -> tuple[Vector, float]:
         """Return ``u - A' prices``, the value of a point minus what it pays, and <prices, b>."""
-        left = self._rows[0] * self._determinant - self._adjugate[0, 1:-1] @ self._rows[1:]
+        reduced = self._rows[0] * self._determinant - self._adjugate[0, 1:-1] @ self._rows[1:]
         over = self._determinant * self._row_units[0]
-        *direction, rest = (number / over for number in left)
-        return np.array(direction), -rest
+        *direction, constant = (number / over for number in reduced)
+        return np.array(direction), -constant
 
     def add(self, point: Vector) -> bool:
         """Add one more point; return whether the mixture changed."""
@@ -124,11 +124,11 @@ class RestrictedMaster:
         if change[0] >= 0:
             return False
         row = self._leaving(change)
-        pivot, before, change[row] = change[row], self._determinant, 0
-        left, value = self._adjugate[row].copy(), self._values[row]
-        self._adjugate = (self._adjugate * pivot - np.outer(change, left)) // before
-        self._values = (self._values * pivot - change * value) // before
-        self._adjugate[row], self._values[row] = left, value
+        pivot, last_determinant, change[row] = change[row], self._determinant, 0
+        pivot_row, value = self._adjugate[row].copy(), self._values[row]
+        self._adjugate = (self._adjugate * pivot - np.outer(change, pivot_row)) // last_determinant
+        self._values = (self._values * pivot - change * value) // last_determinant
+        self._adjugate[row], self._values[row] = pivot_row, value
         self._determinant = pivot
         self._points[row], self._units[row] = point, unit
         return True

@@ -185,9 +185,9 @@ class Simplices(StrategySet):
         each block the one number that makes its positive part sum to one.
         """
         # A constant changes nothing here, and without it large numbers would drown the one.
-        below = self._numpy_ops.subtract_per_block(self._checked(vector), self.max(vector))
-        below -= self.repeat(self._thresholds(below))
-        return np.maximum(below, 0.0, out=below)
+        difference = self._numpy_ops.subtract_per_block(self._checked(vector), self.max(vector))
+        difference -= self.repeat(self._thresholds(difference))
+        return np.maximum(difference, 0.0, out=difference)
 
     def _thresholds(self, vector: Vector) -> Vector:
         if self._numpy_ops.width:

@@ -5,7 +5,18 @@ import pytest
 from scipy.optimize import linear_sum_assignment, linprog, nnls
 
 from regretkit.sets import Simplices
-from regretkit.sets._nearest_point import is_within, nearest_point
+from regretkit.sets._nearest_point import _Search, is_within
+
+
+def nearest_point(point, oracle, tolerance, limit=None):
+    """Return a nearly nearest point of a set, and bounds on the distance to the set."""
+    search = _Search(point, oracle)
+    search.run(
+        lambda: search.upper - search.lower <= tolerance + search.rounding,
+        limit,
+        f"it to tolerance={tolerance}",
+    )
+    return point + search.nearest, search.lower, search.upper
 
 
 def hull(points):
