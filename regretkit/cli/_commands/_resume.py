@@ -89,22 +89,21 @@ def _restored(
         state = states.get("0") if isinstance(states, dict) else None
         with refusing(f"FILE: {saved.path} does not fit"):
             noted.load_state_dict(state if isinstance(state, dict) else {})
-            estimator = Sampling(noted.sample).estimator()
-        if noted.rule is not None and rule is None:
-            # A file from elsewhere must not decide which code is run.
-            raise Refusal(
-                f"--rule: {saved.path} was written with --rule {shell_word(noted.rule)}; pass it "
-                "again"
-            )
-    named, ways = _game_of(saved, noted.game, game), Ways()
+    if noted.rule is not None and rule is None:
+        # A file from elsewhere must not decide which code is run.
+        raise Refusal(
+            f"--rule: {saved.path} was written with --rule {shell_word(noted.rule)}; pass it again"
+        )
+    named = _game_of(saved, noted.game, game)
     with refusing("FILE"):
         saved.check_game(named.played)
         if not has_monitor and rule is None:
             noted.algorithm = _recognized(saved, named.played, named.groups)
-    choice = Choice.of(noted.algorithm, rule)
+    choice, ways = Choice.of(noted.algorithm, rule), Ways()
     if has_monitor:
         order, averaging = choice.algorithm.order, choice.algorithm.averaging
-        ways = {"order": order, "averaging": averaging, "callbacks": [monitor]}
+        ways = Ways(order=order, averaging=averaging, callbacks=[monitor])
+        estimator = Sampling(noted.sample).estimator()
         if estimator is not None:
             ways["estimator"] = estimator  # the state of its generator is in the file
     run = _started(saved, named, choice, ways)
