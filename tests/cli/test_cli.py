@@ -1,4 +1,4 @@
-"""The command line says what the library computes, and what is known from outside."""
+"""The command line reports values of the library, and values known from the literature."""
 
 import csv
 import io
@@ -104,7 +104,7 @@ def report(run):
 
 
 @pytest.mark.deep
-def test_the_commands_of_the_page_do_what_they_are_there_for(run, folder, monkeypatch):
+def test_the_commands_of_the_page_run_without_errors(run, folder, monkeypatch):
     page = (ROOT / "docs" / "how_to" / "use_the_command_line.md").read_text()
     (rule,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (folder / "my_rules.py").write_text(rule)
@@ -230,7 +230,7 @@ def test_a_game_of_imperfect_recall_is_shown(report, run):
     assert run("show", path)[1].count("player 0 at 'exit'") == 2
 
 
-def test_what_json_says_of_a_game_is_so(report):
+def test_the_json_facts_of_a_game_agree_with_the_game(report):
     facts, game = report("show", "kuhn_poker(players=3)"), games.kuhn_poker(players=3)
 
     assert facts["name"] == "kuhn_poker(players=3)"
@@ -261,7 +261,7 @@ def test_kuhn_poker_is_solved_to_its_value(report):
 
 
 @pytest.mark.parametrize("algorithm", ["cfr", "dcfr", "pcfr+"])
-def test_what_is_reported_is_what_the_library_computes(report, folder, algorithm):
+def test_reported_values_are_those_of_the_library(report, folder, algorithm):
     came = report(
         "solve", "kuhn_poker", "--algorithm", algorithm, "--iterations", 300, "--out", "a.json"
     )
@@ -312,7 +312,7 @@ def test_the_time_until_a_gap_is_guessed_from_the_power_with_which_it_falls(powe
     assert iterations_to(0.001, iterations, [1.0] * 12) == np.inf
 
 
-def test_limits_that_come_before_the_gap_are_told_by_the_exit_code(report, run):
+def test_limits_before_the_gap_set_the_exit_code(report, run):
     came = report("solve", "kuhn_poker", "--gap", 1e-9, "--iterations", 20, code=3)
 
     assert came["iterations"] == 20
@@ -383,7 +383,7 @@ def test_a_name_of_several_lines_is_shown_on_one(run, folder):
     assert out.endswith("at 'two\\nlines'\n├─ l  pays 1\n└─ also\\ntwo  pays 0\n")
 
 
-def test_who_waits_at_a_terminal_is_told_why(capfd, monkeypatch):
+def test_slow_work_is_announced_on_a_terminal(capfd, monkeypatch):
     def waited(seconds):
         with _console.slow_notice("wait", 0.02), _console.silent_descriptor():
             time.sleep(seconds)
@@ -458,7 +458,7 @@ def test_a_rule_that_ends_the_program_is_a_rule_that_fails(run, engine, rule, to
     assert told in err
 
 
-def test_a_traceback_is_shown_to_those_who_ask(folder):
+def test_a_traceback_is_shown_on_request(folder):
     with pytest.raises(Exception, match="no luck"):
         main(["solve", "kuhn_poker", "--rule", "rules_of_my_own:Breaks", "--traceback"])
 
@@ -466,7 +466,7 @@ def test_a_traceback_is_shown_to_those_who_ask(folder):
 # Checkpoints
 
 
-def test_a_run_goes_further_than_it_was_begun_for(report, folder):
+def test_a_run_is_resumed_beyond_its_first_limit(report, folder):
     words = ("solve", "kuhn_poker", "--algorithm", "pcfr+")
     report(*words, "--iterations", 40, "--checkpoint", "run")
     came = report("resume", "run", "--iterations", 90, "--out", "a.json")
@@ -518,7 +518,7 @@ def test_a_checkpoint_of_the_command_line_is_resumed_in_the_library(report, fold
     assert rk.nash_conv(run.game, run.average) == came["gap"]
 
 
-def test_what_others_have_written_down_in_a_checkpoint_is_not_lost(run, folder):
+def test_callback_state_in_a_checkpoint_is_not_lost(run, folder):
     record = Every(10, Recorder({"t": lambda run: run.iteration}))
     watch = Checkpoint(folder / "run", every=20, callbacks=[record])
     rk.solve(games.kuhn_poker(), "cfr+", iterations=20, callbacks=[watch])
@@ -595,7 +595,7 @@ def test_the_value_of_kuhn_poker_is_exact(report, folder):
     assert report("evaluate", "kuhn_poker", "a.json")["gap"] < 1e-12
 
 
-def test_what_is_known_of_chicken_is_said(report, run):
+def test_exact_reports_the_equilibria_of_chicken(report, run):
     came = report("exact", "chicken")
 
     assert came["maxmin"] == pytest.approx([2.0, 2.0])
@@ -605,14 +605,14 @@ def test_what_is_known_of_chicken_is_said(report, run):
     assert "0.5  yield, yield" in out
 
 
-def test_what_is_dominated_is_said(report):
+def test_exact_reports_dominated_actions(report):
     came = report("exact", "prisoners_dilemma")
 
     assert came["strictly_dominated"] == [["cooperate"], ["cooperate"]]
 
 
 @pytest.mark.parametrize(("game", "path"), [("leduc_poker", "a.efg"), ("traffic_light", "a.nfg")])
-def test_what_is_converted_is_the_same_game(report, folder, game, path):
+def test_a_converted_game_is_the_same_game(report, folder, game, path):
     report("convert", game, path)
 
     assert games.fingerprint(games.load(folder / path)) == games.fingerprint(games.load(game))
@@ -679,7 +679,7 @@ def test_a_rule_that_fails_does_not_stop_the_others(run, folder, rule):
     assert "cfr" in out
 
 
-def test_what_is_reported_of_an_own_run_is_of_the_same_kind(report):
+def test_reports_of_resumed_and_whole_runs_have_the_same_entries(report):
     """The report of a resumed run has the entries of one that never stopped."""
     whole = report("solve", "kuhn_poker", "--iterations", 20, "--checkpoint", "run")
 

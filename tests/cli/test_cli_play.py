@@ -1,4 +1,4 @@
-"""``regretkit play``: what strategies earn against each other, and a person who answers."""
+"""``regretkit play``: strategies against each other, and a user who answers."""
 
 import io
 import itertools
@@ -63,17 +63,19 @@ def report(run):
 # Strategies against each other
 
 
-def worth(game, seated):
+def expected_payoffs(game, seated):
     """Return the expected payoffs where each player plays its part of its own profile."""
     return game.value([profile[player] for player, profile in enumerate(seated)])
 
 
-def test_what_strategies_earn_is_what_they_are_worth_in_all_seats(report, folder):
+def test_mean_payoffs_agree_with_expected_payoffs_over_all_seats(report, folder):
     came = report("play", "kuhn_poker", "solved.json", "uniform", "--matches", 20_000)
 
     solved = Profile.from_json("solved.json", KUHN)
     uniform = [domain.relative_interior_point() for domain in KUHN.domains]
-    both = worth(KUHN, [solved, uniform])[0] + worth(KUHN, [uniform, solved])[1]
+    both = (
+        expected_payoffs(KUHN, [solved, uniform])[0] + expected_payoffs(KUHN, [uniform, solved])[1]
+    )
     first, second = came["results"]
     assert [first["strategy"], second["strategy"]] == ["solved.json", "uniform"]
     assert first["expected"] == pytest.approx(both / 2, abs=1e-12)
@@ -85,7 +87,7 @@ def test_what_strategies_earn_is_what_they_are_worth_in_all_seats(report, folder
     assert high - low == pytest.approx(2 * 1.959964 * first["standard_error"], rel=1e-6)
 
 
-def test_about_19_of_20_intervals_hold_what_is_expected(report):
+def test_about_19_of_20_intervals_contain_the_expected_payoff(report):
     held = 0
     for seed in range(100):
         words = ("play", "kuhn_poker", "uniform", "--matches", 300, "--seed", seed)
@@ -117,7 +119,7 @@ def test_three_strategies_take_turns_at_every_seat(report, matches):
     expected = np.zeros(3)
     for number in range(matches):  # seats rotate by one from match to match
         guests = [(player - number) % 3 for player in range(3)]
-        expected[guests] += worth(THREE, [own[guest] for guest in guests])
+        expected[guests] += expected_payoffs(THREE, [own[guest] for guest in guests])
     for row, known in zip(came["results"], expected / matches, strict=True):
         assert row["expected"] == pytest.approx(known, abs=1e-12)
         if matches > 100:
@@ -135,7 +137,7 @@ def test_one_strategy_plays_for_all_players(report):
     assert report("play", "kuhn_poker", "--matches", 5)["results"][0]["strategy"] == "uniform"
 
 
-def test_who_names_too_many_is_told_whom_one_plays_for(run):
+def test_too_many_strategies_are_refused_with_the_number_wanted(run):
     words = ("play", "kuhn_poker(players=3)", *["uniform"] * 4)
 
     assert "name one for all the others, or 2, one for each, got 4" in run(*words)[2]
@@ -163,7 +165,7 @@ def test_estimates_in_parts_are_the_estimate_of_all():
     assert one.variance == pytest.approx(whole.variance, rel=1e-12)
 
 
-def test_the_table_of_a_match_says_who_earned_what(run):
+def test_the_table_of_a_match_has_the_payoffs(run):
     code, out, err = run("play", "kuhn_poker", "two_bets.json", "two_passes.json", "--matches", 1e3)
 
     assert (code, err) == (0, "")
@@ -209,7 +211,7 @@ def rounds_in(text):
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", "rock_paper_scissors"])
-def test_a_person_earns_what_the_rules_say(run, monkeypatch, game):
+def test_a_user_earns_the_payoffs_of_the_rules(run, monkeypatch, game):
     rules, first = games.load(game), {"rock_paper_scissors": "rock\n"}.get(game, "")
     answered(monkeypatch, (first or "c\nf\np\nb\n") * 200)
     code, out, err = run("play", game, "--rounds", 40, "--seed", 2, "--json")
@@ -231,7 +233,7 @@ def test_a_person_earns_what_the_rules_say(run, monkeypatch, game):
     assert f"In 40 rounds you have earned {came['earned']:+g}, which is" in err
 
 
-def test_what_a_person_answers_is_what_is_done(run, monkeypatch):
+def test_answers_of_the_user_are_the_actions_played(run, monkeypatch):
     answered(monkeypatch, "p\nb\n" * 3)
     _, out, err = run("play", "kuhn_poker", "two_bets.json", "--rounds", 6, "--seat", 0)
 
@@ -296,7 +298,7 @@ def test_a_round_without_a_turn_waits_before_the_next(run, monkeypatch):
     assert "In 3 rounds you have earned -" in out  # all of which were over
 
 
-def test_a_person_can_play_alone_and_forget(run, monkeypatch):
+def test_a_user_can_play_a_one_player_game_of_imperfect_recall(run, monkeypatch):
     answered(monkeypatch, "go\ngo\nleave\ngo\nleave\n")
     _, out, _ = run("play", EXAMPLES / "absent_minded_driver.efg")
 
@@ -364,7 +366,7 @@ def test_a_terminal_that_is_closed_ends_the_game_and_is_no_fault(folder, as_json
 
 
 @pytest.mark.parametrize("asks", ["SIGTERM", "SIGHUP"])
-def test_who_asks_a_game_to_end_is_heeded(folder, asks):
+def test_a_signal_ends_a_match(folder, asks):
     process = subprocess.Popen(
         [*COMMAND, "play", "kuhn_poker", "--seat", "0"],
         cwd=folder,

@@ -38,8 +38,8 @@ def report(run):
     return reports(run)
 
 
-def played_alike(game, profile):
-    """Say how far the parts of an information set are apart in what is played there."""
+def difference_within_sets(game, profile):
+    """Return the largest difference between strategies at the parts of an information set."""
     apart = 0.0
     for own, domain, kinds in zip(
         profile, game.refinement.domains, game.coarse_information_set, strict=True
@@ -53,7 +53,7 @@ def played_alike(game, profile):
 
 
 @pytest.mark.parametrize("words", [["solve"], ["evaluate", "uniform"], ["compare"]])
-def test_without_the_switch_one_line_says_what_it_is(run, words):
+def test_without_the_option_imperfect_recall_is_refused_in_one_line(run, words):
     more = ["--algorithms", "cfr"] if words == ["compare"] else []
     code, out, err = run(words[0], "driver.efg", *words[1:], *more)
 
@@ -72,7 +72,7 @@ def test_imperfect_recall_games_are_not_solved_exactly(run):
 
 @pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr"])
 @pytest.mark.parametrize("path", ["driver.efg", "dudo.efg"])
-def test_what_is_reported_is_what_players_that_forget_earn(report, path, algorithm):
+def test_reported_values_are_those_of_coarsened_strategies(report, path, algorithm):
     words = ("solve", path, SWITCH, "--algorithm", algorithm, "--iterations", 60)
     came = report(*words, "--out", "a.json")
 
@@ -84,9 +84,9 @@ def test_what_is_reported_is_what_players_that_forget_earn(report, path, algorit
     assert came["gap"] == pytest.approx(nash_conv(game.refinement, profile), abs=1e-12)
     assert came["curve"]["gap"][-1] == came["gap"]
     if path == "dudo.efg":  # what happens to be played alike proves nothing
-        assert played_alike(game, run.average) > 1e-3
+        assert difference_within_sets(game, run.average) > 1e-3
     written = Profile.from_json("a.json", game.refinement)
-    assert played_alike(game, written) < 1e-12
+    assert difference_within_sets(game, written) < 1e-12
 
 
 def test_the_driver_leaves_as_counterfactual_regret_has_it(run):
@@ -99,7 +99,7 @@ def test_the_driver_leaves_as_counterfactual_regret_has_it(run):
     assert "what best responses with perfect recall would gain" in out
 
 
-def test_who_forgets_nothing_notices_nothing(report):
+def test_the_option_changes_nothing_with_perfect_recall(report):
     words = ("solve", "kuhn_poker", "--iterations", 50)
 
     plain, switched = report(*words), report(*words, SWITCH)
@@ -108,7 +108,7 @@ def test_who_forgets_nothing_notices_nothing(report):
 
 
 @pytest.mark.parametrize("sample", [None, "external"])
-def test_such_a_run_is_resumed_to_the_same_bits(report, folder, sample):
+def test_a_run_of_imperfect_recall_is_resumed_bitwise_identically(report, folder, sample):
     words = ["solve", "dudo.efg", SWITCH, *(["--sample", sample] if sample else [])]
     report(*words, "--iterations", 20, "--checkpoint", "run")
     game = ("--game", "dudo.efg")
@@ -141,7 +141,7 @@ def test_a_run_of_the_library_is_resumed_with_its_game(report, run):
         ["resume", "run", "--game", "driver.efg", "--gap", "0.1"],
     ],
 )
-def test_no_gap_is_a_goal_where_none_is_known_to_vanish(run, report, words):
+def test_a_gap_limit_is_refused_with_imperfect_recall(run, report, words):
     report("solve", "driver.efg", SWITCH, "--iterations", 2, "--checkpoint", "run")
     code, out, err = run(*words)
 
@@ -149,7 +149,7 @@ def test_no_gap_is_a_goal_where_none_is_known_to_vanish(run, report, words):
     assert "--gap: got 0.1, but with imperfect recall no gap is known to vanish" in err
 
 
-def test_a_strategy_is_evaluated_as_players_that_forget_can_play_it(report):
+def test_a_strategy_is_coarsened_before_its_evaluation(report):
     remembered = DRIVER.refinement
     behavior = np.array([0.25, 0.75, 0.5, 0.5])  # at the first and the second exit
     vectors = [remembered.domains[0].sequence_form(behavior)]
@@ -160,14 +160,14 @@ def test_a_strategy_is_evaluated_as_players_that_forget_can_play_it(report):
     leave = (0.25 + 0.75 * 0.5) / 1.75
     value = (1 - leave) * (4 * leave + 1 - leave)
     assert came["value"] == pytest.approx([value], abs=1e-12)
-    # Who remembers goes on and then leaves.
+    # With perfect recall the driver continues once and then leaves.
     assert came["gains"] == pytest.approx([4.0 - value], abs=1e-12)
     pure = report("evaluate", "driver.efg", "a.json", SWITCH, "--purify")
     assert pure["gap_before"] == pytest.approx(came["gap"], abs=1e-12)
     assert pure["value"] == pytest.approx([1.0], abs=1e-12)  # always go on
 
 
-def test_games_of_openspiel_may_forget_too(report, run):
+def test_openspiel_games_may_have_imperfect_recall(report, run):
     pytest.importorskip("pyspiel")
     name = "dark_hex_ir(num_cols=2,num_rows=2)"
     words = ("solve", f"openspiel:{name}", "--iterations", 40)

@@ -207,7 +207,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"), WRONG, ids=[" ".join(words)[-60:] for words, _ in WRONG]
 )
-def test_what_is_wrong_is_refused_in_one_line(folder, capfd, words, said):
+def test_invalid_arguments_are_refused_in_one_line(folder, capfd, words, said):
     if "openspiel:nope" in words:
         pytest.importorskip("pyspiel")
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
@@ -245,7 +245,7 @@ def test_a_forged_checkpoint_is_refused(folder, capsys, name, value):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_what_only_functions_can_be_passed_is_not_advised():
+def test_advice_for_python_is_left_out():
     error = advised(ValueError, "the game is too large", "pass memory_limit=1e9")
 
     assert str(error) == "the game is too large; pass memory_limit=1e9"
@@ -259,7 +259,7 @@ def test_a_module_that_ends_the_program_is_refused(folder, capsys):
     assert "ends failed with SystemExit" in capsys.readouterr().err
 
 
-def test_a_working_folder_that_was_deleted_is_told(tmp_path, capsys, monkeypatch):
+def test_a_deleted_working_folder_is_reported(tmp_path, capsys, monkeypatch):
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
@@ -275,7 +275,7 @@ def test_a_working_folder_that_was_deleted_is_told(tmp_path, capsys, monkeypatch
     assert main(["solve", "kuhn_poker", *installed]) == 0
 
 
-def test_what_a_module_prints_is_no_result(folder, capsys):
+def test_output_of_a_module_goes_to_standard_error(folder, capsys):
     Path("talks.py").write_text(
         "from regretkit import RegretMatching\n"
         "print('imported')\n"
@@ -289,7 +289,7 @@ def test_what_a_module_prints_is_no_result(folder, capsys):
     assert said.err == "imported\n"
 
 
-def test_a_package_that_is_missing_is_named_with_what_installs_it(folder, capsys, monkeypatch):
+def test_a_missing_package_is_named_with_its_extra(folder, capsys, monkeypatch):
     for name in ("matplotlib", "matplotlib.figure", "pyspiel"):
         monkeypatch.setitem(sys.modules, name, None)
 
@@ -301,7 +301,7 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(folder, capsys
     assert "pip install 'regretkit[openspiel]'" in capsys.readouterr().err
 
 
-def test_a_disk_that_is_full_is_told(folder, capsys, monkeypatch):
+def test_a_full_disk_is_reported(folder, capsys, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
@@ -372,9 +372,7 @@ def test_a_checkpoint_that_cannot_be_written_later_leaves_the_last_one(folder, c
     assert resume("new").iteration == 0
 
 
-def test_a_fault_of_the_library_is_called_one_and_shown_to_those_who_ask(
-    folder, capsys, monkeypatch
-):
+def test_an_error_of_the_library_is_named_and_shown_on_request(folder, capsys, monkeypatch):
     def broken(*_, **__):
         raise KeyError("oh")
 
@@ -389,7 +387,7 @@ def test_a_fault_of_the_library_is_called_one_and_shown_to_those_who_ask(
 
 
 @pytest.mark.parametrize("wish", [[], ["--help"], ["solve", "--help"], ["compare", "-h"]])
-def test_those_who_ask_are_helped(capsys, wish):
+def test_help_is_shown(capsys, wish):
     assert main(wish) == 0
 
     said = capsys.readouterr()
@@ -419,7 +417,7 @@ def test_a_checkpoint_never_decides_which_code_is_run(folder, capsys):
     assert main(["resume", "new"]) == 2
 
 
-def test_a_disk_that_fills_up_in_mid_run_is_told(folder, capsys, monkeypatch):
+def test_a_disk_that_fills_up_during_a_run_is_reported(folder, capsys, monkeypatch):
     from regretkit.play import SelfPlay
 
     whole = SelfPlay.save

@@ -1,4 +1,4 @@
-"""The command line as a person uses it: in a terminal, with Ctrl-C, and with what kills."""
+"""The command line in a terminal, with Ctrl-C, and with other signals."""
 
 import json
 import re
@@ -24,7 +24,7 @@ LAST = 400
 LONG = ["solve", "kuhn_poker", "--rule", "rules:Slow", "--algorithm", "pcfr+"]
 LONG += ["--iterations", str(LAST)]
 """Takes about a second on any machine, because it sleeps."""
-GOES_ON = ["resume", "run", "--rule", "rules:Slow"]
+RESUME = ["resume", "run", "--rule", "rules:Slow"]
 
 RULES = """
 import time
@@ -48,7 +48,7 @@ class Slow(rk.SimplexRule):
 
 class Stuck(Slow):
     def _learn(self, utility, strategy):
-        time.sleep(1.2)  # more than people wait without a word
+        time.sleep(1.2)  # longer than the delay of the notice
         print("stuck", flush=True)
         time.sleep(600)
 """
@@ -62,7 +62,7 @@ def folder(tmp_path):
 
 
 def steps(shown):
-    """Return the pictures that followed each other on one line of a terminal."""
+    """Return the successive contents of one line of a terminal."""
     return [
         step for step in re.split(r"\r|\n", re.sub(r"\x1b\[[^a-zA-Z]*[a-zA-Z]", "", shown)) if step
     ]
@@ -83,8 +83,8 @@ def whole(tmp_path_factory):
 
 
 def assert_resumed(folder, whole):
-    """Go on from ``run`` in a folder to the end, and find the same bits as if it never stopped."""
-    done = piped([*GOES_ON, "--out", "mine.json", "--json"], folder)
+    """Resume ``run`` in a folder to its end; the result is bitwise that of a whole run."""
+    done = piped([*RESUME, "--out", "mine.json", "--json"], folder)
     strategy, curve = whole
     assert done.returncode == 0, done.stderr
     assert (folder / "mine.json").read_bytes() == strategy
@@ -154,7 +154,7 @@ def typed_script(script, folder):
 # Ctrl-C
 
 
-def test_ctrl_c_saves_and_reports_and_the_run_goes_on_to_the_same_bits(folder, whole):
+def test_ctrl_c_saves_and_reports_and_the_run_is_resumed_bitwise_identically(folder, whole):
     code, shown = typed([*LONG, "--checkpoint", "run"], folder, [(RUNNING, CTRL_C)])
 
     reached = number(re.search(r"iterations  ([\d,]+) in .*, then interrupted", shown)[1])
@@ -164,7 +164,7 @@ def test_ctrl_c_saves_and_reports_and_the_run_goes_on_to_the_same_bits(folder, w
     assert re.search(r"gap         \S+ in units of payoff", shown)
     assert "interrupted; regretkit resume run --rule rules:Slow continues from here" in shown
 
-    again, shown = typed(GOES_ON, folder, [(RUNNING, CTRL_C)])
+    again, shown = typed(RESUME, folder, [(RUNNING, CTRL_C)])
     further = number(re.search(r"iterations  ([\d,]+) in", shown)[1])
     assert again == 130
     assert reached < further < LAST
@@ -195,7 +195,7 @@ def test_ctrl_c_in_machine_code_saves_too(folder):
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
 
 
-def test_ctrl_c_without_a_checkpoint_still_writes_what_was_asked_for(folder):
+def test_ctrl_c_without_a_checkpoint_still_writes_the_outputs(folder):
     code, shown = typed([*LONG, "--out", "part.json"], folder, [(RUNNING, CTRL_C)])
 
     assert code == 130
@@ -215,7 +215,7 @@ def test_a_second_ctrl_c_ends_an_iteration_that_takes_too_long(folder):
     assert (folder / "run").exists()  # of before the first iteration
 
 
-def test_ctrl_c_in_a_comparison_writes_what_there_is_by_then(folder):
+def test_ctrl_c_in_a_comparison_writes_the_results_so_far(folder):
     words = ["compare", "kuhn_poker", "--algorithms", "cfr,rules:Slow,cfr+", "--out", "all.csv"]
     code, shown = typed(
         [*words, "--iterations", str(LAST)], folder, [(f"2 of 3.*\\s.*{RUNNING}", CTRL_C)]
@@ -275,7 +275,7 @@ def test_ctrl_c_waits_for_no_import_that_never_ends(folder):
     assert "Traceback" not in shown
 
 
-# What kills
+# Signals
 
 
 def started(words, folder):
@@ -290,7 +290,7 @@ def started(words, folder):
 
 
 def iteration_in(path):
-    """Return how far the run in a checkpoint has come; who plays it need not be known."""
+    """Return the iteration of the run in a checkpoint."""
     return Saved.read(path).state["run"]["iteration"]
 
 
@@ -307,7 +307,7 @@ def wait_for_iterations(path, process):
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
 )
-def test_a_run_that_is_killed_is_resumed_to_the_same_bits(folder, whole, seed):
+def test_a_killed_run_is_resumed_bitwise_identically(folder, whole, seed):
     words = [*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"]
     process = started(words, folder)
     wait_for_iterations(folder / "run", process)
@@ -343,7 +343,7 @@ def test_a_run_interrupted_at_a_random_moment_saves_and_is_resumed_bitwise_ident
 
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("asks", ["SIGTERM", "SIGHUP"])
-def test_who_asks_a_run_to_end_is_heeded(folder, whole, asks):
+def test_a_signal_ends_a_run(folder, whole, asks):
     process = started([*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"], folder)
     wait_for_iterations(folder / "run", process)
     process.send_signal(getattr(signal, asks))
@@ -354,10 +354,10 @@ def test_who_asks_a_run_to_end_is_heeded(folder, whole, asks):
     assert_resumed(folder, whole)
 
 
-# Where else output goes
+# Output elsewhere
 
 
-def test_a_reader_who_has_seen_enough_is_no_fault(folder):
+def test_a_closed_pipe_is_no_error(folder):
     script = f"{sys.executable} -m regretkit show leduc_poker --limit 9457 | head -1"
     done = subprocess.run(
         ["/bin/sh", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True
@@ -369,7 +369,7 @@ def test_a_reader_who_has_seen_enough_is_no_fault(folder):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="of Linux")
 @pytest.mark.parametrize("words", [["--help"], ["games", "--json"], ["show", "leduc_poker"]])
-def test_a_full_standard_output_is_told_in_one_line(folder, words):
+def test_a_full_standard_output_is_reported_in_one_line(folder, words):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*COMMAND, *words],

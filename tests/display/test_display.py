@@ -70,7 +70,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_a_line_is_what_was_measured(form):
+def test_a_line_shows_the_measurements(form):
     record = measured()
 
     axes = display.convergence({"cfr": form(record)})
@@ -174,7 +174,7 @@ def test_a_game_that_is_solved_at_once_can_be_drawn():
     assert legend_of(axes) == ["CFR: zero or less"]
 
 
-def test_what_was_not_measured_is_left_out():
+def test_missing_measurements_are_left_out():
     rows = [{"iteration": 1, "gap": 0.5}, {"iteration": 2}, {"iteration": 3, "gap": np.nan}]
     rows.append({"iteration": 4, "gap": 0.25})
 
@@ -321,7 +321,7 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
         assert any(re.search("a.*b", text) for text in texts)
 
 
-def test_it_draws_where_it_is_told_to():
+def test_figures_are_drawn_on_the_given_axes():
     _, axes = plt.subplots()
 
     assert display.convergence({"cfr": measured()}, ax=axes) is axes
@@ -342,7 +342,7 @@ def test_it_draws_where_it_is_told_to():
         ({"run": {"iteration": [1], "gap": ["much"]}}, TypeError, "must hold numbers"),
     ],
 )
-def test_what_is_no_curve_is_refused_and_nothing_drawn(curves, error, says):
+def test_invalid_curves_are_refused_and_nothing_is_drawn(curves, error, says):
     with pytest.raises(error, match=says):
         display.convergence(curves)
 
@@ -350,7 +350,7 @@ def test_what_is_no_curve_is_refused_and_nothing_drawn(curves, error, says):
 
 
 @pytest.mark.parametrize("ax", [3, "ax", [1]])
-def test_what_cannot_be_drawn_on_is_refused(ax):
+def test_invalid_axes_are_refused(ax):
     with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
         display.convergence({"cfr": measured()}, ax=ax)
     with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
@@ -521,7 +521,7 @@ def test_several_paths_have_names():
         (np.eye(3), {"actions": ["a", "b"]}, ValueError, "actions"),
     ],
 )
-def test_what_is_no_path_is_refused(paths, options, error, says):
+def test_invalid_paths_are_refused(paths, options, error, says):
     with pytest.raises(error, match=says):
         display.simplex(paths, **options)
 
@@ -625,7 +625,7 @@ def test_there_is_no_cell_where_there_is_no_such_action():
         ]
 
 
-def test_what_is_never_reached_is_hatched():
+def test_unreached_information_sets_are_hatched():
     game = games.kuhn_poker()
     folding = [tree.sequence_form(np.tile([0.0, 1.0], 6)) for tree in game.domains]
     profile = Profile(folding, game.domains)
@@ -657,7 +657,7 @@ def test_normal_forms_have_a_row_for_each_player():
         (lambda: [np.ones(3)], {}, TypeError, "profile must be a Profile"),
     ],
 )
-def test_what_is_no_heat_map_is_refused(make, options, error, says):
+def test_invalid_arguments_of_heat_maps_are_refused(make, options, error, says):
     with pytest.raises(error, match=says):
         display.heat_map(make(), **options)
 
@@ -705,7 +705,7 @@ def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
         lambda: display.draw_game(games.kuhn_poker()),
     ],
 )
-def test_without_matplotlib_one_is_told_what_to_install(draw, monkeypatch):
+def test_without_matplotlib_the_error_names_the_extra(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     with pytest.raises(ImportError, match=r"display\.\w+ needs matplotlib; .*'regretkit\[plot\]'"):

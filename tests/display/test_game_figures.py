@@ -398,7 +398,7 @@ def test_a_higher_limit_draws_it_all_the_same():
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", None, 3])
-def test_what_is_no_game_is_refused(game):
+def test_invalid_games_are_refused(game):
     with pytest.raises(TypeError, match="game must be"):
         draw_game(game)
 

@@ -88,7 +88,7 @@ def test_any_character_may_be_in_labels_actions_and_names():
     assert r"\ud800" in content(shown(run))
 
 
-def test_a_large_game_is_told_by_its_sizes():
+def test_a_large_game_is_shown_by_its_sizes():
     root = shown(games.leduc_poker())
 
     assert not list(root.iter("img"))
@@ -121,7 +121,7 @@ def test_a_profile_shows_each_probability_at_its_information_set():
         np.testing.assert_allclose([float(p) for p in told.values()], profile[label], atol=5e-5)
 
 
-def test_a_profile_flags_what_is_never_reached_and_cuts_what_is_long():
+def test_a_profile_flags_unreached_information_sets_and_is_cut_if_long():
     tree = games.kuhn_poker().domains[0]
     folding = Profile([tree.sequence_form(np.tile([0.0, 1.0], 6))], [tree])
     large = games.leduc_poker()
@@ -143,7 +143,7 @@ def test_a_profile_on_a_ball_shows_its_vectors():
     assert "[0.5  0.25]" in content(shown(profile))
 
 
-def test_a_run_shows_what_it_is_made_of_and_what_it_came_to():
+def test_a_run_shows_its_parts_and_its_result():
     game = games.kuhn_poker()
     run = rk.solve(game, "cfr+", iterations=30)
 

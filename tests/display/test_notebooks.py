@@ -50,7 +50,7 @@ def agree(one, other):
 
 
 @each_notebook
-def test_what_is_stored_is_what_comes_out(path, monkeypatch, tmp_path):
+def test_stored_outputs_are_reproduced(path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
 
@@ -85,7 +85,7 @@ def test_a_notebook_was_run_once_from_top_to_bottom_without_errors(path):
 
 
 @each_notebook
-def test_a_notebook_is_small_and_says_nothing_about_who_ran_it(path):
+def test_a_notebook_is_small_and_names_no_user(path):
     text = path.read_text()
 
     assert len(text) < 400_000

@@ -59,7 +59,7 @@ def test_information_sets_are_their_numbers():
 
 
 @pytest.mark.parametrize("wrong", ["kuhn_poker", 3, games.kuhn_poker, type(games.kuhn_poker())])
-def test_what_is_no_game_is_refused(wrong):
+def test_invalid_games_are_refused(wrong):
     with pytest.raises(TypeError, match="game must be"):
         as_history(wrong)
 

@@ -409,7 +409,7 @@ def test_a_set_without_information_sets_goes_into_no_table(tmp_path):
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", 3, games.kuhn_poker])
-def test_what_is_no_game_is_refused(game):
+def test_invalid_games_are_refused(game):
     with pytest.raises(TypeError, match="game must be a Game"):
         fingerprint(game)
     with pytest.raises(TypeError, match="game must be a Game"):

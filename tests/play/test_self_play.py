@@ -392,7 +392,7 @@ def test_a_part_of_the_wrong_kind_is_refused_at_once_by_its_name(arguments):
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", 3, games.kuhn_poker, rk.NormalFormGame])
-def test_what_is_no_game_is_refused(game):
+def test_invalid_games_are_refused(game):
     with pytest.raises(TypeError, match=r"game must be a Game, .*games\.load\('kuhn_poker'\)"):
         SelfPlay(game, [])
 

@@ -199,7 +199,7 @@ def test_a_target_alone_is_enough_for_a_named_algorithm_and_its_explicit_default
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", None, games.kuhn_poker])
-def test_what_is_no_game_is_refused(game):
+def test_invalid_games_are_refused(game):
     message = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
     with pytest.raises(TypeError, match=message):
         solve(game, iterations=1)
