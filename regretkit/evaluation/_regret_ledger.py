@@ -1,4 +1,4 @@
-"""The regret ledger: the exact regret of every node of a circuit, checked against its theorems."""
+"""The regret ledger: the exact regret of every node of a circuit, checked against its bound."""
 
 from collections.abc import Iterator, Sequence
 from typing import final
@@ -16,7 +16,7 @@ from regretkit.minimizer import RegretMinimizer
 class RegretLedger:
     """Tracks the exact regret of a minimizer and of all its parts, from now on.
 
-    It keeps sums and no history. Every circuit states a theorem about its regret, given that of its
+    It keeps sums and no history. Every circuit states a bound about its regret, given that of its
     parts; :meth:`check` verifies it.
 
     Internal and swap regret take a sum for each pair of actions of a decision. They are tracked,
@@ -28,10 +28,10 @@ class RegretLedger:
     subject
         A minimizer, or a run of several.
     strict
-        Check every theorem after each iteration of a minimizer at the top, and raise if one is
+        Check every bound after each iteration of a minimizer at the top, and raise if one is
         violated. It costs more than the iteration itself.
     rtol
-        Tolerance for rounding in a theorem, relative to the sum of all magnitudes added.
+        Tolerance for rounding in a bound, relative to the sum of all magnitudes added.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class RegretLedger:
     >>> ledger.external(player)
     2.5
     >>> print(ledger)
-    node        external  internal  swap  theorem
+    node        external  internal  swap  bound
     top              2.5       1.5   2.5  R = sum of the parts' R
       parts[0]       0.5       0.5   0.5
       parts[1]         2         1     2
@@ -96,16 +96,16 @@ class RegretLedger:
         """Return the swap regret of a node on simplices, the sum over its blocks."""
         return self.tracker(minimizer).swap
 
-    def theorems(self) -> dict[str, RegretBound]:
-        """Return the theorem of each circuit, by the name of its node."""
+    def regret_bounds(self) -> dict[str, RegretBound]:
+        """Return the bound of each circuit, by the name of its node."""
         found = {name: node._regret_bound(self.tracker) for name, node in self._nodes.items()}
-        return {name: theorem for name, theorem in found.items() if theorem is not None}
+        return {name: bound for name, bound in found.items() if bound is not None}
 
     def check(self) -> None:
-        """Raise ``AssertionError`` if a theorem is violated by more than rounding."""
-        for name, theorem in self.theorems().items():
+        """Raise ``AssertionError`` if a bound is violated by more than rounding."""
+        for name, bound in self.regret_bounds().items():
             allowed = self.rtol * self._size(self._nodes[name])
-            for each in (theorem, *theorem.also):
+            for each in (bound, *bound.also):
                 if not each.gap <= allowed:
                     raise AssertionError(
                         f"{name}, {quote(self._nodes[name])}, violates {quote(each.statement)}: "
@@ -113,19 +113,19 @@ class RegretLedger:
                     )
 
     def _size(self, node: RegretMinimizer) -> float:
-        """Return the sum of magnitudes to which the rounding of a node's theorem is relative."""
+        """Return the sum of magnitudes to which the rounding of a node's bound is relative."""
         minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
         return sum(self.tracker(each).size for each in (node, *minimizers))
 
     def _rows(self) -> list[tuple[str, str, str, str, str]]:
-        rows = [("node", "external", "internal", "swap", "theorem")]
-        theorems = self.theorems()
+        rows = [("node", "external", "internal", "swap", "bound")]
+        bounds = self.regret_bounds()
         for name, node in self._nodes.items():
             tracker = self.tracker(node)
             label = "  " * name.count(".") + name.rpartition(".")[2]
             internal = f"{tracker.internal:.6g}" if tracker.on_simplices else ""
             swap = f"{tracker.swap:.6g}" if tracker.on_simplices else ""
-            statement = _statement(theorems.get(name))
+            statement = _statement(bounds.get(name))
             rows.append((label, f"{tracker.external:.6g}", internal, swap, statement))
         return rows
 
@@ -160,10 +160,10 @@ class RegretLedger:
         return f"<RegretLedger of {len(self._nodes)} minimizers>"
 
 
-def _statement(theorem: RegretBound | None) -> str:
-    if theorem is None:
+def _statement(bound: RegretBound | None) -> str:
+    if bound is None:
         return ""
-    return ", and ".join(each.statement for each in (theorem, *theorem.also))
+    return ", and ".join(each.statement for each in (bound, *bound.also))
 
 
 def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:

@@ -551,7 +551,7 @@ def test_an_error_inside_a_factory_is_not_taken_for_one_of_calling_it():
         check_minimizer(lambda: rk.RegretMatching(None))
 
 
-def test_factories_without_names_and_laws_of_what_is_no_minimizer_are_refused():
+def test_factories_without_names_and_checks_of_what_is_no_minimizer_are_refused():
     with pytest.raises(TypeError, match="factories must be a dict from names to functions, got"):
         parametrize_with_checks([Follower])
     with pytest.raises(TypeError, match="minimizer must be a RegretMinimizer, got 5"):

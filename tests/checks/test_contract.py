@@ -1,4 +1,4 @@
-"""Every law of the contract, for every minimizer of the package and for circuits of them."""
+"""Every check of the contract, for every minimizer of the package and for circuits of them."""
 
 import copy
 import importlib
@@ -290,7 +290,7 @@ def test_every_class_is_abstract_or_final():
 
 @pytest.mark.deep_beyond(200)
 @parametrize_with_checks(ROWS)
-def test_every_minimizer_keeps_the_laws_that_it_claims(monkeypatch, check, make):
+def test_every_minimizer_passes_the_checks_that_it_claims(monkeypatch, check, make):
     # These have hyperparameters that suit the unit 1: no other one is to help.
     monkeypatch.setattr(_regret_bound, "UNITS", _regret_bound.UNITS[:1])
     run_check(check, make)

@@ -1,4 +1,4 @@
-"""The laws of state: it is plain, exact, a copy, and a refused state changes nothing."""
+"""The checks of state: it is plain, exact, a copy, and a refused state changes nothing."""
 
 import copy
 import json

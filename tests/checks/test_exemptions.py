@@ -23,9 +23,9 @@ def declared():
             if isinstance(part, rk.RegretMinimizer):
                 look(part)
                 below |= part.exemptions()
-        for law, reason in minimizer.exemptions().items():
-            if below.get(law) != reason:
-                found.add((type(minimizer).__name__, law, reason))
+        for name, reason in minimizer.exemptions().items():
+            if below.get(name) != reason:
+                found.add((type(minimizer).__name__, name, reason))
 
     for make in ROWS.values():
         look(make())
@@ -48,7 +48,7 @@ def test_exemptions_are_counted():
 
 
 def test_every_exemption_is_from_growth_alone():
-    assert {law for _, law, _ in declared()} == {"regret_grows_slowly"}
+    assert {name for _, name, _ in declared()} == {"regret_grows_slowly"}
     assert "regret_grows_slowly" in {check.__name__ for check in CHECKS}
 
 

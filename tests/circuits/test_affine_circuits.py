@@ -90,7 +90,7 @@ def test_the_ledger_knows_the_theorems_of_images_and_sums(seed):
     for _ in meets(player, seed):
         pass
 
-    statements = {name: proven.statement for name, proven in ledger.theorems().items()}
+    statements = {name: proven.statement for name, proven in ledger.regret_bounds().items()}
     assert statements["top"] == "R = sum of the parts' R"
     assert statements["top.parts[0]"] == "R = R of the minimizer"
     assert statements["top.parts[0].minimizer"] == "R = R of the minimizer"
@@ -195,7 +195,7 @@ def test_a_hull_may_weigh_images_and_sums(make):
     ledger = RegretLedger(both, strict=True)
     for _ in meets(both, seed=5):
         pass
-    assert ledger.theorems()["top"].gap <= 1e-9
+    assert ledger.regret_bounds()["top"].gap <= 1e-9
 
 
 @pytest.mark.parametrize("exponent", [40, -40, 290, -290])

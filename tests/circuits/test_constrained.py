@@ -273,7 +273,7 @@ def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule
 
     history = list(meets(player, seed, 80))
 
-    proven = ledger.theorems()["top"]
+    proven = ledger.regret_bounds()["top"]
     (identity,) = proven.also
     inner = [(x, u - p @ matrix) for x, p, u in history]
     outer = [(p, matrix @ x - bound) for x, p, _ in history]
@@ -295,7 +295,7 @@ def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule
 
 @pytest.mark.parametrize("part", ["minimizer", "multipliers"])
 @pytest.mark.parametrize("by", [-1e3, 1e3])
-def test_a_ledger_with_a_wrong_account_is_found_out(part, by):
+def test_a_ledger_with_a_wrong_tracker_is_found_out(part, by):
     player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], prices(1, 5.0))
     ledger = RegretLedger(player)
     list(meets(player, seed=3, iterations=20))

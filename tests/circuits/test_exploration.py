@@ -102,7 +102,7 @@ def test_the_ledger_mixes_the_minimizers_regret_with_that_of_what_is_explored(se
         inner.append((player.minimizer.next_strategy(), u))
         history.append((x, u))
 
-    theorem = ledger.theorems()["top"]
+    theorem = ledger.regret_bounds()["top"]
     point = Simplices([2, 3]).uniform() if reference is None else np.array(reference)
     explored = regret(player.domain, [(point, u) for _, u in history])
     assert theorem.exact
@@ -189,7 +189,7 @@ def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
         alone.append((inner.next_strategy(), u))
         history.append((x, u))
 
-    theorem = ledger.theorems()["top"]
+    theorem = ledger.regret_bounds()["top"]
     ranges = sum(domain.best_response(u)[0] + domain.best_response(-u)[0] for _, u in history)
     least = {n: 1.0 - min((n - 1) * threshold, 1.0 - 1.0 / n) for n in (1, 2, 3, 4)}
     # The path with the most to lose makes a decision of two, one of three and one of two.
@@ -208,7 +208,7 @@ def test_the_bound_on_the_cost_of_a_threshold_is_tight():
     for _ in range(10):
         player.observe_utility([0.0, 1.0, 1.0])
 
-    theorem = ledger.theorems()["top"]
+    theorem = ledger.regret_bounds()["top"]
     assert ledger.external(player) - ledger.external(inner) == pytest.approx(10 * 0.4, abs=1e-7)
     assert theorem.regret == pytest.approx(theorem.bound, abs=1e-7)
 
@@ -313,7 +313,7 @@ def test_of_averages_as_iterates_the_ledger_knows_no_theorem_for_there_is_none()
         player.observe_utility([0.0, 1.0])
     player.observe_utility([0.0, 0.0])
 
-    assert ledger.theorems() == {}
+    assert ledger.regret_bounds() == {}
     assert ledger.external(player.minimizer) == 0.0
     assert ledger.external(player) == 100.0
 

@@ -112,7 +112,7 @@ def test_the_ledger_knows_the_theorem_in_the_middle_of_every_period(rule, layers
         for layer in range(layers - 1):
             regrets, rest = regrets_of_periods(seen, branching, layer, rule, 3)
             bound += branching**layer * regrets + rest
-        proven = ledger.theorems()["top"]
+        proven = ledger.regret_bounds()["top"]
         assert proven.bound == pytest.approx(bound / layers, abs=1e-9)
     history = list(zip(strategies, utilities, strict=True))
     assert proven.regret == pytest.approx(naive.swap_regret(history), abs=1e-9)
@@ -127,7 +127,7 @@ def test_off_simplices_the_theorem_is_about_external_regret():
     for utility in np.random.default_rng(0).normal(size=(20, 2)):
         player.observe_utility(utility)
 
-    proven = ledger.theorems()["top"]
+    proven = ledger.regret_bounds()["top"]
     assert proven.statement.startswith("R <=")
     assert proven.regret == ledger.external(player)
 
@@ -141,7 +141,7 @@ def test_the_ledger_says_nothing_where_it_began_within_what_a_layer_learns_from(
     for utility in np.random.default_rng(begins).normal(size=(20, 2)):
         player.observe_utility(utility)
 
-    assert ("top" in ledger.theorems()) == (begins % 4 == 0)
+    assert ("top" in ledger.regret_bounds()) == (begins % 4 == 0)
 
 
 def test_the_ledger_says_nothing_once_a_state_was_put_back():
@@ -150,7 +150,7 @@ def test_the_ledger_says_nothing_once_a_state_was_put_back():
 
     for t, utility in enumerate(np.random.default_rng(1).normal(size=(20, 2)), start=1):
         player.observe_utility(utility)
-        assert ("top.minimizer" in ledger.theorems()) == (t < 5)
+        assert ("top.minimizer" in ledger.regret_bounds()) == (t < 5)
 
 
 def test_a_ledger_with_a_wrong_account_of_a_layer_is_found_out():

@@ -64,7 +64,7 @@ def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
 
     history = list(meets(player, seed, 45))
 
-    proven = ledger.theorems()["top"]
+    proven = ledger.regret_bounds()["top"]
     (periods,) = proven.also
     cuts = [0, 3, 13, 23, 33, 43, 45]
     expected = sum(regret(player.domain, history[a:b]) for a, b in itertools.pairwise(cuts))
@@ -232,7 +232,7 @@ def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
 
     history = [(x, squared(t) * u) for t, (x, u) in enumerate(meets(player, seed), start=6)]
 
-    proven = ledger.theorems()["top"]
+    proven = ledger.regret_bounds()["top"]
     expected = regret(player.domain, history)
     assert proven.exact
     assert proven.regret == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -292,7 +292,7 @@ def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(see
 
     history = list(meets(player, seed, 30))
 
-    proven = ledger.theorems()["top"]
+    proven = ledger.regret_bounds()["top"]
     learned = max(9 - before, 0)
     best = player.domain.best_response(sum(u for _, u in history))[0]
     first = math.fsum(float(u @ x) for x, u in history[:learned])
@@ -319,9 +319,9 @@ def test_the_ledger_says_nothing_of_what_was_frozen_and_put_back():
     ledger = RegretLedger(player, strict=True)
 
     list(meets(player, seed=3, iterations=11))
-    assert ledger.theorems().keys() == {"top", "top.minimizer"}
+    assert ledger.regret_bounds().keys() == {"top", "top.minimizer"}
     list(meets(player, seed=3, iterations=11))
-    assert ledger.theorems().keys() == {"top"}
+    assert ledger.regret_bounds().keys() == {"top"}
 
 
 @pytest.mark.parametrize("name", PREDICTIVE)

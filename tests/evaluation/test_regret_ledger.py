@@ -1,4 +1,4 @@
-"""The ledger's regrets are those of the history, and it finds a broken theorem by its node."""
+"""The ledger's regrets are those of the history, and it finds a broken bound by its node."""
 
 import copy
 import itertools
@@ -27,9 +27,9 @@ from regretkit.evaluation import RegretLedger
 from regretkit.sets import Box
 
 
-def theorems_of(make):
+def bound_of(make):
     """Return what is proven about the minimizer that ``make`` builds, not of its parts."""
-    return RegretLedger(make()).theorems().get("top")
+    return RegretLedger(make()).regret_bounds().get("top")
 
 
 def play(player, seed=0, iterations=60):
@@ -72,7 +72,7 @@ def test_external_regret_is_that_against_the_best_pure_strategy_of_a_tree():
 
 
 @pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
-def test_every_circuit_keeps_its_theorem_in_every_iteration(make):
+def test_every_circuit_keeps_its_bound_in_every_iteration(make):
     player = make()
     RegretLedger(player, strict=True)
 
@@ -128,15 +128,15 @@ def test_without_the_switch_nothing_is_raised_until_one_asks():
 
 @pytest.mark.deep_beyond(20)
 @pytest.mark.parametrize("by", [-1e3, 1e3])
-@pytest.mark.parametrize("name", [name for name, make in ROWS.items() if theorems_of(make)])
-def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):
+@pytest.mark.parametrize("name", [name for name, make in ROWS.items() if bound_of(make)])
+def test_a_theorem_is_broken_where_an_tracker_is_tampered_with(name, by):
     # What it is said to have earned, plainly, weighted or by its first action, must fit.
     player = ROWS[name]()
     ledger = RegretLedger(player)
     play(player)
     ledger.check()
-    theorem = ledger.theorems()["top"]
-    exact = theorem.exact or any(other.exact for other in theorem.also)
+    proven = ledger.regret_bounds()["top"]
+    exact = proven.exact or any(other.exact for other in proven.also)
 
     tracker = ledger.tracker(player)
     tracker.earned += by
@@ -151,10 +151,10 @@ def test_a_theorem_is_broken_where_an_account_is_tampered_with(name, by):
         ledger.check()  # to have earned more breaks no bound
 
 
-def test_every_circuit_but_one_states_a_theorem():
+def test_every_circuit_but_one_states_a_bound():
     nodes = {name: make() for name, make in ROWS.items()}
     circuits = {type(node) for node in nodes.values() if len(RegretLedger(node)._nodes) > 1}
-    silent = circuits - {type(nodes[name]) for name, make in ROWS.items() if theorems_of(make)}
+    silent = circuits - {type(nodes[name]) for name, make in ROWS.items() if bound_of(make)}
 
     # SharedStrategy bounds regret against shared strategies alone, which no ledger tracks.
     assert silent == {SharedStrategy, LastIterateByAveraging}
@@ -230,8 +230,10 @@ def test_a_utility_that_is_refused_half_way_leaves_no_trace_in_any_account():
         alone.observe_utility(utility)
 
     assert str(ledgers[0]) == str(ledgers[1])
-    assert ledgers[0].theorems() == ledgers[1].theorems()
-    assert "top.parts[0]" in ledgers[0].theorems()  # it takes play for contiguous, and rightly so
+    assert ledgers[0].regret_bounds() == ledgers[1].regret_bounds()
+    assert (
+        "top.parts[0]" in ledgers[0].regret_bounds()
+    )  # it takes play for contiguous, and rightly so
 
 
 @pytest.mark.parametrize("cuts", [[], [10], [5, 5, 12]])
@@ -266,9 +268,9 @@ def test_an_averaged_power_iterate_loses_what_the_ledger_says():
     for player, is_exact in ((exact, True), (rough, False)):
         ledger = RegretLedger(player, strict=True)
         strategies, utilities = play(player)
-        assert ledger.theorems()["top"].exact == is_exact
+        assert ledger.regret_bounds()["top"].exact == is_exact
         swap = naive.swap_regret(list(zip(strategies, utilities, strict=True)))
-        assert ledger.theorems()["top"].regret == pytest.approx(swap)
+        assert ledger.regret_bounds()["top"].regret == pytest.approx(swap)
         lost = swap - ledger.external(player.minimizer)
         assert (abs(lost) < 1e-9) == is_exact
 
@@ -313,7 +315,7 @@ UNTRUE = {
 
 
 @pytest.mark.parametrize("earned", UNTRUE.values(), ids=UNTRUE)
-def test_maps_that_earn_something_else_than_their_points_break_the_theorem(earned):
+def test_maps_that_earn_something_else_than_their_points_break_the_bound(earned):
     maps = Saying(3, earned)
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
     RegretLedger(player, strict=True)
@@ -340,7 +342,7 @@ def test_maps_that_say_what_they_earn_keep_the_theorem_and_it_is_about_swap_regr
     strategies, utilities = play(player)
 
     swap = naive.swap_regret(list(zip(strategies, utilities, strict=True)))
-    assert ledger.theorems()["top"].regret == pytest.approx(swap)
+    assert ledger.regret_bounds()["top"].regret == pytest.approx(swap)
     assert swap > 0.1
 
 
@@ -366,7 +368,7 @@ class ToTheEnd(DeviationSet):
         return np.array([utility @ point, utility.sum()])
 
 
-def test_averaged_power_iterates_keep_their_theorem_off_simplices_too():
+def test_averaged_power_iterates_keep_their_bound_off_simplices_too():
     player = rk.PhiRegret(rk.RegretMatching(2), ToTheEnd(), AveragedPowerIterate(3))
     RegretLedger(player, strict=True)
 
@@ -380,7 +382,7 @@ def test_a_run_is_kept_player_by_player():
 
     run.run(50)
 
-    assert list(ledger.theorems()) == ["player 0", "player 1"]
+    assert list(ledger.regret_bounds()) == ["player 0", "player 1"]
     assert ledger.tracker(run.minimizers[1]).iterations == 50
 
 
@@ -412,7 +414,7 @@ def test_a_ledger_measures_what_it_can_of_a_decision_of_4000_actions():
     strategies, utilities = play(player, iterations=3)
 
     expected = utilities[:, 1:].sum(axis=0).max() - (utilities * strategies)[:, 1:].sum()
-    assert ledger.theorems()["top"].bound == pytest.approx(expected)
+    assert ledger.regret_bounds()["top"].bound == pytest.approx(expected)
     assert ledger.external(player.rule) == pytest.approx(expected)
     text = str(ledger)
     assert "R <= sum over decision points of their positive R" in text

@@ -1,4 +1,4 @@
-"""The law of growth: which hyperparameters keep it, whom it catches, and whose exemption is due."""
+"""The check of regret growth: which hyperparameters pass it, and which exemptions are due."""
 
 from functools import partial
 
@@ -106,7 +106,7 @@ def dear_prices():
 STAY_OR_SWAP = FiniteDeviations([np.eye(2), np.eye(2)[::-1]])
 NEARLY = circuits.AveragedPowerIterate(1)
 
-# One of every kind that is exempt, with parameters that make it break the law.
+# One of every kind that is exempt, with parameters that make it fail the check.
 NEEDY = {
     "AsymmetricRegretMatchingPlus": partial(
         minimizers.contrib.AsymmetricRegretMatchingPlus, 3, weight=1e6
