@@ -100,30 +100,30 @@ class DilatedMirrorDescent(Proximal):
         check_temperature(self.temperature)
         self.domain = self.tree
         self._pull = self._pull_of(self.magnet)
-        self._begin(self._settle(np.zeros(self.dimension)))
+        self._initialize(self._project(np.zeros(self.dimension)))
 
     @override
     def exemptions(self) -> Mapping[str, str]:
         return NO_PROMISE if self.temperature > 0.0 else {}
 
     @override
-    def _step(self, place: Vector, utility: Vector) -> Vector:
-        moved = place + self.rate * utility + self.rate * self.temperature * self._pull
+    def _step(self, iterate: Vector, utility: Vector) -> Vector:
+        moved = iterate + self.rate * utility + self.rate * self.temperature * self._pull
         return moved / (1.0 + self.rate * self.temperature)
 
     @override
-    def _settle(self, place: Vector) -> Vector:
-        # In the interior a place and the gradient at its point differ by nothing that is ever
-        # seen, and the place keeps its digits where probabilities are too small to.
-        return place if self.regularizer.interior else self._gradient(self._behavior(place))
+    def _project(self, iterate: Vector) -> Vector:
+        # In the interior an iterate and the gradient at its point differ by nothing that is ever
+        # seen, and the iterate keeps its digits where probabilities are too small to.
+        return iterate if self.regularizer.interior else self._gradient(self._behavior(iterate))
 
     @override
-    def _point(self, place: Vector) -> Vector:
-        return self.tree.sequence_form(self._behavior(place))
+    def _point(self, iterate: Vector) -> Vector:
+        return self.tree.sequence_form(self._behavior(iterate))
 
-    def _behavior(self, place: Vector) -> Vector:
-        """Return what maximizes ``<place, x> - psi(x)``, as a behavioural strategy."""
-        scores, behavior = place.copy(), np.empty(self.tree.simplices.dimension)
+    def _behavior(self, iterate: Vector) -> Vector:
+        """Return what maximizes ``<iterate, x> - psi(x)``, as a behavioural strategy."""
+        scores, behavior = iterate.copy(), np.empty(self.tree.simplices.dimension)
         for level in reversed(self.tree._levels):
             here = scores[level.sequences]
             leader = self.regularizer.leader(level.simplices, here, 1.0 / self.weight)

@@ -15,12 +15,12 @@ from regretkit.sets import StrategySet
 
 @define(eq=False)
 class Proximal(RegretMinimizer):
-    """A rule that keeps a place z, moves it by utilities, and plays the point that belongs to it.
+    """A rule that moves an iterate z along utilities, and plays the point that belongs to it.
 
-        x  =  point(step(z, m)),    z <-  settle(step(z, u))
+        x  =  point(step(z, m)),    z <-  project(step(z, u))
 
     with m the utility expected, by default the last one and at first zero, in the optimistic form,
-    and ``point(z)`` for x otherwise. A place need not be a point of the set: for mirror descent
+    and ``point(z)`` for x otherwise. An iterate need not be a point of the set: for mirror descent
     it may be a gradient there.
 
     Parameters
@@ -39,37 +39,37 @@ class Proximal(RegretMinimizer):
 
     rate: float = field(validator=positive, kw_only=True)
     optimistic: bool = field(default=False, validator=truth, kw_only=True)
-    _place: Vector = field(init=False, repr=False)
+    _iterate: Vector = field(init=False, repr=False)
     _expected: Vector = field(init=False, repr=False)
 
     @abc.abstractmethod
-    def _step(self, place: Vector, utility: Vector) -> Vector:
-        """Return where a utility moves a place, a new array."""
+    def _step(self, iterate: Vector, utility: Vector) -> Vector:
+        """Return where a utility moves an iterate, a new array."""
 
     @abc.abstractmethod
-    def _settle(self, place: Vector) -> Vector:
-        """Return the place at which the point of this place is."""
+    def _project(self, iterate: Vector) -> Vector:
+        """Return the iterate of the point that belongs to this one."""
 
     @abc.abstractmethod
-    def _point(self, place: Vector) -> Vector:
-        """Return the point that belongs to a place, a new array."""
+    def _point(self, iterate: Vector) -> Vector:
+        """Return the point that belongs to an iterate, a new array."""
 
     @final
-    def _begin(self, place: Vector) -> None:
-        """Take the first place, once ``domain`` is known."""
-        self._place = place
+    def _initialize(self, iterate: Vector) -> None:
+        """Take the first iterate, once ``domain`` is known."""
+        self._iterate = iterate
         self._expected = np.zeros(self.dimension)
 
     @final
     @override
     def _propose(self) -> Vector:
-        place = self._step(self._place, self._expected) if self.optimistic else self._place
-        return self._point(place)
+        iterate = self._step(self._iterate, self._expected) if self.optimistic else self._iterate
+        return self._point(iterate)
 
     @final
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self._place = self._settle(self._step(self._place, utility))
+        self._iterate = self._project(self._step(self._iterate, utility))
         if self.optimistic:
             self._expected = utility.copy()
 
@@ -159,16 +159,16 @@ class OnlineGradientDescent(Proximal):
     domain: StrategySet = field(converter=as_projectable)
 
     def __attrs_post_init__(self) -> None:
-        self._begin(self.domain.relative_interior_point())
+        self._initialize(self.domain.relative_interior_point())
 
     @override
-    def _step(self, place: Vector, utility: Vector) -> Vector:
-        return place + self.rate * utility
+    def _step(self, iterate: Vector, utility: Vector) -> Vector:
+        return iterate + self.rate * utility
 
     @override
-    def _settle(self, place: Vector) -> Vector:
-        return project(self.domain, place)
+    def _project(self, iterate: Vector) -> Vector:
+        return project(self.domain, iterate)
 
     @override
-    def _point(self, place: Vector) -> Vector:
-        return project(self.domain, place)
+    def _point(self, iterate: Vector) -> Vector:
+        return project(self.domain, iterate)

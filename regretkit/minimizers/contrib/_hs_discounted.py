@@ -5,29 +5,16 @@ from typing import final
 from attrs import define, field, frozen
 from typing_extensions import override
 
-from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one
-from regretkit.minimizers.regret_matching._accumulators import (
-    Accumulator,
-    State,
-    discount,
-    discount_by_sign,
-    discounting_traits,
-)
-from regretkit.minimizers.regret_matching._kernels import (
-    BlockAccumulator,
-    Parameters,
-    discount_and_add,
-)
+from regretkit.minimizers.regret_matching._accumulators import Discounting, discount
 from regretkit.minimizers.regret_matching._links import PositivePartLink
 from regretkit.minimizers.regret_matching._predictors import NoPrediction
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
-from regretkit.sets import Simplices
 
 
 @final
 @frozen
-class HSDiscounted(Accumulator):
+class HSDiscounted(Discounting):
     """Old regrets are discounted as in :class:`Discounted`, with exponents that follow a schedule.
 
         alpha = 1 + 3 p,  beta = -1 - 2 p,    p = (t - 1) / horizon
@@ -44,6 +31,7 @@ class HSDiscounted(Accumulator):
     In iteration 2 of 3, what is positive is multiplied by 1/2, for any exponent:
 
     >>> import numpy as np
+    >>> from regretkit.sets import Simplices
     >>> HSDiscounted(horizon=3).update(
     ...     Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.zeros(2), iteration=2
     ... )
@@ -52,28 +40,17 @@ class HSDiscounted(Accumulator):
 
     horizon: int = field(validator=at_least_one, kw_only=True)
 
+    @property
     @override
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
+    def keeps_positive(self) -> bool:
+        return True
 
     @override
-    def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
-        return discount_by_sign(state["regrets"], *self._factors(iteration))
-
-    @override
-    def block_form(self) -> BlockAccumulator:
-        return BlockAccumulator(
-            discount_and_add, self._parameters, discounting_traits(keeps_positive=True)
-        )
-
-    def _factors(self, iteration: int) -> tuple[float, float]:
+    def factors(self, iteration: int) -> tuple[float, float]:
         passed = iteration - 1
         progress = min(passed / self.horizon, 1.0)
         positive = discount(passed, 1.0 + 3.0 * progress)
         return positive, discount(passed, -1.0 - 2.0 * progress)
-
-    def _parameters(self, iteration: int) -> Parameters:
-        return Parameters(*self._factors(iteration))
 
 
 @final

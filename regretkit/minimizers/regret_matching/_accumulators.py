@@ -134,9 +134,52 @@ class LinearAccumulator(Accumulator):
         return Parameters(regret_weight=max(float(iteration), 1.0))
 
 
+class Discounting(Accumulator):
+    """``R <- R f + g``, with one factor f where R > 0 and another elsewhere.
+
+    In iteration t, with s = t - 1, factors are of the form ``f(e) = 1 / (1 + s^-e)``. Infinite
+    exponents are the limits: f(inf) = 1 keeps everything, f(-inf) = 0 drops it.
+    """
+
+    @abc.abstractmethod
+    def factors(self, iteration: int) -> tuple[float, float]:
+        """Return the factors of positive and of other regrets in an iteration, from 0."""
+
+    @property
+    @abc.abstractmethod
+    def keeps_positive(self) -> bool:
+        """Whether what is positive stays above zero at any number of zero utilities.
+
+        With exponents from 1 on, t of them leave about 1 / t of it, or more.
+        """
+
+    @override
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
+
+    @final
+    @override
+    def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
+        regrets, (positive, negative) = state["regrets"], self.factors(iteration)
+        if positive == negative:
+            return regrets * positive
+        return regrets * np.where(regrets > 0.0, positive, negative)
+
+    @final
+    @override
+    def block_form(self) -> BlockAccumulator:
+        traits = KernelTraits(
+            only_discounts_on_zero_utility=self.keeps_positive, ignores_singleton_blocks=True
+        )
+        return BlockAccumulator(discount_and_add, self._parameters, traits)
+
+    def _parameters(self, iteration: int) -> Parameters:
+        return Parameters(*self.factors(iteration), floor=self.lower_bound)
+
+
 @final
 @frozen
-class Discounted(Accumulator):
+class Discounted(Discounting):
     """Old regrets are discounted, by a factor that depends on their sign.
 
     In iteration t, with s = t - 1,
@@ -161,29 +204,19 @@ class Discounted(Accumulator):
     alpha: float = field(validator=extended, kw_only=True)
     beta: float = field(validator=extended, kw_only=True)
 
+    @property
     @override
-    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
-        return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
+    def keeps_positive(self) -> bool:
+        return self.alpha >= 1.0
 
     @override
-    def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
-        return discount_by_sign(state["regrets"], *self._factors(iteration))
-
-    @override
-    def block_form(self) -> BlockAccumulator:
-        traits = discounting_traits(keeps_positive=self.alpha >= 1.0)
-        return BlockAccumulator(discount_and_add, self._parameters, traits)
-
-    def _factors(self, iteration: int) -> tuple[float, float]:
+    def factors(self, iteration: int) -> tuple[float, float]:
         return discount(iteration - 1, self.alpha), discount(iteration - 1, self.beta)
-
-    def _parameters(self, iteration: int) -> Parameters:
-        return Parameters(*self._factors(iteration))
 
 
 @final
 @frozen
-class DiscountedNonNegative(Accumulator):
+class DiscountedNonNegative(Discounting):
     """Old regrets are discounted, and negative regret is dropped.
 
     With s = t - 1 in iteration t,
@@ -217,18 +250,15 @@ class DiscountedNonNegative(Accumulator):
         discounted = self.discounted(simplices, state, iteration)
         return {"regrets": np.maximum(simplices.add(discounted, regret), 0.0)}
 
+    @property
     @override
-    def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
-        return state["regrets"] * discount(iteration - 1, self.alpha, self.shift)
+    def keeps_positive(self) -> bool:
+        return self.alpha >= 1.0 and self.shift <= 3.0
 
     @override
-    def block_form(self) -> BlockAccumulator:
-        traits = discounting_traits(keeps_positive=self.alpha >= 1.0 and self.shift <= 3.0)
-        return BlockAccumulator(discount_and_add, self._parameters, traits)
-
-    def _parameters(self, iteration: int) -> Parameters:
+    def factors(self, iteration: int) -> tuple[float, float]:
         factor = discount(iteration - 1, self.alpha, self.shift)
-        return Parameters(factor, factor, floor=0.0)
+        return factor, factor
 
 
 def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
@@ -247,21 +277,3 @@ def discount(passed: int, exponent: float, shift: float = 1.0) -> float:
         return 1.0 / (1.0 + shift * math.pow(passed, -exponent))
     except OverflowError:  # an exponent so far below zero that its limit is reached
         return 0.0
-
-
-def discount_by_sign(regrets: Vector, positive: float, negative: float) -> Vector:
-    """Multiply regrets above 0 by one factor, and all others by another."""
-    if positive == negative:
-        return regrets * positive
-    return regrets * np.where(regrets > 0.0, positive, negative)
-
-
-def discounting_traits(*, keeps_positive: bool) -> KernelTraits:
-    """Return the traits of discounting.
-
-    It must keep what is positive above zero at any number of zero utilities. With exponents from 1
-    on, t of them leave about 1 / t^shift of it, or more.
-    """
-    return KernelTraits(
-        only_discounts_on_zero_utility=keeps_positive, ignores_singleton_blocks=True
-    )

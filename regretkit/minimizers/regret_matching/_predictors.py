@@ -26,24 +26,24 @@ class Predictor(abc.ABC):
     True
     """
 
-    @abc.abstractmethod
     def start(self, simplices: Simplices) -> State:
-        """Return its entries before the first iteration."""
+        """Return its entries before the first iteration; by default v = 0."""
+        return {"predicted_regrets": np.zeros(simplices.dimension)}
 
     @abc.abstractmethod
     def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
         """Return its entries after an iteration of this ``regret`` and ``strategy``."""
 
-    @abc.abstractmethod
     def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
-        """Return the entries that change when ``utility`` is expected in the coming iteration.
+        """Return the entries that change when ``utility`` is an external prediction; none here.
 
         ``unaided`` is the strategy that would be played without any prediction.
         """
+        return {}
 
-    @abc.abstractmethod
     def predict(self, state: State) -> Vector | None:
         """Return v, shape ``(dimension,)``, or None where nothing is ever predicted."""
+        return state["predicted_regrets"]
 
     def block_form(self) -> BlockPredictor | None:
         """Return what is predicted unless told otherwise, None by default; compiled rules do."""
@@ -67,10 +67,6 @@ class NoPrediction(Predictor):
 
     @override
     def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
-        return {}
-
-    @override
-    def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
         return {}
 
     @override
@@ -118,10 +114,6 @@ class LastUtilityPrediction(Predictor):
         return {"predicted_regrets": simplices.regret(utility, state["last_strategy"])}
 
     @override
-    def predict(self, state: State) -> Vector | None:
-        return state["predicted_regrets"]
-
-    @override
     def block_form(self) -> BlockPredictor:
         return BlockPredictor(1.0, repeats=True)
 
@@ -145,20 +137,12 @@ class ExternalPrediction(Predictor):
     """
 
     @override
-    def start(self, simplices: Simplices) -> State:
-        return {"predicted_regrets": np.zeros(simplices.dimension)}
-
-    @override
     def observe(self, state: State, regret: Vector, strategy: Vector) -> State:
         return {"predicted_regrets": np.zeros_like(regret)}
 
     @override
     def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
         return {"predicted_regrets": simplices.regret(utility, unaided)}
-
-    @override
-    def predict(self, state: State) -> Vector | None:
-        return state["predicted_regrets"]
 
     @override
     def block_form(self) -> BlockPredictor:
