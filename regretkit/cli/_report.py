@@ -1,7 +1,6 @@
 """Reports: facts about games, results of runs, strategies and figures."""
 
 import io
-import math
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -190,22 +189,10 @@ def draw_curves(
     panels: Mapping[str, Mapping[str, Curve]], path: Path, *, x: str = "iteration"
 ) -> None:
     """Draw a panel for each game with a curve for each algorithm, and write them into a file."""
-    from matplotlib.figure import Figure
+    from regretkit.display._convergence import convergence_panels
 
-    from regretkit.display import convergence
-    from regretkit.display._style import title_of
-
-    across = min(len(panels), math.ceil(math.sqrt(len(panels))), 4)
-    down = math.ceil(len(panels) / across)
-    size = (6.4, 4.2) if len(panels) == 1 else (4.8 * across, 3.6 * down)
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(down, across, squeeze=False).ravel()
-    for ax, (game, curves) in zip(axes, panels.items(), strict=False):
-        ylabel = "NashConv (units of payoff)"
-        convergence(curves, x=x, y="gap", ylabel=ylabel, title=title_of(game), ax=ax)
-    for ax in axes[len(panels) :]:
-        ax.set_axis_off()
     drawn = io.BytesIO()
+    figure = convergence_panels(panels, x=x, y="gap", ylabel="NashConv (units of payoff)")
     figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
     with failing(f"cannot write the figure to {quote(str(path))}"):
         replace_file(path, [drawn.getbuffer()])

@@ -25,6 +25,7 @@ from regretkit.play import Recorder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class _Columns(Protocol):
@@ -136,6 +137,22 @@ def convergence(
     if len(points) > 1 or len(ax.get_lines()) > 1:
         ax.legend()
     return ax
+
+
+def convergence_panels(panels: Mapping[str, Mapping[str, Curve]], **options: Any) -> "Figure":
+    """Return a figure, unknown to pyplot, with a panel of :func:`convergence` for each game."""
+    from matplotlib.figure import Figure
+
+    columns = min(len(panels), math.ceil(math.sqrt(len(panels))), 4)
+    rows = math.ceil(len(panels) / columns)
+    size = (6.4, 4.2) if len(panels) == 1 else (4.8 * columns, 3.6 * rows)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax, (game, curves) in zip(axes, panels.items(), strict=False):
+        convergence(curves, title=title_of(game), ax=ax, **options)
+    for ax in axes[len(panels) :]:
+        ax.set_axis_off()
+    return figure
 
 
 def _draw(ax: "Axes", index: int, name: str, across: Vector, up: Vector, *, log: bool) -> None:

@@ -125,7 +125,7 @@ def _show(report: dict[str, Any], profile: Profile | None) -> None:
             show(f"strategy written to {report['out']}")
         show_strategy(profile, written=report["out"] is not None)
         return
-    show(f"maxmin  {numbers(report['maxmin'])}: what each player gets against any opponents")
+    show(f"maxmin  {numbers(report['maxmin'])}: what each player is sure to get")
     if "pure_equilibria" in report:
         _show_normal_form(report)
 
