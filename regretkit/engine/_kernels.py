@@ -70,7 +70,7 @@ def settle_regrets(
 
 
 def worth_of(first: int, last: int, utility: Vector, behavior: Vector) -> float:
-    """Return what a decision point is worth, the largest of its utilities set aside.
+    """Return the value of a decision point, the largest of its utilities set aside.
 
     So equal utilities leave regrets of exactly zero.
     """
@@ -206,7 +206,7 @@ def decide(
     state: State,
 ) -> tuple[float, float]:
     """Let a decision point learn and propose; return its value, and the size of its regrets."""
-    # Most have few actions. For so many as it can see here, a compiler makes no loops, and the
+    # Most have few actions. For a number that it knows, a compiler makes no loops, and the
     # processor need not guess where they end.
     if last - first == 2:
         return decide_among(j, first, first + 2, utility, behavior, numbers, state)

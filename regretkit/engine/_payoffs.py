@@ -1,4 +1,4 @@
-"""Payoffs as compiled code goes through them: what is worth the same is worked out once."""
+"""Payoffs as compiled code goes through them: equal values are computed once."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -19,7 +19,7 @@ class Matrix(NamedTuple):
     """The :class:`~regretkit.games._payoff_rows.PayoffRows` of two players, four rows at a time."""
 
     row: Narrow
-    """Which row says what each sequence is worth, shape ``(sequences,)``."""
+    """The row of the utility of each sequence, shape ``(sequences,)``."""
     forced_row: Narrow
     """Which row says what a forced last move after it adds to that, see
     :mod:`~regretkit.engine._forced`; empty where no move is forced."""

@@ -55,7 +55,7 @@ def _order_or_size(run: SelfPlay, game: NormalFormGame | ExtensiveFormGame) -> s
 
 
 def is_long(run: SelfPlay, iterations: int) -> bool:
-    """Say whether so many iterations take so long in NumPy that loading machine code pays.
+    """Say whether that many iterations take so long in NumPy that loading machine code pays.
 
     It depends on the run alone, and neither on the machine nor on the clock, so that the same run
     goes the same way each time.

@@ -36,10 +36,10 @@ _PATIENCE = 0.1
 """Seconds of machine code between two looks at whether there was an interrupt; but"""
 
 _FEW = 16
-"""so many iterations at least in one call, which costs a large game as much as an iteration,"""
+"""at least this number of iterations in one call, which costs a large game an iteration,"""
 
 _LONG = 1.0
-"""unless they take so many seconds."""
+"""unless they take this number of seconds."""
 
 _MOST = 4096
 """Iterations in one call; their weights and numbers are laid out beforehand."""
@@ -105,7 +105,7 @@ def _against_resting(run: SelfPlay) -> str | None:
 
 
 def _next_pace(count: int, took: float) -> int:
-    """Return how many iterations to run in one call, after so many that took so many seconds."""
+    """Return the number of iterations of the next call, from the last one and its duration."""
     quick = int(count * min(_PATIENCE / took, 8.0))
     return max(1, quick, min(_FEW, int(count * _LONG / took)))
 

@@ -17,7 +17,7 @@ from regretkit.games import ExtensiveFormGame
 
 
 class Baseline(abc.ABC):
-    """Guesses what every history is worth to a player.
+    """Estimates the value of every history for a player.
 
     An action that was not sampled counts as guessed, and a sampled one is corrected accordingly:
     with b(ha) the guess after action a at history h, and an action followed with probability q,
@@ -108,10 +108,10 @@ class LearnedBaseline(Baseline, Stateful):
 @final
 @define(eq=False)
 class ExactBaseline(Baseline):
-    """Know what every history is worth while the current strategies are played.
+    """Know the value of every history while the current strategies are played.
 
     What the player's strategy earns by an estimate is then what it earns, without any variance, and
-    so is what every action is worth where the player comes to decide. It takes a sweep of the whole
+    so is the value of every action where the player comes to decide. It takes a sweep of the whole
     game at every call, and so is for comparisons, and for teaching.
 
     Examples

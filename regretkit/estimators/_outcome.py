@@ -40,7 +40,7 @@ class OutcomeSampling(TraversalEstimator):
         q  =  exploration toward  +  (1 - exploration) b
 
     The payoff counts at the player's last sequence, divided by the product of the q's that were
-    drawn on the way. So the variance of what is worth u is about ``u^2 / q``, and exploring bounds
+    drawn on the way. So the variance of an estimate of u is about ``u^2 / q``, and exploring bounds
     it. What is never drawn is never worth anything: the mean is exact where all q are positive.
 
     In normal form, with ``exploration=0.0``, this is :class:`BanditFeedback`.

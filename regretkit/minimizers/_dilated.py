@@ -85,7 +85,7 @@ class DilatedMirrorDescent(Proximal):
     bounds for online learning in extensive-form games", arXiv:2410.23398. The recursion with
     entropy is that of the authors' code in OpenSpiel; with the Euclidean regularizer it has the
     form of a baseline of LiteEFG, whose paper could not be checked; with others it is derived
-    from the definition above. Where a decision point is never reached, it goes on from the b_j
+    from the definition above. Where a decision point is never reached, it continues from the b_j
     that would be played there.
     """
 

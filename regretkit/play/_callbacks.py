@@ -56,7 +56,7 @@ def _above_one(_: object, attribute: "Attribute[float]", value: float) -> None:
 @final
 @define(eq=False)
 class Every(Stateful):
-    """Call another callback every so many iterations.
+    """Call another callback at regular intervals of iterations.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Every(Stateful):
 class AtGeometricSteps(Stateful):
     """Call another callback at iterations that grow by a ratio, as 1, 2, 4, 8, ... do by 2.
 
-    What it costs per iteration falls as the run goes on, and what it records is evenly spread
+    What it costs per iteration falls over the run, and what it records is evenly spread
     over a logarithmic axis. The iterations are the same in every run, wherever it is first called:
     1, and after t the next one that is at least t times the ratio.
 

@@ -31,7 +31,7 @@ class Checkpoint:
     The file is whole at every instant: a new checkpoint is written beside it and takes its place
     in one stroke. It holds the game's fingerprint and name, how everything was built, what the
     minimizers have learned, the averages, the states of random generators, and what the callbacks
-    have written down that are passed to it. :func:`resume` or :meth:`SelfPlay.load` goes on from
+    have written down that are passed to it. :func:`resume` or :meth:`SelfPlay.load` continues from
     there, to the same bits as if nothing had happened.
 
     Parameters
@@ -41,7 +41,7 @@ class Checkpoint:
     seconds
         Save about as often as this, positive.
     every
-        Save every so many iterations, at least 1. One of the two is needed.
+        Save after every this many iterations, at least 1. One of the two is needed.
     callbacks
         Are called before, in turn, and are saved along: a :class:`Recorder`, say, or what stops the
         run. When one of them does, the run is saved as well.
@@ -83,7 +83,7 @@ class Checkpoint:
     _seen: int = field(default=0, init=False, repr=False)
     """Where the run was when the clock was looked at last."""
     _pace: int = field(default=1, init=False, repr=False)
-    """Iterations until it is worth looking again."""
+    """Iterations until the clock is read again."""
 
     def __attrs_post_init__(self) -> None:
         if (self.seconds is None) == (self.every is None):
@@ -120,7 +120,7 @@ class Checkpoint:
             return run.iteration % self.every == 0
         now, seconds = time.monotonic(), self.seconds or 0.0
         count, took = run.iteration - self._seen, max(now - self._looked, 1e-9)
-        # A quick game goes through very many iterations before the clock is worth a look.
+        # A quick game goes through very many iterations before the clock needs to be read.
         self._pace = max(1, int(count * min(seconds / _LOOKS / took, 8.0)))
         self._seen, self._looked = run.iteration, now
         return now - self._saved >= seconds

@@ -17,7 +17,7 @@ from regretkit.sets import DecisionTree, StrategySet
 Thing = TypeVar("Thing", bound=Callable[..., object])
 
 _DIRECTIONS = 4
-"""A set is looked at from its inner point, in so many directions and in the opposite ones."""
+"""Number of directions, and of opposite ones, in which a set is searched from its inner point."""
 
 
 def as_seats(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:

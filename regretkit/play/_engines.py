@@ -53,7 +53,7 @@ class Engine(abc.ABC):
         return None
 
     def pays_off(self, run: "SelfPlay", iterations: int) -> bool:
-        """Say whether so many iterations are worth what it takes to get going."""
+        """Say whether that many iterations are worth what it takes to get going."""
         return True
 
 
@@ -116,7 +116,7 @@ def check_engine(name: object) -> None:
 
 
 def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
-    """Return the engine of this name, or the fastest that applies to so many iterations.
+    """Return the engine of this name, or the fastest that applies to that many iterations.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
     for engine in _engines():
         if engine.name in _FAILED.get(run, ()):
             continue
-        # What a run has begun with, it goes on with, unless something faster pays.
+        # A run keeps its engine, unless a faster one pays.
         pays = run.engine == engine.name or engine.pays_off(run, iterations)
         if pays and engine.unsupported_reason(run) is None:
             missing = engine.missing_dependency()

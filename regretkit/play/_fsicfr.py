@@ -27,7 +27,7 @@ class FixedStrategyIteration(Stateful):
     """Counterfactual regret minimization on a graph of states, FSICFR.
 
     Strategies stay fixed for an iteration. One pass forward adds up, for each state, the
-    probabilities of all ways that lead to it; one pass backward says what each state is worth.
+    probabilities of all ways that lead to it; one pass backward gives the value of each state.
     Every state is looked at once, however many ways lead to it:
 
         w[s]   =  sum of the others' and chance's probabilities over all ways to s

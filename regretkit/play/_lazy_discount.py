@@ -40,7 +40,7 @@ class LazyDiscount(Stateful):
         self.regrets, self.before, self.now = regrets.copy(), before.copy(), now.copy()
 
     def caught_up(self, sizes: Indices) -> Vector | None:
-        """Return what they have faded to, None if there are none of so many actions each."""
+        """Return what they have faded to, None if there are none of that many actions each."""
         if self.regrets is None or self.before is None or self.now is None:
             return None
         shapes = self.regrets.shape, self.before.shape, self.now.shape

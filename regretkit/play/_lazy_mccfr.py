@@ -286,7 +286,7 @@ class LazyMCCFR:
         return tuple(averages)
 
     def save(self, path: FilePath) -> None:
-        """Write everything into a file, from which :meth:`load` goes on to the same bits.
+        """Write everything into a file, from which :meth:`load` continues bitwise identically.
 
         Raises
         ------

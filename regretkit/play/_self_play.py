@@ -60,7 +60,7 @@ class SelfPlay(Stateful):
     engine
         How to run the iterations: ``"compiled"``, all of it in machine code; ``"vectorized"``, all
         but the rules; ``"numpy"``, everything as it is written; ``"auto"``, the fastest of these
-        that applies and pays for so many iterations. They agree up to rounding. In games with many
+        that applies and pays for the iterations. They agree up to rounding. In games with many
         exact ties, ``"compiled-exact"`` runs as ``"compiled"`` and never plays what is rounding.
 
     Attributes
@@ -176,7 +176,7 @@ class SelfPlay(Stateful):
             return stopped(self, watching)
 
     def _prepare(self, iterations: int) -> None:
-        """Choose an engine for so many iterations, and have its machine code made."""
+        """Choose an engine for a number of iterations, and have its machine code made."""
         with self._guard.driving() as interrupt:
             self._executor_for(iterations).play(0, interrupt.requested)
 
@@ -359,7 +359,7 @@ class SelfPlay(Stateful):
     def load(
         cls, path: FilePath, game: Game, minimizers: Sequence[RegretMinimizer], **ways: Unpack[Ways]
     ) -> Self:
-        """Return the run in a checkpoint, which goes on to the same bits as if never stopped.
+        """Return the run in a checkpoint, which continues bitwise identically.
 
         Game and minimizers, trained or not, must be built as those were. Among ``ways`` come
         ``order``, ``averaging`` and ``estimator`` where they are of one's own, ``engine`` to go

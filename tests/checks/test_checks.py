@@ -71,7 +71,7 @@ class LearnsWhenAsked(Follower):
 
 
 class Expectant(Follower):
-    """Goes on expecting what it was once told to expect."""
+    """Keeps expecting what it was once told to expect."""
 
     def __init__(self):
         super().__init__()

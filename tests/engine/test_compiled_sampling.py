@@ -359,7 +359,7 @@ def test_a_kernel_that_says_it_rests_and_moves_is_found_out():
 
 
 def after_visits(make, visits, rule=rk.RegretMatching):
-    """Return a run on Leduc poker after so many visited histories."""
+    """Return a run on Leduc poker after a number of visited histories."""
     players = [rk.CFR(tree, rule) for tree in LEDUC.domains]
     run = SelfPlay(LEDUC, players, estimator=make(), engine="compiled")
     while run.estimator.visited < 0.99 * visits:

@@ -173,7 +173,7 @@ def test_a_short_run_is_not_worth_loading_machine_code_for():
 
     assert run.engine == "numpy"
     assert run.run(**LONG).engine == "compiled"
-    assert run.run(1).engine == "compiled"  # what a run has come to, it goes on with
+    assert run.run(1).engine == "compiled"  # a run keeps its engine
 
 
 def test_before_the_first_iteration_a_run_says_what_was_asked_for():

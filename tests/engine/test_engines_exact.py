@@ -87,7 +87,7 @@ def test_as_long_as_nothing_is_rounded_the_bits_are_the_same(rule, order):
     assert iterations >= 2 * len(TREES)
 
 
-# So large a rate leaves a pure strategy, or an even one of what is worth the same: always dyadic.
+# So large a rate leaves a pure strategy, or a uniform one over equal values: always dyadic.
 LEADERS = {
     kind.__name__: partial(kind, regularizer=Euclidean(), rate=2.0**16)
     for kind in (FollowTheRegularizedLeader, OnlineMirrorDescent)

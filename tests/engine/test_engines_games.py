@@ -62,7 +62,7 @@ GAMES = st.one_of(trees(), normal_forms())
 
 
 class Recorder(rk.RegretMinimizer):
-    """Plays one strategy, and writes down what it is worth."""
+    """Plays one strategy, and records its utility."""
 
     def __init__(self, domain, strategy):
         self.domain, self.strategy, self.utility = domain, strategy, None

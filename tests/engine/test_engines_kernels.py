@@ -306,7 +306,7 @@ def compiled_elsewhere(names, cache):
     return done.stdout.splitlines()
 
 
-# What changes while a run goes on
+# What changes during a run
 
 
 RATE = 0.25

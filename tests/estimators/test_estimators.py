@@ -261,7 +261,7 @@ def test_with_the_exact_baseline_every_sample_gives_the_exact_value_of_a_strateg
 
 
 def values_below(game, profile, player):
-    """Return what each history is worth to a player, found from the ends up."""
+    """Return the value of each history for a player, found from the ends up."""
     tree = game.tree
     first = [domain.first_sequence for domain in game.domains]
     behavior = [domain.behavior(own) for domain, own in zip(game.domains, profile, strict=True)]

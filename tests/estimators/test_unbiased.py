@@ -112,14 +112,18 @@ def test_a_factor_that_is_off_by_little_is_caught(inner):
 
 def test_implicit_exploration_is_biased_and_said_to_be():
     assert_unbiased(COIN, BanditFeedback(generator(), baseline=2.0))
-    with pytest.raises(AssertionError, match=r"player 0, sequence 0 is worth .*, but estimated as"):
+    with pytest.raises(
+        AssertionError, match=r"player 0, sequence 0 has utility .*, but estimated as"
+    ):
         assert_unbiased(COIN, BanditFeedback(generator(), baseline=2.0, implicit=0.1))
 
 
 def test_what_is_never_drawn_is_biased_unless_it_is_explored():
     pure = [np.array([1.0, 0.0]), np.array([0.5, 0.5])]
     assert_unbiased(COIN, OutcomeSampling(generator(), exploration=0.1), profiles=[pure])
-    with pytest.raises(AssertionError, match=r"player 0, sequence 1 is worth 1\.25, but .* 0\.0"):
+    with pytest.raises(
+        AssertionError, match=r"player 0, sequence 1 has utility 1\.25, but .* 0\.0"
+    ):
         assert_unbiased(COIN, OutcomeSampling(generator(), exploration=0.0), profiles=[pure])
 
 

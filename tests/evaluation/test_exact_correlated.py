@@ -269,7 +269,7 @@ def test_degenerate_games_have_equilibria_too(coarse, payoffs):
 
 @each_kind
 def test_where_payoffs_differ_too_much_the_bound_is_still_a_bound(coarse):
-    # Next to a crash of -1e10, HiGHS does not see what a green light is worth, and offers as the
+    # Next to a crash of -1e10, HiGHS does not see the value of a green light, and offers as the
     # worst equilibrium one that pays something. None pays less than nothing, as the bound knows.
     game = games.traffic_light(crash=-1e10)
 

@@ -50,7 +50,7 @@ def test_callbacks_see_every_iteration_after_it_was_played():
 
 
 def test_periods_count_iterations_of_the_run_and_not_calls():
-    # A run that goes on is at iteration 8 and not at 1.
+    # A continued run is at iteration 8 and not at 1.
     seen = []
 
     run = start().run(7).run(8, callbacks=[Every(5, noting(seen))])

@@ -1,4 +1,4 @@
-"""Checkpoints: a run that was put back from a file goes on to the same bits as if never stopped."""
+"""Checkpoints: a run that was put back from a file continues bitwise identically."""
 
 import inspect
 from functools import partial

@@ -24,7 +24,7 @@ def whole():
 
 
 def kill_one(path, after):
-    """Let a process play, and kill it so many seconds after it first saved something."""
+    """Let a process play, and kill it some seconds after it first saved something."""
     process = subprocess.Popen([sys.executable, str(Path(crash_victim.__file__)), str(path)])
     try:
         waited = time.monotonic() + WAIT

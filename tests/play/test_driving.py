@@ -77,7 +77,7 @@ def test_a_run_interrupted_at_random_moments_goes_on_bitwise_identically(kind, t
 
 
 def once(times):
-    """Return an action that presses Ctrl-C in the third call, so many times."""
+    """Return an action that presses Ctrl-C in the third call, a number of times."""
     calls = []
 
     def action(_):

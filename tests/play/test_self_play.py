@@ -1,4 +1,4 @@
-"""Self-play: gaps are regrets, and a run that was cut, copied or saved goes on as if never cut."""
+"""Self-play: gaps are regrets, and a run that was cut, copied or saved continues the same."""
 
 import copy
 import pickle

@@ -80,7 +80,7 @@ def check(played, published, digits, widening=2):
 def check_fast_ways(played, game, algorithm, iterations, digits):
     """Require that machine code ends where another rounding might have ended."""
     for engine in ("compiled", "vectorized"):
-        # It sums in two steps what is worth the same, which is no order of single terms.
+        # It sums in two steps equal values, which is no order of single terms.
         gaps = trajectory(games.load(game), algorithm, iterations, engine)
         check(played, gaps, digits, widening=5)
 

@@ -21,7 +21,7 @@ Choose: TypeAlias = Callable[[Here, Vector, Narrow, Vector, Known], int]
 
 
 FEW = 6
-"""So many weights are all looked at."""
+"""Up to this many weights, all are read."""
 
 
 def pick(generator: np.random.Generator, weights: Vector, first: int, count: int) -> int:
@@ -120,7 +120,7 @@ def follow_some(
     share: Vector,
     known: Known,
 ) -> int:
-    """Follow so many actions, any of them as likely as others."""
+    """Follow a number of actions, any of them as likely as others."""
     count = here[3]
     _, numbers, generator = known
     wanted, followed = min(int(numbers[0]), count), 0

@@ -74,7 +74,7 @@ class TraversalBuffers(NamedTuple):
     counts: Vector
     """how much each counts there,"""
     worth: Vector
-    """and what each is worth to the player, as far as is known."""
+    """and the value of each for the player, as far as is known."""
 
 
 def flat_tree(game: ExtensiveFormGame) -> FlatTree:
@@ -162,7 +162,7 @@ def moves_of(game: ExtensiveFormGame, flat: FlatTree) -> Indices:
 
 
 def values_at(game: ExtensiveFormGame, moves: Indices, weights: Vector) -> Vector:
-    """Return what every history is worth to every player, shape ``(players, histories)``."""
+    """Return the value of every history for every player, shape ``(players, histories)``."""
     tree = game.tree
     probability = weights[moves]
     values = np.zeros((game.players, tree.histories))

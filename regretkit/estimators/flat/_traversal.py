@@ -83,7 +83,7 @@ def _hooks_for(guessing: bool) -> tuple[Any, ...]:
 
 
 def _visitor(choose: Choose, arrive: Any, end: Any, lean: Any, fan_out: Any, put_off: Any) -> Visit:
-    """Return the function that goes on until the game ends, or nothing is followed."""
+    """Return the function that continues until the game ends, or nothing is followed."""
     decide = _decider(choose, fan_out, put_off)
 
     def visit(player: int, so_far: tuple[int, int, int], on: On) -> tuple[int, int, int]:
