@@ -192,14 +192,14 @@ def test_results_show_their_numbers_and_their_profiles():
     assert len(clean) == 2 + 12
 
 
-def test_a_ledger_shows_its_accounts():
+def test_a_ledger_shows_its_regrets():
     player = rk.Product([rk.RegretMatching(2), rk.RegretMatching(3)])
     ledger = RegretLedger(player)
     player.observe_utility([1.0, 0.0, 0.0, 0.0, 3.0])
 
     header, top, first, second = cells(shown(ledger))
 
-    assert header == ["node", "external", "internal", "swap", "theorem"]
+    assert header == ["node", "external", "internal", "swap", "bound"]
     assert top[:2] == ["top", "2.5"]
     assert (first[0], second[0], second[1]) == ("parts[0]", "parts[1]", "2")
 
