@@ -43,7 +43,7 @@ class DilatedMirrorDescent(Proximal):
     them: with N of them the regret is at most ``ln(N) / rate`` plus ``rate / 8`` times the sum of
     the squared ranges of payoffs. In a two-player zero-sum game magnetic mirror descent converges
     itself, not only in the average, to the quantal response equilibrium of the reduced normal
-    form; it promises no small regret.
+    form; its regret need not be small.
 
     The optimistic form steps once more, from z along the utility m expected, by default the last
     one, before it plays; the magnet is in both steps.
@@ -125,11 +125,12 @@ class DilatedMirrorDescent(Proximal):
         """Return what maximizes ``<iterate, x> - psi(x)``, as a behavioural strategy."""
         scores, behavior = iterate.copy(), np.empty(self.tree.simplices.dimension)
         for level in reversed(self.tree._levels):
-            here = scores[level.sequences]
-            leader = self.regularizer.leader(level.simplices, here, 1.0 / self.weight)
+            level_scores = scores[level.sequences]
+            leader = self.regularizer.leader(level.simplices, level_scores, 1.0 / self.weight)
             behavior[level.actions] = leader
-            price = self.weight * self.regularizer.value(level.simplices, leader)
-            level.add_to_parents(scores, level.simplices.expectation(here, leader) - price)
+            penalty = self.weight * self.regularizer.value(level.simplices, leader)
+            values = level.simplices.expectation(level_scores, leader) - penalty
+            level.add_to_parents(scores, values)
         return behavior
 
     def _gradient(self, behavior: Vector) -> Vector:

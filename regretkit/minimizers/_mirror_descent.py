@@ -58,11 +58,11 @@ class RegularizedLeaderLink(LinkFunction):
 @final
 @frozen
 class AgileProjection(Accumulator):
-    """Only the leader is remembered, not how far the others are behind it.
+    """Keep only the leader of the regrets: agile mirror descent, of which Cumulative is lazy.
 
         R <- gradient of phi at z / rate,    with z the leader of R + g
 
-    What cannot be seen in z is forgotten: with the Euclidean regularizer, how much of its regret
+    What z does not show is dropped: with the Euclidean regularizer, how much of its regret
     an action would still have to gain before it is played at all. A regularizer that always gives
     every action some weight shows everything, and then this is :class:`Cumulative`.
 
@@ -122,7 +122,7 @@ class _Regularized(ComposedRule):
 @final
 @define(eq=False)
 class FollowTheRegularizedLeader(_Regularized):
-    """Follow the regularized leader: play what would have been best so far, less a penalty.
+    """Follow the regularized leader: the best response to all utilities so far, less a penalty.
 
         x  =  argmax over x of <R, x> - phi(x) / rate
         R <-  R + u - <u, x>
@@ -164,30 +164,23 @@ class FollowTheRegularizedLeader(_Regularized):
 @final
 @define(eq=False)
 class OnlineMirrorDescent(_Regularized):
-    """Online mirror descent: go where utility points, but not far from where one is.
+    """Online mirror descent: a step along the utility, with a penalty on its length.
 
         x  =  z
         z <-  argmax over z' of <u, z'> - D(z', z) / rate
 
     with D the Bregman divergence of the regularizer phi, from the uniform distribution on. With
     the Euclidean regularizer, z moves by ``rate u`` and is projected: gradient descent. The
-    optimistic form goes once more where it expects utility m to point, from z, to play:
+    optimistic form plays after another step, from z along the utility m expected:
 
         x  =  argmax over x' of <m, x'> - D(x', z) / rate
 
     With a regularizer that keeps every probability positive it is bitwise identical to
-    :class:`FollowTheRegularizedLeader`. Others differ: here, an action that is out of play is soon
-    back when it earns. The bound on the regret is that of following the leader, with D the largest
-    divergence from the uniform distribution.
+    :class:`FollowTheRegularizedLeader`. With others, an action that is not played returns sooner
+    here when its utility rises. The bound on the regret is that of following the leader, with D
+    the largest divergence from the uniform distribution.
 
-    Parameters
-    ----------
-    regularizer
-        phi: :class:`Entropy`, :class:`Euclidean`, :class:`Tsallis`, :class:`LogBarrier`.
-    rate
-        Learning rate, positive, in one over the unit of utility.
-    optimistic
-        Whether it plays against what it expects.
+    Parameters are those of :class:`FollowTheRegularizedLeader`.
 
     Examples
     --------
@@ -213,7 +206,7 @@ class OnlineMirrorDescent(_Regularized):
 @final
 @frozen
 class Reflected(Accumulator):
-    """Remember what was played, and by how much the prediction v that led there was wrong.
+    """The gradient at the strategy played, plus the error of the prediction v that led to it.
 
         R <- gradient of phi at x / rate + g - v,    with x the leader of R + v
 

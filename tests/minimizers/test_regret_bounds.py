@@ -106,7 +106,7 @@ def test_every_leaf_finds_the_one_good_action(name):
 
 
 @against_everyone
-def test_regret_of_the_history_is_what_regret_matching_remembers(adversary):
+def test_regret_of_the_history_is_that_of_regret_matching(adversary):
     player = rk.RegretMatching(4)
     x, u = play(player, ADVERSARIES[adversary], 200, np.random.default_rng(5))
 

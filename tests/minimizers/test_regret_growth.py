@@ -159,7 +159,7 @@ def test_who_is_exempt_needs_to_be(monkeypatch, name):
 
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("rate", [1e-9, 1.0])
-def test_no_unit_helps_who_forgets(rate):
+def test_no_unit_of_utility_helps_a_rule_that_discounts_too_fast(rate):
     with pytest.raises(AssertionError, match=r"and no other unit of utility is any better for it$"):
         run_check(regret_grows_slowly, partial(ShortOfMemory, 3, rate=rate))
 

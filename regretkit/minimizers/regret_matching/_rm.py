@@ -56,13 +56,13 @@ class RegretMatching(ComposedRule):
 @final
 @define(eq=False)
 class RegretMatchingPlus(ComposedRule):
-    """Regret matching that forgives: negative regret is dropped in every iteration.
+    """Regret matching+: negative regret is dropped in every iteration.
 
         x  =  Q / sum Q,  uniform when Q = 0
         Q <-  [Q + u - <u, x>]+
 
-    An action that did badly for a long time is back in play as soon as it earns more than the
-    current strategy. The regret bound is that of :class:`RegretMatching`, for weights that never
+    An action with low utilities for a long time is played again as soon as its utility exceeds the
+    value of the current strategy. The regret bound is that of :class:`RegretMatching`, for weights that never
     increase as well. With weights that never decrease the weighted regret is at most
 
         w_T sqrt(sum_t |u_t - <u_t, x_t>|^2),
