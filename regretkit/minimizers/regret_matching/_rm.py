@@ -62,8 +62,8 @@ class RegretMatchingPlus(ComposedRule):
         Q <-  [Q + u - <u, x>]+
 
     An action with low utilities for a long time is played again as soon as its utility exceeds the
-    value of the current strategy. The regret bound is that of :class:`RegretMatching`, for weights that never
-    increase as well. With weights that never decrease the weighted regret is at most
+    value of the current strategy. The regret bound is that of :class:`RegretMatching`, for weights
+    that never increase as well. With weights that never decrease the weighted regret is at most
 
         w_T sqrt(sum_t |u_t - <u_t, x_t>|^2),
 
