@@ -38,20 +38,17 @@ def behaviors(
 ) -> tuple["ValidatedStrategy", ...]:
     """Return each player's behavioral strategy from a profile, or a function or dict each."""
     if isinstance(strategies, Profile):
-        played: Sequence[BehavioralStrategy] = [
-            VectorStrategy(strategy, domain, player)
-            for player, (strategy, domain) in enumerate(
-                zip(strategies, strategies.domains, strict=True)
-            )
-        ]
-        return tuple(ValidatedStrategy(own, player) for player, own in enumerate(played))
+        pairs = enumerate(zip(strategies, strategies.domains, strict=True))
+        vectors = [VectorStrategy(vector, domain, player) for player, (vector, domain) in pairs]
+        return tuple(ValidatedStrategy(vector, vector.player) for vector in vectors)
     if isinstance(strategies, Mapping | str) or not isinstance(strategies, Sequence):
         raise TypeError(
             "strategies must be a Profile, or a function or a dict for each player, got "
             f"{quote(strategies)}; pass a list of them"
         )
     return tuple(
-        ValidatedStrategy(_called(own, player), player) for player, own in enumerate(strategies)
+        ValidatedStrategy(_as_function(strategy, player), player)
+        for player, strategy in enumerate(strategies)
     )
 
 
@@ -76,7 +73,7 @@ def _are_vectors(strategies: object) -> bool:
     )
 
 
-def _called(strategy: BehavioralStrategyLike | Vector, player: int) -> BehavioralStrategy:
+def _as_function(strategy: BehavioralStrategyLike | Vector, player: int) -> BehavioralStrategy:
     if isinstance(strategy, Mapping):
         return MappingStrategy(strategy, player)
     if not callable(strategy):

@@ -38,16 +38,6 @@ def fingerprint(game: Game) -> str:
     sets and actions do not matter. Other games are identified by the players' sets and by a few
     utilities, to six digits.
 
-    Parameters
-    ----------
-    game
-        The game.
-
-    Raises
-    ------
-    TypeError
-        When ``game`` is no game.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker, read_efg, write_efg

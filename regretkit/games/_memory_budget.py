@@ -53,13 +53,6 @@ def memory_capped(limit: float | None) -> Iterator[None]:
     limit
         Number of bytes, above 0, or None for no cap.
 
-    Raises
-    ------
-    TypeError
-        When ``limit`` is not a number.
-    ValueError
-        When ``limit`` is not above 0.
-
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -89,13 +82,6 @@ class MemoryBudget:
         Number of bytes, above 0, or None for what is available.
     walked
         Whether the game is built with an object for each history.
-
-    Raises
-    ------
-    TypeError
-        When ``limit`` is not a number.
-    ValueError
-        When ``limit`` is not above 0.
     """
 
     def __init__(self, limit: float | None = None, *, walked: bool = False) -> None:

@@ -24,15 +24,8 @@ Factory = TypeVar("Factory", bound=Callable[..., Game])
 def register(factory: Factory) -> Factory:
     """Register a function that returns a game, so that :func:`load` finds it by its name.
 
-    Parameters
-    ----------
-    factory
-        The function; its arguments should have defaults, and be literals.
-
-    Raises
-    ------
-    ValueError
-        When another function has the name already.
+    Its arguments should have defaults and be literals. A name that another function has already
+    raises a ValueError.
 
     Examples
     --------

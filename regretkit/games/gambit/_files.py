@@ -30,7 +30,7 @@ def save(
     Parameters
     ----------
     game
-        The game.
+        The game, in the form that the file name asks for.
     path
         The file, which ends in ``.nfg`` for a game in normal form and in ``.efg`` for one in
         extensive form. An existing file is replaced atomically.

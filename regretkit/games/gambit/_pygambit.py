@@ -1,4 +1,4 @@
-"""Games of pygambit."""
+"""Games of pygambit; an ImportError names the extra that installs it."""
 
 import io
 from typing import Any, Protocol
@@ -35,15 +35,8 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
 
     Gambit's exact numbers become the nearest doubles. Titles and labels are kept.
 
-    Parameters
-    ----------
-    game
-        The game.
-
     Raises
     ------
-    ImportError
-        When pygambit is not installed: ``pip install 'regretkit[gambit]'``.
     TypeError
         When ``game`` is no game of pygambit.
     ValueError
@@ -76,15 +69,8 @@ def to_pygambit(
     identical payoffs. Names are changed as by ``for_gambit`` of
     :func:`~regretkit.games.write_efg`. Players are named by number, from 1.
 
-    Parameters
-    ----------
-    game
-        The game, in extensive form or in normal form.
-
     Raises
     ------
-    ImportError
-        When pygambit is not installed: ``pip install 'regretkit[gambit]'``.
     TypeError
         When ``game`` has neither form.
 

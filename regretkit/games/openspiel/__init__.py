@@ -1,4 +1,7 @@
-"""Games, histories and policies of OpenSpiel, where it is installed."""
+"""Games, histories and policies of OpenSpiel.
+
+All functions raise an ImportError unless it is installed: ``pip install 'regretkit[openspiel]'``.
+"""
 
 from regretkit.games.openspiel._history import openspiel_history as openspiel_history
 from regretkit.games.openspiel._policy import to_openspiel_policy as to_openspiel_policy

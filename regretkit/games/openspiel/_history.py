@@ -24,8 +24,6 @@ def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int
 
     Raises
     ------
-    ImportError
-        When OpenSpiel is not installed: ``pip install 'regretkit[openspiel]'``.
     TypeError
         When ``game`` is neither a game or a state of OpenSpiel nor a name.
     ValueError

@@ -31,8 +31,6 @@ def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -
 
     Raises
     ------
-    ImportError
-        When OpenSpiel is not installed: ``pip install 'regretkit[openspiel]'``.
     TypeError
         When ``game`` is no such game.
     ValueError

@@ -54,8 +54,6 @@ def from_openspiel(
 
     Raises
     ------
-    ImportError
-        When OpenSpiel is not installed: ``pip install 'regretkit[openspiel]'``.
     TypeError
         When ``game`` is neither a game of OpenSpiel nor a name, or a limit is no number.
     ValueError
@@ -174,30 +172,18 @@ def has_strings(pyspiel: Any, game: Any) -> bool:
 @final
 @frozen(eq=False)
 class Names:
-    """OpenSpiel's names of a player's actions or of chance's outcomes, made when asked for.
-
-    Parameters
-    ----------
-    game
-        The turn-based game.
-    player
-        Whose actions they are.
-    at
-        The first history of each of the player's information sets, or those of chance.
-    parent
-        The history before each history.
-    first
-        The first child of each history, and one more than the last history.
-    action
-        OpenSpiel's number of the action that leads to each history.
-    """
+    """OpenSpiel's names of a player's actions or of chance's outcomes, made when asked for."""
 
     game: OpenSpielGame
+    """The turn-based game."""
     player: int
     at: Indices
+    """The first history of each of the player's information sets, or those of chance."""
     parent: Indices
     first: Indices
+    """First child of each history, and one more than the last history."""
     action: Indices
+    """OpenSpiel's number of the action that leads to each history."""
 
     def __call__(self, number: int) -> tuple[str, ...]:
         """Return the names of the actions of an information set."""
