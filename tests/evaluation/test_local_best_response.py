@@ -200,7 +200,7 @@ def test_who_forgets_has_none():
         return decision(0, known, on=decision(0, "no idea", on=late))
 
     root = chance([0.5, 0.5], a=then("a"), b=then("b"))
-    with pytest.raises(ValueError, match="cannot follow what it did and knew"):
+    with pytest.raises(ValueError, match="cannot follow its earlier actions and observations"):
         sampled_local_best_response(root, 0, [uniform_behavior], 20, np.random.default_rng(0))
 
 
