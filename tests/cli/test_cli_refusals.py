@@ -158,7 +158,7 @@ WRONG = [
     (["play", "kuhn_poker", " "], "STRATEGY: got nothing; name a file in .json"),
     (["evaluate", "kuhn_poker", "run"], "STRATEGY: run"),
     (["evaluate", "chicken", "a_strategy.json"], "STRATEGY: a_strategy.json belongs to the game"),
-    (["evaluate", "kuhn_poker", "run"], "no file of JSON; name a file in .json that solve --out"),
+    (["evaluate", "kuhn_poker", "run"], "no JSON file; name a file in .json that solve --out"),
     (["evaluate", "kuhn_poker", "a.csv"], "tables in .csv are not read; name a file in .json"),
     (["solve", "a_strategy.json"], "strategies in .json; the game comes first"),
     (["solve", "kuhn-poker"], "cannot read 'kuhn-poker'; did you mean 'kuhn_poker'?"),
