@@ -1,4 +1,4 @@
-"""Those who choose utilities to make a minimizer regret."""
+"""Adversarial utility sequences for tests."""
 
 from collections.abc import Callable
 from types import MappingProxyType
@@ -34,24 +34,24 @@ def _drifting(x: Vector, t: int, generator: np.random.Generator) -> Vector:
 
 
 def _punishing(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Make worth least what is played most, and leave one coordinate a little better."""
+    """Give the least utility to what is played most, and a little more to one coordinate."""
     utility = -x.copy()
     utility[:1] += 0.3 * np.abs(x).max(initial=0.0)
     return utility
 
 
-def _steady(x: Vector, t: int, generator: np.random.Generator) -> Vector:
+def _constant(x: Vector, t: int, generator: np.random.Generator) -> Vector:
     """Favour the same point for ever.
 
     The cosines of 0, 1, 2 and so on are linearly independent over the rational numbers, by the
-    theorem of Lindemann and Weierstrass, and so no two points of floats are worth the same.
+    theorem of Lindemann and Weierstrass, and so no two points of floats have the same value.
     """
     return np.cos(np.arange(x.size))
 
 
 def _opposite(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Favour for ever what the steady adversary makes worth least."""
-    return -_steady(x, t, generator)
+    """Favour for ever what the constant adversary makes worth least."""
+    return -_constant(x, t, generator)
 
 
 ADVERSARIES = MappingProxyType(
@@ -65,5 +65,5 @@ ADVERSARIES = MappingProxyType(
 )
 """The five adversaries against learning minimizers, by name."""
 
-STEADY = MappingProxyType({"steady": _steady, "steadily-opposite": _opposite})
+CONSTANT = MappingProxyType({"constant": _constant, "constant-opposite": _opposite})
 """Two more, by name: strategies that ignore utilities have linear regret against one of them."""

@@ -1,4 +1,4 @@
-"""What the checks are stated with: twins, their play, and ways to compare it."""
+"""Helpers of the checks: minimizers in one state, their strategies, and comparisons."""
 
 import copy
 from collections.abc import Callable, Iterable

@@ -9,30 +9,30 @@ from regretkit.checks._helpers import Make, require, require_same, twins, utilit
 
 def asking_changes_nothing(make: Make) -> None:
     """Require that a minimizer asked often plays exactly as one asked once."""
-    curious, quiet = twins(make)
-    for utility in utilities(curious):
-        first = curious.next_strategy().copy()
+    asked, reference = twins(make)
+    for utility in utilities(asked):
+        first = asked.next_strategy().copy()
         for _ in range(2):
-            curious.state_dict()
-            require_same(first, curious.next_strategy(), "asked again, it answered otherwise")
-        curious.observe_utility(utility)
-        quiet.observe_utility(utility)
-    require_same(curious.next_strategy(), quiet.next_strategy(), "asking changed what it learned")
+            asked.state_dict()
+            require_same(first, asked.next_strategy(), "asked again, it answered otherwise")
+        asked.observe_utility(utility)
+        reference.observe_utility(utility)
+    require_same(asked.next_strategy(), reference.next_strategy(), "asking changed what it learned")
 
 
 def inputs_are_neither_changed_nor_kept(make: Make) -> None:
     """Require that a utility is not written to, and may be overwritten by the caller at once."""
-    trusting, careful = twins(make)
-    for utility in utilities(trusting):
+    subject, reference = twins(make)
+    for utility in utilities(subject):
         reused = utility.copy()
-        for minimizer, verb in ((trusting, "expect_utility"), (trusting, "observe_utility")):
+        for minimizer, verb in ((subject, "expect_utility"), (subject, "observe_utility")):
             getattr(minimizer, verb)(reused)
             require_same(utility, reused, f"{verb} changed its argument")
         reused[:] = 1e6
-        careful.expect_utility(utility)
-        careful.observe_utility(utility)
+        reference.expect_utility(utility)
+        reference.observe_utility(utility)
     require_same(
-        trusting.next_strategy(), careful.next_strategy(), "an argument was kept and not copied"
+        subject.next_strategy(), reference.next_strategy(), "an argument was kept and not copied"
     )
 
 
@@ -50,55 +50,59 @@ def outputs_are_read_only(make: Make) -> None:
 
 def rejected_input_leaves_the_state_unchanged(make: Make) -> None:
     """Require that a utility of a wrong length or not finite is refused and leaves no trace."""
-    stung, calm = twins(make)
-    for utility in utilities(stung):
-        bad: list[object] = [np.zeros(stung.dimension + 1), [[0.0]], None, "utility"]
-        if stung.dimension:
+    subject, reference = twins(make)
+    for utility in utilities(subject):
+        bad: list[object] = [np.zeros(subject.dimension + 1), [[0.0]], None, "utility"]
+        if subject.dimension:
             bad += [np.append(utility[1:], value) for value in (np.nan, np.inf)]
         for argument in bad:
-            for verb in (stung.observe_utility, stung.expect_utility):
+            for verb in (subject.observe_utility, subject.expect_utility):
                 try:
                     verb(argument)  # type: ignore[arg-type]
                 except (TypeError, ValueError):
                     continue
                 raise AssertionError(f"{verb.__name__}({quote(argument)}) was not refused")
         require_same(
-            calm.next_strategy(), stung.next_strategy(), "a refused utility changed the strategy"
+            reference.next_strategy(),
+            subject.next_strategy(),
+            "a refused utility changed the strategy",
         )
-        stung.observe_utility(utility)
-        calm.observe_utility(utility)
-    require_same(calm.next_strategy(), stung.next_strategy(), "a refused utility was learned from")
+        subject.observe_utility(utility)
+        reference.observe_utility(utility)
+    require_same(
+        reference.next_strategy(), subject.next_strategy(), "a refused utility was learned from"
+    )
 
 
 def a_later_prediction_replaces_earlier_ones(make: Make) -> None:
-    """Require that who is told several things of one iteration expects the last of them.
+    """Require that a later prediction for an iteration replaces an earlier one.
 
     Minimizers that play at random are passed over: what they draw may change with every word.
     """
-    fickle, firm = twins(make)
-    if list(generators(fickle)):
+    subject, reference = twins(make)
+    if list(generators(subject)):
         return
-    for utility, prediction in zip(utilities(firm), utilities(firm, seed=1), strict=True):
-        fickle.expect_utility(-10.0 * prediction[::-1])
-        for minimizer in (fickle, firm):
+    for utility, prediction in zip(utilities(reference), utilities(reference, seed=1), strict=True):
+        subject.expect_utility(-10.0 * prediction[::-1])
+        for minimizer in (subject, reference):
             minimizer.expect_utility(prediction)
         np.testing.assert_allclose(
-            fickle.next_strategy(),
-            firm.next_strategy(),
+            subject.next_strategy(),
+            reference.next_strategy(),
             atol=1e-9,
             err_msg="what it was told before the last expectation changed its strategy",
         )
-        for minimizer in (fickle, firm):
+        for minimizer in (subject, reference):
             minimizer.observe_utility(utility)
 
 
 def a_prediction_applies_to_one_iteration(make: Make) -> None:
-    """Require that who was told what to expect of one iteration does not expect it of the next.
+    """Require that a prediction applies to one iteration only.
 
-    Who still expects it plays the next iteration as if told the same once more. So three in one
-    state are compared: one that is told nothing more, one that is told the same once more, and one
-    that is told the opposite. Where it matters what one is told, the first may be near the second
-    by chance in some iterations, but not in all.
+    A minimizer that keeps it plays the next iteration as if told the same once more. So three in
+    one state are compared: one that is told nothing more, one that is told the same once more,
+    and one that is told the opposite. If predictions matter, the first may be near the second by
+    chance in some iterations, but not in all.
     """
     silent, repeated, opposite = twins(make, 3)
     kept = moved = 0.0

@@ -1,16 +1,16 @@
-"""The check of growth: regret stays far below the number of iterations."""
+"""The check of regret growth: regret stays far below the number of iterations."""
 
 from collections.abc import Iterable
 from types import MappingProxyType
 
 import numpy as np
 
-from regretkit.checks._adversaries import ADVERSARIES, STEADY, Adversary
+from regretkit.checks._adversaries import ADVERSARIES, CONSTANT, Adversary
 from regretkit.checks._helpers import Make
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import StrategySet
 
-ALL_ADVERSARIES = MappingProxyType({**ADVERSARIES, **STEADY})
+ALL_ADVERSARIES = MappingProxyType({**ADVERSARIES, **CONSTANT})
 """The seven adversaries that a minimizer is tested against, by name."""
 
 UNITS = tuple(2.0**power for power in sorted(range(-48, 49, 3), key=abs))
@@ -33,24 +33,24 @@ def regret_grows_slowly(make: Make) -> None:
     against all seven: 1, or else a power of 8 between ``2^-48`` and ``2^48``. What claims to be
     ``scale_free`` has no unit to choose.
     """
-    adversaries, complaints = list(ALL_ADVERSARIES), []
+    adversaries, messages = list(ALL_ADVERSARIES), []
     for unit in UNITS[:1] if make().scale_free else UNITS:
         found = fault(make, unit, adversaries)
         if found is None:
             return
-        culprit, complaint = found
-        complaints.append(complaint)
-        # Who was too much in one unit most likely is in the next one, and is asked first there.
-        adversaries.remove(culprit)
-        adversaries.insert(0, culprit)
-    others = ", and no other unit of utility is any better for it" if complaints[1:] else ""
-    raise AssertionError(complaints[0] + others)
+        adversary, message = found
+        messages.append(message)
+        # An adversary that succeeds in one unit most likely does in the next, and is tried first.
+        adversaries.remove(adversary)
+        adversaries.insert(0, adversary)
+    others = ", and no other unit of utility is any better for it" if messages[1:] else ""
+    raise AssertionError(messages[0] + others)
 
 
 def fault(
     make: Make, unit: float = 1.0, adversaries: Iterable[str] = ALL_ADVERSARIES
 ) -> tuple[str, str] | None:
-    """Return who makes it regret too much where utilities are in a unit, and how much it is."""
+    """Return the adversary against which regret is too large in a unit, and a message about it."""
     for name in adversaries:
         minimizer = make()
         iterations = max(400, 30 * minimizer.dimension)

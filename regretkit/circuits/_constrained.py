@@ -96,7 +96,7 @@ class Constrained(RegretMinimizer):
     >>> bool(player.average_violation < 0.001)
     True
 
-    Who plays the first action one time in four earns 250 in 1000 iterations:
+    Playing the first action one time in four earns 250 in 1000 iterations:
 
     >>> best, earns, _ = player.best_feasible()
     >>> best, round(earns, 9)
@@ -181,7 +181,7 @@ class Constrained(RegretMinimizer):
         tracker, prices = tracker_of(self), tracker_of(self.multipliers)
         worst = self.multipliers.domain.best_response(prices.utilities)[0]
         parts = tracker_of(self.minimizer).external + prices.external
-        # Who pays, in each iteration, the price of what its own point violates there.
+        # The best point that pays, in each iteration, the price of what it violates.
         paying = self.domain.best_response(tracker.utilities - prices.strategies @ self.matrix)[0]
         paying += float(prices.strategies @ self.bound)
         return RegretBound(
@@ -191,7 +191,7 @@ class Constrained(RegretMinimizer):
             exact=False,
             also=(
                 RegretBound(
-                    "R against who pays the prices + largest <lambda, V> = sum of the parts' R",
+                    "R against points that pay + largest <lambda, V> = sum of the parts' R",
                     paying - tracker.earned + worst,
                     parts,
                     exact=True,

@@ -16,7 +16,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote, shorten, whole_number
+from regretkit._util._validate import must_be, quote, shorten, whole_number
 from regretkit.circuits._stationary import _stationary
 from regretkit.sets import Simplices, SimplicesLike, StrategySet, as_simplices
 
@@ -103,7 +103,7 @@ class MarkovDeviations(DeviationSet):
 
     def _gain(self, tracker: RegretTracker, coefficients: Vector, domain: Simplices) -> float:
         # <M, J> - tr(J) in each block, where J is the sum of all x_t u_t'. Row a of all the
-        # matrices is where the map sends who plays their actions a.
+        # matrices is the image of the point that plays their actions a.
         gain = -sum(float(np.trace(joint)) for joint in tracker._joint)
         for action in range(domain.sizes.max()):
             point = np.zeros(domain.dimension)
@@ -330,10 +330,9 @@ def internal_maps(actions: int) -> FiniteDeviations:
 
 
 def _check_atol(atol: float) -> None:
+    wanted = f"a number from 0 to {_LARGEST_ATOL:g}"
     if isinstance(atol, bool) or not isinstance(atol, Real):
-        raise TypeError(f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {quote(atol)}")
+        raise TypeError(must_be("atol", wanted, atol))
     if not 0.0 <= atol <= _LARGEST_ATOL:
-        raise ValueError(
-            f"atol must be a number from 0 to {_LARGEST_ATOL:g}, got {quote(atol)}; divide rows "
-            "that are farther from one by their sums"
-        )
+        hint = "divide rows that are farther from one by their sums"
+        raise ValueError(must_be("atol", wanted, atol, hint))

@@ -9,7 +9,7 @@ from test_checks import Idle, ShortOfMemory
 import regretkit as rk
 from regretkit import circuits, minimizers
 from regretkit.checks import _regret_bound, checks_of, run_check
-from regretkit.checks._adversaries import STEADY
+from regretkit.checks._adversaries import CONSTANT
 from regretkit.checks._regret_bound import UNITS, fault, regret_grows_slowly
 from regretkit.circuits import FiniteDeviations
 from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis
@@ -244,22 +244,22 @@ def test_who_does_not_learn_breaks_it_on_every_set(monkeypatch, domain):
 
 
 @on_every_set
-def test_a_steady_adversary_and_its_opposite_suffice_for_that(domain):
+def test_a_constant_adversary_and_its_opposite_suffice_for_that(domain):
     for make in careless(domain):
-        assert fault(make, adversaries=STEADY) is not None
+        assert fault(make, adversaries=CONSTANT) is not None
 
 
 @on_every_set
 def test_what_it_loses_to_both_adds_up_to_the_range_of_payoffs_in_every_iteration(domain):
     generator, nowhere = np.random.default_rng(0), np.zeros(domain.dimension)
-    utilities = [adversary(nowhere, 0, generator) for adversary in STEADY.values()]
+    utilities = [adversary(nowhere, 0, generator) for adversary in CONSTANT.values()]
     best = [domain.best_response(utility)[0] for utility in utilities]
 
     assert sum(best) > 0.0
     for make in careless(domain):
         regrets = [
             _regret_bound._regret_and_bound(make(), adversary, 400, 1.0)[0]
-            for adversary in STEADY.values()
+            for adversary in CONSTANT.values()
         ]
         assert sum(regrets) == pytest.approx(400 * sum(best), rel=1e-6)
 
