@@ -174,7 +174,7 @@ class Discounting(Accumulator):
         return BlockAccumulator(discount_and_add, self._parameters, traits)
 
     def _parameters(self, iteration: int) -> Parameters:
-        return Parameters(*self.factors(iteration), floor=self.lower_bound)
+        return Parameters(*self.factors(iteration), self.lower_bound)
 
 
 @final

@@ -32,11 +32,11 @@ class Parameters(NamedTuple):
     """By what the engine may multiply positive regrets at a zero utility,"""
     negative_discount: float = 1.0
     """and others."""
+    floor: float = -math.inf
     next_positive_discount: float = 1.0
     """The same of the next iteration."""
     next_negative_discount: float = 1.0
     regret_weight: float = 1.0
-    floor: float = -math.inf
     rate: float = 0.0
     """The accumulator's learning rate, or another hyperparameter of its own."""
     prediction_weight: float = 0.0
@@ -46,10 +46,10 @@ class Parameters(NamedTuple):
 (
     POSITIVE_DISCOUNT,
     NEGATIVE_DISCOUNT,
+    FLOOR,
     NEXT_POSITIVE_DISCOUNT,
     NEXT_NEGATIVE_DISCOUNT,
     REGRET_WEIGHT,
-    FLOOR,
     RATE,
     PREDICTION_WEIGHT,
     LINK_RATE,

@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import TypeAlias, cast, final
 
 import numpy as np
@@ -196,7 +197,8 @@ class _Schedule:
         """Return those of ``count`` iterations, shape ``(count, parameters)``."""
         parameters = self.parameters
         if callable(parameters):
-            rows = np.array([parameters(t) for t in range(first, first + count + 1)])
+            numbers = chain.from_iterable(map(parameters, range(first, first + count + 1)))
+            rows = np.fromiter(numbers, np.float64).reshape(count + 1, -1)
         else:
             rows = np.tile(parameters, (count + 1, 1))
         following = slice(NEXT_POSITIVE_DISCOUNT, NEXT_POSITIVE_DISCOUNT + 2)
