@@ -40,12 +40,12 @@ class Sampled(Executor):
         from regretkit.engine._specialize import iterations
 
         self._run, self._sampler = run, sampler
-        self._laid = sampler.laid(run.game)
+        self._laid = sampler.flat_game(run.game)
         self._forest = forest_of(run.game.domains)
         self._seats, self._state, kernel = seated(run, self._forest)
         size, points = int(self._forest.sequences[-1]), int(self._forest.points[-1])
         utility, sums, strategy, total = (np.zeros(size) for _ in range(4))
-        behavior = np.concatenate([np.zeros(size), self._laid.flat.chances])
+        behavior = np.concatenate([np.zeros(size), self._laid.tree.chances])
         waiting = np.zeros(points, dtype=np.uint32)
         fading = np.zeros((len(self._seats), 8))
         faded = np.zeros((points if kernel.traits.only_discounts_on_zero_utility else 0, 4))
@@ -65,9 +65,10 @@ class Sampled(Executor):
         sampler, laid = self._sampler, self._laid
         guesses, rate = np.zeros((1, 1)), 0.0
         if isinstance(sampler.baseline, LearnedBaseline):
-            guesses = sampler.baseline.guesses(laid.game, laid.flat, self._sheet.behavior)
+            guesses = sampler.baseline.baseline_values(laid.game, laid.tree, self._sheet.behavior)
             rate = sampler.baseline.rate
-        return Sample(sampler._notes(laid.game), np.array(sampler._numbers()), guesses, rate)
+        data, parameters = sampler._sampling_data(laid.game), np.array(sampler._parameters())
+        return Sample(data, parameters, guesses, rate)
 
     @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
@@ -213,7 +214,7 @@ class Sampled(Executor):
         return turns
 
     def _call(self, turns: UpdateSchedule, numbers: Vector, weights: Vector, keeping: bool) -> None:
-        rest = (self._laid.flat, self._laid.desk, self._forest, self._sheet, self._sample)
+        rest = (self._laid.tree, self._laid.buffers, self._forest, self._sheet, self._sample)
         generator = self._sampler.generator
         first = (turns.simultaneous, keeping, turns.players, numbers, weights)
         self._sampler.visited += self._iterate(*first, *rest, self._state, generator)

@@ -121,7 +121,7 @@ def catch_up(touched: int, flat: FlatTree, desk: TraversalBuffers, sheet: Sheet)
     behavior, sums, seen = sheet.behavior, sheet.sums, sheet.seen
     for k in range(touched):
         j = whole(desk.points[k])
-        come = sums[whole(desk.come[k])]
+        come = sums[whole(desk.parent_sequence[k])]
         since = come - seen[j]
         seen[j] = come
         if since != 0.0:
@@ -145,7 +145,7 @@ def climb_and_learn(
     utility, behavior = sheet.utility, sheet.behavior
     for back in range(touched):
         k = touched - 1 - back
-        j, only = whole(desk.points[k]), whole(desk.only[k])
+        j, only = whole(desk.points[k]), whole(desk.single_action[k])
         first = whole(flat.place[2 * j])
         last = first + whole(flat.place[2 * j + 1])
         if only > 0:
@@ -159,7 +159,7 @@ def climb_and_learn(
             teach(j, first, first + 3, value, proposing, numbers, sheet, state)
         else:
             teach(j, first, last, value, proposing, numbers, sheet, state)
-        utility[whole(desk.come[k])] += value
+        utility[whole(desk.parent_sequence[k])] += value
         if not keeping:
             erase(only, first, last, utility)
 

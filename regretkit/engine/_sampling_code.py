@@ -5,9 +5,8 @@ from typing import Any
 from regretkit.engine import _kernels, _sampling
 from regretkit.engine._specialize import _kept
 from regretkit.estimators.flat._action_sampling import Choose
-from regretkit.estimators.flat._baseline_terms import update_baseline
 from regretkit.estimators.flat._initial_chance import guess, guess_evenly
-from regretkit.estimators.flat._traversal import walker
+from regretkit.estimators.flat._traversal import update_baseline, walker
 from regretkit.minimizers._kernel import Kernel
 
 

@@ -9,7 +9,7 @@ from regretkit.estimators._baselines import ExactBaseline as ExactBaseline
 from regretkit.estimators._baselines import LearnedBaseline as LearnedBaseline
 from regretkit.estimators._chance import ChanceSampling as ChanceSampling
 from regretkit.estimators._chance import PublicChanceSampling as PublicChanceSampling
-from regretkit.estimators._checking import assert_unbiased as assert_unbiased
+from regretkit.estimators._enumeration import assert_unbiased as assert_unbiased
 from regretkit.estimators._estimator import Estimator as Estimator
 from regretkit.estimators._estimator import ExactUtility as ExactUtility
 from regretkit.estimators._external import ExternalSampling as ExternalSampling

@@ -11,7 +11,7 @@ from regretkit._util._state import is_finite_array
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive, quote
 from regretkit.estimators._mccfr import TraversalEstimator, starts
-from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_average
+from regretkit.estimators.flat._action_sampling import Choose, SamplingData, follow_average
 from regretkit.games import Game
 from regretkit.sets import Simplices, StrategySet
 
@@ -49,19 +49,7 @@ class AverageStrategySampling(TraversalEstimator):
     beta
         Above 0; as long as fewer strategies were played than this, most actions are followed.
     baseline
-        Guesses what histories are worth, none by default.
-
-    Attributes
-    ----------
-    visited
-        Number of histories visited so far, first and last ones included; in normal form, of
-        payoffs looked at.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``generator`` is not a numpy ``Generator``, a number is out of range, or a game is to
-        be sampled that is neither in extensive nor in normal form.
+        Baseline values of histories, none by default.
 
     Examples
     --------
@@ -105,11 +93,11 @@ class AverageStrategySampling(TraversalEstimator):
         return follow_average
 
     @override
-    def _numbers(self) -> Sequence[float]:
+    def _parameters(self) -> Sequence[float]:
         return (self.epsilon, self.tau, self.beta)
 
     @override
-    def _notes(self, game: Game) -> Notes:
+    def _sampling_data(self, game: Game) -> SamplingData:
         size, points = int(starts(game.domains)[-1]), _points(game.domains)
         played, seen = self._played, self._seen
         if played is None or seen is None or (played.size, seen.size) != (size, points):

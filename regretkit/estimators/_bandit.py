@@ -11,7 +11,7 @@ from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, check_generator, finite, quote
 from regretkit.estimators._estimator import Estimator
-from regretkit.estimators._mccfr import against_draws
+from regretkit.estimators._mccfr import payoffs_against_draws
 from regretkit.estimators.flat._action_sampling import pick
 from regretkit.games import Game, NormalFormGame
 
@@ -85,7 +85,7 @@ class BanditFeedback(Estimator, Stateful):
             nonlocal chosen
             chosen = pick(self.generator, strategy, 0, strategy.size)
 
-        payoffs = against_draws(game, player, profile, self.generator, draw_own)
+        payoffs = payoffs_against_draws(game, player, profile, self.generator, draw_own)
         utility = np.full(strategy.size, self.baseline)
         utility[chosen] += (payoffs[chosen] - self.baseline) / (strategy[chosen] + self.implicit)
         return utility

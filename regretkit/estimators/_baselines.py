@@ -11,8 +11,8 @@ from typing_extensions import override
 from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import positive, quote
-from regretkit.estimators.flat._baseline_terms import update_baseline
 from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers, moves_of, values_at
+from regretkit.estimators.flat._traversal import update_baseline
 from regretkit.games import ExtensiveFormGame
 
 
@@ -34,11 +34,11 @@ class Baseline(abc.ABC):
     """
 
     @abc.abstractmethod
-    def guesses(self, game: ExtensiveFormGame, flat: FlatTree, behavior: Vector) -> Vector:
-        """Return the guesses, for every player and history, while ``behavior`` is played."""
+    def baseline_values(self, game: ExtensiveFormGame, tree: FlatTree, behavior: Vector) -> Vector:
+        """Return the values, for every player and history, while ``behavior`` is played."""
 
-    def learn(self, player: int, visited: int, desk: TraversalBuffers) -> None:
-        """Take in what a walk has found; by default nothing."""
+    def update(self, player: int, visited: int, buffers: TraversalBuffers) -> None:
+        """Learn from a traversal; by default nothing."""
         return
 
 
@@ -93,16 +93,16 @@ class LearnedBaseline(Baseline, Stateful):
             raise ValueError("values must be a matrix of finite numbers, or nothing")
 
     @override
-    def guesses(self, game: ExtensiveFormGame, flat: FlatTree, behavior: Vector) -> Vector:
+    def baseline_values(self, game: ExtensiveFormGame, tree: FlatTree, behavior: Vector) -> Vector:
         shape = (game.players, game.tree.histories)
         if self.values is None or self.values.shape != shape:
             self.values = np.zeros(shape)
         return self.values
 
     @override
-    def learn(self, player: int, visited: int, desk: TraversalBuffers) -> None:
+    def update(self, player: int, visited: int, buffers: TraversalBuffers) -> None:
         if self.values is not None:
-            update_baseline(player, visited, self.rate, desk, self.values)
+            update_baseline(player, visited, self.rate, buffers, self.values)
 
 
 @final
@@ -135,7 +135,7 @@ class ExactBaseline(Baseline):
     )
 
     @override
-    def guesses(self, game: ExtensiveFormGame, flat: FlatTree, behavior: Vector) -> Vector:
-        if self._moves is None or self._moves[0] is not flat:
-            self._moves = flat, moves_of(game, flat)
+    def baseline_values(self, game: ExtensiveFormGame, tree: FlatTree, behavior: Vector) -> Vector:
+        if self._moves is None or self._moves[0] is not tree:
+            self._moves = tree, moves_of(game, tree)
         return values_at(game, self._moves[1], behavior)

@@ -5,9 +5,8 @@ from typing import final
 from attrs import define
 from typing_extensions import override
 
-from regretkit.estimators._mccfr import NONE, TraversalEstimator
-from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_all
-from regretkit.games import Game
+from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.estimators.flat._action_sampling import Choose, follow_all
 
 
 @final
@@ -30,19 +29,7 @@ class ExternalSampling(TraversalEstimator):
         or another player has more than one action; the first moves of chance may
         share one, as in :class:`OutcomeSampling`.
     baseline
-        Guesses what histories are worth, none by default.
-
-    Attributes
-    ----------
-    visited
-        Number of histories visited so far, first and last ones included; in normal form, of
-        payoffs looked at.
-
-    Raises
-    ------
-    TypeError
-        When ``generator`` is not a numpy ``Generator``, ``baseline`` is none, or a game is to be
-        sampled that is neither in extensive nor in normal form.
+        Baseline values of histories, none by default.
 
     Examples
     --------
@@ -65,7 +52,3 @@ class ExternalSampling(TraversalEstimator):
     @override
     def _choose(self) -> Choose:
         return follow_all
-
-    @override
-    def _notes(self, game: Game) -> Notes:
-        return NONE, NONE

@@ -1,4 +1,4 @@
-"""What estimators have in common that walk through a part of a game."""
+"""Monte Carlo CFR: estimators that traverse a sampled part of a game."""
 
 import abc
 from collections.abc import Callable, Sequence
@@ -14,7 +14,14 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import check_generator, of_kind, quote
 from regretkit.estimators._baselines import Baseline
 from regretkit.estimators._estimator import Estimator
-from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_average, pick
+from regretkit.estimators.flat._action_sampling import (
+    Choose,
+    Decision,
+    SamplingData,
+    SamplingRule,
+    follow_average,
+    pick,
+)
 from regretkit.estimators.flat._flat_tree import (
     FlatTree,
     TraversalBuffers,
@@ -25,25 +32,44 @@ from regretkit.estimators.flat._traversal import Walk, walker
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.sets import DecisionTree, StrategySet
 
-_NO_GUESSES = np.zeros((1, 1))
+_NO_BASELINE = np.zeros((1, 1))
 NONE = np.zeros(0)
 
 
 class FlatGame(NamedTuple):
-    """A game laid out for walking."""
+    """A game in flat arrays, and what its traversals write to."""
 
     game: ExtensiveFormGame
-    flat: FlatTree
-    desk: TraversalBuffers
+    tree: FlatTree
+    buffers: TraversalBuffers
     behavior: Vector
     utility: Vector
 
 
 @define(eq=False)
 class TraversalEstimator(Estimator, Stateful):
-    """Follows some of a player's own actions, and one of every other player's.
+    """Samples some actions of the updated player, and one of every other player and of chance.
 
-    A subclass chooses among the own ones, and provides the data that this needs.
+    A subclass chooses among the player's own actions, and provides the data for that.
+
+    Parameters
+    ----------
+    generator
+        Draws, depth first, actions in their order.
+    baseline
+        Baseline values of histories, none by default.
+
+    Attributes
+    ----------
+    visited
+        Number of histories visited so far, first and last ones included; in normal form, of
+        payoffs read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``generator`` is not a numpy ``Generator``, ``baseline`` is none, a parameter is out of
+        range, or a game is neither in extensive nor in normal form.
     """
 
     generator: np.random.Generator = field(repr=False, validator=check_generator)
@@ -53,20 +79,20 @@ class TraversalEstimator(Estimator, Stateful):
         validator=optional(of_kind(Baseline, "LearnedBaseline()")),
     )
     visited: int = field(default=0, init=False, repr=False)
-    _laid: FlatGame | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
+    _flat_game: FlatGame | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     _walk: Walk | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
     """The traversal as machine code, where an engine has compiled it."""
 
     @abc.abstractmethod
     def _choose(self) -> Choose:
-        """Return what chooses."""
+        """Return what samples actions."""
 
-    @abc.abstractmethod
-    def _notes(self, game: Game) -> Notes:
-        """Return the arrays that it goes by, and may write to."""
+    def _sampling_data(self, game: Game) -> SamplingData:
+        """Return the arrays that this depends on and may write to, empty ones by default."""
+        return NONE, NONE
 
-    def _numbers(self) -> Sequence[float]:
-        """Return the numbers that it goes by."""
+    def _parameters(self) -> Sequence[float]:
+        """Return the numbers that this depends on."""
         return ()
 
     @final
@@ -74,36 +100,36 @@ class TraversalEstimator(Estimator, Stateful):
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if isinstance(game, NormalFormGame):
             return self._in_normal_form(game, player, profile)
-        laid = self.laid(game)
-        behaviors(game.domains, profile, laid.behavior)
-        own = slice(*laid.flat.sequences[player : player + 2].tolist())
-        laid.utility[own] = 0.0
-        guesses = _NO_GUESSES
+        _, tree, buffers, behavior, utility = flat = self.flat_game(game)
+        behaviors(game.domains, profile, behavior)
+        sequences = slice(*tree.sequences[player : player + 2].tolist())
+        utility[sequences] = 0.0
+        baseline = _NO_BASELINE
         if self.baseline is not None:
-            guesses = self.baseline.guesses(laid.game, laid.flat, laid.behavior)
+            baseline = self.baseline.baseline_values(flat.game, tree, behavior)
         walk = self._walk or walker(self._choose(), self.baseline is not None)
-        known = (laid.flat, laid.behavior, laid.utility, laid.desk, self._notes(game))
-        numbers = np.array(self._numbers())
-        _, visited = walk(player, *known, numbers, guesses, self.generator)
-        self.visited += visited
+        data, parameters = self._sampling_data(game), np.array(self._parameters())
+        arguments = (tree, behavior, utility, buffers, data, parameters, baseline)
+        _, visited = walk(player, *arguments, self.generator)
+        self.visited += int(visited)
         if self.baseline is not None:
-            self.baseline.learn(player, visited, laid.desk)
-        return laid.utility[own].copy()
+            self.baseline.update(player, visited, buffers)
+        return utility[sequences].copy()
 
     @final
-    def laid(self, game: Game) -> FlatGame:
-        """Return a game laid out for walking, or refuse it."""
-        if self._laid is None or self._laid.game is not game:
+    def flat_game(self, game: Game) -> FlatGame:
+        """Return a game in flat arrays, or refuse it."""
+        if self._flat_game is None or self._flat_game.game is not game:
             if not isinstance(game, ExtensiveFormGame):
                 raise TypeError(
                     f"game must be in extensive or in normal form to be sampled, got {quote(game)}"
                 )
-            flat = flat_tree(game)
-            size = int(flat.sequences[-1])
-            desk = traversal_buffers(flat, trailing=self.baseline is not None)
-            weights = np.concatenate([np.zeros(size), flat.chances])
-            self._laid = FlatGame(game, flat, desk, weights, np.zeros(size))
-        return self._laid
+            tree = flat_tree(game)
+            size = int(tree.sequences[-1])
+            buffers = traversal_buffers(tree, with_baseline=self.baseline is not None)
+            behavior = np.concatenate([np.zeros(size), tree.chances])
+            self._flat_game = FlatGame(game, tree, buffers, behavior, np.zeros(size))
+        return self._flat_game
 
     @final
     def _in_normal_form(
@@ -111,53 +137,55 @@ class TraversalEstimator(Estimator, Stateful):
     ) -> Vector:
         if self.baseline is not None:
             raise TypeError(
-                f"{quote(self.baseline)} guesses what histories are worth, and {quote(game)} has "
-                "none; leave the baseline out, or pass BanditFeedback(generator, baseline=...)"
+                f"{quote(self.baseline)} has values of histories, and {quote(game)} has none; "
+                "leave the baseline out, or pass BanditFeedback(generator, baseline=...)"
             )
         begin = starts(game.domains)
-        behavior, own = np.zeros(int(begin[-1])), int(begin[player])
+        behavior, root = np.zeros(int(begin[-1])), int(begin[player])
         behaviors(game.domains, profile, behavior)
-        worth, notes = np.zeros(profile[player].size), self._notes(game)
-        follow, share, followed = np.zeros(worth.size, dtype=np.uint32), np.zeros(worth.size), 0
+        utility, data = np.zeros(profile[player].size), self._sampling_data(game)
+        size, sampled = utility.size, 0
+        actions, probabilities = np.zeros(size, dtype=np.uint32), np.zeros(size)
         if self._choose() is follow_average:
-            notes[0][own] += 1.0
+            data[0][root] += 1.0
 
         def choose() -> None:
-            nonlocal followed
-            here = (player, own, own + 1, worth.size, 1.0, 1.0 / worth.size)
-            known = (notes, np.array(self._numbers()), self.generator)
-            followed = self._choose()(here, behavior, follow, share, known)
+            nonlocal sampled
+            decision = Decision(player, root, root + 1, size, 1.0, 1.0 / size)
+            rule = SamplingRule(data, np.array(self._parameters()), self.generator)
+            sampled = self._choose()(decision, behavior, actions, probabilities, rule)
 
-        payoffs = against_draws(game, player, profile, self.generator, choose)
-        self.visited += followed
-        worth[follow[:followed]] = payoffs[follow[:followed]] / share[:followed]
-        return worth
+        payoffs = payoffs_against_draws(game, player, profile, self.generator, choose)
+        self.visited += sampled
+        chosen = actions[:sampled]
+        utility[chosen] = payoffs[chosen] / probabilities[:sampled]
+        return utility
 
 
-def against_draws(
+def payoffs_against_draws(
     game: NormalFormGame,
     player: int,
     profile: Sequence[Vector],
     generator: np.random.Generator,
-    follow: Callable[[], None],
+    choose: Callable[[], None],
 ) -> Vector:
-    """Return what a player's actions earn against what all others draw, in the players' order.
+    """Return the payoffs of a player's actions against actions drawn by all others, in order.
 
-    When it is the player's turn, ``follow`` is called, and may draw as well.
+    In the player's turn, ``choose`` is called, and may draw as well.
     """
-    place: list[int | slice] = []
-    for other, strategy in enumerate(profile):
-        if other == player:
-            follow()
-            place.append(slice(None))
+    index: list[int | slice] = []
+    for opponent, strategy in enumerate(profile):
+        if opponent == player:
+            choose()
+            index.append(slice(None))
         else:
-            place.append(pick(generator, strategy, 0, strategy.size))
-    against: Vector = game.payoffs[(player, *place)]
-    return against
+            index.append(pick(generator, strategy, 0, strategy.size))
+    payoffs: Vector = game.payoffs[(player, *index)]
+    return payoffs
 
 
 def starts(domains: Sequence[StrategySet]) -> Indices:
-    """Return where each player's sequences begin when they lie end to end, and where all end.
+    """Return where each player's sequences begin when concatenated, and where all end.
 
     Simplices count as a tree whose decision points all follow the empty sequence.
     """
@@ -169,5 +197,7 @@ def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavio
     """Write all players' distributions, uniform at decision points that are never reached."""
     begin = starts(domains)
     for player, (domain, strategy) in enumerate(zip(domains, profile, strict=True)):
-        own = behavior[begin[player] + 1 : begin[player + 1]]
-        own[...] = domain.behavior(strategy) if isinstance(domain, DecisionTree) else strategy
+        distributions = behavior[begin[player] + 1 : begin[player + 1]]
+        if isinstance(domain, DecisionTree):
+            strategy = domain.behavior(strategy)
+        distributions[...] = strategy

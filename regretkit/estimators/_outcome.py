@@ -10,7 +10,7 @@ from typing_extensions import override
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, quote
 from regretkit.estimators._mccfr import NONE, TraversalEstimator, behaviors, starts
-from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_one
+from regretkit.estimators.flat._action_sampling import Choose, SamplingData, follow_one
 from regretkit.games import Game
 from regretkit.games._game import as_profile
 
@@ -57,20 +57,7 @@ class OutcomeSampling(TraversalEstimator):
         A strategy for each player to explore with; by default every action is as likely as the
         others.
     baseline
-        Guesses what histories are worth, none by default. It helps this estimator the most.
-
-    Attributes
-    ----------
-    visited
-        Number of histories visited so far, first and last ones included; in normal form, of
-        payoffs looked at.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``generator`` is not a numpy ``Generator``, ``exploration`` not from 0 to 1,
-        ``toward`` not a strategy for each player, or a game is to be sampled that is neither in
-        extensive nor in normal form.
+        Baseline values of histories, none by default. It helps this estimator the most.
 
     Examples
     --------
@@ -97,11 +84,11 @@ class OutcomeSampling(TraversalEstimator):
         return follow_one
 
     @override
-    def _numbers(self) -> Sequence[float]:
+    def _parameters(self) -> Sequence[float]:
         return self.exploration, float(self.toward is None)
 
     @override
-    def _notes(self, game: Game) -> Notes:
+    def _sampling_data(self, game: Game) -> SamplingData:
         if self.toward is None:
             return NONE, NONE
         explored = np.zeros(int(starts(game.domains)[-1]))

@@ -7,9 +7,8 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._util._validate import at_least_one
-from regretkit.estimators._mccfr import NONE, TraversalEstimator
-from regretkit.estimators.flat._action_sampling import Choose, Notes, follow_some
-from regretkit.games import Game
+from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.estimators.flat._action_sampling import Choose, follow_some
 
 
 @final
@@ -31,19 +30,7 @@ class RobustSampling(TraversalEstimator):
     actions
         k, at least 1.
     baseline
-        Guesses what histories are worth, none by default.
-
-    Attributes
-    ----------
-    visited
-        Number of histories visited so far, first and last ones included; in normal form, of
-        payoffs looked at.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When ``generator`` is not a numpy ``Generator``, ``actions`` is not a whole number, at least
-        1, or a game is to be sampled that is neither in extensive nor in normal form.
+        Baseline values of histories, none by default.
 
     Examples
     --------
@@ -68,9 +55,5 @@ class RobustSampling(TraversalEstimator):
         return follow_some
 
     @override
-    def _numbers(self) -> Sequence[float]:
+    def _parameters(self) -> Sequence[float]:
         return (float(self.actions),)
-
-    @override
-    def _notes(self, game: Game) -> Notes:
-        return NONE, NONE

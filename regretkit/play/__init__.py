@@ -39,6 +39,7 @@ from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
 from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
+from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every
 from regretkit.play._callbacks import Recorder as Recorder
 from regretkit.play._callbacks import StopAtGap as StopAtGap
@@ -54,17 +55,15 @@ from regretkit.play._orders import UpdateContext as UpdateContext
 from regretkit.play._orders import UpdateSchedule as UpdateSchedule
 from regretkit.play._self_play import SelfPlay as SelfPlay
 from regretkit.play._solve import solve as solve
-from regretkit.play._watching import Callback as Callback
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
     "_agents": "Agent RoundObserver HumanAgent Observation StrategyAgent",
     "_best_response_play": "BestResponsePlay best_response_play",
     "_fsicfr": "FixedStrategyIteration",
-    "_lazy_mccfr": "LazyMCCFR",
+    "_lazy_mccfr": "LazyMCCFR VisitedStrategy",
     "_matches": "Match Round play_match",
     "_recorder": "TrajectoryRow TrajectoryRecorder",
-    "_visited_strategy": "VisitedStrategy",
 }
 if TYPE_CHECKING:
     from regretkit.play._agents import Agent as Agent
@@ -76,11 +75,11 @@ if TYPE_CHECKING:
     from regretkit.play._best_response_play import best_response_play as best_response_play
     from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
     from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
+    from regretkit.play._lazy_mccfr import VisitedStrategy as VisitedStrategy
     from regretkit.play._matches import Match as Match
     from regretkit.play._matches import Round as Round
     from regretkit.play._matches import play_match as play_match
     from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
     from regretkit.play._recorder import TrajectoryRow as TrajectoryRow
-    from regretkit.play._visited_strategy import VisitedStrategy as VisitedStrategy
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -13,8 +13,8 @@ from regretkit.evaluation import duality_gap
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
+from regretkit.play._callbacks import exits_as_errors
 from regretkit.play._checks import check_seat
-from regretkit.play._watching import exits_as_errors
 
 
 @final

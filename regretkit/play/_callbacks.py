@@ -2,9 +2,10 @@
 
 import math
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Real
-from typing import final
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 from attrs import Attribute, define, field
@@ -16,8 +17,53 @@ from regretkit._util._validate import at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._checks import called, check_callable
-from regretkit.play._self_play import SelfPlay
-from regretkit.play._watching import Callback
+
+if TYPE_CHECKING:
+    from regretkit.play._self_play import SelfPlay
+
+
+Callback: TypeAlias = Callable[["SelfPlay"], object]
+"""Sees a run after an iteration; a result that is ``True`` stops the run.
+
+A method ``next_call(run)`` returns the next iteration at which it needs to be called; a callback
+without one is called after every iteration. Calls in between, for other callbacks, must do no harm.
+"""
+
+
+class _Run(Protocol):
+    @property
+    def iteration(self) -> int: ...
+
+
+Run = TypeVar("Run", bound=_Run)
+
+
+def next_look(run: Run, callbacks: Iterable[Callable[[Run], object]], end: int) -> int:
+    """Return the next iteration at which a callback is due, ``end`` at the latest."""
+    return min([end, *(_due(callback, run) for callback in callbacks)])
+
+
+def _due(callback: Callable[[Run], object], run: Run) -> int:
+    asked = getattr(callback, "next_call", None)
+    return run.iteration + 1 if asked is None else max(int(asked(run)), run.iteration + 1)
+
+
+def stopped(run: Run, callbacks: Iterable[Callable[[Run], object]]) -> bool:
+    """Call all callbacks, without short-circuiting, and return whether one stops the run."""
+    said = [callback(run) for callback in callbacks]
+    return any(isinstance(word, bool | np.bool_) and word for word in said)
+
+
+@contextmanager
+def exits_as_errors() -> Iterator[None]:
+    """Turn ``SystemExit`` of a rule into a RuntimeError: a rule that fails never ends the program.
+
+    Callbacks are called outside of it, and may end the program.
+    """
+    try:
+        yield
+    except SystemExit as error:
+        raise RuntimeError(f"a rule tried to end the program with {quote(error)}") from error
 
 
 @final
@@ -28,11 +74,11 @@ class _Watched(Stateful):
     One that was put back takes the first run that it sees for the one that it was put back with.
     """
 
-    _run: weakref.ref[SelfPlay] | None = field(default=None, init=False, metadata=NOT_STATE)
+    _run: "weakref.ref[SelfPlay] | None" = field(default=None, init=False, metadata=NOT_STATE)
     _iteration: int = field(default=-1, init=False)
     """Where the run was when it was seen last, -1 if never."""
 
-    def goes_on(self, run: SelfPlay) -> bool:
+    def goes_on(self, run: "SelfPlay") -> bool:
         """Say whether a run is the one that was seen last, and no earlier than then."""
         same = self._run is None or self._run() is run
         goes_on = same and 0 <= self._iteration <= run.iteration
@@ -72,7 +118,7 @@ class Every(Stateful):
 
     Examples
     --------
-    >>> from regretkit import RegretMatching
+    >>> from regretkit import RegretMatching, SelfPlay
     >>> from regretkit.games import matching_pennies
     >>> run = SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)])
     >>> seen = []
@@ -84,11 +130,11 @@ class Every(Stateful):
     period: int = field(validator=at_least_one)
     callback: Callback = field(validator=check_callable)
 
-    def __call__(self, run: SelfPlay) -> object:
+    def __call__(self, run: "SelfPlay") -> object:
         """Pass the call on when it is time."""
         return self.callback(run) if run.iteration % self.period == 0 else None
 
-    def next_call(self, run: SelfPlay) -> int:
+    def next_call(self, run: "SelfPlay") -> int:
         """Return the next iteration at which it passes a call on."""
         return (run.iteration // self.period + 1) * self.period
 
@@ -116,7 +162,7 @@ class AtGeometricSteps(Stateful):
 
     Examples
     --------
-    >>> from regretkit import RegretMatching
+    >>> from regretkit import RegretMatching, SelfPlay
     >>> from regretkit.games import matching_pennies
     >>> run = SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)])
     >>> seen = []
@@ -131,11 +177,11 @@ class AtGeometricSteps(Stateful):
     _at: int = field(default=1, init=False, repr=False, metadata=NOT_STATE)
     """One of these iterations; where the search for others begins."""
 
-    def __call__(self, run: SelfPlay) -> object:
+    def __call__(self, run: "SelfPlay") -> object:
         """Pass the call on when it is time."""
         return self.callback(run) if self._first_from(run.iteration) == run.iteration else None
 
-    def next_call(self, run: SelfPlay) -> int:
+    def next_call(self, run: "SelfPlay") -> int:
         """Return the next iteration at which it passes a call on."""
         return self._first_from(run.iteration + 1)
 
@@ -183,7 +229,7 @@ class StopAtGap(Stateful):
     gap: Callable[[Game, Profile], float] = field(default=nash_conv, validator=check_callable)
     last: float | None = field(default=None, init=False)
 
-    def __call__(self, run: SelfPlay) -> bool:
+    def __call__(self, run: "SelfPlay") -> bool:
         """Measure the gap, and say whether to stop."""
         self.last = self.gap(run.game, run.average)
         return self.last <= self.target
@@ -226,7 +272,7 @@ class StopWhenConverged(Stateful):
     _before: tuple[Vector, ...] = field(default=(), init=False, repr=False)
     _watched: _Watched = field(factory=_Watched, init=False, repr=False)
 
-    def __call__(self, run: SelfPlay) -> bool:
+    def __call__(self, run: "SelfPlay") -> bool:
         """Compare with the last call, and say whether to stop."""
         seen = self._watched.goes_on(run)
         now = tuple(run.current if self.current else run.average)
@@ -269,7 +315,7 @@ class Recorder(Stateful):
     ([50, 100], [-0.06, -0.06])
     """
 
-    measures: Mapping[str, Callable[[SelfPlay], object]]
+    measures: Mapping[str, Callable[["SelfPlay"], object]]
     iterations: list[int] = field(factory=list, init=False)
     values: dict[str, list[object]] = field(init=False)
 
@@ -283,7 +329,7 @@ class Recorder(Stateful):
             called(measure, f"measures[{quote(name)}]")
         self.values = {name: [] for name in self.measures}
 
-    def __call__(self, run: SelfPlay) -> None:
+    def __call__(self, run: "SelfPlay") -> None:
         """Measure and write down."""
         self.iterations.append(run.iteration)
         for name, measure in self.measures.items():

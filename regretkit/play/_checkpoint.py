@@ -14,10 +14,10 @@ from regretkit._util._validate import positive, quote, whole_number
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, Kinds, named
+from regretkit.play._callbacks import Callback, next_look, stopped
 from regretkit.play._checks import as_callbacks
 from regretkit.play._saved_run import Saved, Ways
 from regretkit.play._self_play import SelfPlay
-from regretkit.play._watching import Callback, next_look, stopped
 
 _LOOKS = 20
 """How often the clock is looked at between two checkpoints, about."""

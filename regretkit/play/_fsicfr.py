@@ -16,9 +16,9 @@ from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.games import GameDAG, Profile
 from regretkit.games.dag._passes import SubDAG
 from regretkit.minimizer import RegretMinimizer
+from regretkit.play._callbacks import exits_as_errors
 from regretkit.play._interrupt import RunGuard
 from regretkit.play._orders import Order, Simultaneous
-from regretkit.play._watching import exits_as_errors
 
 
 @final

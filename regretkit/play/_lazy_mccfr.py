@@ -1,35 +1,93 @@
 """Self-play by sampling, of games that are given by their rules alone."""
 
+import ast
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Self, final
+from itertools import accumulate, pairwise
+from typing import Any, Self, cast, final
 
 import numpy as np
 from attrs import define, field
 
 from regretkit._util import _validate
-from regretkit._util._files import FilePath
+from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
-from regretkit._util._validate import LONGEST_ERROR, check_kind, quote
+from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten
 from regretkit.averaging import Averaging, Uniform
-from regretkit.circuits._cfr import LocalRule
+from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.estimators.flat._action_sampling import follow_all, follow_one
+from regretkit.estimators.flat._action_sampling import (
+    Decision,
+    SamplingRule,
+    follow_all,
+    follow_one,
+)
 from regretkit.games._adapters import Playable, as_history
+from regretkit.games._game import ATOL
 from regretkit.games.tree._history import History
-from regretkit.play._buffered_uniforms import Draws
+from regretkit.play._callbacks import exits_as_errors, next_look, stopped
+from regretkit.play._checkpoint_file import described, difference, packed, unpacked
 from regretkit.play._checks import as_callbacks
-from regretkit.play._infoset_records import Point
+from regretkit.play._infoset_records import Maker, Point
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
-from regretkit.play._lazy_mccfr_file import load_points, save_points
-from regretkit.play._lazy_traversal import Follow, OneAction, Sample
-from regretkit.play._lazy_tree import Unfolding, check_estimator, players_of
+from regretkit.play._lazy_tree import (
+    Draws,
+    Follow,
+    OneAction,
+    Sample,
+    Unfolding,
+    check_estimator,
+    players_of,
+)
 from regretkit.play._orders import Alternating, Order
-from regretkit.play._record_factory import Maker
-from regretkit.play._visited_strategy import VisitedStrategy
-from regretkit.play._watching import exits_as_errors, next_look, stopped
+from regretkit.sets import Simplices
+
+
+@final
+@define(eq=False, repr=False)
+class VisitedStrategy:
+    """What a player does at the information sets that were met, and uniformly at all others.
+
+    Called with an information set and its actions, it returns their probabilities, as everything
+    does that takes a behavior.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import ExternalSampling, LazyMCCFR
+    >>> sampling = ExternalSampling(np.random.default_rng(1))
+    >>> run = LazyMCCFR(kuhn_poker(), RegretMatching, sampling).run(50)
+    >>> first, second = run.average
+    >>> len(first), {str(information_set) for information_set in first} >= {"J", "Q", "K"}
+    (6, True)
+    >>> first("unheard of", ["p", "b"])
+    array([0.5, 0.5])
+    """
+
+    _distributions: dict[Hashable, Vector]
+
+    def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
+        """Return the probability of each action."""
+        known = self._distributions.get(information_set)
+        return np.full(len(actions), 1.0 / len(actions)) if known is None else known
+
+    def __getitem__(self, information_set: Hashable) -> Vector:
+        return self._distributions[information_set]
+
+    def __contains__(self, information_set: Hashable) -> bool:
+        return information_set in self._distributions
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._distributions)
+
+    def __len__(self) -> int:
+        return len(self._distributions)
+
+    def __repr__(self) -> str:
+        return f"<what to do at {len(self)} information sets>"
 
 
 @final
@@ -229,18 +287,20 @@ class LazyMCCFR:
     def _follower(self, draws: Draws | np.random.Generator) -> Follow | OneAction | None:
         """Return what chooses among the own actions, None where all are followed."""
         choose: Callable[..., int] = self.estimator._choose()
-        numbers = self.estimator._numbers()
+        parameters = self.estimator._parameters()
         if choose is follow_all:
             return None
         if choose is follow_one:
-            return OneAction(numbers[0], draws.random)
+            return OneAction(parameters[0], draws.random)
+
+        rule = SamplingRule(cast(Any, ()), cast(Any, parameters), cast(Any, draws))
 
         def follow(strategy: list[float], reach: float) -> tuple[Sequence[int], list[float]]:
-            size, follow, share = len(strategy), [0] * len(strategy), [0.0] * len(strategy)
-            here = (0, 0, 0, size, reach, 1.0 / size)
+            size, actions, probabilities = len(strategy), [0] * len(strategy), [0.0] * len(strategy)
+            decision = Decision(0, 0, 0, size, reach, 1.0 / size)
             # It is written for arrays, and does the same with lists.
-            count = choose(here, strategy, follow, share, ((), numbers, draws))
-            return follow[:count], share[:count]
+            count = choose(decision, strategy, actions, probabilities, rule)
+            return actions[:count], probabilities[:count]
 
         return follow
 
@@ -338,3 +398,164 @@ class LazyMCCFR:
 def _shares(sums: Vector) -> Vector:
     total = float(sums.sum())
     return sums / total if total > 0.0 else np.full(sums.size, 1.0 / sums.size)
+
+
+# Files
+
+_KIND = "self-play without a tree"
+_ENTRIES = {"kind", "built", "iteration", "roots", "estimator", "met", "makers"}
+_COLUMNS = {"keys", "actions", "before", "via", "seen", "total", "learned"}
+
+
+def save_points(run: "LazyMCCFR", path: FilePath) -> None:
+    """Write a run into a file."""
+    content: dict[str, Any] = {
+        "kind": _KIND,
+        "built": _built(run),
+        "iteration": run.iteration,
+        "makers": [maker.saved() for maker in run._unfolding.makers],
+        "roots": list(run._roots),
+        "estimator": run.estimator.state_dict(),
+        "met": [_saved(list(own.values())) for own in run._unfolding.met],
+    }
+    replace_file(path, list(packed(content)))
+
+
+def _built(run: "LazyMCCFR") -> dict[str, Any]:
+    """Return what must be the same when the file is read again."""
+    return {
+        "order": described(run.order),
+        "averaging": described(run.averaging),
+        "estimator": described(run.estimator),
+        "rule": described(local_minimizer(run.rule, Simplices(2))),
+        "horizon": run.horizon,
+        "players": run.players,
+    }
+
+
+def _saved(points: Sequence[Point]) -> dict[str, Any]:
+    """Return information sets in the order in which they were met."""
+    numbers = {id(point): number for number, point in enumerate(points)}
+    return {
+        "keys": [_text(point.key) for point in points],
+        "actions": [_text(point.actions) for point in points],
+        "before": np.array([numbers.get(id(point.before), -1) for point in points], dtype=np.int64),
+        "via": np.array([point.via for point in points], dtype=np.int64),
+        "seen": np.array([point.seen for point in points]),
+        "total": np.array([share for point in points for share in point.total]),
+        "learned": [point.saved() for point in points],
+    }
+
+
+def _text(thing: Hashable) -> str:
+    text = repr(thing)
+    try:
+        if ast.literal_eval(text) == thing:
+            return text
+    except (ValueError, SyntaxError):
+        pass
+    raise TypeError(
+        f"{text} names an information set or an action, and a file can only hold names made of "
+        "texts, numbers, truth values and tuples; let information_set and actions return such"
+    )
+
+
+def load_points(run: "LazyMCCFR", path: FilePath) -> None:
+    """Restore a run that was built in the same way, which is not to be used where this fails."""
+    what = str(path)
+    content = unpacked(read_file(path), what)
+    if content.get("kind") != _KIND:
+        raise ValueError(f"{what} is a checkpoint of something else; load it as what wrote it")
+    if content.keys() != _ENTRIES:
+        raise ValueError(f"{what} is not what regretkit writes: something else is in it")
+    found = difference(content["built"], _plain(_built(run)), "run")
+    if found is not None:
+        raise ValueError(f"{what} is of another run: {found}")
+    try:
+        _restore(run, content)
+    except (TypeError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
+        raise ValueError(f"{what} does not fit this run: {shorten(str(error))}") from error
+
+
+def _restore(run: "LazyMCCFR", content: dict[str, Any]) -> None:
+    iteration, roots, met = content["iteration"], content["roots"], content["met"]
+    if type(iteration) is not int or not 0 <= iteration < 2**62:
+        raise ValueError("iteration must be a number of iterations")
+    for name, rows in (("roots", roots), ("met", met), ("makers", content["makers"])):
+        if not isinstance(rows, list) or len(rows) != run.players:
+            raise ValueError(f"{name} must be a list with an entry for each player")
+    if not all(type(root) is float and 0.0 <= root < math.inf for root in roots):
+        raise ValueError("roots must be finite numbers, at least 0")
+    for maker, saved in zip(run._unfolding.makers, content["makers"], strict=True):
+        maker.restore(saved, most=iteration)
+    points = [_points(run, player, saved, roots[player]) for player, saved in enumerate(met)]
+    # Last, because the estimator is the caller's.
+    run.estimator.load_state_dict(content["estimator"])
+    run.iteration, run._roots = iteration, roots
+    run._unfolding.met[:] = points
+
+
+def _points(
+    run: "LazyMCCFR", player: int, saved: dict[str, Any], root: float
+) -> dict[Hashable, Point]:
+    _check_columns(saved)
+    points: list[Point] = []
+    fields = (saved["keys"], saved["actions"], saved["before"].tolist(), saved["via"].tolist())
+    for key, names, before, via in zip(*fields, strict=True):
+        actions = ast.literal_eval(names)
+        if not isinstance(actions, tuple) or not run._unfolding.makers[player].has(len(actions)):
+            raise ValueError("actions must be tuples, of a size for which there is a template")
+        if not -1 <= before < len(points):
+            raise ValueError(f"an information set cannot come after number {before}")
+        parent = points[before] if before >= 0 else None
+        if not 0 <= via < (1 if parent is None else len(parent.actions)):
+            raise ValueError(f"an information set cannot come after action {via}")
+        place = ast.literal_eval(key), actions
+        points.append(run._unfolding.makers[player].make(*place, parent, via))
+    ends = [0, *accumulate(len(point.actions) for point in points)]
+    if len(saved["total"]) != ends[-1]:
+        raise ValueError("total must have a number for each action")
+    totals, rest = saved["total"].tolist(), zip(saved["seen"], saved["learned"], strict=True)
+    for point, (first, last), (seen, learned) in zip(points, pairwise(ends), rest, strict=True):
+        point.total, point.seen = totals[first:last], float(seen)
+        point.restore(learned)
+        _check_point(point, root)
+    met = {point.key: point for point in points}
+    if len(met) < len(points):
+        raise ValueError("information sets must differ")
+    return met
+
+
+def _check_columns(saved: object) -> None:
+    """Refuse what is no table of information sets."""
+    if not isinstance(saved, dict) or saved.keys() != _COLUMNS:
+        raise ValueError(f"information sets must have the entries {sorted(_COLUMNS)}")
+    lists = [saved[name] for name in ("keys", "actions", "learned")]
+    if not all(isinstance(column, list) for column in lists):
+        raise ValueError("keys, actions and learned must be lists")
+    if not all(isinstance(text, str) for text in [*saved["keys"], *saved["actions"]]):
+        raise ValueError("keys and actions must be texts")
+    for name, kind in (("before", "i"), ("via", "i"), ("seen", "f"), ("total", "f")):
+        column = saved[name]
+        if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind != kind:
+            raise ValueError(f"{name} must be a vector")
+        if not np.isfinite(column).all() or (name in ("seen", "total") and (column < 0.0).any()):
+            raise ValueError(f"{name} must hold finite numbers, and no negative sums")
+
+
+def _check_point(point: Point, root: float) -> None:
+    """Refuse sums that no strategies have, and a strategy that is no distribution."""
+    reached = root if point.before is None else point.before.total[point.via]
+    slack = ATOL * reached
+    if point.seen > reached + slack or abs(math.fsum(point.total) - point.seen) > slack:
+        raise ValueError(
+            f"the sums of strategies at {quote(str(point.key), 60)} do not fit together"
+        )
+    if not Simplices(len(point.actions)).contains(point.strategy, atol=ATOL):
+        raise ValueError(f"what is played at {quote(str(point.key), 60)} must be a distribution")
+
+
+def _plain(built: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file would hold of it."""
+    plain: dict[str, Any] = unpacked(b"".join(map(bytes, packed(built))), "this run")
+    return plain

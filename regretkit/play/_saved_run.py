@@ -14,11 +14,19 @@ from regretkit.estimators import Estimator
 from regretkit.games import Game
 from regretkit.games._fingerprint import check_described, describe, find_described, is_description
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play._checkpoint_file import packed, unpacked
+from regretkit.play._callbacks import Callback
+from regretkit.play._checkpoint_file import (
+    described,
+    difference,
+    holds_chance,
+    kind_of,
+    packed,
+    rebuilt,
+    shown,
+    unpacked,
+)
 from regretkit.play._checks import as_callbacks
-from regretkit.play._config import described, difference, holds_chance, kind_of, rebuilt, shown
 from regretkit.play._orders import Order
-from regretkit.play._watching import Callback
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay

@@ -20,13 +20,13 @@ from regretkit.games import Game, Profile
 from regretkit.games._game import as_profile, as_strategies, check_strategy
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
+from regretkit.play._callbacks import Callback, exits_as_errors, next_look, stopped
 from regretkit.play._checks import as_callbacks, as_seats
 from regretkit.play._engines import AUTO, Executor, check_engine, executor_for, select_engine
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._lazy_discount import LazyDiscount
 from regretkit.play._orders import Alternating, Order
 from regretkit.play._saved_run import Ways, load_run, save_run
-from regretkit.play._watching import Callback, exits_as_errors, next_look, stopped
 
 
 @final

@@ -10,10 +10,9 @@ from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, named
-from regretkit.play._callbacks import AtGeometricSteps, StopAtGap
+from regretkit.play._callbacks import AtGeometricSteps, Callback, StopAtGap
 from regretkit.play._checks import as_callbacks
 from regretkit.play._self_play import SelfPlay
-from regretkit.play._watching import Callback
 
 _EVER = 2**62
 

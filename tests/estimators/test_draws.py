@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regretkit.play._buffered_uniforms import Draws
+from regretkit.play._lazy_tree import Draws
 
 KINDS = [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64]
 

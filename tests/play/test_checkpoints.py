@@ -41,7 +41,7 @@ from regretkit.play import (
     named,
     resume,
 )
-from regretkit.play._config import _kinds, described, difference, rebuilt
+from regretkit.play._checkpoint_file import _kinds, described, difference, rebuilt
 
 KUHN = games.kuhn_poker()
 LEDUC = games.leduc_poker(merge_suits=True)
@@ -271,7 +271,7 @@ def test_seconds_pass_between_two_checkpoints(takes, iterations, late, tmp_path,
     watch = Checkpoint(tmp_path / "run", seconds=5.0)
 
     class Counting:
-        due = watch.next_call
+        next_call = watch.next_call
 
         def __call__(self, run):
             looks.append(run.iteration)
@@ -709,9 +709,9 @@ def test_a_file_that_is_not_there_is_not_there(tmp_path):
 
 
 def test_nothing_in_a_checkpoint_is_ever_unpickled():
-    from regretkit.play import _container, _describing, _saving
+    from regretkit.play import _checkpoint_file, _saved_run
 
-    for module in (_container, _describing, _saving):
+    for module in (_checkpoint_file, _saved_run):
         assert not {"pickle", "marshal", "eval", "exec"} & {*dir(module)}
         assert "np.load" not in inspect.getsource(module)
 

@@ -1,34 +1,56 @@
-"""Ways to choose what to follow, in plain loops that a compiler understands as well."""
+"""Sampling of actions, in plain loops that Numba compiles as well."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from regretkit._util._typing import Narrow, Vector
 
-Notes: TypeAlias = tuple[Vector, Vector]
-"""Two arrays of which each way to choose makes what it wants, by sequence and by decision point."""
-Here: TypeAlias = tuple[int, int, int, int, float, float]
-"""Decision point, the sequence before it, its first one, how many it has, how much of the strategy
-comes to it, and one over how many it has."""
-Known: TypeAlias = tuple[Notes, Vector, np.random.Generator]
-"""Notes, numbers that never change, and what draws."""
-Choose: TypeAlias = Callable[[Here, Vector, Narrow, Vector, Known], int]
-"""Says which of the own actions to follow, by writing their indices to ``follow``, in order, and to
-``share`` with which probability each of them is followed; returns how many there are. Called as
-``choose(here, behavior, follow, share, known)``."""
+SamplingData: TypeAlias = tuple[Vector, Vector]
+"""Two arrays whose meaning depends on the sampling rule, by sequence and by decision point."""
+
+
+class Decision(NamedTuple):
+    """A visit of the updated player's decision point."""
+
+    point: int
+    """Number of the decision point,"""
+    sequence: int
+    """the player's sequence before it,"""
+    first: int
+    """its first sequence,"""
+    size: int
+    """and number of actions."""
+    reach: float
+    """The player's own reach probability."""
+    uniform: float
+    """1 / ``count``."""
+
+
+class SamplingRule(NamedTuple):
+    """What a choice of actions depends on, beside the strategy."""
+
+    data: SamplingData
+    parameters: Vector
+    generator: np.random.Generator
+
+
+Choose: TypeAlias = Callable[[Decision, Vector, Narrow, Vector, SamplingRule], int]
+"""Samples actions of the updated player: ``choose(decision, behavior, actions, probabilities,
+rule)`` writes their indices to ``actions``, in order, and to ``probabilities`` with which
+probability each is sampled; it returns their number."""
 
 
 FEW = 6
-"""Up to this many weights, all are read."""
+"""Up to this number of weights, all are read."""
 
 
 def pick(generator: np.random.Generator, weights: Vector, first: int, count: int) -> int:
-    """Draw one of some actions, by weights that add up to one; return its index.
+    """Draw one of ``count`` actions, by weights that sum to one; return its index.
 
-    The last one that can be drawn gets the rounding error, and a single one needs no
-    drawing.
+    The last action of positive weight takes the rounding error; no number is drawn for a single
+    action.
     """
     if count == 1:
         return 0
@@ -36,10 +58,10 @@ def pick(generator: np.random.Generator, weights: Vector, first: int, count: int
 
 
 def find(drawn: float, weights: Vector, first: int, count: int) -> int:
-    """Return the first of some actions that takes the sum of weights above a number."""
+    """Return the first action at which the cumulative weight exceeds ``drawn``."""
     total, chosen = weights[first], 0
     if count <= FEW:
-        # To count is to guess at nothing, and a wrong guess of the processor's costs ten additions.
+        # Counting needs no branch; a mispredicted one costs as much as ten additions.
         chosen += drawn >= total
         for a in range(first + 1, first + count - 1):
             total += weights[a]
@@ -53,108 +75,104 @@ def find(drawn: float, weights: Vector, first: int, count: int) -> int:
     return chosen
 
 
-def played(behavior: Vector, a: int, here: Here) -> float:
-    """Return how often an action is played, each as often where the strategy never comes."""
-    if here[4] > 0.0:
-        return float(behavior[here[2] + a])
-    return here[5]
-
-
-# Ways to choose among the own actions
+def action_probability(behavior: Vector, a: int, decision: Decision) -> float:
+    """Return the probability of an action, uniform where the strategy never reaches."""
+    if decision.reach > 0.0:
+        return float(behavior[decision.first + a])
+    return decision.uniform
 
 
 def follow_all(
-    here: Here,
+    decision: Decision,
     behavior: Vector,
-    follow: Narrow,
-    share: Vector,
-    known: Known,
+    actions: Narrow,
+    probabilities: Vector,
+    rule: SamplingRule,
 ) -> int:
-    """Follow every action."""
-    for a in range(here[3]):
-        follow[a], share[a] = a, 1.0
-    return here[3]
+    """Sample every action."""
+    for a in range(decision.size):
+        actions[a], probabilities[a] = a, 1.0
+    return decision.size
 
 
 def follow_one(
-    here: Here,
+    decision: Decision,
     behavior: Vector,
-    follow: Narrow,
-    shares: Vector,
-    known: Known,
+    actions: Narrow,
+    probabilities: Vector,
+    rule: SamplingRule,
 ) -> int:
-    """Follow one action, drawn by the strategy and by what to explore with.
+    """Sample one action, from a mixture of the strategy and an exploration strategy.
 
-    That is every action as often as the others, or what ``notes`` hold.
+    The latter is uniform, or in ``rule.data``.
     """
-    (explored, _), numbers, generator = known
-    last, chosen = here[3] - 1, 0
-    share = _tried(0, here, behavior, explored, numbers)
+    last, chosen = decision.size - 1, 0
+    probability = _mixture(0, decision, behavior, rule)
     if last > 0:
-        drawn, total = generator.random(), share
+        drawn, total = rule.generator.random(), probability
         if last == 1:
             chosen += drawn >= total
         else:
             while chosen < last and drawn >= total:
                 chosen += 1
-                total += _tried(chosen, here, behavior, explored, numbers)
-        share = _tried(chosen, here, behavior, explored, numbers)
-        while share == 0.0:  # left over by rounding, as in find
+                total += _mixture(chosen, decision, behavior, rule)
+        probability = _mixture(chosen, decision, behavior, rule)
+        while probability == 0.0:  # a rounding error, as in find
             chosen -= 1
-            share = _tried(chosen, here, behavior, explored, numbers)
-    shares[0] = share
-    follow[0] = np.uint32(chosen)  # last, since it is read next
+            probability = _mixture(chosen, decision, behavior, rule)
+    probabilities[0] = probability
+    actions[0] = np.uint32(chosen)  # last, since it is read next
     return 1
 
 
-def _tried(a: int, here: Here, behavior: Vector, explored: Vector, numbers: Vector) -> float:
-    """Return how often an action is tried, to explore and otherwise."""
-    evenly = here[5] if numbers[1] > 0.0 else explored[here[2] + a]
-    return float(numbers[0] * evenly + (1.0 - numbers[0]) * played(behavior, a, here))
+def _mixture(a: int, decision: Decision, behavior: Vector, rule: SamplingRule) -> float:
+    """Return the probability of an action with exploration."""
+    exploration, uniform = rule.parameters[0], rule.parameters[1] > 0.0
+    explored = decision.uniform if uniform else rule.data[0][decision.first + a]
+    exploited = action_probability(behavior, a, decision)
+    return float(exploration * explored + (1.0 - exploration) * exploited)
 
 
 def follow_some(
-    here: Here,
+    decision: Decision,
     behavior: Vector,
-    follow: Narrow,
-    share: Vector,
-    known: Known,
+    actions: Narrow,
+    probabilities: Vector,
+    rule: SamplingRule,
 ) -> int:
-    """Follow a number of actions, any of them as likely as others."""
-    count = here[3]
-    _, numbers, generator = known
-    wanted, followed = min(int(numbers[0]), count), 0
+    """Sample a subset of fixed size, uniformly."""
+    count, sampled = decision.size, 0
+    wanted = min(int(rule.parameters[0]), count)
     for a in range(count):
-        missing, left = wanted - followed, count - a
-        if missing == left or (missing > 0 and generator.random() < missing / left):
-            follow[followed], share[followed] = a, wanted / count
-            followed += 1
-    return followed
+        missing, remaining = wanted - sampled, count - a
+        if missing == remaining or (missing > 0 and rule.generator.random() < missing / remaining):
+            actions[sampled], probabilities[sampled] = a, wanted / count
+            sampled += 1
+    return sampled
 
 
 def follow_average(
-    here: Here,
+    decision: Decision,
     behavior: Vector,
-    follow: Narrow,
-    share: Vector,
-    known: Known,
+    actions: Narrow,
+    probabilities: Vector,
+    rule: SamplingRule,
 ) -> int:
-    """Follow each action the more often, the more it was played on average."""
-    point, own, first, count, _, _ = here
-    (played_before, seen), numbers, generator = known
-    epsilon, tau, beta = numbers[0], numbers[1], numbers[2]
-    # Since it was here last, so much of the strategy has come here, and played as it does now.
-    since = played_before[own] - seen[point]
-    seen[point] = played_before[own]
+    """Sample each action independently, with a probability that grows with its average."""
+    cumulative, last_reach = rule.data
+    epsilon, tau, beta = rule.parameters[0], rule.parameters[1], rule.parameters[2]
+    # The strategy has not changed since the last visit: add what has reached here since.
+    since = cumulative[decision.sequence] - last_reach[decision.point]
+    last_reach[decision.point] = cumulative[decision.sequence]
     total = 0.0
-    for a in range(count):
-        played_before[first + a] += since * played(behavior, a, here)
-        total += played_before[first + a]
-    followed = 0
-    for a in range(count):
-        wanted = (beta + tau * played_before[first + a]) / (beta + total)
-        wanted = min(1.0, max(epsilon, wanted))
-        if wanted == 1.0 or generator.random() < wanted:
-            follow[followed], share[followed] = a, wanted
-            followed += 1
-    return followed
+    for a in range(decision.size):
+        cumulative[decision.first + a] += since * action_probability(behavior, a, decision)
+        total += cumulative[decision.first + a]
+    sampled = 0
+    for a in range(decision.size):
+        probability = (beta + tau * cumulative[decision.first + a]) / (beta + total)
+        probability = min(1.0, max(epsilon, probability))
+        if probability == 1.0 or rule.generator.random() < probability:
+            actions[sampled], probabilities[sampled] = a, probability
+            sampled += 1
+    return sampled

@@ -1,4 +1,4 @@
-"""A game as those see it who walk through a few of its histories at a time."""
+"""Game trees in flat arrays, for traversals that visit a few histories."""
 
 from typing import NamedTuple
 
@@ -13,21 +13,21 @@ from regretkit.games.tree._sequences import levels
 class FlatTree(NamedTuple):
     """A compact game tree, since traversals of large trees are limited by memory access.
 
-    Places are the decision points of all players, end to end, and then the histories where chance
-    moves. Actions are drawn by weights in the same order: one for each sequence of each player,
-    each player's empty one first, as in compiled engines, and then those of chance.
+    Places are the decision points of all players, concatenated, followed by the chance histories.
+    Actions are drawn by weights in the same order: one for each sequence of each player, each
+    player's empty one first, as in compiled engines, followed by those of chance.
     """
 
     node: Narrow
     """For each history four numbers: its first child, its place, where the weights there begin, and
-    how many they are; or where the game is over, where its payoffs begin, the number of places, and
-    twice nothing. One more history follows the last one."""
+    how many they are; for a terminal, where its payoffs begin, the number of places, and two
+    zeros. One more history follows the last one."""
     place: Narrow
     """For each place two numbers: where its weights begin, and how many they are."""
     chances: Vector
     """The weights of chance, which never change."""
     payoffs: Vector
-    """One for each player where the game is over, the same ones not twice."""
+    """One for each player at each terminal, equal rows stored once."""
     sequences: Narrow
     """Where each player's sequences begin, and where the last one's end."""
     points: Narrow
@@ -37,44 +37,44 @@ class FlatTree(NamedTuple):
     over: np.uint32
     """Number of places."""
     evens: Vector
-    """1 / n, by n: how often each of n moves is made when all are made as often."""
+    """1 / n, by n: the probability of each of n actions under the uniform distribution."""
 
 
 class TraversalBuffers(NamedTuple):
     """Scratch buffers of a traversal."""
 
     history: Narrow
-    """Histories yet to be visited, the next one last,"""
+    """Stack of histories to visit, and for each of them:"""
     sequence: Narrow
-    """the player's last sequence before each,"""
-    above: Indices
-    """which visited history comes before each,"""
+    """the player's last sequence,"""
+    parent: Indices
+    """which visited history precedes it,"""
     scale: Vector
-    """by what payoffs from there on are multiplied,"""
+    """the factor of payoffs below it,"""
     reach: Vector
-    """how much of the player's strategy comes there,"""
-    factor: Vector
-    """and how much what is found there counts at the history before."""
-    follow: Narrow
-    """The actions that are followed of the history at hand,"""
-    share: Vector
-    """and with which probability each of them is."""
-    ahead: Narrow
-    """What is read only to have it near when it is wanted."""
+    """the player's reach probability,"""
+    weight: Vector
+    """and the weight of its value in that of the parent."""
+    sampled_actions: Narrow
+    """The actions sampled at the decision point at hand,"""
+    sampling_probabilities: Vector
+    """and the probability of each of them."""
+    prefetched: Narrow
+    """Read only so that it is in the cache when it is needed."""
     points: Narrow
-    """The decision points that were visited, in order,"""
-    come: Narrow
-    """the player's sequence before each,"""
-    only: Narrow
-    """and at each the only action that may have earned anything, 0 where several may."""
-    trail: Narrow
-    """The histories that were visited, in order, where a baseline learns from them,"""
-    before: Indices
-    """which of them comes before each, -1 before the first,"""
-    counts: Vector
-    """how much each counts there,"""
-    worth: Vector
-    """and the value of each for the player, as far as is known."""
+    """The visited decision points, in order, and for each of them:"""
+    parent_sequence: Narrow
+    """the player's sequence before it,"""
+    single_action: Narrow
+    """and its only sequence with a nonzero utility, 0 where there may be several."""
+    visited_history: Narrow
+    """The visited histories, in order, where a baseline learns, and for each of them:"""
+    visited_parent: Indices
+    """which of them precedes it, -1 for the first,"""
+    visited_weight: Vector
+    """its weight in the value of that one,"""
+    value: Vector
+    """and its value to the player as far as known."""
 
 
 def flat_tree(game: ExtensiveFormGame) -> FlatTree:
@@ -128,46 +128,48 @@ def distinct_rows(table: Vector) -> tuple[Indices, Vector]:
     return numbers, rows
 
 
-def traversal_buffers(flat: FlatTree, trailing: bool) -> TraversalBuffers:
-    """Return room to walk through a game, on the way of which notes are taken or not."""
-    most = int(np.diff(flat.sequences.astype(np.int64)).max(initial=1)) + 1
-    visits = flat.node.size // 4 if trailing else 1
+def traversal_buffers(tree: FlatTree, with_baseline: bool) -> TraversalBuffers:
+    """Return buffers for traversals of a tree."""
+    size = int(np.diff(tree.sequences.astype(np.int64)).max(initial=1)) + 1
+    points = int(tree.points[-1]) + 1
+    visits = tree.node.size // 4 if with_baseline else 1
     return TraversalBuffers(
-        history=np.zeros(most, dtype=np.uint32),
-        sequence=np.zeros(most, dtype=np.uint32),
-        above=np.zeros(most, dtype=np.int32),
-        scale=np.zeros(most),
-        reach=np.zeros(most),
-        factor=np.zeros(most),
-        follow=np.zeros(most, dtype=np.uint32),
-        share=np.zeros(most),
-        ahead=np.zeros(1, dtype=np.uint32),
-        points=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
-        come=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
-        only=np.zeros(int(flat.points[-1]) + 1, dtype=np.uint32),
-        trail=np.zeros(visits, dtype=np.uint32),
-        before=np.zeros(visits, dtype=np.int32),
-        counts=np.zeros(visits),
-        worth=np.zeros(visits),
+        history=np.zeros(size, dtype=np.uint32),
+        sequence=np.zeros(size, dtype=np.uint32),
+        parent=np.zeros(size, dtype=np.int32),
+        scale=np.zeros(size),
+        reach=np.zeros(size),
+        weight=np.zeros(size),
+        sampled_actions=np.zeros(size, dtype=np.uint32),
+        sampling_probabilities=np.zeros(size),
+        prefetched=np.zeros(1, dtype=np.uint32),
+        points=np.zeros(points, dtype=np.uint32),
+        parent_sequence=np.zeros(points, dtype=np.uint32),
+        single_action=np.zeros(points, dtype=np.uint32),
+        visited_history=np.zeros(visits, dtype=np.uint32),
+        visited_parent=np.zeros(visits, dtype=np.int32),
+        visited_weight=np.zeros(visits),
+        value=np.zeros(visits),
     )
 
 
-def moves_of(game: ExtensiveFormGame, flat: FlatTree) -> Indices:
-    """Return where the weight of the move to each history stands, 0 for the empty history."""
+def moves_of(game: ExtensiveFormGame, tree: FlatTree) -> Indices:
+    """Return the position of the weight of the move to each history, 0 for the empty history."""
     histories, parent = np.arange(1, game.tree.histories), game.tree.parent[1:]
-    node = flat.node.astype(np.int64).reshape(-1, 4)
+    node = tree.node.astype(np.int64).reshape(-1, 4)
     moves = np.zeros(game.tree.histories, dtype=np.int64)
     moves[1:] = node[parent, 2] + histories - node[parent, 0]
     return moves
 
 
 def values_at(game: ExtensiveFormGame, moves: Indices, weights: Vector) -> Vector:
-    """Return the value of every history for every player, shape ``(players, histories)``."""
+    """Return the value of every history to every player, shape ``(players, histories)``."""
     tree = game.tree
     probability = weights[moves]
     values = np.zeros((game.players, tree.histories))
     values[:, tree.terminals] = tree.payoffs.T
     for level in reversed([*levels(tree)]):
-        for own in values:
-            np.add.at(own, tree.parent[level], probability[level] * own[level])
+        for values_of_player in values:
+            continuation = probability[level] * values_of_player[level]
+            np.add.at(values_of_player, tree.parent[level], continuation)
     return values

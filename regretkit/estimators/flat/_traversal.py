@@ -1,167 +1,290 @@
-"""Walking through a part of a game, in plain loops that a compiler understands as well.
+"""Traversal of a part of a game, in plain loops that Numba compiles as well.
 
-The order of draws is the same everywhere: depth first, actions in their order. Where the player
-who is to learn acts, first its draws about which actions to follow, then what comes after the first
-of these, and so on; where chance or another player acts, one number decides. First moves of chance
-share one, as :mod:`~regretkit.estimators.flat._initial_chance` says, unless a baseline looks at
-each of them. No number is drawn where there is a single action.
+Numbers are drawn depth first, actions in their order: at a decision point of the updated player
+first those that choose actions, then those below the first of these actions, and so on; at a
+history of chance or another player, one number. The initial chance moves share one, see
+:mod:`~regretkit.estimators.flat._initial_chance`, unless a baseline needs each of them. No number
+is drawn for a single action.
+
+With a baseline, sampled values are replaced by their expectations under its values. The correction
+has mean zero for any baseline.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from regretkit._util._typing import Vector, whole
-from regretkit.estimators.flat import _baseline_terms as _hooks
 from regretkit.estimators.flat._action_sampling import (
     Choose,
-    Here,
-    Notes,
+    Decision,
+    SamplingData,
+    SamplingRule,
+    action_probability,
     follow_average,
     pick,
-    played,
 )
-from regretkit.estimators.flat._baseline_terms import Below
 from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers
 from regretkit.estimators.flat._initial_chance import deal, deal_nothing
 
-On: TypeAlias = tuple[
-    FlatTree, Vector, Vector, TraversalBuffers, Notes, Vector, Vector, np.random.Generator
-]
-"""The arguments of a walk, the player aside."""
 Walk: TypeAlias = Callable[
-    [int, FlatTree, Vector, Vector, TraversalBuffers, Notes, Vector, Vector, np.random.Generator],
+    [
+        int,
+        FlatTree,
+        Vector,
+        Vector,
+        TraversalBuffers,
+        SamplingData,
+        Vector,
+        Vector,
+        np.random.Generator,
+    ],
     tuple[int, int],
 ]
-Decide: TypeAlias = Callable[[int, int, Here, Below, On], tuple[int, int, float, float, float]]
-Visit: TypeAlias = Callable[[int, tuple[int, int, int], On], tuple[int, int, int]]
+
+
+class Traversal(NamedTuple):
+    """The arguments of a traversal."""
+
+    player: int
+    """Who is updated."""
+    tree: FlatTree
+    behavior: Vector
+    """Distributions of all players and of chance."""
+    utility: Vector
+    buffers: TraversalBuffers
+    rule: SamplingRule
+    baseline: Vector
+    """Baseline values, shape ``(players, histories)``."""
+
+
+class Progress(NamedTuple):
+    """How far a traversal is."""
+
+    pending: int
+    """Histories on the stack."""
+    updated: int
+    """Decision points visited so far."""
+    visited: int
+    """Histories visited so far."""
+
+
+class Visit(NamedTuple):
+    """The history that is visited, as seen from the updated player."""
+
+    number: int
+    """Position among the visited histories."""
+    child: int
+    """The first history that may follow."""
+    sequence: int
+    """The player's last sequence."""
+    scale: float
+    """Factor of payoffs below."""
+
+
+class Step(NamedTuple):
+    """The action that is followed from a decision point."""
+
+    pending: int
+    action: int
+    """-1 where none was sampled."""
+    weight: float
+    """Weight of the value below in the value of this one."""
+    scale: float
+    reach: float
 
 
 @cache
-def walker(choose: Choose, guessing: bool) -> Walk:
-    """Return the function that draws one sample and says what a player's sequences are worth.
+def walker(choose: Choose, with_baseline: bool) -> Walk:
+    """Return the function that draws one sample and returns what it visited.
 
-    It is called as ``walk(player, flat, behavior, utility, desk, notes, numbers, guesses,
+    It is called as ``walk(player, tree, behavior, utility, buffers, data, parameters, baseline,
     generator)``, with all players' weights in ``behavior``. It writes to ``utility``, which is zero
-    at all decision points before, at those that it comes to, and for the empty sequence. It returns
-    how many these are, and how many histories it visited. With ``guessing`` it corrects by what
-    ``guesses`` say that histories are worth, and takes notes for
-    :func:`~regretkit.estimators.flat._baseline_terms.update_baseline`.
+    at all decision points before, at those that it visits, and for the empty sequence. It returns
+    the numbers of visited decision points and histories. ``with_baseline``, it corrects by
+    ``baseline``, and records what :func:`update_baseline` needs.
     """
-    begin = _begin_and_count if choose is follow_average else _begin
-    visit = _visitor(choose, *_hooks_for(guessing))
-    opened = deal_nothing if guessing else deal
+    counts = choose is follow_average
+    visit = _visitor(choose, with_baseline)
+    deal_first = deal_nothing if with_baseline else deal
 
     def walk(
         player: int,
-        flat: FlatTree,
+        tree: FlatTree,
         behavior: Vector,
         utility: Vector,
-        desk: TraversalBuffers,
-        notes: Notes,
-        numbers: Vector,
-        guesses: Vector,
+        buffers: TraversalBuffers,
+        data: SamplingData,
+        parameters: Vector,
+        baseline: Vector,
         generator: np.random.Generator,
     ) -> tuple[int, int]:
-        on = (flat, behavior, utility, desk, notes, numbers, guesses, generator)
-        h, visited = opened(flat.opening, generator)
-        waiting, touched = begin(h, whole(flat.sequences[player]), utility, desk, notes), 0
-        while waiting > 0:
-            waiting, touched, visited = visit(player, (waiting, touched, visited), on)
-        return touched, visited
+        rule = SamplingRule(data, parameters, generator)
+        arguments = Traversal(player, tree, behavior, utility, buffers, rule, baseline)
+        h, visited = deal_first(tree.opening, generator)
+        root = whole(tree.sequences[player])
+        if counts:
+            data[0][root] += 1.0
+        utility[root] = 0.0
+        buffers.history[0], buffers.sequence[0], buffers.parent[0] = np.uint32(h), root, -1
+        buffers.scale[0], buffers.reach[0], buffers.weight[0] = 1.0, 1.0, 1.0
+        progress = Progress(1, 0, whole(visited))  # type: ignore[arg-type]  # one type for Numba
+        while progress.pending > 0:
+            progress = visit(progress, arguments)
+        return progress.updated, progress.visited
 
     return walk
 
 
-def _hooks_for(guessing: bool) -> tuple[Any, ...]:
-    if guessing:
-        noting = (_hooks.arrive_noting, _hooks.end_noting)
-        return *noting, _hooks.lean_on_guesses, _hooks.fan_out_guessing, _hooks.put_off_noting
-    return _hooks.arrive, _hooks.end, _hooks.lean, _hooks.fan_out, _hooks.put_off
+def _visitor(choose: Choose, with_baseline: bool) -> Callable[[Progress, Traversal], Progress]:
+    """Return the function that follows the history on top of the stack to a terminal."""
+    decide = _decider(choose, with_baseline)
 
-
-def _visitor(choose: Choose, arrive: Any, end: Any, lean: Any, fan_out: Any, put_off: Any) -> Visit:
-    """Return the function that continues until the game ends, or nothing is followed."""
-    decide = _decider(choose, fan_out, put_off)
-
-    def visit(player: int, so_far: tuple[int, int, int], on: On) -> tuple[int, int, int]:
-        waiting, touched, visited = so_far[0] - 1, so_far[1], so_far[2]
-        flat, behavior, utility, desk, _, _, guesses, generator = on
-        h, own = whole(desk.history[waiting]), whole(desk.sequence[waiting])
-        above, factor = desk.above[waiting], desk.factor[waiting]
-        scale, reach = desk.scale[waiting], desk.reach[waiting]
-        begin, end_of_own = whole(flat.points[player]), whole(flat.points[player + 1])
-        child, place, over = whole(flat.node[4 * h]), whole(flat.node[4 * h + 1]), whole(flat.over)
-        while place < over:
-            arrive(visited, h, above, factor, desk)
-            above, factor, visited = visited, 1.0, visited + 1
-            first, count = whole(flat.node[4 * h + 2]), whole(flat.node[4 * h + 3])
-            # Children lie side by side. When one of them has been read, another one that is drawn
-            # is near; to wait for memory is most of what a walk takes in a large game.
-            desk.ahead[0] = flat.node[4 * (child + 1)]
-            if begin <= place < end_of_own:
-                here = (place, own, first, count, reach, flat.evens[count])
-                waiting, a, factor, scale, reach = decide(
-                    waiting, touched, here, (player, child, scale, above), on
-                )
-                touched += 1
-                if a < 0:
-                    return waiting, touched, visited
-                h, own = child + a, first + a
+    def visit(progress: Progress, arguments: Traversal) -> Progress:
+        pending, updated, visited = progress.pending - 1, progress.updated, progress.visited
+        player, tree, buffers = arguments.player, arguments.tree, arguments.buffers
+        h, sequence = whole(buffers.history[pending]), whole(buffers.sequence[pending])
+        parent, weight = buffers.parent[pending], buffers.weight[pending]
+        scale, reach = buffers.scale[pending], buffers.reach[pending]
+        begin, end = whole(tree.points[player]), whole(tree.points[player + 1])
+        child, place = whole(tree.node[4 * h]), whole(tree.node[4 * h + 1])
+        while place < whole(tree.over):
+            if with_baseline:
+                record_visit(visited, h, parent, weight, buffers)
+            parent, weight, visited = visited, 1.0, visited + 1
+            first, count = whole(tree.node[4 * h + 2]), whole(tree.node[4 * h + 3])
+            buffers.prefetched[0] = tree.node[4 * (child + 1)]  # the others are near it in memory
+            current = Visit(parent, child, sequence, scale)
+            if begin <= place < end:
+                decision = Decision(place, sequence, first, count, reach, tree.evens[count])
+                step = decide(pending, updated, decision, current, arguments)
+                pending, updated = step.pending, updated + 1
+                if step.action < 0:
+                    return Progress(pending, updated, visited)
+                h, sequence = child + step.action, first + step.action
+                weight, scale, reach = step.weight, step.scale, step.reach
             else:
-                drawn = pick(generator, behavior, first, count)
-                at, into = (behavior, first, count), (utility, own, scale)
-                lean(player, child, drawn, above, at, into, desk, guesses)
+                drawn = pick(arguments.rule.generator, arguments.behavior, first, count)
+                if with_baseline:
+                    correct_opponent(drawn, first, count, current, arguments)
                 h = child + drawn
-            child, place = whole(flat.node[4 * h]), whole(flat.node[4 * h + 1])
-        arrive(visited, h, above, factor, desk)
-        payoff = flat.payoffs[child + player]
-        utility[own] += scale * payoff
-        end(visited, payoff, desk)
-        return waiting, touched, visited + 1
+            child, place = whole(tree.node[4 * h]), whole(tree.node[4 * h + 1])
+        arguments.utility[sequence] += scale * tree.payoffs[child + player]
+        if with_baseline:
+            record_visit(visited, h, parent, weight, buffers)
+            buffers.value[visited] = tree.payoffs[child + player]
+        return Progress(pending, updated, visited + 1)
 
     return visit
 
 
-def _decider(choose: Choose, fan_out: Any, put_off: Any) -> Decide:
-    """Return what a player does in its turn: follow the first action, and put off the others.
-
-    It returns how many are put off now; that action, -1 where there is none; how much what is found
-    there counts here, by what it is multiplied, and how much of the strategy comes there.
-    """
+def _decider(
+    choose: Choose, with_baseline: bool
+) -> Callable[[int, int, Decision, Visit, Traversal], Step]:
+    """Return the function that follows the first sampled action, and pushes the others."""
 
     def decide(
-        waiting: int, touched: int, here: Here, below: Below, on: On
-    ) -> tuple[int, int, float, float, float]:
-        _, behavior, utility, desk, notes, numbers, guesses, generator = on
-        followed = choose(here, behavior, desk.follow, desk.share, (notes, numbers, generator))
+        pending: int, updated: int, decision: Decision, visit: Visit, arguments: Traversal
+    ) -> Step:
+        behavior, buffers = arguments.behavior, arguments.buffers
+        actions, probabilities = buffers.sampled_actions, buffers.sampling_probabilities
+        sampled = choose(decision, behavior, actions, probabilities, arguments.rule)
         # Read at once: machine code knows then what was written, and need not wait for it.
-        a, share = whole(desk.follow[0]), desk.share[0]
-        only = fan_out(followed, here, below, behavior, utility, desk, guesses)
-        at = whole(np.uint32(touched))  # so that machine code knows its sign
-        desk.points[at], desk.come[at], desk.only[at] = here[0], here[1], only
-        if followed == 0:
-            return waiting, -1, 0.0, 0.0, 0.0
-        waiting = put_off(waiting, followed, here, below, behavior, desk)
-        often = played(behavior, a, here)
-        return waiting, a, often / share, below[2] / share, here[4] * often
+        a, sampling_probability = whole(actions[0]), probabilities[0]
+        single = decision.first + a if sampled == 1 else 0
+        if with_baseline:
+            single = 0
+            correct_own(sampled, decision, visit, arguments)
+        at = whole(np.uint32(updated))  # so that machine code knows its sign
+        buffers.points[at], buffers.parent_sequence[at] = decision.point, decision.sequence
+        buffers.single_action[at] = single
+        if sampled == 0:
+            return Step(pending, -1, 0.0, 0.0, 0.0)
+        push(pending, sampled, decision, visit, arguments)
+        if with_baseline:
+            weigh(pending, sampled, decision, visit, arguments)
+        probability = action_probability(behavior, a, decision)
+        weight, scale = probability / sampling_probability, visit.scale / sampling_probability
+        return Step(pending + sampled - 1, a, weight, scale, decision.reach * probability)
 
     return decide
 
 
-def _begin(h: int, own: int, utility: Vector, desk: TraversalBuffers, notes: Notes) -> int:
-    """Lay the first history on the desk."""
-    utility[own] = 0.0
-    desk.history[0], desk.sequence[0], desk.above[0] = np.uint32(h), own, -1
-    desk.scale[0], desk.reach[0], desk.factor[0] = 1.0, 1.0, 1.0
-    return 1
+def push(
+    pending: int, sampled: int, decision: Decision, visit: Visit, arguments: Traversal
+) -> None:
+    """Push the sampled actions on the stack, but for the first one, which is followed at once."""
+    buffers = arguments.buffers
+    for k in range(sampled - 1, 0, -1):
+        a = whole(buffers.sampled_actions[k])
+        buffers.history[pending], buffers.sequence[pending] = visit.child + a, decision.first + a
+        buffers.scale[pending] = visit.scale / buffers.sampling_probabilities[k]
+        probability = action_probability(arguments.behavior, a, decision)
+        buffers.reach[pending] = decision.reach * probability
+        pending += 1
 
 
-def _begin_and_count(
-    h: int, own: int, utility: Vector, desk: TraversalBuffers, notes: Notes
-) -> int:
-    """Lay the first history on the desk, and count one more strategy as played."""
-    notes[0][own] += 1.0
-    return _begin(h, own, utility, desk, notes)
+# With a baseline
+
+
+def record_visit(
+    visited: int, h: int, parent: int, weight: float, buffers: TraversalBuffers
+) -> None:
+    buffers.visited_history[visited], buffers.visited_parent[visited] = h, parent
+    buffers.visited_weight[visited] = weight
+
+
+def weigh(
+    pending: int, sampled: int, decision: Decision, visit: Visit, arguments: Traversal
+) -> None:
+    """Record the weights of the values below pushed actions."""
+    buffers = arguments.buffers
+    for k in range(sampled - 1, 0, -1):
+        a = whole(buffers.sampled_actions[k])
+        probability = action_probability(arguments.behavior, a, decision)
+        buffers.parent[pending] = visit.number
+        buffers.weight[pending] = probability / buffers.sampling_probabilities[k]
+        pending += 1
+
+
+def correct_opponent(
+    drawn: int, first: int, count: int, visit: Visit, arguments: Traversal
+) -> None:
+    """Add by how much the expected baseline value exceeds that of the drawn action."""
+    player, baseline, child = arguments.player, arguments.baseline, visit.child
+    mean = 0.0
+    for a in range(count):
+        mean += arguments.behavior[first + a] * baseline[player, child + a]
+    arguments.buffers.value[visit.number] = mean
+    arguments.utility[visit.sequence] += visit.scale * (mean - baseline[player, child + drawn])
+
+
+def correct_own(sampled: int, decision: Decision, visit: Visit, arguments: Traversal) -> None:
+    """Let each action have its baseline value, and subtract it where a sample is added."""
+    player, baseline, child = arguments.player, arguments.baseline, visit.child
+    buffers, utility = arguments.buffers, arguments.utility
+    mean = 0.0
+    for a in range(decision.size):
+        probability = action_probability(arguments.behavior, a, decision)
+        mean += probability * baseline[player, child + a]
+        utility[decision.first + a] = visit.scale * baseline[player, child + a]
+    for k in range(sampled):
+        a = whole(buffers.sampled_actions[k])
+        scale = visit.scale / buffers.sampling_probabilities[k]
+        utility[decision.first + a] -= scale * baseline[player, child + a]
+    buffers.value[visit.number] = mean
+
+
+def update_baseline(
+    player: int, visited: int, rate: float, buffers: TraversalBuffers, baseline: Vector
+) -> None:
+    """Move baseline values towards what a traversal has found, from its terminals up."""
+    for back in range(visited):
+        at = visited - 1 - back
+        h, parent = whole(buffers.visited_history[at]), buffers.visited_parent[at]
+        error = buffers.value[at] - baseline[player, h]
+        if parent >= 0:
+            buffers.value[parent] += buffers.visited_weight[at] * error
+        baseline[player, h] += rate * error
