@@ -242,8 +242,8 @@ def assert_unbiased(
     """Raise ``AssertionError`` unless estimates are exact on average, for every player.
 
     This goes through every sample that the estimator may draw, each with its probability, and
-    compares the mean with the game's own utilities: what every sequence is worth, and in a tree
-    also what every action is worth once there, the counterfactual utilities. It draws nothing, and
+    compares the mean with the game's own utilities: the utility of every sequence, and in a tree
+    also the value of every action once there, the counterfactual utilities. It draws nothing, and
     the estimator stays as it is. An estimator of one's own can be looked at as well, as long as it
     only compares what ``generator.random()`` returns, or takes single numbers from
     ``generator.integers`` or ``generator.choice``.
@@ -319,6 +319,6 @@ def _require(player: int, what: str, mean: Vector, exact: Vector, tolerance: flo
     if not (off <= tolerance * unit).all():
         worst = int(np.argmax(np.where(np.isfinite(off), off, np.inf)))
         raise AssertionError(
-            f"the estimate is biased: for player {player}, {what} {worst} is worth {exact[worst]}, "
-            f"but estimated as {mean[worst]} on average"
+            f"the estimate is biased: for player {player}, {what} {worst} has utility "
+            f"{exact[worst]}, but estimated as {mean[worst]} on average"
         )

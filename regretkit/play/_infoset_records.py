@@ -328,7 +328,7 @@ class Maker:
         self.iteration, self._saved = iteration, templates
 
     def has(self, size: int) -> bool:
-        """Say whether there is a template of so many actions, or there was one in the file."""
+        """Say whether there is a template of that many actions, or there was one in the file."""
         return size in self._templates or str(size) in self._saved
 
     def advance(self) -> None:
