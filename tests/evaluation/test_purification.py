@@ -142,7 +142,7 @@ def test_a_threshold_that_is_no_probability_is_refused(least):
 
 
 @pytest.mark.parametrize("clean", [purify, lambda game, profile: threshold(game, profile, 0.1)])
-def test_what_cannot_be_cleaned_is_refused(clean):
+def test_strategies_without_actions_are_refused(clean):
     with pytest.raises(TypeError, match="game must be a Game"):
         clean("kuhn_poker", [])
     with pytest.raises(ValueError, match=r"profile\[0\] must be one of player 0's"):
@@ -157,5 +157,5 @@ def test_what_cannot_be_cleaned_is_refused(clean):
         def value(self, profile):
             return np.zeros(1)
 
-    with pytest.raises(ValueError, match=r"player 0 plays on Hull.* no actions to leave out"):
+    with pytest.raises(ValueError, match=r"player 0 plays on Hull.* no actions to remove"):
         clean(OnAHull(), [np.array([0.5, 0.5])])
