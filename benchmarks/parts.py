@@ -22,7 +22,12 @@ from benchmarks.compare.peers.ours import OwnRegretMatchingPlus
 from benchmarks.machine import best_times, pin
 from benchmarks.pages import PAGE, number, put, table
 from benchmarks.runs import cfr_run, tree_game
-from regretkit.engine._kernels import backward, climb, earn, forward
+from regretkit.engine.kernels._iteration import (
+    backpropagate_values,
+    backward_pass,
+    compute_utility,
+    forward_pass,
+)
 
 BEFORE = 100
 """Iterations that are played before anything is timed."""
@@ -37,25 +42,27 @@ def go(
     """Do the first part of an iteration so often, or the first two, or three."""
     for _ in range(times):
         for player in range(2):
-            earn(player, False, payoffs, table.strategy, table.utility, forest.sequences)
+            compute_utility(
+                player, False, payoffs, table.strategy, table.utility, forest.sequence_offsets
+            )
             if upto == 1:
-                climb(player, payoffs.negligible[player], forest, table)
+                backpropagate_values(player, payoffs.negligible[player], forest, table)
             if upto > 1:
-                backward(player, numbers, payoffs, forest, table, state)
+                backward_pass(player, numbers, payoffs, forest, table, state)
             if upto > 2:
-                forward(player, 1.0, 1.0, forest, table.strategy, table.behavior, table.total)
+                forward_pass(player, 1.0, 1.0, forest, table.strategy, table.behavior, table.total)
 
 
 def prefixes(run: rk.SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first part of an iteration so often, the first two, ..."""
-    from regretkit.engine._specialize import filling_for, jitted
+    from regretkit.engine._jit import jitted, specialize
 
     drive: Any = run._executor
     rule: Any = getattr(run.minimizers[0], "rule", run.minimizers[0])
     kernel = rule._kernel()
-    parts = jitted(go, filling_for(kernel, type(drive._payoffs).__name__))
+    parts = jitted(go, specialize(kernel, type(drive._payoffs)))
     numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
-    laid = (drive._payoffs, drive._forest, drive._table, drive._state)
+    laid = (drive._payoffs, drive._trees, drive._iterates, drive._state)
     return [partial(parts, upto, numbers, *laid) for upto in range(len(PARTS))]
 
 

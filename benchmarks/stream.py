@@ -38,7 +38,7 @@ def arrays(thing: object, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
 def laid_out(run: Any) -> int:
     """Return how many bytes a compiled run has laid out for machine code."""
     drive, seen = run._executor, set[int]()
-    parts = [drive._forest, drive._forced, drive._payoffs, drive._table, drive._state]
+    parts = [drive._trees, drive._singletons, drive._payoffs, drive._iterates, drive._state]
     return sum(array.nbytes for array in arrays(parts, seen))
 
 

@@ -9,12 +9,11 @@ from attrs import define, field
 from typing_extensions import override
 
 from regretkit._util._state import Stateful, is_finite_array
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, floats, quote, whole_number
 from regretkit.averaging._averaging import Averaging, Uniform
 from regretkit.games import Game, Profile
 from regretkit.games._game import ATOL, format_array, is_finite
-from regretkit.games._profile_table import blocks_of
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
@@ -58,10 +57,6 @@ class Average(Stateful):
     iteration: int = field(default=0, init=False)
     _total: Vector | None = field(default=None, init=False, repr=False)
     _weight: float = field(default=0.0, init=False, repr=False)
-    _sums: Vector | None = field(default=None, init=False, repr=False)
-    """The weighted sum by sequence, each entry as of its last visit."""
-    _seen: Vector | None = field(default=None, init=False, repr=False)
-    """By decision point, the sum at the sequence before it as of that visit."""
 
     def __attrs_post_init__(self) -> None:
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
@@ -89,10 +84,9 @@ class Average(Stateful):
             self._total = np.zeros(strategy.shape)
         self._total += weight * strategy
         self._weight += weight
-        self._sums = self._seen = None
         self.iteration += 1
 
-    def ahead(self, count: int) -> Vector:
+    def upcoming_weights(self, count: int) -> Vector:
         """Return the weights of the next strategies, for an engine that adds them itself.
 
         For each of them, the factors of the sum so far and of the strategy, shape ``(count, 2)``.
@@ -106,48 +100,6 @@ class Average(Stateful):
         if count and math.isinf(weights.max()):
             factors[np.isinf(weights)] = 0.0, 1.0
         return factors
-
-    def weight_after(self, factors: Vector) -> float:
-        """Return how much all strategies count together once these are added."""
-        forgotten = np.flatnonzero(factors[:, 0] == 0.0)
-        since, before = (forgotten[-1], 0.0) if forgotten.size else (0, self._weight)
-        # One by one, in order, as they are added one by one
-        return float(np.cumsum(np.append(before, factors[since:, 1]))[-1])
-
-    def count_in(self, count: int, weight: float) -> None:
-        """Account for strategies that an engine has added to the held array, and their weight."""
-        self._weight = weight
-        self.iteration += count
-
-    def hold(self, total: Vector) -> None:
-        """Keep the weighted sum in this array from now on."""
-        if self._total is not total:
-            total[...] = 0.0 if self._total is None else self._total
-        self._total = total
-        self._sums = self._seen = None
-
-    # An engine that visits only a few decision points in an iteration updates the sum at one on its
-    # next visit. To resume bitwise identically it needs the sums as of the last visits.
-
-    def lagging(self, sums: Vector, seen: Vector, before: Indices) -> None:
-        """Write the sums as of the last visits; ``before`` is the sequence before each point."""
-        if self._sums is None or self._seen is None:
-            sums[...] = 0.0 if self._total is None else self._total
-            seen[...] = sums[before]
-        else:
-            sums[...], seen[...] = self._sums, self._seen
-
-    def is_at(self, total: Vector) -> bool:
-        """Say whether this is the weighted sum, or nothing was added yet."""
-        return self._total is None or np.array_equal(self._total, total)
-
-    def forget_lag(self) -> None:
-        """Drop the sums as of the last visits, and keep the weighted sum."""
-        self._sums = self._seen = None
-
-    def hold_lagging(self, total: Vector, sums: Vector, seen: Vector) -> None:
-        """Keep the weighted sum, and the sums as of the last visits, in these arrays."""
-        self._total, self._sums, self._seen = total, sums, seen
 
     def _refused(self, weight: float, iteration: int) -> ValueError:
         return ValueError(
@@ -173,16 +125,15 @@ class Average(Stateful):
 
     @override
     def _check_state(self, state: Mapping[str, object]) -> None:
-        weight, total, sums, seen = (state[k] for k in ("_weight", "_total", "_sums", "_seen"))
+        weight, total = state["_weight"], state["_total"]
         if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
             raise ValueError(
                 f"the weight of an average must be finite, at least 0, got {quote(weight)}"
             )
-        if total is None and not (weight == 0.0 and sums is None and seen is None):
-            raise ValueError("an average must have a sum of strategies where it has a weight")
-        arrays = [array for array in (total, sums, seen) if array is not None]
-        if not all(is_finite_array(array) for array in arrays):
-            raise ValueError("the sums of an average must be vectors of finite numbers")
+        if total is None and weight != 0.0:
+            raise ValueError("an average with a weight must have a sum of strategies")
+        if total is not None and not is_finite_array(total):
+            raise ValueError("the sum of an average must be a vector of finite numbers")
 
     def _check_on(self, domain: StrategySet) -> None:
         """Refuse sums that are no sums of points of a set, with the weight that is stated.
@@ -194,13 +145,9 @@ class Average(Stateful):
         """
         if self._total is None:
             return
-        size = self._total.size
-        points = blocks.blocks if (blocks := blocks_of(domain)) else size
-        shapes = {"_sums": (self._sums, size), "_seen": (self._seen, points)}
-        wrong = [k for k, (array, n) in shapes.items() if array is not None and array.size != n]
         average = self._total if self._weight == 0.0 else self._total / self._weight
-        is_point = size == domain.dimension and domain.contains(average, atol=ATOL)
-        if wrong or not (is_point or (self._weight == 0.0 and not self._total.any())):
+        is_point = self._total.size == domain.dimension and domain.contains(average, atol=ATOL)
+        if not (is_point or (self._weight == 0.0 and not self._total.any())):
             raise ValueError(
                 f"the average must be a point of {quote(domain)} within {ATOL:g}, got "
                 f"{format_array(average)} of weight {quote(self._weight)}"

@@ -4,8 +4,8 @@ Importing this package makes them known to :class:`~regretkit.play.SelfPlay`; ma
 when a run first asks for it.
 """
 
-from regretkit.engine.compiled import Compiled
-from regretkit.engine.vectorized import Vectorized
+from regretkit.engine._compiled import Compiled
+from regretkit.engine._vectorized import Vectorized
 from regretkit.play._engines import register_engine
 
 register_engine(Vectorized())

@@ -363,10 +363,7 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
         vstack([_deviation_gains(game, i, coarse=coarse) for i in range(game.players)])
     )
     optimum = maximize(
-        scaled,
-        nonpositive=gains,
-        fixed=csr_array(np.ones((1, values.size))),
-        totals=np.ones(1),
+        scaled, nonpositive=gains, fixed=csr_array(np.ones((1, values.size))), totals=np.ones(1)
     )
     # Weak duality: for nonnegative multipliers of the inequalities, the largest reduced objective
     # of an outcome bounds the objective of every equilibrium.

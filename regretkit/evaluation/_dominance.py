@@ -6,12 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._typing import Vector
-from regretkit.evaluation._linear_programs import (
-    exponent_of,
-    maximize,
-    payoff_rows,
-    saddle_point,
-)
+from regretkit.evaluation._linear_programs import exponent_of, maximize, payoff_rows, saddle_point
 from regretkit.evaluation._pure import check_normal_form, check_tolerance
 from regretkit.games import NormalFormGame
 from regretkit.games._game import check_player

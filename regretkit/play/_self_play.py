@@ -24,7 +24,7 @@ from regretkit.play._callbacks import Callback, exits_as_errors, next_look, stop
 from regretkit.play._checks import as_callbacks, as_seats
 from regretkit.play._engines import AUTO, Executor, check_engine, executor_for, select_engine
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
-from regretkit.play._lazy_discount import LazyDiscount
+from regretkit.play._lazy_average import LazyAverage
 from regretkit.play._orders import Alternating, Order
 from regretkit.play._saved_run import Ways, load_run, save_run
 
@@ -108,7 +108,7 @@ class SelfPlay(Stateful):
     iteration: int = field(default=0, init=False)
     last_profile: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
-    _faded: list[LazyDiscount] = field(init=False, repr=False)
+    _lazy_averages: list[LazyAverage] = field(init=False, repr=False)
     _last_engine: str | None = field(default=None, init=False, repr=False)
     """Name of the engine that ran the last iterations. It is state, so that bits stay the same."""
     _guard: RunGuard = field(factory=RunGuard, init=False, repr=False, metadata=NOT_STATE)
@@ -129,7 +129,7 @@ class SelfPlay(Stateful):
         self.order.check_players(len(self.minimizers))
         check_engine(self._requested_engine)
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
-        self._faded = [LazyDiscount() for _ in self.minimizers]
+        self._lazy_averages = [LazyAverage() for _ in self.minimizers]
         if self._requested_engine != AUTO:
             select_engine(
                 self, self._requested_engine, 0

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from regretkit._util import _files
-from regretkit.engine import _code_cache
-from regretkit.engine._code_cache import CodeCache, keep_on_disk
+from regretkit.engine import _jit
+from regretkit.engine._jit import CodeCache, cache_on_disk
 
 SIGNATURE = (numba.int64,)
 
@@ -32,14 +32,14 @@ def triple(x):
 def folder(tmp_path, monkeypatch):
     """Keep machine code in a folder of its own, and give each test its warnings."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    _code_cache._warn_once.cache_clear()
+    _jit._warn_once.cache_clear()
     return tmp_path
 
 
 def compiled(function=double):
     """Return a function as machine code, from disk where it is there."""
     made = numba.njit(function)
-    keep_on_disk(made)
+    cache_on_disk(made)
     made.compile(SIGNATURE)
     return made
 
@@ -64,7 +64,7 @@ def assert_replaced(folder, content):
     path = kept(folder)
     whole = path.read_bytes()
     path.write_bytes(content)
-    with pytest.warns(RuntimeWarning, match=r"a file is damaged.*compiled again") as caught:
+    with pytest.warns(RuntimeWarning, match=r"the file is damaged.*compiled again") as caught:
         again = compiled()
     assert len(caught) == 1
     assert not is_loaded(again)
@@ -130,7 +130,7 @@ def test_the_code_of_another_function_is_replaced(folder):
 @pytest.mark.parametrize("package", ["numba", "llvmlite"])
 def test_the_code_of_another_version_is_replaced(folder, monkeypatch, package):
     with monkeypatch.context() as patch:
-        patch.setattr(getattr(_code_cache, package), "__version__", "0.0.1")
+        patch.setattr(getattr(_jit, package), "__version__", "0.0.1")
         compiled()
         foreign = kept(folder)
         content = foreign.read_bytes()
@@ -146,7 +146,7 @@ def test_code_that_nothing_can_be_made_of_is_replaced(folder, monkeypatch):
 
     compiled()
     with monkeypatch.context() as patch:
-        patch.setattr(_code_cache.pickle, "loads", renamed)
+        patch.setattr(_jit.pickle, "loads", renamed)
         with pytest.warns(RuntimeWarning, match="attribute 'Old'.*compiled again"):
             assert compiled()(4) == 8
     assert is_loaded(compiled())
@@ -171,12 +171,12 @@ def test_a_file_that_cannot_be_read_or_replaced_is_left_and_the_code_runs(folder
         assert compiled()(3) == 6
     first, second = (str(warning.message) for warning in caught)
     assert "cannot be used (Is a directory)" in first
-    assert "cannot be kept" in second
+    assert "cannot be cached" in second
 
 
 def test_a_folder_that_cannot_be_written_any_more_leaves_the_code_to_be_run(folder):
     made = numba.njit(double)
-    keep_on_disk(made)
+    cache_on_disk(made)
     place = Path(made._cache.cache_path)
     place.rmdir()
     place.write_text("no folder")
@@ -184,7 +184,7 @@ def test_a_folder_that_cannot_be_written_any_more_leaves_the_code_to_be_run(fold
         assert made(5) == 10
     first, second = (str(warning.message) for warning in caught)
     assert "cannot be used (Not a directory)" in first
-    assert "cannot be kept" in second
+    assert "cannot be cached" in second
     assert "NUMBA_CACHE_DIR" in second
 
 
@@ -193,7 +193,7 @@ def test_where_no_folder_can_be_written_the_code_runs_as_well(monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("numba.core.caching._CacheLocator.ensure_cache_path", refuse)
-    with pytest.warns(RuntimeWarning, match=r"cannot be kept on disk.*NUMBA_CACHE_DIR"):
+    with pytest.warns(RuntimeWarning, match=r"cannot be cached on disk.*NUMBA_CACHE_DIR"):
         assert compiled()(5) == 10
 
 
@@ -254,6 +254,6 @@ def test_a_run_survives_damage_to_all_of_its_machine_code(tmp_path):
 def test_a_run_on_a_full_disk_gives_the_same_result(tmp_path):
     pytest.importorskip("resource", reason="limits are of Unix")
     short, said = run_elsewhere(tmp_path, limit=1_000)
-    assert said.count("cannot be kept") == 1
+    assert said.count("cannot be cached") == 1
     assert not list(tmp_path.rglob("*.bin"))
     assert run_elsewhere(tmp_path) == [short, "[]"]

@@ -12,10 +12,11 @@ from naive_games import random_game
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, SelfPlay, games
-from regretkit.checks import check_minimizer
-from regretkit.engine import _specialize
+from regretkit.checks import check_minimizer, run_check
+from regretkit.checks._kernel import kernel_agrees
+from regretkit.engine import _jit
 from regretkit.evaluation import exploitability
-from regretkit.minimizers import Kernel, KernelTraits, state
+from regretkit.minimizers import DiscountedRegretMatchingPlus, Kernel, KernelTraits, state
 from regretkit.play import (
     Alternating,
     AverageStrategySampling,
@@ -130,18 +131,18 @@ def test_so_it_does_with_every_rule_that_rests(rule):
 @each_sampler
 def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypatch):
     def forget():
-        _specialize._KEPT.clear()
+        _jit._COMPILED.clear()
 
     for order in (Alternating, Simultaneous):
         compiled = started(KUHN, make, "compiled", order=order).run(50)
         with monkeypatch.context() as patched:
-            patched.setattr(_specialize, "_jit", lambda function, **_: function)
+            patched.setattr(_jit, "_jit", lambda function, **_: function)
             forget()
             plain = started(KUHN, make, "compiled", order=order).run(50)
             forget()
 
-        assert isinstance(plain._executor._iterate, FunctionType)
-        assert not isinstance(compiled._executor._iterate, FunctionType)
+        assert isinstance(plain._executor._code.iterate, FunctionType)
+        assert not isinstance(compiled._executor._code.iterate, FunctionType)
         assert_same_bits(compiled, plain)
         assert str(compiled.state_dict()) == str(plain.state_dict())
 
@@ -285,8 +286,11 @@ def test_a_long_run_becomes_machine_code_by_itself():
 @pytest.mark.parametrize(
     ("ways", "message"),
     [
-        ({"rule": rk.PredictiveRegretMatching}, "PredictiveRegretMatching.* moves where a sample"),
-        ({"rule": rk.PredictiveRegretMatchingPlus}, "moves where a sample does not come"),
+        (
+            {"rule": rk.PredictiveRegretMatching},
+            "PredictiveRegretMatching.* changes where no sample",
+        ),
+        ({"rule": rk.PredictiveRegretMatchingPlus}, "changes where no sample is drawn"),
         ({"rule": rk.PerDecisionPoint(rk.RegretMatching)}, "is not a single rule over simplices"),
         ({"estimator": ChanceSampling}, r"ChanceSampling\(.*\) does not sweep the whole game"),
         ({"baseline": ExactBaseline()}, r"ExactBaseline\(\) sweeps the whole game"),
@@ -353,6 +357,36 @@ def test_a_kernel_that_says_it_rests_and_moves_is_found_out():
     check_minimizer(lambda: Fading(3))
     with pytest.raises(AssertionError, match="its kernel declares invariant_to_zero_utility"):
         check_minimizer(lambda: Fading(3, invariant=True))
+
+
+@define(eq=False)
+class Discounting(Fading):
+    """Declares the factors of its discounts."""
+
+    factors: tuple[float, float] = (0.5, 0.5)
+
+    def _kernel(self):
+        traits = KernelTraits(only_discounts_on_zero_utility=True)
+        names = {"state": ["regrets"], "parameters": self.factors, "traits": traits}
+        return Kernel(play_uniformly, halve_and_add, **names)
+
+
+def test_a_kernel_that_declares_other_discounts_than_its_own_fails_its_check():
+    run_check(kernel_agrees, lambda: Discounting(3))
+    with pytest.raises(AssertionError, match="its kernel declares only_discounts_on_zero_utility"):
+        run_check(kernel_agrees, lambda: Discounting(3, factors=(0.5, 0.25)))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [rk.DiscountedRegretMatching, DiscountedRegretMatchingPlus, rk.LinearRegretMatching],
+    ids=str,
+)
+def test_parameters_of_many_iterations_are_those_of_each(rule):
+    parameters = rule(3)._kernel().parameters
+
+    assert parameters.rows(1, 50).tolist() == [list(parameters(t)) for t in range(1, 51)]
+    assert parameters.rows(30, 1).tolist() == [list(parameters(30))]
 
 
 # What comes of it

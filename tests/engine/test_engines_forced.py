@@ -12,8 +12,8 @@ import regretkit as rk
 from regretkit import SelfPlay, games, state
 from regretkit.checks import run_check
 from regretkit.checks._kernel import kernel_agrees
-from regretkit.engine._forced import without_forced
-from regretkit.engine.compiled import _next_pace
+from regretkit.engine._compiled import _next_batch
+from regretkit.engine.layout._singletons import without_singletons
 from regretkit.minimizers import Kernel, KernelTraits
 from regretkit.play import Last, Linear
 
@@ -32,30 +32,32 @@ def is_forced_last(forest, point):
 @given(shapes, seeds)
 def test_one_forced_last_move_behind_each_sequence_is_left_out(shape, seed):
     forest = planted(shape, "bushes", seed=seed)
-    left, _, forced = without_forced(forest, dense(forest, seed))
+    smaller, _, forced = without_singletons(forest, dense(forest, seed))
 
     candidates = {p for p in range(forest.first.size) if is_forced_last(forest, p)}
     out = {p for p in range(forest.first.size) if forest.first[p] in forced.move}
     assert out <= candidates
-    assert sorted(forced.before) == sorted({forest.parent[p] for p in candidates})
+    assert sorted(forced.parent) == sorted({forest.parent[p] for p in candidates})
     kept = [p for p in range(forest.first.size) if p not in out]
     for name in ("first", "last", "parent"):
-        assert getattr(left, name).tolist() == getattr(forest, name)[kept].tolist()
+        assert getattr(smaller, name).tolist() == getattr(forest, name)[kept].tolist()
     for player in range(2):
-        own = range(*forest.points[player : player + 2])
-        assert np.diff(left.points)[player] == len([p for p in own if p not in out])
+        infosets = range(*forest.infoset_offsets[player : player + 2])
+        assert np.diff(smaller.infoset_offsets)[player] == len(
+            [p for p in infosets if p not in out]
+        )
 
 
 @given(shapes, shapes, seeds)
 def test_iterations_come_to_the_same_with_forced_moves_and_without(one, other, seed):
     forest = planted(one, other, seed=seed)
     payoffs, rule = dense(forest, seed), rk.RegretMatchingPlus(1)
-    left, paid, forced = without_forced(forest, payoffs)
+    smaller, paid, forced = without_singletons(forest, payoffs)
 
     whole = iterated(rule, forest, payoffs, some_order(seed), count=3)
-    shorter = iterated(rule, left, paid, some_order(seed), count=3, forced=forced)
+    shorter = iterated(rule, smaller, paid, some_order(seed), count=3, forced=forced)
     # What is proposed at a forced move is known before the first iteration.
-    size = forest.sequences[-1]
+    size = forest.sequence_offsets[-1]
     shorter[size + forced.move.astype(int)] = 1.0
     np.testing.assert_allclose(shorter, whole, rtol=0.0, atol=1e-11 * np.abs(whole).max())
 
@@ -100,7 +102,7 @@ def begun(rule, engine):
 
 
 def forced_moves(run):
-    return run._executor._forced.move.size
+    return run._executor._singletons.move.size
 
 
 def numbers_of(run):
@@ -187,7 +189,7 @@ def test_a_run_in_pieces_has_the_same_bits(averaging):
 
 @given(st.integers(1, 4096), st.floats(1e-7, 1e4))
 def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
-    pace, each = _next_pace(count, took), took / count
+    pace, each = _next_batch(count, took), took / count
 
     assert pace >= 1
     assert pace * each <= 0.1 + 1e-9 or pace <= 16

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import regretkit as rk
-from regretkit.engine._operations import hasten
-from regretkit.engine._specialize import operations
+from regretkit.engine._block_ops import with_compiled_ops
+from regretkit.engine._jit import compile_block_functions
 from regretkit.games import kuhn_poker
 from regretkit.sets import Simplices
 
@@ -21,9 +21,11 @@ SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=12)
 
 def fast(sizes):
     simplices = Simplices(sizes)
-    hasten([simplices], operations())
-    assert simplices._ops is not simplices._numpy_ops
-    return simplices
+    twin = with_compiled_ops(simplices, compile_block_functions())
+    assert twin == simplices
+    assert simplices._ops is simplices._numpy_ops
+    assert twin._ops is not twin._numpy_ops
+    return twin
 
 
 @st.composite
@@ -91,11 +93,9 @@ def test_copies_and_pickles_do_without():
         assert twin._ops is not simplices._ops
         assert type(twin._ops) is type(twin._numpy_ops)
         assert same(twin.normalize(np.arange(5.0)), simplices.normalize(np.arange(5.0)))
-        hasten([twin], operations())
-        assert type(twin._ops) is type(simplices._ops)
 
 
-def test_a_vectorized_run_hastens_the_simplices_that_its_rules_play_on():
+def test_a_vectorized_run_gives_its_rules_compiled_operations_and_leaves_shared_sets_alone():
     seen = []
 
     def local(simplices):
@@ -105,5 +105,9 @@ def test_a_vectorized_run_hastens_the_simplices_that_its_rules_play_on():
     game = kuhn_poker()
     minimizers = [rk.CFR(tree, local) for tree in game.domains]
     rk.SelfPlay(game, minimizers, engine="vectorized").run(3)
-    assert all(simplices._ops is not simplices._numpy_ops for simplices in seen)
     assert len(seen) == 2
+    for minimizer, simplices in zip(minimizers, seen, strict=True):
+        rule = minimizer.rule.simplices
+        assert rule == simplices
+        assert rule._ops is not rule._numpy_ops
+        assert simplices._ops is simplices._numpy_ops

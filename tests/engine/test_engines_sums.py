@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 import regretkit as rk
 from regretkit import NormalFormGame
-from regretkit.engine._forced import NONE, without_forced
-from regretkit.engine._forest import forest_of
-from regretkit.engine._payoffs import payoffs_of
+from regretkit.engine.layout._flat_trees import flatten_trees
+from regretkit.engine.layout._payoffs import lay_out_payoffs
+from regretkit.engine.layout._singletons import NO_SINGLETONS, without_singletons
 
 RULE = rk.RegretMatchingPlus(1)
 
 
-def assert_python_agrees(forest, payoffs, order, forced=NONE):
+def assert_python_agrees(forest, payoffs, order, forced=NO_SINGLETONS):
     compiled = iterated(RULE, forest, payoffs, order(), forced=forced)
     with pytest.MonkeyPatch.context() as patch:
         code = partial(in_python, monkeypatch=patch)
@@ -39,9 +39,9 @@ def assert_python_agrees(forest, payoffs, order, forced=NONE):
 @given(shapes, shapes, seeds, st.booleans())
 def test_two_players_on_any_trees_agree_bitwise(one, other, seed, leave_out):
     forest = planted(one, other, seed=seed)
-    payoffs, forced = between(forest, seed), NONE
+    payoffs, forced = between(forest, seed), NO_SINGLETONS
     if leave_out:
-        forest, payoffs, forced = without_forced(forest, payoffs)
+        forest, payoffs, forced = without_singletons(forest, payoffs)
     assert_python_agrees(forest, payoffs, partial(some_order, seed), forced)
 
 
@@ -62,5 +62,5 @@ def test_long_sums_have_one_order(others):
 def test_sums_over_a_normal_form_have_one_order(sizes):
     payoffs = np.random.default_rng(5).normal(size=(len(sizes), *sizes))
     game = NormalFormGame(payoffs)
-    forest = forest_of(game.domains)
-    assert_python_agrees(forest, payoffs_of(game, forest), partial(some_order, 0))
+    forest = flatten_trees(game.domains)
+    assert_python_agrees(forest, lay_out_payoffs(game, forest), partial(some_order, 0))

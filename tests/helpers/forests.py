@@ -4,12 +4,11 @@ import numpy as np
 from factories import random_tree
 from hypothesis import strategies as st
 
-from regretkit.engine import _kernels, _worth
-from regretkit.engine._forced import NONE
-from regretkit.engine._forest import forest_of
-from regretkit.engine._payoffs import Ends, Matrix, Tensor, _ends, _matrix
-from regretkit.engine._specialize import iterations
-from regretkit.engine._table import table_of
+from regretkit.engine._jit import compile_iterations, specialize
+from regretkit.engine.kernels import _iteration
+from regretkit.engine.layout._flat_trees import flatten_trees, zero_iterates
+from regretkit.engine.layout._payoffs import shared_sums, sparse_payoffs, terminal_payoffs
+from regretkit.engine.layout._singletons import NO_SINGLETONS
 from regretkit.games._payoff_rows import payoff_rows
 from regretkit.play import Alternating, RandomPlayer, Simultaneous
 from regretkit.sets import DecisionTree
@@ -56,16 +55,16 @@ shapes = st.sampled_from(list(SHAPES))
 
 def planted(*names, seed):
     generator = np.random.default_rng(seed)
-    return forest_of([SHAPES[name](generator) for name in names])
+    return flatten_trees([SHAPES[name](generator) for name in names])
 
 
 def between(forest, seed):
     """Return payoffs between random sequences of all players, at chance's mercy."""
     generator = np.random.default_rng(seed)
-    sizes = np.diff(forest.sequences)
+    sizes = np.diff(forest.sequence_offsets)
     many = int(sizes.sum())
     ends = np.stack([generator.integers(0, size, size=many) for size in sizes])
-    ends = np.unique(ends, axis=1) + forest.sequences[:-1, None]
+    ends = np.unique(ends, axis=1) + forest.sequence_offsets[:-1, None]
     # Few different numbers, so that sequences are worth the same and share sums.
     payoffs = generator.integers(-3, 4, size=ends.shape) * 0.1
     return laid_payoffs(ends, payoffs, forest)
@@ -74,8 +73,8 @@ def between(forest, seed):
 def dense(forest, seed):
     """Return payoffs for every combination of sequences, no two of them the same."""
     generator = np.random.default_rng(seed)
-    ends = np.indices(np.diff(forest.sequences)).reshape(forest.players, -1)
-    ends = ends + forest.sequences[:-1, None]
+    ends = np.indices(np.diff(forest.sequence_offsets)).reshape(forest.players, -1)
+    ends = ends + forest.sequence_offsets[:-1, None]
     payoffs = generator.normal(size=ends.shape)
     return laid_payoffs(ends, payoffs, forest)
 
@@ -84,53 +83,42 @@ def laid_payoffs(ends, payoffs, forest):
     """Return payoffs in an engine's form, with a bound that has many regrets looked at."""
     bound = np.full(forest.players, 0.1)
     if forest.players > 2:
-        return _ends(ends, payoffs, int(forest.sequences[-1]), bound)
-    own, sizes = ends - forest.sequences[:2, None].astype(np.int64), np.diff(forest.sequences)
+        return terminal_payoffs(ends, payoffs, int(forest.sequence_offsets[-1]), bound)
+    own, sizes = (
+        ends - forest.sequence_offsets[:2, None].astype(np.int64),
+        np.diff(forest.sequence_offsets),
+    )
     rows = [
         payoff_rows(own[p], own[1 - p], payoffs[p], int(sizes[p]), int(sizes[1 - p]))
         for p in range(2)
     ]
-    return _matrix(rows, forest, bound)
+    return sparse_payoffs(rows, forest, bound)
 
 
 # Iterations
-
-EARN = {Matrix: _worth.earn_matrix, Ends: _worth.earn_ends, Tensor: _worth.earn_tensor}
-MEASURE = {
-    Matrix: _worth.measure_matrix,
-    Ends: _worth.measure_ends,
-    Tensor: _worth.measure_tensor,
-}
 
 
 def laid_out(forest, payoffs, rule):
     """Return a table in its initial state, and the initial state of a rule."""
     kernel = rule._kernel()
-    by_action = [np.zeros(forest.sequences[-1]) for _ in kernel.state]
+    by_action = [np.zeros(forest.sequence_offsets[-1]) for _ in kernel.state]
     by_point = [np.zeros(forest.first.size) for _ in kernel.block_state]
-    return table_of(forest, payoffs), (*by_action, *by_point)
+    return zero_iterates(forest, shared_sums(payoffs)), (*by_action, *by_point)
 
 
 def machine_code(kernel, payoffs):
-    """Return ``begin`` and ``iterate`` for a kernel, as machine code."""
-    return iterations(kernel, type(payoffs).__name__, exact_ties=True)
+    """Return ``initialize`` and ``iterate`` for a kernel, as machine code."""
+    return compile_iterations(kernel, type(payoffs), exact_ties=True)
 
 
 def in_python(kernel, payoffs, monkeypatch):
-    """Return ``begin`` and ``iterate`` for a kernel, as they are written."""
-    left_open = {
-        "propose": kernel.propose,
-        "learn": kernel.learn,
-        "settle_regrets": kernel.settle_regrets,
-        "earn": EARN[type(payoffs)],
-        "measure": MEASURE[type(payoffs)],
-    }
-    for name, function in left_open.items():
-        monkeypatch.setattr(_kernels, name, function)
-    return _kernels.begin, _kernels.iterate
+    """Return ``initialize`` and ``iterate`` for a kernel, as they are written."""
+    for placeholder, function in specialize(kernel, type(payoffs), exact_ties=True).items():
+        monkeypatch.setattr(_iteration, placeholder.__name__, function)
+    return _iteration.initialize, _iteration.iterate
 
 
-def iterated(rule, forest, payoffs, order, count=6, forced=NONE, code=machine_code):
+def iterated(rule, forest, payoffs, order, count=6, forced=NO_SINGLETONS, code=machine_code):
     """Return all numbers that some iterations leave behind."""
     kernel = rule._kernel()
     table, state = laid_out(forest, payoffs, rule)
@@ -138,11 +126,11 @@ def iterated(rule, forest, payoffs, order, count=6, forced=NONE, code=machine_co
     numbers = np.array([rule_numbers(kernel, t) for t in range(count + 1)])
     numbers = np.repeat(numbers[:, None], forest.players, axis=1)
     weights = np.stack([np.full(count, 0.75), np.arange(1.0, count + 1)], axis=1)
-    begin, iterate = code(kernel, payoffs)
-    begin(numbers[0], forest, table, state)
+    initialize, iterate = code(kernel, payoffs)
+    initialize(numbers[0], forest, table, state)
     rest = payoffs, forest, forced, table, state
     iterate(turns.simultaneous, turns.players, numbers[1:], weights, *rest)
-    size = forest.sequences[-1]
+    size = forest.sequence_offsets[-1]
     return np.concatenate([table.strategy[:size], *table[1:5], *state])
 
 

@@ -1,9 +1,10 @@
-"""The operations of simplices in machine code: the same bits, without a dozen passes of NumPy.
+"""Block operations of simplices in machine code, bitwise identical to those in NumPy.
 
-Each block is gone through from left to right, as NumPy goes through it.
+Each sum goes from left to right, as in NumPy.
 """
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -11,15 +12,15 @@ from typing_extensions import override
 
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Indices, Narrow, Vector, whole
-from regretkit.engine._forest import narrow
+from regretkit.engine.layout._flat_trees import narrow
 from regretkit.games._payoff_rows import offsets
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.sets import Simplices
 from regretkit.sets._block_ops import BlockOps, NumpyBlockOps
 
 _FLOAT = np.dtype(np.float64)
 
 
-def add_up(begin: Narrow, vector: Vector, sums: Vector) -> None:
+def block_sum(begin: Narrow, vector: Vector, sums: Vector) -> None:
     """Set the sum of each block."""
     for block in range(sums.size):
         total = 0.0
@@ -28,23 +29,23 @@ def add_up(begin: Narrow, vector: Vector, sums: Vector) -> None:
         sums[block] = total
 
 
-def multiply(begin: Narrow, left: Vector, right: Vector, products: Vector) -> None:
+def block_dot(begin: Narrow, one: Vector, two: Vector, products: Vector) -> None:
     """Set the inner product of each block."""
     for block in range(products.size):
         total = 0.0
         for a in range(whole(begin[block]), whole(begin[block + 1])):
-            total += float(left[a] * right[a])
+            total += float(one[a] * two[a])
         products[block] = total
 
 
-def add(begin: Narrow, left: Vector, right: Vector, totals: Vector) -> None:
+def add(begin: Narrow, one: Vector, two: Vector, totals: Vector) -> None:
     """Set the sum of each action's numbers, exactly zero where they cancel up to rounding."""
     for a in range(totals.size):
-        total = left[a] + right[a]
-        totals[a] = 0.0 if abs(total) <= RESOLUTION * abs(right[a]) else total
+        total = one[a] + two[a]
+        totals[a] = 0.0 if abs(total) <= RESOLUTION * abs(two[a]) else total
 
 
-def look_up(begin: Narrow, vector: Vector, largest: Vector) -> None:
+def block_max(begin: Narrow, vector: Vector, largest: Vector) -> None:
     """Set the largest entry of each block."""
     for block in range(largest.size):
         first = whole(begin[block])
@@ -54,7 +55,7 @@ def look_up(begin: Narrow, vector: Vector, largest: Vector) -> None:
         largest[block] = top
 
 
-def compare(begin: Narrow, utility: Vector, strategy: Vector, regrets: Vector) -> None:
+def block_regret(begin: Narrow, utility: Vector, strategy: Vector, regrets: Vector) -> None:
     """Set the regret of each action, exactly zero where it is rounding."""
     for block in range(begin.size - 1):
         first, last = whole(begin[block]), whole(begin[block + 1])
@@ -70,7 +71,7 @@ def compare(begin: Narrow, utility: Vector, strategy: Vector, regrets: Vector) -
             regrets[a] = 0.0 if abs(utility[a] - value) <= rounding else utility[a] - value
 
 
-def share_out(begin: Narrow, vector: Vector, shares: Vector) -> None:
+def block_normalize(begin: Narrow, vector: Vector, shares: Vector) -> None:
     """Scale each block to sum to one; set it uniform where it is all zero."""
     for block in range(begin.size - 1):
         first, last = whole(begin[block]), whole(begin[block + 1])
@@ -85,7 +86,7 @@ def share_out(begin: Narrow, vector: Vector, shares: Vector) -> None:
                 shares[a] = vector[a] / total
 
 
-class Code(NamedTuple):
+class BlockFunctions(NamedTuple):
     """The functions above as machine code."""
 
     sum: Any
@@ -97,74 +98,59 @@ class Code(NamedTuple):
 
 
 @final
-class Fast(BlockOps):
-    """The operations in machine code on plain arrays of floats, in NumPy on others."""
+class CompiledBlockOps(BlockOps):
+    """The operations in machine code on contiguous arrays of floats, in NumPy on others."""
 
-    def __init__(self, simplices: Simplices, code: Code) -> None:
-        self._begin, self._code = narrow(offsets(simplices.sizes)), code
+    def __init__(self, simplices: Simplices, functions: BlockFunctions) -> None:
+        self._begin, self._functions = narrow(offsets(simplices.sizes)), functions
         self._blocks, self._dimension = simplices.blocks, simplices.dimension
         self._numpy_ops = simplices._numpy_ops
 
     @override
     def __reduce__(self) -> tuple[type[NumpyBlockOps], tuple[Indices, Indices]]:
-        return self._numpy_ops.__reduce__()  # copies, and what is sent elsewhere, work in NumPy
+        return self._numpy_ops.__reduce__()  # copies and pickles work in NumPy
 
     @override
     def sum(self, vector: Vector) -> Vector:
-        if not _is_plain(vector):
-            return self._numpy_ops.sum(vector)
-        sums = np.empty(self._blocks)
-        self._code.sum(self._begin, vector, sums)
-        return sums
+        return self._run(self._functions.sum, self._numpy_ops.sum, self._blocks, vector)
 
     @override
     def dot(self, left: Vector, right: Vector) -> Vector:
-        if not (_is_plain(left) and _is_plain(right)):
-            return self._numpy_ops.dot(left, right)
-        products = np.empty(self._blocks)
-        self._code.dot(self._begin, left, right, products)
-        return products
+        return self._run(self._functions.dot, self._numpy_ops.dot, self._blocks, left, right)
 
     @override
     def max(self, vector: Vector) -> Vector:
-        if not _is_plain(vector):
-            return self._numpy_ops.max(vector)
-        largest = np.empty(self._blocks)
-        self._code.max(self._begin, vector, largest)
-        return largest
+        return self._run(self._functions.max, self._numpy_ops.max, self._blocks, vector)
 
     @override
     def add(self, left: Vector, right: Vector) -> Vector:
-        if not (_is_plain(left) and _is_plain(right)):
-            return self._numpy_ops.add(left, right)
-        totals = np.empty(self._dimension)
-        self._code.add(self._begin, left, right, totals)
-        return totals
+        return self._run(self._functions.add, self._numpy_ops.add, self._dimension, left, right)
 
     @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        if not (_is_plain(utility) and _is_plain(strategy)):
-            return self._numpy_ops.regret(utility, strategy)
-        regrets = np.empty(self._dimension)
-        self._code.regret(self._begin, utility, strategy, regrets)
-        return regrets
+        functions, plain = self._functions, self._numpy_ops
+        return self._run(functions.regret, plain.regret, self._dimension, utility, strategy)
 
     @override
     def normalize(self, vector: Vector) -> Vector:
-        if not _is_plain(vector):
-            return self._numpy_ops.normalize(vector)
-        shares = np.empty(self._dimension)
-        self._code.normalize(self._begin, vector, shares)
-        return shares
+        return self._run(
+            self._functions.normalize, self._numpy_ops.normalize, self._dimension, vector
+        )
+
+    def _run(
+        self, compiled: Any, plain: Callable[..., Vector], size: int, *vectors: Vector
+    ) -> Vector:
+        for vector in vectors:
+            supported = type(vector) is np.ndarray and vector.dtype is _FLOAT
+            if not (supported and vector.flags.c_contiguous):
+                return plain(*vectors)
+        result = np.empty(size)
+        compiled(self._begin, *vectors, result)
+        return result
 
 
-def _is_plain(vector: Vector) -> bool:
-    return type(vector) is np.ndarray and vector.dtype is _FLOAT and vector.flags.c_contiguous
-
-
-def hasten(domains: Sequence[StrategySet], code: Code) -> None:
-    """Let the simplices that make up these sets work in machine code from now on."""
-    for domain in domains:
-        simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
-        if isinstance(simplices, Simplices) and isinstance(simplices._ops, NumpyBlockOps):
-            simplices._ops = Fast(simplices, code)
+def with_compiled_ops(simplices: Simplices, functions: BlockFunctions) -> Simplices:
+    """Return an equal value whose operations are machine code."""
+    twin = copy.copy(simplices)
+    twin._ops = CompiledBlockOps(simplices, functions)
+    return twin

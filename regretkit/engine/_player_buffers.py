@@ -1,0 +1,222 @@
+"""Minimizers and averages whose arrays are views of those of a compiled run."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote, shorten
+from regretkit.averaging import Average
+from regretkit.circuits import CFR
+from regretkit.engine._support import kernel_of, rules_of
+from regretkit.engine.layout._flat_trees import FlatTrees, Iterates
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import SimplexRule
+from regretkit.minimizers._kernel import Kernel
+from regretkit.play._engines import CannotStartError
+from regretkit.play._self_play import SelfPlay
+
+
+class _Known(NamedTuple):
+    """What a minimizer was given at the end of a call, to notice changes from outside."""
+
+    proposed: Vector | None
+    strategy: Vector | None
+
+
+@final
+class PlayerBuffers:
+    """One player of a compiled run: its minimizer, and its slices of all players' arrays.
+
+    Between calls the rule holds views of these arrays, so that nothing is copied; arrays that were
+    replaced in the meantime are copied back.
+    """
+
+    def __init__(
+        self,
+        minimizer: RegretMinimizer,
+        rule: SimplexRule,
+        player: int,
+        trees: FlatTrees,
+        state: tuple[Vector, ...],
+    ) -> None:
+        self.minimizer, self.rule, self.player = minimizer, rule, player
+        self.kernel = kernel = kernel_of(rule)
+        self._learned = False
+        self._known = _Known(None, None)
+        begin, end = trees.sequence_offsets[player : player + 2].tolist()
+        self.actions = slice(begin + 1, end)
+        # Strategies on simplices do not have the empty sequence, which precedes the actions.
+        self.sequences = slice(begin + (not isinstance(minimizer, CFR)), end)
+        self.infosets = slice(*trees.infoset_offsets[player : player + 2].tolist())
+        parts = [self.actions] * len(kernel.state) + [self.infosets] * len(kernel.block_state)
+        names = (*kernel.state, *kernel.block_state)
+        pairs = zip(state, parts, strict=True)
+        self._views = dict(zip(names, (array[part] for array, part in pairs), strict=True))
+        self._check_names()
+
+    def _check_names(self) -> None:
+        learned = self.rule._learned()
+        for name, view in self._views.items():
+            if name not in learned or learned[name].shape != view.shape:
+                raise ValueError(
+                    f"the kernel of {quote(self.rule)} says that the rule learns {quote(name)}, "
+                    f"shape {view.shape}, but it learns "
+                    f"{ {name: array.shape for name, array in learned.items()} }"
+                )
+
+    def load(self) -> None:
+        """Copy the rule's arrays into the buffers unless they are these already."""
+        learned = self.rule._learned()
+        for name, view in self._views.items():
+            if learned[name] is not view:
+                view[...] = learned[name]
+                self.rule._hold(name, view)
+        self.kernel = kernel_of(self.rule)  # whose parameters may have changed
+
+    def store(self, iterates: Iterates) -> None:
+        """Give the minimizer its next strategy, and the utilities of its last update."""
+        minimizer, rule = self.minimizer, self.rule
+        rule._strategy = frozen_copy(iterates.behavior[self.actions])
+        if isinstance(minimizer, CFR):
+            minimizer._strategy = frozen_copy(iterates.strategy[self.sequences])
+            if self._learned:
+                minimizer._utilities = frozen_copy(iterates.utility[self.actions])
+        self._learned = False
+        self._known = _Known(rule._strategy, minimizer._strategy)
+
+    def forget_utilities(self) -> None:
+        """Leave the minimizer without utilities of a last update."""
+        if isinstance(self.minimizer, CFR):
+            self.minimizer._utilities = None
+
+    def is_current(self) -> bool:
+        """Return whether nothing was changed since :meth:`store`."""
+        learned, known = self.rule._learned(), self._known
+        if known.proposed is None or self.rule._strategy is not known.proposed:
+            return False
+        if self.minimizer._strategy is not known.strategy:
+            return False
+        return all(learned[name] is view for name, view in self._views.items())
+
+    def advance(self, updates: int) -> None:
+        """Count updates of the minimizer."""
+        self._learned = self._learned or updates > 0
+        self.rule.iteration += updates
+        if isinstance(self.minimizer, CFR):
+            self.minimizer.iteration += updates
+
+    def check(self, behavior: Vector) -> None:
+        """Reject proposals of a kernel that are not finite."""
+        proposed = behavior[self.actions]
+        # A sum needs no memory, and is not finite if one term is not.
+        with np.errstate(all="ignore"):
+            suspect = not np.isfinite(proposed.sum())
+        if suspect and not np.isfinite(proposed).all():
+            raise ValueError(
+                f"what the kernel of {quote(self.rule)} proposed must be finite, got "
+                f"{shorten(str(proposed))}"
+            )
+
+    def parameters(self, updates: NDArray[np.bool_]) -> Vector:
+        """Return the kernel's parameters in iterations, some of which update the player."""
+        kernel = self.kernel
+        if not callable(kernel.parameters):
+            return np.tile(np.array(kernel.parameters, dtype=np.float64), (updates.size, 1))
+        many = getattr(kernel.parameters, "rows", None)
+        if many is not None and updates.all():
+            at_once: Vector = many(self.rule.iteration + 1, updates.size)
+            return at_once
+        counts = self.rule.iteration + np.cumsum(updates)
+        rows = list(map(kernel.parameters, counts.tolist()))
+        width = len(kernel.parameters_at(0))
+        if set(map(len, rows)) - {width}:
+            raise ValueError(f"the kernel of {quote(self.rule)} must always get as many numbers")
+        return np.fromiter(chain.from_iterable(rows), np.float64).reshape(updates.size, width)
+
+    def has_parameters_of(self, player: "PlayerBuffers") -> bool:
+        """Return whether both have the same parameters while both are always updated."""
+        same = self.kernel.parameters is player.kernel.parameters
+        return same and self.rule.iteration == player.rule.iteration
+
+
+def build_buffers(
+    run: SelfPlay, trees: FlatTrees
+) -> tuple[list[PlayerBuffers], tuple[Vector, ...], Kernel]:
+    """Return the buffers of all players, the arrays behind them, and the kernel of all."""
+    rules = rules_of(run)
+    kernel = kernel_of(rules[0])
+    size, infosets = int(trees.sequence_offsets[-1]), int(trees.infoset_offsets[-1])
+    state = (
+        *(np.zeros(size) for _ in kernel.state),
+        *(np.zeros(infosets) for _ in kernel.block_state),
+    )
+    pairs = enumerate(zip(run.minimizers, rules, strict=True))
+    players = [PlayerBuffers(m, rule, player, trees, state) for player, (m, rule) in pairs]
+    return players, state, kernel
+
+
+def initial_parameters(players: Sequence[PlayerBuffers]) -> Vector:
+    """Return each kernel's parameters before the next iteration."""
+    no_update = np.zeros(1, dtype=np.bool_)
+    return np.concatenate([player.parameters(no_update) for player in players])
+
+
+def parameters_for(players: Sequence[PlayerBuffers], turns: Indices) -> Vector:
+    """Return the kernels' parameters in iterations, in each of which these players are updated.
+
+    A single row is for all iterations.
+    """
+    if not any(callable(player.kernel.parameters) for player in players):
+        return initial_parameters(players)[None]
+    updates = [(turns == player.player).any(axis=1) for player in players]
+    first = players[0]
+    if all(each.all() for each in updates) and all(p.has_parameters_of(first) for p in players):
+        return np.repeat(first.parameters(updates[0])[:, None], len(players), axis=1)
+    pairs = zip(players, updates, strict=True)
+    return np.stack([player.parameters(each) for player, each in pairs], axis=1)
+
+
+def compile_error(players: Sequence[PlayerBuffers]) -> CannotStartError:
+    """Return the error for kernels that Numba cannot compile."""
+    rules = list({repr(player.rule): None for player in players})
+    whose = rules[0] if len(rules) == 1 else f"one of {', '.join(rules)}"
+    return CannotStartError(
+        f"the kernel of {whose} cannot be compiled, see above; write it in plain loops over "
+        "numbers in arrays, without making new arrays, or pass engine='vectorized', which does "
+        "without it"
+    )
+
+
+# Averages
+
+
+def load_total(average: Average, total: Vector) -> None:
+    """Copy the weighted sum of an average into ``total``, which the average then holds."""
+    if average._total is not total:
+        total[...] = 0.0 if average._total is None else average._total
+    average._total = total
+
+
+def weight_after(average: Average, factors: Vector) -> float:
+    """Return the weight of an average once strategies with these factors are added."""
+    forgotten = np.flatnonzero(factors[:, 0] == 0.0)
+    since, before = (forgotten[-1], 0.0) if forgotten.size else (0, average._weight)
+    # One by one, in order, as they are added one by one
+    return float(np.cumsum(np.append(before, factors[since:, 1]))[-1])
+
+
+def advance_average(average: Average, count: int, weight: float) -> None:
+    """Count strategies that were added to the sum that an average holds, and set its weight."""
+    average._weight = weight
+    average.iteration += count
+
+
+def frozen_copy(array: Vector) -> Vector:
+    """Return a read-only copy."""
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy

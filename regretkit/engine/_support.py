@@ -1,0 +1,161 @@
+"""Which runs an engine supports, and whether compiling one pays off."""
+
+from collections.abc import Callable
+from functools import cache
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from regretkit._util._state import generators
+from regretkit._util._validate import LARGEST, quote
+from regretkit.circuits import CFR
+from regretkit.estimators import ExactUtility, LearnedBaseline
+from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import SimplexRule
+from regretkit.minimizers._kernel import Kernel
+from regretkit.play._self_play import SelfPlay
+from regretkit.sets import StrategySet
+
+_LONG = 1.0
+"""Seconds in NumPy from which loading machine code pays off."""
+
+_TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
+
+
+# Games, orders and estimators
+
+
+def unsupported_run(run: SelfPlay) -> str | None:
+    """Return why a run, apart from its rules, cannot be compiled; None if it can."""
+    game = run.game
+    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
+        return f"{quote(game)} is neither a normal-form nor an extensive-form game"
+    if not isinstance(run.estimator, ExactUtility):
+        return f"{quote(run.estimator)} does not sweep the whole game"
+    return _unsupported_order_or_payoffs(run, game)
+
+
+def unsupported_traversal(run: SelfPlay) -> str | None:
+    """Return why a run's samples cannot be drawn in machine code, None if they can."""
+    if not isinstance(run.game, ExtensiveFormGame):
+        return f"{quote(run.game)} is not in extensive form, and samples of it are drawn in Python"
+    return None
+
+
+def unsupported_sampling(run: SelfPlay, sampler: TraversalEstimator) -> str | None:
+    """Return why a sampled run, apart from its rules, cannot be compiled; None if it can."""
+    if not isinstance(run.game, ExtensiveFormGame):
+        return unsupported_traversal(run)
+    if not isinstance(sampler.baseline, LearnedBaseline | None):
+        return f"{quote(sampler.baseline)} sweeps the whole game"
+    if sampler.generator in generators(run.order):
+        return f"{quote(run.order)} and {quote(sampler)} draw from one generator, in turn"
+    return _unsupported_order_or_payoffs(run, run.game)
+
+
+def _unsupported_order_or_payoffs(
+    run: SelfPlay, game: NormalFormGame | ExtensiveFormGame
+) -> str | None:
+    if run.order.schedule(run.players, 0) is None:
+        return f"{quote(run.order)} does more in an iteration than to let players learn in turn"
+    if game not in _TOTAL_PAYOFFS:
+        with np.errstate(over="ignore"):
+            _TOTAL_PAYOFFS[game] = float(np.abs(game.payoffs).sum())
+    if _TOTAL_PAYOFFS[game] > LARGEST:
+        return f"the payoffs of {quote(game)} are so large that utilities could overflow"
+    return None
+
+
+# Rules
+
+
+def unsupported_rules(run: SelfPlay) -> str | None:
+    """Return why the minimizers of a run cannot be compiled together, None if they can."""
+    kernels = []
+    for player, minimizer in enumerate(run.minimizers):
+        rule = _rule_of(minimizer, run.game.domains[player])
+        if isinstance(rule, str):
+            return f"minimizers[{player}]: {rule}"
+        kernels.append(_functions_of(kernel_of(rule)))
+        if kernels[player] != kernels[0]:
+            return f"minimizers[{player}]: {quote(rule)} has another kernel than minimizers[0]"
+    return None
+
+
+def unsupported_sampled_rules(run: SelfPlay) -> str | None:
+    """Return why rules cannot skip decision points without a sample, None if they can."""
+    for player, rule in enumerate(rules_of(run)):
+        if not kernel_of(rule).traits.invariant_to_zero_utility:
+            return f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn"
+    return None
+
+
+def _rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | str:
+    """Return the one rule that plays all decision points of ``domain``, or why there is none."""
+    rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
+    if not isinstance(rule, SimplexRule):
+        return f"{quote(rule)} is not a single rule over simplices"
+    if minimizer.domain != domain:
+        return f"{quote(minimizer)} plays on a part of its player's set"
+    if rule._kernel() is None:
+        return f"{quote(rule)} has no kernel"
+    if minimizer._tracker is not None or rule._tracker is not None:
+        return f"{quote(minimizer)} is tracked by a ledger, which records every iteration"
+    return rule
+
+
+def rules_of(run: SelfPlay) -> list[SimplexRule]:
+    """Return the rule of each player, of a run whose rules are supported."""
+    pairs = zip(run.minimizers, run.game.domains, strict=True)
+    rules = [_rule_of(minimizer, domain) for minimizer, domain in pairs]
+    return [rule for rule in rules if isinstance(rule, SimplexRule)]
+
+
+def kernel_of(rule: SimplexRule) -> Kernel:
+    """Return the kernel of a rule that has one."""
+    kernel = rule._kernel()
+    if kernel is None:
+        raise TypeError(f"{quote(rule)} has no kernel, and cannot be compiled")
+    return kernel
+
+
+def _functions_of(kernel: Kernel) -> tuple[Callable[..., object] | int, ...]:
+    """Return what two kernels must share to be compiled as one."""
+    sizes = len(kernel.state), len(kernel.block_state), len(kernel.parameters_at(0))
+    return kernel.propose, kernel.learn, kernel.settle_regrets, *sizes
+
+
+def all_ignore_singletons(run: SelfPlay) -> bool:
+    """Return whether no rule of a run depends on blocks with a single action."""
+    # Arrays by block would be numbered differently without them.
+    kernels = [kernel_of(rule) for rule in rules_of(run)]
+    return all(k.traits.ignores_singleton_blocks and not k.block_state for k in kernels)
+
+
+# Whether it pays off
+
+
+def is_long(run: SelfPlay, iterations: int) -> bool:
+    """Return whether these iterations take so long in NumPy that loading machine code pays off.
+
+    It depends on the run alone, and neither on the machine nor on a clock, so that the same run
+    always has the same engine.
+    """
+    sequences = sum(domain.dimension for domain in run.game.domains)
+    entries = getattr(run.game, "payoffs", np.empty(0)).size
+    seconds = run.players * 5e-5 + sequences * 1e-7 + entries * 1e-8
+    return iterations * seconds > _LONG
+
+
+@cache
+def numba_missing() -> str | None:
+    """Return why Numba cannot be used, None if it can."""
+    try:
+        import numba  # not at the top: it is slow to import, and many runs do not need it
+    except Exception as error:  # one of its own dependencies may be missing or incompatible
+        return f"Numba, which makes machine code, cannot be imported ({error})"
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return "Numba is told to make no machine code, by NUMBA_DISABLE_JIT"
+    return None

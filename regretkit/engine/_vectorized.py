@@ -1,0 +1,256 @@
+"""The vectorized engine: payoffs and passes over trees in machine code, and rules in Python."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, final
+
+from typing_extensions import override
+
+from regretkit._util._state import Stateful, parts
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
+from regretkit.circuits import CFR
+from regretkit.engine._block_ops import with_compiled_ops
+from regretkit.engine._player_buffers import advance_average, frozen_copy, load_total, weight_after
+from regretkit.engine._support import (
+    is_long,
+    numba_missing,
+    unsupported_run,
+    unsupported_traversal,
+)
+from regretkit.engine.layout._flat_trees import FlatTrees, Iterates, flatten_trees, zero_iterates
+from regretkit.engine.layout._payoffs import Payoffs, lay_out_payoffs, shared_sums
+from regretkit.estimators._mccfr import TraversalEstimator
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import SimplexRule
+from regretkit.play._engines import Engine, Executor, NumpyEngine
+from regretkit.play._self_play import SelfPlay
+
+if TYPE_CHECKING:
+    from regretkit.engine._jit import PartCode
+
+_MAX_ITERATIONS = 1024
+"""Iterations whose turns and weights are computed beforehand."""
+
+
+@final
+class Vectorized(Engine):
+    """Payoffs and passes over decision trees in machine code; minimizers in Python."""
+
+    name = "vectorized"
+
+    @override
+    def unsupported_reason(self, run: SelfPlay) -> str | None:
+        if isinstance(run.estimator, TraversalEstimator):
+            return unsupported_traversal(run)
+        for player, minimizer in enumerate(run.minimizers):
+            if minimizer.domain != run.game.domains[player]:
+                return (
+                    f"minimizers[{player}]: {quote(minimizer)} plays on a part of its player's set"
+                )
+            if isinstance(minimizer, CFR) and minimizer._tracker is not None:
+                return f"minimizers[{player}]: {quote(minimizer)} is tracked by a ledger"
+            if isinstance(minimizer, CFR) and minimizer._any_update_may_raise():
+                return f"minimizers[{player}]: a part of {quote(minimizer)} may refuse a utility"
+        return unsupported_run(run)
+
+    @override
+    def missing_dependency(self) -> str | None:
+        return numba_missing()
+
+    @override
+    def pays_off(self, run: SelfPlay, iterations: int) -> bool:
+        return is_long(run, iterations)
+
+    @override
+    def start(self, run: SelfPlay) -> Executor:
+        if isinstance(run.estimator, TraversalEstimator):
+            return TraversalExecutor(run, run.estimator)
+        return VectorizedExecutor(run)
+
+
+@final
+class _Player:
+    """A player's minimizer, and its slices of the arrays of all players."""
+
+    def __init__(
+        self,
+        player: int,
+        minimizer: RegretMinimizer,
+        trees: FlatTrees,
+        iterates: Iterates,
+        payoffs: Payoffs,
+        code: "PartCode",
+    ) -> None:
+        self._cfr = minimizer if isinstance(minimizer, CFR) else None
+        self._rule = minimizer if self._cfr is None else self._cfr.rule
+        self._player, self._code = player, code
+        begin, end = trees.sequence_offsets[player : player + 2].tolist()
+        # Strategies on simplices do not have the empty sequence, which precedes the actions.
+        sequences = slice(begin + (minimizer.dimension < end - begin), end)
+        actions = slice(begin + 1, end)
+        self.strategy, self._utility = iterates.strategy[sequences], iterates.utility[sequences]
+        self._behavior, self._counterfactual = iterates.behavior[actions], iterates.utility[actions]
+        self._utility.setflags(write=False)
+        self._counterfactual.setflags(write=False)
+        self.total = iterates.total[sequences]
+        strategy, behavior = iterates.strategy, iterates.behavior
+        changed = strategy, behavior, iterates.utility, iterates.magnitude
+        self._backward_arrays = (*changed, *trees, *payoffs)
+        self._forward_arrays = strategy, behavior, iterates.total, *trees
+
+    def propose(self, decay: float, weight: float) -> None:
+        """Add x to the average, and compute the next one."""
+        if self._cfr is not None:
+            self._behavior[...] = self._rule.next_strategy()
+            self._code.forward(self._player, decay, weight, *self._forward_arrays)
+            return
+        self.accumulate(decay, weight)
+        self.strategy[...] = self._rule.next_strategy()
+
+    def accumulate(self, decay: float, weight: float) -> None:
+        """Add x to the average."""
+        self.total *= decay
+        self.total += weight * self.strategy
+
+    def earn(self) -> None:
+        """Compute the utility."""
+        self._code.backward(self._player, True, False, *self._backward_arrays)
+
+    def learn(self, earning: bool) -> None:
+        """Update the minimizer with the utility, computed first if ``earning``."""
+        propagating = self._cfr is not None
+        if earning or propagating:
+            self._code.backward(self._player, earning, propagating, *self._backward_arrays)
+        if propagating:
+            self._rule._update(self._counterfactual)
+        else:
+            self._rule.observe_utility(self._utility)
+
+    def store(self, updates: int) -> None:
+        """Give a circuit its counts, its next strategy and its last utilities."""
+        if self._cfr is not None:
+            self._cfr.iteration += updates
+            self._cfr._strategy = frozen_copy(self.strategy)
+            if updates:
+                self._cfr._utilities = frozen_copy(self._counterfactual)
+
+
+@final
+class VectorizedExecutor(Executor):
+    """Runs the iterations of one run, whose arrays are laid out for machine code."""
+
+    def __init__(self, run: SelfPlay) -> None:
+        from regretkit.engine._jit import compile_block_functions, compile_parts
+
+        functions = compile_block_functions()
+        for rule in _rules(run.minimizers):
+            rule.simplices = with_compiled_ops(rule.simplices, functions)
+        trees = flatten_trees(run.game.domains)
+        payoffs = lay_out_payoffs(run.game, trees)
+        iterates = zero_iterates(trees, shared_sums(payoffs))
+        code = compile_parts(type(payoffs))
+        self._run = run
+        self._players = [
+            _Player(player, minimizer, trees, iterates, payoffs, code)
+            for player, minimizer in enumerate(run.minimizers)
+        ]
+        self._played = [frozen_copy(player.strategy) for player in self._players]
+        self._updates = [0] * run.players
+        self._turn = 0
+
+    @override
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        for player, average in zip(self._players, self._run._averages, strict=True):
+            load_total(average, player.total)
+            player.propose(1.0, 0.0)
+        while iterations > 0 and not interrupted():
+            # An order that draws players must not draw for iterations that are not played.
+            most = 1 if isinstance(self._run.order, Stateful) else _MAX_ITERATIONS
+            iterations -= self._advance(min(iterations, most), interrupted)
+
+    def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
+        """Play ``count`` iterations, or fewer if interrupted; return their number."""
+        run = self._run
+        weights = run._averages[0].upcoming_weights(count)
+        turns = run.order.schedule(run.players, count)
+        if turns is None:
+            raise TypeError(f"{quote(run.order)} does not say whose turn it is")
+        done, before, self._updates = 0, 0, [0] * run.players
+        try:
+            for turn, (decay, weight) in zip(turns.players.tolist(), weights.tolist(), strict=True):
+                before = sum(self._updates)
+                self._iterate(turn, turns.simultaneous, decay, weight)
+                done += 1
+                if interrupted():
+                    break
+        except BaseException as error:
+            self._store(weights[:done])
+            if sum(self._updates) > before:
+                run._fail(error, self._turn)
+            raise
+        self._store(weights[:done])
+        return done
+
+    def _iterate(self, turn: list[int], simultaneous: bool, decay: float, weight: float) -> None:
+        players = self._players
+        played = [frozen_copy(player.strategy) for player in players]
+        movers = [mover for mover in turn if mover >= 0]
+        if simultaneous:
+            for mover in movers:
+                players[mover].earn()
+        for mover in movers:
+            self._turn = mover
+            self._updates[mover] += 1
+            try:
+                players[mover].learn(earning=not simultaneous)
+            except (TypeError, ValueError):
+                self._updates[mover] -= 1  # a rejected utility changes nothing
+                raise
+            players[mover].propose(decay, weight)
+        if len(movers) < len(players):
+            for idle in set(range(len(players))) - set(movers):
+                players[idle].accumulate(decay, weight)
+        self._played = played
+
+    def _store(self, weights: Vector) -> None:
+        """Update the run and its minimizers after iterations with these weights."""
+        run, count = self._run, weights.shape[0]
+        weight = weight_after(run._averages[0], weights)
+        for average in run._averages:
+            advance_average(average, count, weight)
+        run.iteration += count
+        for player, updates in zip(self._players, self._updates, strict=True):
+            player.store(updates)
+        if count:
+            run.last_profile = self._played
+
+
+def _rules(things: object) -> Iterator[SimplexRule]:
+    """Yield the rules over simplices that minimizers are made of."""
+    for thing in things if isinstance(things, list | tuple) else [things]:
+        if isinstance(thing, SimplexRule):
+            yield thing
+        if isinstance(thing, Stateful):
+            yield from _rules([part for _, part in parts(thing)])
+
+
+@final
+class TraversalExecutor(Executor):
+    """The iterations of the numpy engine, with the estimator's traversal compiled.
+
+    Draws and results are bitwise identical to those of the numpy engine.
+    """
+
+    def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
+        from regretkit.engine._jit import compile_traversal
+
+        self._written, self._sampler = NumpyEngine().start(run), sampler
+        self._walk = compile_traversal(sampler._choose(), sampler.baseline is not None)
+
+    @override
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        self._sampler._walk = self._walk
+        try:
+            self._written.play(iterations, interrupted)
+        finally:
+            self._sampler._walk = None

@@ -1,0 +1,1 @@
+"""Functions that are compiled: plain Python over the arrays of :mod:`regretkit.engine.layout`."""

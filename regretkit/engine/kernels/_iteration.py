@@ -1,0 +1,435 @@
+"""Whole iterations of CFR and its kin, as functions that are compiled.
+
+Six functions are placeholders: :mod:`~regretkit.engine._jit` replaces them by those of a rule's
+kernel and of a kind of payoffs, and compiles the whole once for each combination.
+"""
+
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Indices, Narrow, Vector, whole
+from regretkit.engine.layout._flat_trees import FlatTrees, Iterates
+from regretkit.engine.layout._payoffs import Payoffs
+from regretkit.engine.layout._singletons import SingletonMoves
+
+State = tuple[Vector, ...]
+
+
+# Placeholders
+
+
+def compute_utility(
+    player: int,
+    zero_cancelled: bool,
+    payoffs: Payoffs,
+    strategy: Vector,
+    utility: Vector,
+    sequence_offsets: Narrow,
+) -> None:
+    """Set a player's utility given ``strategy``; zero where terms cancel if ``zero_cancelled``."""
+    raise NotImplementedError
+
+
+def utility_magnitude(a: int, player: int, payoffs: Payoffs, strategy: Vector) -> float:
+    """Return the sum of the magnitudes of the terms of a sequence's utility."""
+    raise NotImplementedError
+
+
+def as_payoffs(*arrays: Vector) -> Payoffs:
+    """Return arrays as one of the kinds of payoffs."""
+    raise NotImplementedError
+
+
+def learn(
+    block: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    value: float,
+    strategy: Vector,
+    state: State,
+    parameters: Vector,
+) -> None:
+    """Update a rule at one decision point, as :class:`~regretkit.minimizers.Kernel` says."""
+    raise NotImplementedError
+
+
+def propose(
+    block: int, first: int, last: int, strategy: Vector, state: State, parameters: Vector
+) -> float:
+    """Set a rule's distribution at one decision point; return the size of its regrets."""
+    raise NotImplementedError
+
+
+def settle_regrets(
+    block: int, first: int, last: int, rounding: float, state: State, parameters: Vector
+) -> None:
+    """Set regrets at one decision point to zero that are at most ``rounding``."""
+    raise NotImplementedError
+
+
+# Iterations
+
+
+def iterate(
+    simultaneous: bool,
+    turns: Indices,
+    parameters: Vector,
+    weights: Vector,
+    payoffs: Payoffs,
+    trees: FlatTrees,
+    singletons: SingletonMoves,
+    iterates: Iterates,
+    state: State,
+) -> None:
+    """Play one iteration for each row of ``turns``: the players updated, in turn, then -1.
+
+    ``parameters[t, player]`` are those of the rule's kernel, a single row for all iterations, and
+    ``weights[t]`` the factors of the average so far and of x. Each player has three steps: its
+    utility, the backward pass and the forward pass. With ``simultaneous``, each step is taken for
+    all players before the next one; otherwise each player takes its three steps in turn.
+    """
+    strategy, utility, movers = iterates.strategy, iterates.utility, turns.shape[1]
+    for t in range(turns.shape[0]):
+        decay, weight = weights[t, 0], weights[t, 1]
+        if t == turns.shape[0] - 1:
+            save_last(iterates)
+        # One loop for both schedules: compiling the steps twice takes half as long again.
+        for number in range(3 * movers):
+            player = turns[t, number % movers if simultaneous else number // 3]
+            step = number // movers if simultaneous else number % 3
+            if player < 0:
+                continue
+            if step == 0:
+                compute_utility(player, False, payoffs, strategy, utility, trees.sequence_offsets)
+            elif step == 1:
+                given = parameters[min(t, parameters.shape[0] - 1), player]
+                backward_pass(player, given, payoffs, trees, iterates, state)
+            else:
+                behavior, total = iterates.behavior, iterates.total
+                forward_pass(player, decay, weight, trees, strategy, behavior, total)
+        if turns[t, -1] < 0:
+            accumulate_idle(turns[t], decay, weight, trees, iterates)
+    copy_to_singletons(singletons, iterates)
+
+
+def initialize(parameters: Vector, trees: FlatTrees, iterates: Iterates, state: State) -> None:
+    """Compute every b and x from the state of the rules."""
+    for player in range(trees.infoset_offsets.size - 1):
+        iterates.strategy[whole(trees.sequence_offsets[player])] = 1.0
+        for j in range(
+            whole(trees.infoset_offsets[player]), whole(trees.infoset_offsets[player + 1])
+        ):
+            first, last = whole(trees.first[j]), whole(trees.last[j])
+            propose(j, first, last, iterates.behavior, state, parameters[player])
+            reach = iterates.strategy[whole(trees.parent[j])]
+            for a in range(first, last):
+                iterates.strategy[a] = iterates.behavior[a] * reach
+
+
+def save_last(iterates: Iterates) -> None:
+    """Copy x to ``last_strategy``."""
+    for a in range(iterates.last_strategy.size):
+        iterates.last_strategy[a] = iterates.strategy[a]
+
+
+def accumulate_idle(
+    turn: Indices, decay: float, weight: float, trees: FlatTrees, iterates: Iterates
+) -> None:
+    """Add the x of all players to the average that are not updated."""
+    sequence_offsets = trees.sequence_offsets
+    for player in range(turn.size):
+        idle = True
+        for mover in turn:
+            idle = idle and mover != player
+        if idle:
+            for a in range(whole(sequence_offsets[player]), whole(sequence_offsets[player + 1])):
+                iterates.total[a] = decay * iterates.total[a] + weight * iterates.strategy[a]
+
+
+def copy_to_singletons(singletons: SingletonMoves, iterates: Iterates) -> None:
+    """Give each removed move the weight of the sequence before it."""
+    for k in range(singletons.move.size):
+        move, parent = whole(singletons.move[k]), whole(singletons.parent[k])
+        iterates.strategy[move] = iterates.strategy[parent]
+        iterates.total[move] = iterates.total[parent]
+        iterates.last_strategy[move] = iterates.last_strategy[parent]
+
+
+# Backward pass: counterfactual values, from the leaves to the root
+
+
+def backward_pass(
+    player: int,
+    parameters: Vector,
+    payoffs: Payoffs,
+    trees: FlatTrees,
+    iterates: Iterates,
+    state: State,
+) -> None:
+    """Propagate values to the root, and update each decision point of a player on the way.
+
+    Where the regrets that decide are so small that they may be rounding, the magnitudes of all
+    terms are computed and decide whether they are.
+    """
+    utility, behavior = iterates.utility, iterates.behavior
+    negligible, count = payoffs.negligible[player], 0
+    end = whole(trees.infoset_offsets[player + 1])
+    for back in range(end - whole(trees.infoset_offsets[player])):
+        j = end - 1 - back
+        first, last = whole(trees.first[j]), whole(trees.last[j])
+        value, size = update_infoset(j, first, last, utility, behavior, parameters, state)
+        utility[whole(trees.parent[j])] += value
+        if 0.0 < size <= negligible:
+            iterates.suspects[count] = j
+            count += 1
+    # After the pass: rare code within it would slow it down.
+    for k in range(count):
+        suspect = whole(iterates.suspects[k])
+        settle_infoset(suspect, player, parameters, payoffs, trees, iterates, state)
+
+
+def update_infoset(
+    j: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    behavior: Vector,
+    parameters: Vector,
+    state: State,
+) -> tuple[float, float]:
+    """Update the rule at a decision point; return its value, and the size of its regrets."""
+    # For a number of actions known at compile time, the compiler unrolls all loops.
+    if last - first == 2:
+        return update_actions(j, first, first + 2, utility, behavior, parameters, state)
+    if last - first == 1:
+        return update_actions(j, first, first + 1, utility, behavior, parameters, state)
+    if last - first == 3:
+        return update_actions(j, first, first + 3, utility, behavior, parameters, state)
+    return update_actions(j, first, last, utility, behavior, parameters, state)
+
+
+def update_actions(
+    j: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    behavior: Vector,
+    parameters: Vector,
+    state: State,
+) -> tuple[float, float]:
+    """Do so for any number of actions."""
+    value = infoset_value(first, last, utility, behavior)
+    learn(j, first, last, utility, value, behavior, state, parameters)
+    return value, propose(j, first, last, behavior, state, parameters)
+
+
+def infoset_value(first: int, last: int, utility: Vector, behavior: Vector) -> float:
+    """Return the expected utility of a decision point.
+
+    Computed relative to the largest, so that equal utilities leave regrets of exactly zero.
+    """
+    if last - first == 1:
+        return float(utility[first])
+    top = float(utility[first])
+    for a in range(first + 1, last):
+        top = max(top, float(utility[a]))
+    difference = 0.0
+    for a in range(first, last):
+        difference += float((utility[a] - top) * behavior[a])
+    return top + difference
+
+
+def backpropagate_values(
+    player: int, negligible: float, trees: FlatTrees, iterates: Iterates
+) -> None:
+    """Turn utilities into counterfactual ones, from the leaves up, zero where values cancel.
+
+    No sum above ``negligible`` can be rounding.
+    """
+    utility, behavior, values = iterates.utility, iterates.behavior, iterates.magnitude
+    end = whole(trees.infoset_offsets[player + 1])
+    for back in range(end - whole(trees.infoset_offsets[player])):
+        j = end - 1 - back
+        first, last = whole(trees.first[j]), whole(trees.last[j])
+        value = infoset_value(first, last, utility, behavior)
+        if abs(value) <= negligible and value != 0.0:
+            largest = utility[first]
+            for a in range(first, last):
+                largest = max(largest, utility[a])
+            if abs(value) <= RESOLUTION * (abs(largest) + abs(value - largest)):
+                value = 0.0
+        parent = whole(trees.parent[j])
+        total = utility[parent] + value
+        values[j] = abs(value)
+        utility[parent] = total
+        if abs(total) <= negligible and total != 0.0:
+            zero_cancelled_sum(j, parent, trees, utility, values)
+
+
+def zero_cancelled_sum(j: int, a: int, trees: FlatTrees, utility: Vector, values: Vector) -> None:
+    """Set a sequence's sum to zero if j was the last term, and all terms cancel."""
+    begin, end = whole(trees.child_offsets[a]), whole(trees.child_offsets[a + 1])
+    if whole(trees.children[end - 1]) == j:
+        magnitude = 0.0
+        for k in range(begin, end):
+            magnitude += float(values[whole(trees.children[k])])
+        if abs(utility[a]) <= RESOLUTION * magnitude:
+            utility[a] = 0.0
+
+
+# Regrets that may be rounding
+
+
+def settle_infoset(
+    j: int,
+    player: int,
+    parameters: Vector,
+    payoffs: Payoffs,
+    trees: FlatTrees,
+    iterates: Iterates,
+    state: State,
+) -> None:
+    """Propose again at a decision point, without those of its regrets that are rounding."""
+    first, last = whole(trees.first[j]), whole(trees.last[j])
+    size = propose(j, first, last, iterates.behavior, state, parameters)
+    # The utilities are a lower bound of the magnitudes of their terms, and mostly suffice.
+    magnitude = largest_magnitude(first, last, iterates.utility)
+    if size > RESOLUTION * magnitude:
+        magnitude = subtree_magnitude(j, player, payoffs, trees, iterates)
+    rounding = RESOLUTION * magnitude
+    if size <= rounding:
+        settle_regrets(j, first, last, rounding, state, parameters)
+        propose(j, first, last, iterates.behavior, state, parameters)
+
+
+def subtree_magnitude(
+    j: int, player: int, payoffs: Payoffs, trees: FlatTrees, iterates: Iterates
+) -> float:
+    """Return the largest sum of magnitudes of an action's terms, over the subtree of j."""
+    queue, magnitude = iterates.queue, iterates.magnitude
+    queue[0], count, k = j, 1, 0
+    while k < count:
+        infoset = whole(queue[k])
+        for a in range(whole(trees.first[infoset]), whole(trees.last[infoset])):
+            magnitude[a] = utility_magnitude(a, player, payoffs, iterates.strategy)
+            for c in range(whole(trees.child_offsets[a]), whole(trees.child_offsets[a + 1])):
+                queue[count] = trees.children[c]
+                count += 1
+        k += 1
+    largest = 0.0
+    while k > 0:  # children come after their parents
+        k -= 1
+        infoset = whole(queue[k])
+        largest = largest_magnitude(
+            whole(trees.first[infoset]), whole(trees.last[infoset]), magnitude
+        )
+        if k > 0:
+            magnitude[whole(trees.parent[infoset])] += largest
+    return largest
+
+
+def largest_magnitude(first: int, last: int, numbers: Vector) -> float:
+    """Return the largest magnitude of some numbers."""
+    largest = 0.0
+    for a in range(first, last):
+        largest = max(largest, abs(float(numbers[a])))
+    return largest
+
+
+# Forward pass: the average, and the next x, from the root to the leaves
+
+
+def forward_pass(
+    player: int,
+    decay: float,
+    weight: float,
+    trees: FlatTrees,
+    strategy: Vector,
+    behavior: Vector,
+    total: Vector,
+) -> None:
+    """Add x to the average, and turn the new distributions into the next x."""
+    root = whole(trees.sequence_offsets[player])
+    total[root] = decay * total[root] + weight * strategy[root]
+    strategy[root] = 1.0
+    for j in range(whole(trees.infoset_offsets[player]), whole(trees.infoset_offsets[player + 1])):
+        first, last = whole(trees.first[j]), whole(trees.last[j])
+        reach = strategy[whole(trees.parent[j])]
+        if last - first == 2:  # unrolled, as in update_infoset; one action needs no more than that
+            forward_actions(first, first + 2, reach, decay, weight, strategy, behavior, total)
+        elif last - first == 3:
+            forward_actions(first, first + 3, reach, decay, weight, strategy, behavior, total)
+        else:
+            forward_actions(first, last, reach, decay, weight, strategy, behavior, total)
+
+
+def forward_actions(
+    first: int,
+    last: int,
+    reach: float,
+    decay: float,
+    weight: float,
+    strategy: Vector,
+    behavior: Vector,
+    total: Vector,
+) -> None:
+    """Add x at a decision point to the average, and set it to its new distribution."""
+    for a in range(first, last):
+        total[a] = decay * total[a] + weight * strategy[a]
+        strategy[a] = behavior[a] * reach
+
+
+# Parts of an iteration, for rules in Python. They take arrays one by one: Python passes a tuple of
+# arrays ten times more slowly.
+
+
+def backward_part(
+    player: int,
+    earning: bool,
+    propagating: bool,
+    strategy: Vector,
+    behavior: Vector,
+    utility: Vector,
+    magnitude: Vector,
+    first: Narrow,
+    last: Narrow,
+    parent: Narrow,
+    infoset_offsets: Narrow,
+    sequence_offsets: Narrow,
+    child_offsets: Narrow,
+    children: Narrow,
+    *arrays: Vector,
+) -> None:
+    """Set a player's utility if ``earning``; turn it into counterfactual ones."""
+    payoffs = as_payoffs(*arrays)
+    if earning:
+        compute_utility(player, True, payoffs, strategy, utility, sequence_offsets)
+    if propagating:
+        trees = FlatTrees(
+            first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
+        )
+        iterates = Iterates(
+            strategy, behavior, utility, strategy, strategy, magnitude, children, children
+        )
+        backpropagate_values(player, payoffs.negligible[player], trees, iterates)
+
+
+def forward_part(
+    player: int,
+    decay: float,
+    weight: float,
+    strategy: Vector,
+    behavior: Vector,
+    total: Vector,
+    first: Narrow,
+    last: Narrow,
+    parent: Narrow,
+    infoset_offsets: Narrow,
+    sequence_offsets: Narrow,
+    child_offsets: Narrow,
+    children: Narrow,
+) -> None:
+    """Add x to the average, and turn the new distributions into the next x."""
+    trees = FlatTrees(
+        first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
+    )
+    forward_pass(player, decay, weight, trees, strategy, behavior, total)

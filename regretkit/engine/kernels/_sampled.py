@@ -1,0 +1,268 @@
+"""Sampled iterations, as functions that are compiled.
+
+As in :mod:`~regretkit.engine.kernels._iteration`, two functions are placeholders. The cost of an
+iteration is that of its visits: rules are updated only at visited decision points, and the weighted
+sum of strategies at a decision point is settled just before its distribution changes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from regretkit._util._typing import Indices, Narrow, Vector, whole
+from regretkit.engine.kernels._iteration import State, infoset_value, learn, propose
+from regretkit.engine.layout._flat_trees import FlatTrees
+from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers
+
+
+class SampledIterates(NamedTuple):
+    """What changes in play: one number for each sequence or decision point of each player."""
+
+    behavior: Vector
+    """b, the distribution at each decision point."""
+    utility: Vector
+    """Sampled counterfactual utility of each action, at visited decision points."""
+    sums: Vector
+    """Weighted sums of strategies, each as of its last visit."""
+    parent_sums: Vector
+    """For each decision point, the sum at its parent sequence as of its last visit."""
+    visited: Narrow
+    """Decision points that were updated and whose strategy is not yet recomputed."""
+
+
+class SamplingPlan(NamedTuple):
+    """How samples are drawn."""
+
+    sampling_data: tuple[Vector, Vector]
+    parameters: Vector
+    guesses: Vector
+    rate: float
+    """Learning rate of baseline values."""
+
+
+def draw_sample(
+    player: int,
+    flat: FlatTree,
+    behavior: Vector,
+    utility: Vector,
+    desk: TraversalBuffers,
+    sampling_data: tuple[Vector, Vector],
+    parameters: Vector,
+    guesses: Vector,
+    generator: np.random.Generator,
+) -> tuple[int, int]:
+    """Draw a sample; return the numbers of visited decision points and histories."""
+    raise NotImplementedError
+
+
+def learn_baseline(
+    player: int, visited: int, rate: float, desk: TraversalBuffers, guesses: Vector
+) -> None:
+    """Update baseline values by the last sample."""
+    raise NotImplementedError
+
+
+def draw_single_sample(
+    player: int,
+    flat: FlatTree,
+    behavior: Vector,
+    utility: Vector,
+    desk: TraversalBuffers,
+    sampling_data: tuple[Vector, Vector],
+    parameters: Vector,
+    guesses: Vector,
+    generator: np.random.Generator,
+) -> tuple[int, int]:
+    """Draw a sample, and update nothing."""
+    return draw_sample(
+        player, flat, behavior, utility, desk, sampling_data, parameters, guesses, generator
+    )
+
+
+def iterate_sampled(
+    simultaneous: bool,
+    keep_utility: bool,
+    turns: Indices,
+    parameters: Vector,
+    weights: Vector,
+    flat: FlatTree,
+    desk: TraversalBuffers,
+    trees: FlatTrees,
+    iterates: SampledIterates,
+    plan: SamplingPlan,
+    state: State,
+    generator: np.random.Generator,
+) -> int:
+    """Play one iteration for each row of ``turns``; return the number of visited histories.
+
+    Rows, ``parameters`` and ``simultaneous`` are as in
+    :func:`~regretkit.engine.kernels._iteration.iterate`; ``weights[t]`` is the weight of the
+    strategies of iteration t. With ``keep_utility``, the last utilities can be read afterwards;
+    otherwise all are zero at decision points.
+    """
+    visits, players = 0, trees.infoset_offsets.size - 1
+    for t in range(turns.shape[0]):
+        waiting, row = 0, min(t, parameters.shape[0] - 1)
+        for player in range(players):
+            iterates.sums[trees.sequence_offsets[player]] += weights[t]
+        for player in turns[t]:
+            if player >= 0:
+                touched, visited = update_player(
+                    player,
+                    not simultaneous,
+                    keep_utility,
+                    parameters[row, player],
+                    flat,
+                    desk,
+                    trees,
+                    iterates,
+                    plan,
+                    state,
+                    generator,
+                )
+                visits += visited
+                for k in range(touched if simultaneous else 0):
+                    iterates.visited[waiting + k] = desk.points[k]
+                waiting += touched
+        for player in range(players if simultaneous else 0):
+            propose_visited(waiting, player, parameters[row, player], trees, iterates, state)
+    return visits
+
+
+def update_player(
+    player: int,
+    proposing: bool,
+    keep_utility: bool,
+    parameters: Vector,
+    flat: FlatTree,
+    desk: TraversalBuffers,
+    trees: FlatTrees,
+    iterates: SampledIterates,
+    plan: SamplingPlan,
+    state: State,
+    generator: np.random.Generator,
+) -> tuple[int, int]:
+    """Update a player by a sample; return the numbers of visited decision points and histories."""
+    behavior, utility = iterates.behavior, iterates.utility
+    if keep_utility:
+        begin, end = trees.sequence_offsets[player], trees.sequence_offsets[player + 1]
+        clear(0, whole(begin), whole(end), utility)
+    touched, visited = draw_sample(
+        player,
+        flat,
+        behavior,
+        utility,
+        desk,
+        plan.sampling_data,
+        plan.parameters,
+        plan.guesses,
+        generator,
+    )
+    learn_baseline(player, visited, plan.rate, desk, plan.guesses)
+    settle_sums(touched, flat, desk, iterates)
+    backward_pass_sampled(touched, proposing, keep_utility, parameters, flat, desk, iterates, state)
+    return touched, visited
+
+
+def settle_sums(
+    touched: int, flat: FlatTree, desk: TraversalBuffers, iterates: SampledIterates
+) -> None:
+    """Settle the sums at visited decision points, those nearer to the root first.
+
+    All weight that reached a decision point since its last visit was played by the present b.
+    """
+    behavior, sums, parent_sums = iterates.behavior, iterates.sums, iterates.parent_sums
+    for k in range(touched):
+        j = whole(desk.points[k])
+        total = sums[whole(desk.parent_sequence[k])]
+        added = total - parent_sums[j]
+        parent_sums[j] = total
+        if added != 0.0:
+            first = whole(flat.place[2 * j])
+            for a in range(first, first + whole(flat.place[2 * j + 1])):
+                sums[a] += behavior[a] * added
+
+
+def backward_pass_sampled(
+    touched: int,
+    proposing: bool,
+    keep_utility: bool,
+    parameters: Vector,
+    flat: FlatTree,
+    desk: TraversalBuffers,
+    iterates: SampledIterates,
+    state: State,
+) -> None:
+    """Propagate values over visited decision points, and update the rule at each."""
+    utility, behavior = iterates.utility, iterates.behavior
+    for back in range(touched):
+        k = touched - 1 - back
+        j, only = whole(desk.points[k]), whole(desk.single_action[k])
+        first = whole(flat.place[2 * j])
+        last = first + whole(flat.place[2 * j + 1])
+        if only > 0:
+            value = utility[only] * behavior[only]
+        else:
+            value = infoset_value(first, last, utility, behavior)
+        if last - first == 2:  # unrolled, as in _iteration.update_infoset
+            update_visited(j, first, first + 2, value, proposing, parameters, iterates, state)
+        elif last - first == 3:
+            update_visited(j, first, first + 3, value, proposing, parameters, iterates, state)
+        else:
+            update_visited(j, first, last, value, proposing, parameters, iterates, state)
+        utility[whole(desk.parent_sequence[k])] += value
+        if not keep_utility:
+            clear(only, first, last, utility)
+
+
+def update_visited(
+    j: int,
+    first: int,
+    last: int,
+    value: float,
+    proposing: bool,
+    parameters: Vector,
+    iterates: SampledIterates,
+    state: State,
+) -> None:
+    """Update the rule at a decision point, and let it propose if ``proposing``."""
+    learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
+    if proposing:
+        propose(j, first, last, iterates.behavior, state, parameters)
+
+
+def clear(only: int, first: int, last: int, utility: Vector) -> None:
+    """Set utilities at a decision point to zero, where at most that of ``only`` is not, if > 0."""
+    if only > 0:
+        utility[only] = 0.0
+    else:
+        for a in range(first, last):
+            utility[a] = 0.0
+
+
+def propose_visited(
+    waiting: int,
+    player: int,
+    parameters: Vector,
+    trees: FlatTrees,
+    iterates: SampledIterates,
+    state: State,
+) -> None:
+    """Let a player's visited decision points propose."""
+    begin, end = whole(trees.infoset_offsets[player]), whole(trees.infoset_offsets[player + 1])
+    for k in range(waiting):
+        j = whole(iterates.visited[k])
+        if begin <= j < end:
+            first, last = whole(trees.first[j]), whole(trees.last[j])
+            propose(j, first, last, iterates.behavior, state, parameters)
+
+
+def settle_all_sums(trees: FlatTrees, iterates: SampledIterates, total: Vector) -> None:
+    """Set ``total`` to the sums settled at all decision points."""
+    for player in range(trees.infoset_offsets.size - 1):
+        root = trees.sequence_offsets[player]
+        total[root] = iterates.sums[root]
+        for j in range(trees.infoset_offsets[player], trees.infoset_offsets[player + 1]):
+            added = total[trees.parent[j]] - iterates.parent_sums[j]
+            for a in range(trees.first[j], trees.last[j]):
+                total[a] = iterates.sums[a] + iterates.behavior[a] * added

@@ -1,0 +1,1 @@
+"""Games as flat arrays, for machine code."""

@@ -1,0 +1,244 @@
+"""Payoffs laid out for machine code: sequences with equal payoffs share one row."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Indices, Narrow, Vector
+from regretkit._util._validate import quote
+from regretkit.engine.layout._flat_trees import FlatTrees, narrow
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
+from regretkit.games._payoff_rows import PayoffRows, SparseRows, offsets
+
+
+class SparsePayoffs(NamedTuple):
+    """The :class:`~regretkit.games._payoff_rows.PayoffRows` of two players as sliced ELLPACK.
+
+    See :class:`SlicedELL` for batches.
+    """
+
+    row: Narrow
+    """The row of each sequence, shape ``(sequences,)``."""
+    singleton_row: Narrow
+    """The row of a removed last move after each sequence, to be added to its own, see
+    :mod:`~regretkit.engine.layout._singletons`; empty if no move is removed."""
+    batches: Narrow
+    """Batches of rows of all players."""
+    batch_offsets: Narrow
+    """First batch of each player, and the number of all of them."""
+    column: Narrow
+    """For each entry a sequence, or the number of sequences plus the number of a sum."""
+    payoff: Vector
+    """For each entry, times chance's probability."""
+    sum_batches: Narrow
+    """Batches of the sums that rows share."""
+    sum_batch_offsets: Narrow
+    """First of these batches for each player, and the number of all of them."""
+    summed: Narrow
+    """The sequences in the sums."""
+    sum_offsets: Narrow
+    """First sum of each player, and the number of all of them."""
+    workspace: Vector
+    """Workspace for the values of rows, or of sums."""
+    negligible: Vector
+    """For each player, the largest utility that may be rounding of terms that cancel."""
+
+
+class TerminalPayoffs(NamedTuple):
+    """The terminals of a game of any number of players, grouped by the last sequence of each."""
+
+    begin: Narrow
+    """Where the terminals after each sequence begin, and the number of entries."""
+    others: Narrow
+    """The last sequences of all other players, shape ``(entries, players - 1)``."""
+    payoff: Vector
+    """The payoff of the sequence's player, times chance's probability."""
+    negligible: Vector
+    """For each player, the largest utility that may be rounding of terms that cancel."""
+
+
+class DensePayoffs(NamedTuple):
+    """The payoffs of a normal form, each player's with its own actions first."""
+
+    sizes: Narrow
+    """Number of actions of each player."""
+    payoff: Vector
+    """All players' payoffs, one after the other."""
+    workspace: Vector
+    """Workspace for payoffs contracted with others' strategies."""
+    negligible: Vector
+    """For each player, the largest utility that may be rounding of terms that cancel."""
+
+
+Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs
+
+
+def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
+    """Return the payoffs of a game whose sequences are numbered as in ``trees``."""
+    if isinstance(game, NormalFormGame):
+        return dense_payoffs(game)
+    if not isinstance(game, ExtensiveFormGame):
+        raise TypeError(f"{quote(game)} has no payoffs that could be laid out")
+    if game.players == 2:
+        rows = [game._payoff_rows(player, player) for player in range(2)]
+        return sparse_payoffs(rows, trees, _negligible(game))
+    sequences = game.sequences + trees.sequence_offsets[:-1, None]
+    size = int(trees.sequence_offsets[-1])
+    return terminal_payoffs(sequences, game.payoffs, size, _negligible(game))
+
+
+def shared_sums(payoffs: Payoffs) -> int:
+    """Return the number of sums over sequences that rows of the payoffs share."""
+    return int(payoffs.sum_offsets[-1]) if isinstance(payoffs, SparsePayoffs) else 0
+
+
+def _negligible(game: ExtensiveFormGame | NormalFormGame) -> Vector:
+    # The magnitudes that are added, probabilities times payoffs, are at most the largest payoff.
+    payoffs = game.payoffs if isinstance(game, NormalFormGame) else game.tree.payoffs.T
+    largest = [np.abs(paid).max(initial=0.0) for paid in payoffs]
+    return 1.001 * RESOLUTION * np.array(largest)
+
+
+def dense_payoffs(game: NormalFormGame) -> DensePayoffs:
+    """Return the payoffs of a normal form."""
+    tables = [np.moveaxis(table, player, 0) for player, table in enumerate(game.payoffs)]
+    sizes = np.array(game.payoffs.shape[1:])
+    return DensePayoffs(
+        sizes=narrow(sizes),
+        payoff=np.concatenate([np.ravel(table) for table in tables]),
+        workspace=np.empty(2 * (game.payoffs[0].size // int(sizes.min(initial=1)))),
+        negligible=_negligible(game),
+    )
+
+
+def terminal_payoffs(
+    sequences: Indices, payoffs: NDArray[np.float64], total: int, negligible: Vector
+) -> TerminalPayoffs:
+    """Return the payoffs at terminals, of which each follows one sequence of each player."""
+    moved, others, values = [], [], []
+    for player, payoff in enumerate(payoffs):
+        nonzero = np.flatnonzero(payoff)
+        moved.append(sequences[player, nonzero])
+        others.append(np.delete(sequences, player, axis=0)[:, nonzero].T)
+        values.append(payoff[nonzero])
+    sequence = np.concatenate(moved)
+    order = np.argsort(sequence, kind="stable")
+    return TerminalPayoffs(
+        begin=narrow(offsets(np.bincount(sequence, minlength=total))),
+        others=narrow(np.concatenate(others)[order]),
+        payoff=np.concatenate(values)[order],
+        negligible=negligible,
+    )
+
+
+# Two players
+
+
+def sparse_payoffs(
+    by_player: Sequence[PayoffRows], trees: FlatTrees, negligible: Vector
+) -> SparsePayoffs:
+    """Return the payoff rows of two players in sliced ELLPACK."""
+    first = trees.sequence_offsets.astype(np.int64)
+    total = int(first[-1])
+    row = np.empty(total, dtype=np.int64)
+    parts, sums = [], []
+    rows, groups = [0], [0]
+    for player in range(2):
+        given = by_player[player]
+        width = int(first[2 - player] - first[1 - player])
+        added, position, count = sliced_ell(
+            given.sums._replace(column=first[1 - player] + given.sums.column)
+        )
+        # The sums are numbered after all sequences, those of player 0 before those of player 1.
+        column = first[1 - player] + given.rows.column
+        is_sum = given.rows.column >= width
+        column[is_sum] = total + groups[-1] + position[given.rows.column[is_sum] - width]
+        sums.append(added)
+        groups.append(groups[-1] + count)
+        multiplied, position, count = sliced_ell(given.rows._replace(column=column))
+        row[first[player] : first[player + 1]] = rows[-1] + position[given.row]
+        parts.append(multiplied)
+        rows.append(rows[-1] + count)
+    both, summed = _concatenated(parts, rows[:-1]), _concatenated(sums, groups[:-1])
+    return SparsePayoffs(
+        row=narrow(row),
+        singleton_row=np.zeros(0, dtype=np.uint32),
+        batches=narrow(both.batches),
+        batch_offsets=narrow(offsets(np.array([len(part.batches) for part in parts]))),
+        column=narrow(both.column),
+        payoff=both.value,
+        sum_batches=narrow(summed.batches),
+        sum_batch_offsets=narrow(offsets(np.array([len(part.batches) for part in sums]))),
+        summed=narrow(summed.column),
+        sum_offsets=narrow(np.array(groups)),
+        workspace=np.empty(max(rows[-1], groups[-1])),
+        negligible=negligible,
+    )
+
+
+class SlicedELL(NamedTuple):
+    """Sparse rows in sliced ELLPACK of height 4: slices of four rows of one length.
+
+    The entries of a slice are interleaved, the first of each of its four rows, the second of each,
+    and so on, so that a processor adds to four sums at once. In place of 4 to 64 rows a slice each,
+    rows one by one take a fifth to a third longer (CFR+ on Goofspiel, Leduc and Liar's dice).
+    """
+
+    batches: Indices
+    """For each batch its first row, its number of slices, or 0 for a single row, the length of its
+    rows, and where its entries begin; shape ``(batches, 4)``."""
+    column: Indices
+    value: Vector
+
+
+_MAX_SLICES = 64
+"""Slices in one batch."""
+
+_MAX_PADDED_LENGTH = 64
+"""Length up to which rows of zeros fill up an incomplete slice."""
+
+
+def sliced_ell(rows: SparseRows) -> tuple[SlicedELL, Indices, int]:
+    """Return rows sorted by length in slices, the new position of each, and their new number."""
+    order = np.argsort(rows.lengths, kind="stable")
+    lengths, counts = np.unique(rows.lengths, return_counts=True)
+    padding = np.where(lengths <= _MAX_PADDED_LENGTH, -counts % 4, 0)
+    first = np.cumsum(counts + padding) - (counts + padding)
+    position = np.empty_like(order)
+    shift = np.repeat(first - (np.cumsum(counts) - counts), counts)
+    position[order] = np.arange(order.size) + shift
+    batches, entries, begin, done = [], [], 0, 0
+    for row, length, count, added in zip(first, lengths, counts, padding, strict=True):
+        entry = rows.begin[order[done : done + count], None] + np.arange(length)
+        entry = np.pad(entry, ((0, added), (0, 0)), constant_values=-1)
+        slices = (count + added) // 4
+        interleaved = entry[: 4 * slices].reshape(slices, 4, length).transpose(0, 2, 1)
+        entries += [interleaved.ravel(), entry[4 * slices :].ravel()]
+        for s in range(0, slices, _MAX_SLICES):
+            number = min(_MAX_SLICES, slices - s)
+            batches.append((row + 4 * s, number, length, begin + 4 * s * length))
+        for r in range(4 * slices, count + added):
+            batches.append((row + r, 0, length, begin + r * length))
+        done, begin = done + count, begin + (count + added) * length
+    which = np.concatenate([np.empty(0, dtype=np.int64), *entries])
+    table = np.array(batches, dtype=np.int64).reshape(-1, 4)
+    value = np.where(which >= 0, np.append(rows.value, 0.0)[which], 0.0)
+    laid_out = SlicedELL(table, np.append(rows.column, 0)[which], value)
+    return laid_out, position, int((counts + padding).sum())
+
+
+def _concatenated(parts: list[SlicedELL], rows: list[int]) -> SlicedELL:
+    """Return parts one after the other; ``rows`` is the number of rows before each part."""
+    entries = np.cumsum([0, *(part.column.size for part in parts)])
+    moved = [
+        part.batches + np.array([before, 0, 0, begin])
+        for part, before, begin in zip(parts, rows, entries[:-1], strict=True)
+    ]
+    return SlicedELL(
+        np.concatenate(moved),
+        np.concatenate([part.column for part in parts]),
+        np.concatenate([part.value for part in parts]),
+    )
