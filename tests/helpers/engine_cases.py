@@ -129,7 +129,7 @@ def moved(run, engine):
     """Return a new run of the same, continued by another engine."""
     rule = run.minimizers[0].local if isinstance(run.minimizers[0], rk.CFR) else None
     order = random_player if isinstance(run.order, RandomPlayer) else lambda: run.order
-    other = started(run.game, rule or run.minimizers[0].over, order, run.averaging, engine)
+    other = started(run.game, rule or run.minimizers[0].on_domain, order, run.averaging, engine)
     other.load_state_dict(run.state_dict())
     return other
 

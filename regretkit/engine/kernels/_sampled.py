@@ -122,8 +122,8 @@ def iterate_sampled(
                 )
                 visits += visited
                 for k in range(touched if simultaneous else 0):
-                    iterates.visited[waiting + k] = desk.points[k]
-                waiting += touched
+                    iterates.visited[waiting] = desk.points[k]
+                    waiting += 1
         for player in range(players if simultaneous else 0):
             propose_visited(waiting, player, parameters[row, player], trees, iterates, state)
     return visits
