@@ -147,8 +147,8 @@ def test_a_module_has_at_most_600_lines(module):
 
 
 @each_module
-def test_a_function_has_at_most_40_lines_besides_its_docstring(module):
-    too_long = {f.name: n for f in functions(module) if (n := lines_without_docstring(f)) > 40}
+def test_a_function_has_at_most_45_lines_besides_its_docstring(module):
+    too_long = {f.name: n for f in functions(module) if (n := lines_without_docstring(f)) > 45}
 
     assert not too_long
 
