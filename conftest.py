@@ -42,7 +42,7 @@ SMOKE = {
     *("test_minimizers", "test_roles", "test_user_defined_rules", "test_checks", "test_cfr"),
     *("test_normal_form", "test_extensive_form", "test_known_values", "test_efg", "test_nfg"),
     *("test_orders", "test_averaging", "test_unbiased", "test_draws"),
-    *("test_gaps", "test_exact_zero_sum", "test_engines_operations", "test_engines_state"),
+    *("test_gaps", "test_exact_zero_sum", "test_engines_operations"),
     *("test_ties", "test_cli_refusals", "test_public_names", "test_import"),
 }
 

@@ -35,6 +35,9 @@ from regretkit.play import (
     Uniform,
 )
 
+pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
+
+
 KUHN, KUHN_3, LEDUC = games.kuhn_poker(), games.kuhn_poker(players=3), games.leduc_poker()
 RANDOM = ExtensiveFormGame.from_history(random_game(np.random.default_rng(12), players=3))
 
@@ -103,7 +106,6 @@ def drawn(run):
 # One meaning
 
 
-@pytest.mark.deep_beyond(1)
 @each_sampler
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 def test_machine_code_draws_the_same_samples_and_reaches_the_same_state(make, order):

@@ -19,6 +19,9 @@ from regretkit import ExtensiveFormGame, NormalFormGame
 from regretkit.minimizers import Euclidean, FollowTheRegularizedLeader, OnlineMirrorDescent
 from regretkit.play import Last, Linear, Quadratic
 
+pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
+
+
 # Games of small dyadic fractions
 
 

@@ -17,6 +17,9 @@ from regretkit.engine.layout._singletons import without_singletons
 from regretkit.minimizers import Kernel, KernelTraits
 from regretkit.play import Last, Linear
 
+pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
+
+
 LIARS_DICE = games.liars_dice(sides=3)
 seeds = st.integers(0, 2**32 - 1)
 
@@ -117,7 +120,6 @@ def numbers_of(run):
     return [*run.average, *run.current, *run.last_profile, *behaviors, *utilities, *learned]
 
 
-@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("name", RULES)
 def test_everything_is_there_afterwards_at_forced_moves_too(name):
     rule, ignores = RULES[name]
@@ -155,7 +157,6 @@ class OfUtilitiesByBlock(OfUtilities):
         return Kernel(propose_in_proportion, add_regret, **names)
 
 
-@pytest.mark.deep
 def test_numbers_by_block_stay_where_they_are():
     fast, slow = (begun(OfUtilitiesByBlock, way).run(10) for way in ("compiled", "numpy"))
 
@@ -197,7 +198,6 @@ def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
     assert pace <= max(8 * count, 16)
 
 
-@pytest.mark.deep
 def test_one_whose_rule_looks_at_single_actions_keeps_them_for_all():
     rules = rk.RegretMatchingPlus, OfUtilities
     players = [rk.CFR(d, rule) for d, rule in zip(LIARS_DICE.domains, rules, strict=True)]

@@ -19,6 +19,9 @@ from regretkit.evaluation import nash_conv
 from regretkit.minimizers._kernel import Kernel
 from regretkit.play import Alternating, Linear, Simultaneous
 
+pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
+
+
 KUHN = games.kuhn_poker()
 HALF = 0.5
 
@@ -134,7 +137,6 @@ def test_a_kernel_of_ones_own_does_what_the_same_rule_of_the_library_does():
     )
 
 
-@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("order", [Alternating, Simultaneous])
 def test_a_kernel_may_have_constants_numbers_and_arrays_by_block(order):
     one, other = (
@@ -149,7 +151,6 @@ def test_a_kernel_may_have_constants_numbers_and_arrays_by_block(order):
     assert one.minimizers[0].rule.count.tolist() == [60.0] * KUHN.domains[0].points
 
 
-@pytest.mark.deep
 def test_what_a_function_closes_over_counts_although_its_code_is_the_same():
     low, high = (run_of(partial(Elaborate, floor=f), "compiled").run(30) for f in (-1.0, 0.0))
 
@@ -241,7 +242,6 @@ def dividing(block, first, last, strategy, state, numbers):
         strategy[a] = state[0][a] / (state[0][first] + state[0][last - 1])
 
 
-@pytest.mark.deep
 def test_a_kernel_whose_numbers_stop_being_finite_breaks_the_run():
     run = with_kernel(dividing, learn)
 
@@ -318,7 +318,6 @@ def by_a_global(block, first, last, strategy, state, numbers):
     share(first, last, strategy)
 
 
-@pytest.mark.deep
 def test_a_constant_that_changes_makes_other_machine_code(monkeypatch):
     rule = partial(Mine, kernel=Kernel(by_a_global, learn, state=["regrets"]))
     before = run_of(rule, "compiled").run(20).current
@@ -354,7 +353,6 @@ def by_rate(block, first, last, strategy, state, numbers):
     share(first, last, strategy)
 
 
-@pytest.mark.deep
 def test_a_hyperparameter_that_changes_counts_from_then_on():
     runs = {engine: run_of(Rated, engine).run(10) for engine in ("compiled", "numpy")}
     for run in runs.values():

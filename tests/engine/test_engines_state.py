@@ -24,6 +24,9 @@ from regretkit import SelfPlay, games
 from regretkit.evaluation import RegretLedger
 from regretkit.play import Alternating, AtGeometricSteps, Every, Last, Linear, Simultaneous
 
+pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
+
+
 KUHN, SHAPLEY = games.kuhn_poker(), games.shapley_game()
 
 each_engine = pytest.mark.parametrize("engine", ENGINES)
