@@ -17,7 +17,8 @@ each_rule = pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
 
 def leaves():
     """Return every public minimizer among the leaves that can be built."""
-    found = {thing for thing in vars(minimizers).values() if inspect.isclass(thing)}
+    members = [*vars(minimizers).values(), *vars(minimizers.contrib).values()]
+    found = {thing for thing in members if inspect.isclass(thing)}
     return {
         leaf
         for leaf in found

@@ -255,7 +255,7 @@ def test_a_profile_to_explore_with_is_kept_in_a_checkpoint(tmp_path):
 class Zero(Baseline):
     """A baseline of one's own."""
 
-    def guesses(self, game, flat, behavior):
+    def baseline_values(self, game, tree, behavior):
         return np.zeros((game.players, game.tree.histories))
 
 

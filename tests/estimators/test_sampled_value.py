@@ -210,5 +210,5 @@ def test_a_profile_of_another_game_is_refused():
         sampled_value(KUHN.tree, profile, 10, np.random.default_rng(0))
     with pytest.raises(ValueError, match="there is no decision point"):
         sampled_value(dudo_history(), profile, 10, np.random.default_rng(0))
-    with pytest.raises(TypeError, match="say nothing without"):
+    with pytest.raises(TypeError, match="strategies are vectors, which need"):
         sampled_value(dudo_history(), list(profile), 10, np.random.default_rng(0))

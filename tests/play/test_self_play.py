@@ -183,7 +183,13 @@ def test_looking_at_a_run_changes_nothing():
 
     for _ in range(20):
         watched.run(1)
-        _ = watched.average, watched.current, watched.played, str(watched), watched.state_dict()
+        _ = (
+            watched.average,
+            watched.current,
+            watched.last_profile,
+            str(watched),
+            watched.state_dict(),
+        )
 
     assert_same_bits(watched, left_alone)
 
@@ -399,7 +405,7 @@ def test_invalid_games_are_refused(game):
 
 @pytest.mark.parametrize("minimizers", [rk.RegretMatching(3), 3, None])
 def test_minimizers_that_are_no_sequence_are_refused(minimizers):
-    with pytest.raises(TypeError, match="minimizers must be a sequence of minimizers, got"):
+    with pytest.raises(TypeError, match=r"minimizers must be a sequence, .*RegretMinimizer, got"):
         SelfPlay(RPS, minimizers)
 
 
