@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items):
     """
     cases = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("deep_beyond"):
+        if item.get_closest_marker("deep_beyond") and not item.get_closest_marker("slow"):
             cases[item.parent, item.originalname].append(item)
     for several in cases.values():
         (count,) = several[0].get_closest_marker("deep_beyond").args

@@ -76,7 +76,6 @@ class ChoppedOrthantOptimistic(Accumulator):
     {'regrets': array([ 0. , -0.5])}
     """
 
-    lower_bound = 0.0
     scale_free = False
 
     rate: float = field(validator=positive, kw_only=True)
