@@ -79,9 +79,15 @@ PLAYERS = {
     "different kernels": (
         partial(mixed, rk.RegretMatching, rk.DiscountedRegretMatching),
         {},
+        "vectorized",
+    ),
+    "the same kernel": (
+        partial(
+            mixed, rk.DiscountedRegretMatching, partial(rk.DiscountedRegretMatching, alpha=2.0)
+        ),
+        {},
         "compiled",
     ),
-    "the same kernel": (partial(mixed, rk.RegretMatching, rk.RegretMatchingPlus), {}, "compiled"),
     "extragradient": (partial(cfr, rk.RegretMatching), {"order": Extragradient()}, "numpy"),
     "an order of one's own": (partial(cfr, rk.RegretMatching), {"order": Backwards()}, "numpy"),
     "sampled": (
@@ -91,6 +97,7 @@ PLAYERS = {
     ),
 }
 REASONS = {
+    "different kernels": r"minimizers\[1\]: .* has another kernel than minimizers\[0\]",
     "a rule for each point": r"minimizers\[0\]: Product.* is not a single rule over simplices",
     "rules by decision point": r"minimizers\[0\]: Product.* is not a single rule over simplices",
     "a circuit for each point": r"minimizers\[0\]: SwapRegret.* is not a single rule over simpl",

@@ -37,7 +37,7 @@ def random_player():
 
 
 def sampled(engine):
-    players = [rk.CFR(tree, rk.DiscountedRegretMatching) for tree in KUHN.domains]
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
     return SelfPlay(
         KUHN, players, estimator=OutcomeSampling(np.random.default_rng(3)), engine=engine
     )
