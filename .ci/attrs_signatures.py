@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 import griffe
+from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Vector
 
@@ -45,10 +46,16 @@ def default_name(default: object) -> str | None:
 
 
 def type_name(annotation: object) -> str | None:
-    """Return a type without the modules it comes from, and with ``Vector`` written as such."""
+    """Return a type without the modules it comes from, and aliases by their names."""
     if annotation is inspect.Parameter.empty:
         return None
-    return without_modules(annotation).replace(without_modules(Vector), "Vector")
+    # A union with ArrayLike is one flat union: its members are next to each other.
+    return (
+        without_modules(annotation)
+        .replace(without_modules(Vector), "Vector")
+        .replace(without_modules(ArrayLike | None), "ArrayLike | None")
+        .replace(without_modules(ArrayLike), "ArrayLike")
+    )
 
 
 def without_modules(annotation: object) -> str:
