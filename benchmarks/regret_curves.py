@@ -15,7 +15,7 @@ import numpy as np
 
 import regretkit as rk
 from benchmarks.rule_table import RULES
-from regretkit.checks._adversaries import ADVERSARIES, Adversary
+from regretkit.checks._regret_bound import ADVERSARIES, Adversary
 from regretkit.games import leduc_poker
 from regretkit.play import Linear
 from regretkit.sets import Simplices

@@ -10,11 +10,11 @@ Vector: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.signedinteger[Any]]
 """Of int64, or of int32 where there are very many and that is enough."""
 
-Narrow: TypeAlias = NDArray[np.uint32]
+UInt32Array: TypeAlias = NDArray[np.uint32]
 """Indices of half the usual width, and so half as much memory to go through.
 
 Without a sign: machine code then need not look, at every step, whether one counts from the end.
 """
 
-whole = cast("Callable[[np.unsignedinteger[Any]], int]", np.int64)
+as_int64 = cast("Callable[[np.unsignedinteger[Any]], int]", np.int64)
 """Makes an ordinary number of a narrow one, which can be counted down and added to."""

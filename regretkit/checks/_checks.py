@@ -5,33 +5,27 @@ from typing import TYPE_CHECKING
 
 from regretkit._util._state import Stateful, generators, parts
 from regretkit._util._validate import quote
-from regretkit.checks._domain import (
+from regretkit.checks._contract import (
+    a_later_prediction_replaces_earlier_ones,
+    a_prediction_applies_to_one_iteration,
+    asking_changes_nothing,
+    blocks_are_independent,
+    copies_are_independent,
+    equal_states_give_equal_strategies,
+    inputs_are_neither_changed_nor_kept,
+    outputs_are_read_only,
+    rejected_input_leaves_the_state_unchanged,
+    state_round_trips,
+    strategies_are_invariant_to_action_order,
+    strategies_are_invariant_to_added_constants,
+    strategies_are_invariant_to_scale,
     strategies_lie_in_the_domain,
     strategies_lie_in_the_domain_after_any_prediction,
     strategies_lie_in_the_domain_at_any_scale,
 )
 from regretkit.checks._helpers import Check, Make
-from regretkit.checks._interface import (
-    a_later_prediction_replaces_earlier_ones,
-    a_prediction_applies_to_one_iteration,
-    asking_changes_nothing,
-    inputs_are_neither_changed_nor_kept,
-    outputs_are_read_only,
-    rejected_input_leaves_the_state_unchanged,
-)
-from regretkit.checks._invariance import (
-    blocks_are_independent,
-    strategies_are_invariant_to_action_order,
-    strategies_are_invariant_to_added_constants,
-    strategies_are_invariant_to_scale,
-)
 from regretkit.checks._kernel import kernel_agrees
 from regretkit.checks._regret_bound import regret_grows_slowly
-from regretkit.checks._state import (
-    copies_are_independent,
-    equal_states_give_equal_strategies,
-    state_round_trips,
-)
 from regretkit.minimizer import RegretMinimizer
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import numpy as np
 
 from regretkit._util._state import generators
 from regretkit._util._typing import Vector
-from regretkit.checks._adversaries import ADVERSARIES
 from regretkit.checks._helpers import Make, require
+from regretkit.checks._regret_bound import ADVERSARIES
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 

@@ -13,7 +13,7 @@ from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit.circuits._base import SingleMinimizerCircuit
 from regretkit.minimizer import TrackerOf
-from regretkit.sets._affine import Image
+from regretkit.sets._operations import Image
 
 
 def _matrix(value: ArrayLike) -> Vector:

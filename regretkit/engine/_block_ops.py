@@ -11,54 +11,54 @@ import numpy as np
 from typing_extensions import override
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Indices, Narrow, Vector, whole
-from regretkit.engine.layout._flat_trees import narrow
+from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit.engine._layout import as_uint32
 from regretkit.games._payoff_rows import offsets
 from regretkit.sets import Simplices
-from regretkit.sets._block_ops import BlockOps, NumpyBlockOps
+from regretkit.sets._simplices import BlockOps, NumpyBlockOps
 
 _FLOAT = np.dtype(np.float64)
 
 
-def block_sum(begin: Narrow, vector: Vector, sums: Vector) -> None:
+def block_sum(begin: UInt32Array, vector: Vector, sums: Vector) -> None:
     """Set the sum of each block."""
     for block in range(sums.size):
         total = 0.0
-        for a in range(whole(begin[block]), whole(begin[block + 1])):
+        for a in range(as_int64(begin[block]), as_int64(begin[block + 1])):
             total += float(vector[a])
         sums[block] = total
 
 
-def block_dot(begin: Narrow, one: Vector, two: Vector, products: Vector) -> None:
+def block_dot(begin: UInt32Array, one: Vector, two: Vector, products: Vector) -> None:
     """Set the inner product of each block."""
     for block in range(products.size):
         total = 0.0
-        for a in range(whole(begin[block]), whole(begin[block + 1])):
+        for a in range(as_int64(begin[block]), as_int64(begin[block + 1])):
             total += float(one[a] * two[a])
         products[block] = total
 
 
-def add(begin: Narrow, one: Vector, two: Vector, totals: Vector) -> None:
+def add(begin: UInt32Array, one: Vector, two: Vector, totals: Vector) -> None:
     """Set the sum of each action's numbers, exactly zero where they cancel up to rounding."""
     for a in range(totals.size):
         total = one[a] + two[a]
         totals[a] = 0.0 if abs(total) <= RESOLUTION * abs(two[a]) else total
 
 
-def block_max(begin: Narrow, vector: Vector, largest: Vector) -> None:
+def block_max(begin: UInt32Array, vector: Vector, largest: Vector) -> None:
     """Set the largest entry of each block."""
     for block in range(largest.size):
-        first = whole(begin[block])
+        first = as_int64(begin[block])
         top = vector[first]
-        for a in range(first + 1, whole(begin[block + 1])):
+        for a in range(first + 1, as_int64(begin[block + 1])):
             top = max(top, vector[a])
         largest[block] = top
 
 
-def block_regret(begin: Narrow, utility: Vector, strategy: Vector, regrets: Vector) -> None:
+def block_regret(begin: UInt32Array, utility: Vector, strategy: Vector, regrets: Vector) -> None:
     """Set the regret of each action, exactly zero where it is rounding."""
     for block in range(begin.size - 1):
-        first, last = whole(begin[block]), whole(begin[block + 1])
+        first, last = as_int64(begin[block]), as_int64(begin[block + 1])
         largest = utility[first]
         for a in range(first + 1, last):
             largest = max(largest, utility[a])
@@ -71,10 +71,10 @@ def block_regret(begin: Narrow, utility: Vector, strategy: Vector, regrets: Vect
             regrets[a] = 0.0 if abs(utility[a] - value) <= rounding else utility[a] - value
 
 
-def block_normalize(begin: Narrow, vector: Vector, shares: Vector) -> None:
+def block_normalize(begin: UInt32Array, vector: Vector, shares: Vector) -> None:
     """Scale each block to sum to one; set it uniform where it is all zero."""
     for block in range(begin.size - 1):
-        first, last = whole(begin[block]), whole(begin[block + 1])
+        first, last = as_int64(begin[block]), as_int64(begin[block + 1])
         total = 0.0
         for a in range(first, last):
             total += float(vector[a])
@@ -102,7 +102,7 @@ class CompiledBlockOps(BlockOps):
     """The operations in machine code on contiguous arrays of floats, in NumPy on others."""
 
     def __init__(self, simplices: Simplices, functions: BlockFunctions) -> None:
-        self._begin, self._functions = narrow(offsets(simplices.sizes)), functions
+        self._begin, self._functions = as_uint32(offsets(simplices.sizes)), functions
         self._blocks, self._dimension = simplices.blocks, simplices.dimension
         self._numpy_ops = simplices._numpy_ops
 

@@ -9,6 +9,15 @@ from typing_extensions import override
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
+from regretkit.engine._layout import (
+    NO_SINGLETONS,
+    SparsePayoffs,
+    flatten_trees,
+    lay_out_payoffs,
+    shared_sums,
+    without_singletons,
+    zero_iterates,
+)
 from regretkit.engine._player_buffers import (
     advance_average,
     build_buffers,
@@ -29,9 +38,6 @@ from regretkit.engine._support import (
     unsupported_sampling,
 )
 from regretkit.engine.kernels._sampled import SampledIterates, SamplingPlan
-from regretkit.engine.layout._flat_trees import flatten_trees, zero_iterates
-from regretkit.engine.layout._payoffs import SparsePayoffs, lay_out_payoffs, shared_sums
-from regretkit.engine.layout._singletons import NO_SINGLETONS, without_singletons
 from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play._engines import Engine, Executor

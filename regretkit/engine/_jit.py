@@ -32,8 +32,8 @@ from regretkit._util._files import replace_file
 from regretkit._util._typing import Vector
 from regretkit.engine import _block_ops
 from regretkit.engine._block_ops import BlockFunctions
+from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
 from regretkit.engine.kernels import _iteration, _payoffs, _sampled
-from regretkit.engine.layout._payoffs import DensePayoffs, SparsePayoffs, TerminalPayoffs
 from regretkit.estimators.flat._action_sampling import Choose
 from regretkit.estimators.flat._initial_chance import guess, guess_evenly
 from regretkit.estimators.flat._traversal import update_baseline, walker

@@ -11,8 +11,8 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.averaging import Average
 from regretkit.circuits import CFR
+from regretkit.engine._layout import FlatTrees, Iterates
 from regretkit.engine._support import kernel_of, rules_of
-from regretkit.engine.layout._flat_trees import FlatTrees, Iterates
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers._kernel import Kernel

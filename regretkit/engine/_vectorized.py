@@ -10,6 +10,15 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.circuits import CFR
 from regretkit.engine._block_ops import with_compiled_ops
+from regretkit.engine._layout import (
+    FlatTrees,
+    Iterates,
+    Payoffs,
+    flatten_trees,
+    lay_out_payoffs,
+    shared_sums,
+    zero_iterates,
+)
 from regretkit.engine._player_buffers import advance_average, frozen_copy, load_total, weight_after
 from regretkit.engine._support import (
     is_long,
@@ -17,8 +26,6 @@ from regretkit.engine._support import (
     unsupported_run,
     unsupported_traversal,
 )
-from regretkit.engine.layout._flat_trees import FlatTrees, Iterates, flatten_trees, zero_iterates
-from regretkit.engine.layout._payoffs import Payoffs, lay_out_payoffs, shared_sums
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule

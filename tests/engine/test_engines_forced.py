@@ -13,7 +13,7 @@ from regretkit import SelfPlay, games, state
 from regretkit.checks import run_check
 from regretkit.checks._kernel import kernel_agrees
 from regretkit.engine._compiled import _next_batch
-from regretkit.engine.layout._singletons import without_singletons
+from regretkit.engine._layout import without_singletons
 from regretkit.minimizers import Kernel, KernelTraits
 from regretkit.play import Last, Linear
 

@@ -20,9 +20,12 @@ from hypothesis import strategies as st
 
 import regretkit as rk
 from regretkit import NormalFormGame
-from regretkit.engine.layout._flat_trees import flatten_trees
-from regretkit.engine.layout._payoffs import lay_out_payoffs
-from regretkit.engine.layout._singletons import NO_SINGLETONS, without_singletons
+from regretkit.engine._layout import (
+    NO_SINGLETONS,
+    flatten_trees,
+    lay_out_payoffs,
+    without_singletons,
+)
 
 RULE = rk.RegretMatchingPlus(1)
 

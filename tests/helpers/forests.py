@@ -5,10 +5,15 @@ from factories import random_tree
 from hypothesis import strategies as st
 
 from regretkit.engine._jit import compile_iterations, specialize
+from regretkit.engine._layout import (
+    NO_SINGLETONS,
+    flatten_trees,
+    shared_sums,
+    sparse_payoffs,
+    terminal_payoffs,
+    zero_iterates,
+)
 from regretkit.engine.kernels import _iteration
-from regretkit.engine.layout._flat_trees import flatten_trees, zero_iterates
-from regretkit.engine.layout._payoffs import shared_sums, sparse_payoffs, terminal_payoffs
-from regretkit.engine.layout._singletons import NO_SINGLETONS
 from regretkit.games._payoff_rows import payoff_rows
 from regretkit.play import Alternating, RandomPlayer, Simultaneous
 from regretkit.sets import DecisionTree

@@ -9,8 +9,7 @@ from test_checks import Idle, ShortOfMemory
 import regretkit as rk
 from regretkit import circuits, minimizers
 from regretkit.checks import _regret_bound, checks_of, run_check
-from regretkit.checks._adversaries import CONSTANT
-from regretkit.checks._regret_bound import UNITS, fault, regret_grows_slowly
+from regretkit.checks._regret_bound import CONSTANT, UNITS, fault, regret_grows_slowly
 from regretkit.circuits import FiniteDeviations
 from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis
 from regretkit.sets import Ball, Box, Hull, Polytope, ProductSet, Simplices, Singleton

@@ -19,8 +19,7 @@ from regretkit.sets import (
     Singleton,
     _column_generation,
 )
-from regretkit.sets._column_generation import ConstrainedSet
-from regretkit.sets._restricted_master import RestrictedMaster
+from regretkit.sets._column_generation import ConstrainedSet, RestrictedMaster
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
 

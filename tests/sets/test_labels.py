@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from regretkit import DecisionTree, Simplices
-from regretkit.sets._lazy_sequence import LazySequence
+from regretkit.sets._labels import LazySequence
 
 
 def test_a_label_finds_the_one_block_that_has_it():

@@ -5,10 +5,8 @@ kernel and of a kind of payoffs, and compiles the whole once for each combinatio
 """
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Indices, Narrow, Vector, whole
-from regretkit.engine.layout._flat_trees import FlatTrees, Iterates
-from regretkit.engine.layout._payoffs import Payoffs
-from regretkit.engine.layout._singletons import SingletonMoves
+from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMoves
 
 State = tuple[Vector, ...]
 
@@ -22,7 +20,7 @@ def compute_utility(
     payoffs: Payoffs,
     strategy: Vector,
     utility: Vector,
-    sequence_offsets: Narrow,
+    sequence_offsets: UInt32Array,
 ) -> None:
     """Set a player's utility given ``strategy``; zero where terms cancel if ``zero_cancelled``."""
     raise NotImplementedError
@@ -114,13 +112,13 @@ def iterate(
 def initialize(parameters: Vector, trees: FlatTrees, iterates: Iterates, state: State) -> None:
     """Compute every b and x from the state of the rules."""
     for player in range(trees.infoset_offsets.size - 1):
-        iterates.strategy[whole(trees.sequence_offsets[player])] = 1.0
+        iterates.strategy[trees.sequence_offsets[player]] = 1.0
         for j in range(
-            whole(trees.infoset_offsets[player]), whole(trees.infoset_offsets[player + 1])
+            as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
         ):
-            first, last = whole(trees.first[j]), whole(trees.last[j])
+            first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
             propose(j, first, last, iterates.behavior, state, parameters[player])
-            reach = iterates.strategy[whole(trees.parent[j])]
+            reach = iterates.strategy[trees.parent[j]]
             for a in range(first, last):
                 iterates.strategy[a] = iterates.behavior[a] * reach
 
@@ -141,14 +139,16 @@ def accumulate_idle(
         for mover in turn:
             idle = idle and mover != player
         if idle:
-            for a in range(whole(sequence_offsets[player]), whole(sequence_offsets[player + 1])):
+            for a in range(
+                as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])
+            ):
                 iterates.total[a] = decay * iterates.total[a] + weight * iterates.strategy[a]
 
 
 def copy_to_singletons(singletons: SingletonMoves, iterates: Iterates) -> None:
     """Give each removed move the weight of the sequence before it."""
     for k in range(singletons.move.size):
-        move, parent = whole(singletons.move[k]), whole(singletons.parent[k])
+        move, parent = as_int64(singletons.move[k]), as_int64(singletons.parent[k])
         iterates.strategy[move] = iterates.strategy[parent]
         iterates.total[move] = iterates.total[parent]
         iterates.last_strategy[move] = iterates.last_strategy[parent]
@@ -172,18 +172,18 @@ def backward_pass(
     """
     utility, behavior = iterates.utility, iterates.behavior
     negligible, count = payoffs.negligible[player], 0
-    end = whole(trees.infoset_offsets[player + 1])
-    for back in range(end - whole(trees.infoset_offsets[player])):
+    end = as_int64(trees.infoset_offsets[player + 1])
+    for back in range(end - as_int64(trees.infoset_offsets[player])):
         j = end - 1 - back
-        first, last = whole(trees.first[j]), whole(trees.last[j])
+        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         value, size = update_infoset(j, first, last, utility, behavior, parameters, state)
-        utility[whole(trees.parent[j])] += value
+        utility[trees.parent[j]] += value
         if 0.0 < size <= negligible:
             iterates.suspects[count] = j
             count += 1
     # After the pass: rare code within it would slow it down.
     for k in range(count):
-        suspect = whole(iterates.suspects[k])
+        suspect = as_int64(iterates.suspects[k])
         settle_infoset(suspect, player, parameters, payoffs, trees, iterates, state)
 
 
@@ -246,10 +246,10 @@ def backpropagate_values(
     No sum above ``negligible`` can be rounding.
     """
     utility, behavior, values = iterates.utility, iterates.behavior, iterates.magnitude
-    end = whole(trees.infoset_offsets[player + 1])
-    for back in range(end - whole(trees.infoset_offsets[player])):
+    end = as_int64(trees.infoset_offsets[player + 1])
+    for back in range(end - as_int64(trees.infoset_offsets[player])):
         j = end - 1 - back
-        first, last = whole(trees.first[j]), whole(trees.last[j])
+        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         value = infoset_value(first, last, utility, behavior)
         if abs(value) <= negligible and value != 0.0:
             largest = utility[first]
@@ -257,7 +257,7 @@ def backpropagate_values(
                 largest = max(largest, utility[a])
             if abs(value) <= RESOLUTION * (abs(largest) + abs(value - largest)):
                 value = 0.0
-        parent = whole(trees.parent[j])
+        parent = as_int64(trees.parent[j])
         total = utility[parent] + value
         values[j] = abs(value)
         utility[parent] = total
@@ -267,11 +267,11 @@ def backpropagate_values(
 
 def zero_cancelled_sum(j: int, a: int, trees: FlatTrees, utility: Vector, values: Vector) -> None:
     """Set a sequence's sum to zero if j was the last term, and all terms cancel."""
-    begin, end = whole(trees.child_offsets[a]), whole(trees.child_offsets[a + 1])
-    if whole(trees.children[end - 1]) == j:
+    begin, end = as_int64(trees.child_offsets[a]), as_int64(trees.child_offsets[a + 1])
+    if as_int64(trees.children[end - 1]) == j:
         magnitude = 0.0
         for k in range(begin, end):
-            magnitude += float(values[whole(trees.children[k])])
+            magnitude += float(values[trees.children[k]])
         if abs(utility[a]) <= RESOLUTION * magnitude:
             utility[a] = 0.0
 
@@ -289,7 +289,7 @@ def settle_infoset(
     state: State,
 ) -> None:
     """Propose again at a decision point, without those of its regrets that are rounding."""
-    first, last = whole(trees.first[j]), whole(trees.last[j])
+    first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
     size = propose(j, first, last, iterates.behavior, state, parameters)
     # The utilities are a lower bound of the magnitudes of their terms, and mostly suffice.
     magnitude = largest_magnitude(first, last, iterates.utility)
@@ -308,22 +308,22 @@ def subtree_magnitude(
     queue, magnitude = iterates.queue, iterates.magnitude
     queue[0], count, k = j, 1, 0
     while k < count:
-        infoset = whole(queue[k])
-        for a in range(whole(trees.first[infoset]), whole(trees.last[infoset])):
+        infoset = as_int64(queue[k])
+        for a in range(as_int64(trees.first[infoset]), as_int64(trees.last[infoset])):
             magnitude[a] = utility_magnitude(a, player, payoffs, iterates.strategy)
-            for c in range(whole(trees.child_offsets[a]), whole(trees.child_offsets[a + 1])):
+            for c in range(as_int64(trees.child_offsets[a]), as_int64(trees.child_offsets[a + 1])):
                 queue[count] = trees.children[c]
                 count += 1
         k += 1
     largest = 0.0
     while k > 0:  # children come after their parents
         k -= 1
-        infoset = whole(queue[k])
+        infoset = as_int64(queue[k])
         largest = largest_magnitude(
-            whole(trees.first[infoset]), whole(trees.last[infoset]), magnitude
+            as_int64(trees.first[infoset]), as_int64(trees.last[infoset]), magnitude
         )
         if k > 0:
-            magnitude[whole(trees.parent[infoset])] += largest
+            magnitude[trees.parent[infoset]] += largest
     return largest
 
 
@@ -348,12 +348,14 @@ def forward_pass(
     total: Vector,
 ) -> None:
     """Add x to the average, and turn the new distributions into the next x."""
-    root = whole(trees.sequence_offsets[player])
+    root = as_int64(trees.sequence_offsets[player])
     total[root] = decay * total[root] + weight * strategy[root]
     strategy[root] = 1.0
-    for j in range(whole(trees.infoset_offsets[player]), whole(trees.infoset_offsets[player + 1])):
-        first, last = whole(trees.first[j]), whole(trees.last[j])
-        reach = strategy[whole(trees.parent[j])]
+    for j in range(
+        as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
+    ):
+        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+        reach = strategy[trees.parent[j]]
         if last - first == 2:  # unrolled, as in update_infoset; one action needs no more than that
             forward_actions(first, first + 2, reach, decay, weight, strategy, behavior, total)
         elif last - first == 3:
@@ -390,13 +392,13 @@ def backward_part(
     behavior: Vector,
     utility: Vector,
     magnitude: Vector,
-    first: Narrow,
-    last: Narrow,
-    parent: Narrow,
-    infoset_offsets: Narrow,
-    sequence_offsets: Narrow,
-    child_offsets: Narrow,
-    children: Narrow,
+    first: UInt32Array,
+    last: UInt32Array,
+    parent: UInt32Array,
+    infoset_offsets: UInt32Array,
+    sequence_offsets: UInt32Array,
+    child_offsets: UInt32Array,
+    children: UInt32Array,
     *arrays: Vector,
 ) -> None:
     """Set a player's utility if ``earning``; turn it into counterfactual ones."""
@@ -420,13 +422,13 @@ def forward_part(
     strategy: Vector,
     behavior: Vector,
     total: Vector,
-    first: Narrow,
-    last: Narrow,
-    parent: Narrow,
-    infoset_offsets: Narrow,
-    sequence_offsets: Narrow,
-    child_offsets: Narrow,
-    children: Narrow,
+    first: UInt32Array,
+    last: UInt32Array,
+    parent: UInt32Array,
+    infoset_offsets: UInt32Array,
+    sequence_offsets: UInt32Array,
+    child_offsets: UInt32Array,
+    children: UInt32Array,
 ) -> None:
     """Add x to the average, and turn the new distributions into the next x."""
     trees = FlatTrees(

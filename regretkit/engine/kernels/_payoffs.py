@@ -4,8 +4,8 @@ Each sum has one order, so that Python and machine code are bitwise identical.
 """
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Narrow, Vector, whole
-from regretkit.engine.layout._payoffs import DensePayoffs, SparsePayoffs, TerminalPayoffs
+from regretkit._util._typing import UInt32Array, Vector, as_int64
+from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
 
 
 def sparse_utility(
@@ -14,19 +14,21 @@ def sparse_utility(
     payoffs: SparsePayoffs,
     strategy: Vector,
     utility: Vector,
-    sequence_offsets: Narrow,
+    sequence_offsets: UInt32Array,
 ) -> None:
     """Set a player's utility to A x, with x the opponent's strategy."""
     workspace = payoffs.workspace
     for batch in range(
-        whole(payoffs.sum_batch_offsets[player]), whole(payoffs.sum_batch_offsets[player + 1])
+        as_int64(payoffs.sum_batch_offsets[player]), as_int64(payoffs.sum_batch_offsets[player + 1])
     ):
         sum_batch(payoffs.sum_batches[batch], payoffs.summed, strategy, workspace)
-    sequences = whole(sequence_offsets[sequence_offsets.size - 1])
-    for group in range(whole(payoffs.sum_offsets[player]), whole(payoffs.sum_offsets[player + 1])):
+    sequences = as_int64(sequence_offsets[sequence_offsets.size - 1])
+    for group in range(
+        as_int64(payoffs.sum_offsets[player]), as_int64(payoffs.sum_offsets[player + 1])
+    ):
         strategy[sequences + group] = workspace[group]
     for batch in range(
-        whole(payoffs.batch_offsets[player]), whole(payoffs.batch_offsets[player + 1])
+        as_int64(payoffs.batch_offsets[player]), as_int64(payoffs.batch_offsets[player + 1])
     ):
         multiply_batch(payoffs.batches[batch], payoffs.column, payoffs.payoff, strategy, workspace)
         if zero_cancelled:
@@ -37,23 +39,23 @@ def sparse_utility(
 
 
 def scatter_rows(
-    player: int, payoffs: SparsePayoffs, utility: Vector, sequence_offsets: Narrow
+    player: int, payoffs: SparsePayoffs, utility: Vector, sequence_offsets: UInt32Array
 ) -> None:
     """Set the utility of each sequence of a player to the value of its row."""
     row, singleton_row, workspace = payoffs.row, payoffs.singleton_row, payoffs.workspace
     if singleton_row.size == 0:
-        for a in range(whole(sequence_offsets[player]), whole(sequence_offsets[player + 1])):
-            utility[a] = workspace[whole(row[a])]
+        for a in range(as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])):
+            utility[a] = workspace[row[a]]
     else:
-        for a in range(whole(sequence_offsets[player]), whole(sequence_offsets[player + 1])):
-            utility[a] = workspace[whole(row[a])] + workspace[whole(singleton_row[a])]
+        for a in range(as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])):
+            utility[a] = workspace[row[a]] + workspace[singleton_row[a]]
 
 
 def zero_cancelled_rows(
-    batch: Narrow, negligible: float, payoffs: SparsePayoffs, strategy: Vector
+    batch: UInt32Array, negligible: float, payoffs: SparsePayoffs, strategy: Vector
 ) -> None:
     """Set rows of a batch to zero in which the terms cancel up to rounding."""
-    row, rows, values = whole(batch[0]), max(4 * whole(batch[1]), 1), payoffs.workspace
+    row, rows, values = as_int64(batch[0]), max(4 * as_int64(batch[1]), 1), payoffs.workspace
     for r in range(rows):
         size = abs(values[row + r])
         if 0.0 < size <= negligible:
@@ -61,50 +63,57 @@ def zero_cancelled_rows(
             values[row + r] = 0.0 if size <= RESOLUTION * magnitude else values[row + r]
 
 
-def batch_row_magnitude(r: int, batch: Narrow, payoffs: SparsePayoffs, strategy: Vector) -> float:
+def batch_row_magnitude(
+    r: int, batch: UInt32Array, payoffs: SparsePayoffs, strategy: Vector
+) -> float:
     """Return the sum of the terms' magnitudes in a row of a batch."""
-    slices, length, begin = whole(batch[1]), whole(batch[2]), whole(batch[3])
+    slices, length, begin = as_int64(batch[1]), as_int64(batch[2]), as_int64(batch[3])
     stride = 4 if slices > 0 else 1
     magnitude = 0.0
     for entry in range(length):
         k = begin + stride * (length * (r // stride) + entry) + r % stride
-        magnitude += abs(payoffs.payoff[k] * strategy[whole(payoffs.column[k])])
+        magnitude += abs(payoffs.payoff[k] * strategy[payoffs.column[k]])
     return magnitude
 
 
 def sparse_magnitude(a: int, player: int, payoffs: SparsePayoffs, strategy: Vector) -> float:
     """Return the magnitudes in a sequence's utility; the sums in ``strategy`` are up to date."""
-    magnitude = row_magnitude(whole(payoffs.row[a]), player, payoffs, strategy)
+    magnitude = row_magnitude(as_int64(payoffs.row[a]), player, payoffs, strategy)
     if payoffs.singleton_row.size > 0:
-        magnitude += row_magnitude(whole(payoffs.singleton_row[a]), player, payoffs, strategy)
+        magnitude += row_magnitude(as_int64(payoffs.singleton_row[a]), player, payoffs, strategy)
     return magnitude
 
 
 def row_magnitude(r: int, player: int, payoffs: SparsePayoffs, strategy: Vector) -> float:
     """Return the magnitudes in a row, found by bisection over the player's batches."""
-    low, high = whole(payoffs.batch_offsets[player]), whole(payoffs.batch_offsets[player + 1])
+    low, high = as_int64(payoffs.batch_offsets[player]), as_int64(payoffs.batch_offsets[player + 1])
     while high - low > 1:
         middle = (low + high) // 2
-        if whole(payoffs.batches[middle, 0]) <= r:
+        if as_int64(payoffs.batches[middle, 0]) <= r:
             low = middle
         else:
             high = middle
     if low == high:
         return 0.0
     batch = payoffs.batches[low]
-    within = r - whole(batch[0])
-    if within >= max(4 * whole(batch[1]), 1):  # the row that stays 0
+    within = r - as_int64(batch[0])
+    if within >= max(4 * as_int64(batch[1]), 1):  # the row that stays 0
         return 0.0
     return batch_row_magnitude(within, batch, payoffs, strategy)
 
 
-def sum_batch(batch: Narrow, summed: Narrow, strategy: Vector, sums: Vector) -> None:
+def sum_batch(batch: UInt32Array, summed: UInt32Array, strategy: Vector, sums: Vector) -> None:
     """Set each sum of a batch."""
-    row, slices, length, k = whole(batch[0]), whole(batch[1]), whole(batch[2]), whole(batch[3])
+    row, slices, length, k = (
+        as_int64(batch[0]),
+        as_int64(batch[1]),
+        as_int64(batch[2]),
+        as_int64(batch[3]),
+    )
     if slices == 0:
         alone = 0.0
         for entry in range(k, k + length):
-            alone += float(strategy[whole(summed[entry])])
+            alone += float(strategy[summed[entry]])
         sums[row] = alone
     # For lengths known at compile time, which most are, the compiler unrolls the loop.
     elif length == 1:
@@ -120,30 +129,41 @@ def sum_batch(batch: Narrow, summed: Narrow, strategy: Vector, sums: Vector) -> 
 
 
 def sum_slices(
-    row: int, slices: int, length: int, begin: int, summed: Narrow, strategy: Vector, sums: Vector
+    row: int,
+    slices: int,
+    length: int,
+    begin: int,
+    summed: UInt32Array,
+    strategy: Vector,
+    sums: Vector,
 ) -> None:
     """Add up four sums of one length at once, and then the next four."""
     for number in range(slices):
         one, two, three, four = 0.0, 0.0, 0.0, 0.0
         for entry in range(length):
             k = begin + 4 * (length * number + entry)
-            one += float(strategy[whole(summed[k])])
-            two += float(strategy[whole(summed[k + 1])])
-            three += float(strategy[whole(summed[k + 2])])
-            four += float(strategy[whole(summed[k + 3])])
+            one += float(strategy[summed[k]])
+            two += float(strategy[summed[k + 1]])
+            three += float(strategy[summed[k + 2]])
+            four += float(strategy[summed[k + 3]])
         out = row + 4 * number
         sums[out], sums[out + 1], sums[out + 2], sums[out + 3] = one, two, three, four
 
 
 def multiply_batch(
-    batch: Narrow, column: Narrow, payoff: Vector, strategy: Vector, values: Vector
+    batch: UInt32Array, column: UInt32Array, payoff: Vector, strategy: Vector, values: Vector
 ) -> None:
     """Multiply each row of a batch by the strategy."""
-    row, slices, length, k = whole(batch[0]), whole(batch[1]), whole(batch[2]), whole(batch[3])
+    row, slices, length, k = (
+        as_int64(batch[0]),
+        as_int64(batch[1]),
+        as_int64(batch[2]),
+        as_int64(batch[3]),
+    )
     if slices == 0:
         alone = 0.0
         for entry in range(k, k + length):
-            alone += float(payoff[entry] * strategy[whole(column[entry])])
+            alone += float(payoff[entry] * strategy[column[entry]])
         values[row] = alone
     elif length == 1:  # as above
         multiply_slices(row, slices, 1, k, column, payoff, strategy, values)
@@ -162,7 +182,7 @@ def multiply_slices(
     slices: int,
     length: int,
     begin: int,
-    column: Narrow,
+    column: UInt32Array,
     payoff: Vector,
     strategy: Vector,
     values: Vector,
@@ -172,10 +192,10 @@ def multiply_slices(
         one, two, three, four = 0.0, 0.0, 0.0, 0.0
         for entry in range(length):
             k = begin + 4 * (length * number + entry)
-            one += float(payoff[k] * strategy[whole(column[k])])
-            two += float(payoff[k + 1] * strategy[whole(column[k + 1])])
-            three += float(payoff[k + 2] * strategy[whole(column[k + 2])])
-            four += float(payoff[k + 3] * strategy[whole(column[k + 3])])
+            one += float(payoff[k] * strategy[column[k]])
+            two += float(payoff[k + 1] * strategy[column[k + 1]])
+            three += float(payoff[k + 2] * strategy[column[k + 2]])
+            four += float(payoff[k + 3] * strategy[column[k + 3]])
         out = row + 4 * number
         values[out], values[out + 1], values[out + 2], values[out + 3] = one, two, three, four
 
@@ -186,15 +206,15 @@ def terminal_utility(
     payoffs: TerminalPayoffs,
     strategy: Vector,
     utility: Vector,
-    sequence_offsets: Narrow,
+    sequence_offsets: UInt32Array,
 ) -> None:
     """Set a player's utility to payoffs times the others' probability of playing to terminals."""
-    for a in range(whole(sequence_offsets[player]), whole(sequence_offsets[player + 1])):
+    for a in range(as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])):
         value, magnitude = 0.0, 0.0
-        for k in range(whole(payoffs.begin[a]), whole(payoffs.begin[a + 1])):
+        for k in range(as_int64(payoffs.begin[a]), as_int64(payoffs.begin[a + 1])):
             reach = payoffs.payoff[k]
             for o in range(payoffs.others.shape[1]):
-                reach *= strategy[whole(payoffs.others[k, o])]
+                reach *= strategy[payoffs.others[k, o]]
             value += reach
             if zero_cancelled:
                 magnitude += abs(reach)
@@ -204,10 +224,10 @@ def terminal_utility(
 def terminal_magnitude(a: int, player: int, payoffs: TerminalPayoffs, strategy: Vector) -> float:
     """Return the magnitudes in a sequence's utility."""
     magnitude = 0.0
-    for k in range(whole(payoffs.begin[a]), whole(payoffs.begin[a + 1])):
+    for k in range(as_int64(payoffs.begin[a]), as_int64(payoffs.begin[a + 1])):
         reach = abs(payoffs.payoff[k])
         for o in range(payoffs.others.shape[1]):
-            reach *= strategy[whole(payoffs.others[k, o])]
+            reach *= strategy[payoffs.others[k, o]]
         magnitude += reach
     return magnitude
 
@@ -218,28 +238,28 @@ def dense_utility(
     payoffs: DensePayoffs,
     strategy: Vector,
     utility: Vector,
-    sequence_offsets: Narrow,
+    sequence_offsets: UInt32Array,
 ) -> None:
     """Set a player's utility to its payoffs times all other strategies, the last ones first."""
     sizes = payoffs.sizes
     entries = 1
     for size in sizes:
-        entries *= whole(size)
+        entries *= as_int64(size)
     half = payoffs.workspace.size // 2
     table = payoffs.payoff[player * entries : (player + 1) * entries]
     buffer = 0
     for back in range(sizes.size):
         opponent = sizes.size - 1 - back
         if opponent != player:
-            first = whole(sequence_offsets[opponent]) + 1
-            mixture = strategy[first : first + whole(sizes[opponent])]
-            entries //= whole(sizes[opponent])
+            first = as_int64(sequence_offsets[opponent]) + 1
+            mixture = strategy[first : first + as_int64(sizes[opponent])]
+            entries //= as_int64(sizes[opponent])
             result = payoffs.workspace[buffer * half : buffer * half + entries]
             contract(table, mixture, result)
             table, buffer = result, 1 - buffer
-    root = whole(sequence_offsets[player])
+    root = as_int64(sequence_offsets[player])
     utility[root] = 0.0
-    for action in range(whole(sizes[player])):
+    for action in range(as_int64(sizes[player])):
         utility[root + 1 + action] = table[action]
         size = abs(table[action])
         if zero_cancelled and 0.0 < size <= payoffs.negligible[player]:
@@ -253,17 +273,17 @@ def dense_magnitude(a: int, player: int, payoffs: DensePayoffs, strategy: Vector
     sizes, players = payoffs.sizes, payoffs.sizes.size
     outcomes, root = 1, 0
     for opponent in range(players):
-        outcomes *= whole(sizes[opponent]) if opponent != player else 1
-        root += 1 + whole(sizes[opponent]) if opponent < player else 0
+        outcomes *= as_int64(sizes[opponent]) if opponent != player else 1
+        root += 1 + as_int64(sizes[opponent]) if opponent < player else 0
     if a == root:
         return 0.0
-    begin = outcomes * (player * whole(sizes[player]) + a - root - 1)
+    begin = outcomes * (player * as_int64(sizes[player]) + a - root - 1)
     magnitude = 0.0
     for outcome in range(outcomes):
         term, digits, end = abs(payoffs.payoff[begin + outcome]), outcome, strategy.size
         for back in range(players):
             opponent = players - 1 - back
-            size = whole(sizes[opponent])
+            size = as_int64(sizes[opponent])
             if opponent != player:
                 term *= strategy[end - size + digits % size]
                 digits //= size

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._util._typing import Indices, Narrow, Vector, whole
+from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit.engine._layout import FlatTrees
 from regretkit.engine.kernels._iteration import State, infoset_value, learn, propose
-from regretkit.engine.layout._flat_trees import FlatTrees
 from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers
 
 
@@ -26,7 +26,7 @@ class SampledIterates(NamedTuple):
     """Weighted sums of strategies, each as of its last visit."""
     parent_sums: Vector
     """For each decision point, the sum at its parent sequence as of its last visit."""
-    visited: Narrow
+    visited: UInt32Array
     """Decision points that were updated and whose strategy is not yet recomputed."""
 
 
@@ -146,7 +146,7 @@ def update_player(
     behavior, utility = iterates.behavior, iterates.utility
     if keep_utility:
         begin, end = trees.sequence_offsets[player], trees.sequence_offsets[player + 1]
-        clear(0, whole(begin), whole(end), utility)
+        clear(0, as_int64(begin), as_int64(end), utility)
     touched, visited = draw_sample(
         player,
         flat,
@@ -173,13 +173,13 @@ def settle_sums(
     """
     behavior, sums, parent_sums = iterates.behavior, iterates.sums, iterates.parent_sums
     for k in range(touched):
-        j = whole(desk.points[k])
-        total = sums[whole(desk.parent_sequence[k])]
+        j = as_int64(desk.points[k])
+        total = sums[desk.parent_sequence[k]]
         added = total - parent_sums[j]
         parent_sums[j] = total
         if added != 0.0:
-            first = whole(flat.place[2 * j])
-            for a in range(first, first + whole(flat.place[2 * j + 1])):
+            first = as_int64(flat.place[2 * j])
+            for a in range(first, first + as_int64(flat.place[2 * j + 1])):
                 sums[a] += behavior[a] * added
 
 
@@ -197,9 +197,9 @@ def backward_pass_sampled(
     utility, behavior = iterates.utility, iterates.behavior
     for back in range(touched):
         k = touched - 1 - back
-        j, only = whole(desk.points[k]), whole(desk.single_action[k])
-        first = whole(flat.place[2 * j])
-        last = first + whole(flat.place[2 * j + 1])
+        j, only = as_int64(desk.points[k]), as_int64(desk.single_action[k])
+        first = as_int64(flat.place[2 * j])
+        last = first + as_int64(flat.place[2 * j + 1])
         if only > 0:
             value = utility[only] * behavior[only]
         else:
@@ -210,7 +210,7 @@ def backward_pass_sampled(
             update_visited(j, first, first + 3, value, proposing, parameters, iterates, state)
         else:
             update_visited(j, first, last, value, proposing, parameters, iterates, state)
-        utility[whole(desk.parent_sequence[k])] += value
+        utility[desk.parent_sequence[k]] += value
         if not keep_utility:
             clear(only, first, last, utility)
 
@@ -249,11 +249,14 @@ def propose_visited(
     state: State,
 ) -> None:
     """Let a player's visited decision points propose."""
-    begin, end = whole(trees.infoset_offsets[player]), whole(trees.infoset_offsets[player + 1])
+    begin, end = (
+        as_int64(trees.infoset_offsets[player]),
+        as_int64(trees.infoset_offsets[player + 1]),
+    )
     for k in range(waiting):
-        j = whole(iterates.visited[k])
+        j = as_int64(iterates.visited[k])
         if begin <= j < end:
-            first, last = whole(trees.first[j]), whole(trees.last[j])
+            first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
             propose(j, first, last, iterates.behavior, state, parameters)
 
 

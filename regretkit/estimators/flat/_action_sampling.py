@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from regretkit._util._typing import Narrow, Vector
+from regretkit._util._typing import UInt32Array, Vector
 
 SamplingData: TypeAlias = tuple[Vector, Vector]
 """Two arrays whose meaning depends on the sampling rule, by sequence and by decision point."""
@@ -36,7 +36,7 @@ class SamplingRule(NamedTuple):
     generator: np.random.Generator
 
 
-Choose: TypeAlias = Callable[[Decision, Vector, Narrow, Vector, SamplingRule], int]
+Choose: TypeAlias = Callable[[Decision, Vector, UInt32Array, Vector, SamplingRule], int]
 """Samples actions of the updated player: ``choose(decision, behavior, actions, probabilities,
 rule)`` writes their indices to ``actions``, in order, and to ``probabilities`` with which
 probability each is sampled; it returns their number."""
@@ -85,7 +85,7 @@ def action_probability(behavior: Vector, a: int, decision: Decision) -> float:
 def follow_all(
     decision: Decision,
     behavior: Vector,
-    actions: Narrow,
+    actions: UInt32Array,
     probabilities: Vector,
     rule: SamplingRule,
 ) -> int:
@@ -98,7 +98,7 @@ def follow_all(
 def follow_one(
     decision: Decision,
     behavior: Vector,
-    actions: Narrow,
+    actions: UInt32Array,
     probabilities: Vector,
     rule: SamplingRule,
 ) -> int:
@@ -136,7 +136,7 @@ def _mixture(a: int, decision: Decision, behavior: Vector, rule: SamplingRule) -
 def follow_some(
     decision: Decision,
     behavior: Vector,
-    actions: Narrow,
+    actions: UInt32Array,
     probabilities: Vector,
     rule: SamplingRule,
 ) -> int:
@@ -154,7 +154,7 @@ def follow_some(
 def follow_average(
     decision: Decision,
     behavior: Vector,
-    actions: Narrow,
+    actions: UInt32Array,
     probabilities: Vector,
     rule: SamplingRule,
 ) -> int:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regretkit._util._typing import Indices, Narrow, Vector
+from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit.estimators.flat._initial_chance import Opening, opening_of
 from regretkit.games import CHANCE, ExtensiveFormGame
 from regretkit.games.tree._sequences import levels
@@ -18,19 +18,19 @@ class FlatTree(NamedTuple):
     player's empty one first, as in compiled engines, followed by those of chance.
     """
 
-    node: Narrow
+    node: UInt32Array
     """For each history four numbers: its first child, its place, where the weights there begin, and
     how many they are; for a terminal, where its payoffs begin, the number of places, and two
     zeros. One more history follows the last one."""
-    place: Narrow
+    place: UInt32Array
     """For each place two numbers: where its weights begin, and how many they are."""
     chances: Vector
     """The weights of chance, which never change."""
     payoffs: Vector
     """One for each player at each terminal, equal rows stored once."""
-    sequences: Narrow
+    sequences: UInt32Array
     """Where each player's sequences begin, and where the last one's end."""
-    points: Narrow
+    points: UInt32Array
     """Where each player's decision points begin, and where the last one's end."""
     opening: Opening
     """The initial chance moves."""
@@ -43,9 +43,9 @@ class FlatTree(NamedTuple):
 class TraversalBuffers(NamedTuple):
     """Scratch buffers of a traversal."""
 
-    history: Narrow
+    history: UInt32Array
     """Stack of histories to visit, and for each of them:"""
-    sequence: Narrow
+    sequence: UInt32Array
     """the player's last sequence,"""
     parent: Indices
     """which visited history precedes it,"""
@@ -55,19 +55,19 @@ class TraversalBuffers(NamedTuple):
     """the player's reach probability,"""
     weight: Vector
     """and the weight of its value in that of the parent."""
-    sampled_actions: Narrow
+    sampled_actions: UInt32Array
     """The actions sampled at the decision point at hand,"""
     sampling_probabilities: Vector
     """and the probability of each of them."""
-    prefetched: Narrow
+    prefetched: UInt32Array
     """Read only so that it is in the cache when it is needed."""
-    points: Narrow
+    points: UInt32Array
     """The visited decision points, in order, and for each of them:"""
-    parent_sequence: Narrow
+    parent_sequence: UInt32Array
     """the player's sequence before it,"""
-    single_action: Narrow
+    single_action: UInt32Array
     """and its only sequence with a nonzero utility, 0 where there may be several."""
-    visited_history: Narrow
+    visited_history: UInt32Array
     """The visited histories, in order, where a baseline learns, and for each of them:"""
     visited_parent: Indices
     """which of them precedes it, -1 for the first,"""
@@ -113,7 +113,7 @@ def flat_tree(game: ExtensiveFormGame) -> FlatTree:
     )
 
 
-def _side_by_side(*columns: Indices) -> Narrow:
+def _side_by_side(*columns: Indices) -> UInt32Array:
     return np.stack(columns, axis=1, dtype=np.uint32, casting="unsafe").ravel()
 
 

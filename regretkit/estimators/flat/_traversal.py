@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from regretkit._util._typing import Vector, whole
+from regretkit._util._typing import Vector, as_int64
 from regretkit.estimators.flat._action_sampling import (
     Choose,
     Decision,
@@ -124,13 +124,13 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
         rule = SamplingRule(data, parameters, generator)
         arguments = Traversal(player, tree, behavior, utility, buffers, rule, baseline)
         h, visited = deal_first(tree.opening, generator)
-        root = whole(tree.sequences[player])
+        root = as_int64(tree.sequences[player])
         if counts:
             data[0][root] += 1.0
         utility[root] = 0.0
         buffers.history[0], buffers.sequence[0], buffers.parent[0] = np.uint32(h), root, -1
         buffers.scale[0], buffers.reach[0], buffers.weight[0] = 1.0, 1.0, 1.0
-        progress = Progress(1, 0, whole(visited))  # type: ignore[arg-type]  # one type for Numba
+        progress = Progress(1, 0, as_int64(visited))  # type: ignore[arg-type]  # one type for Numba
         while progress.pending > 0:
             progress = visit(progress, arguments)
         return progress.updated, progress.visited
@@ -145,16 +145,16 @@ def _visitor(choose: Choose, with_baseline: bool) -> Callable[[Progress, Travers
     def visit(progress: Progress, arguments: Traversal) -> Progress:
         pending, updated, visited = progress.pending - 1, progress.updated, progress.visited
         player, tree, buffers = arguments.player, arguments.tree, arguments.buffers
-        h, sequence = whole(buffers.history[pending]), whole(buffers.sequence[pending])
+        h, sequence = as_int64(buffers.history[pending]), as_int64(buffers.sequence[pending])
         parent, weight = buffers.parent[pending], buffers.weight[pending]
         scale, reach = buffers.scale[pending], buffers.reach[pending]
-        begin, end = whole(tree.points[player]), whole(tree.points[player + 1])
-        child, place = whole(tree.node[4 * h]), whole(tree.node[4 * h + 1])
-        while place < whole(tree.over):
+        begin, end = as_int64(tree.points[player]), as_int64(tree.points[player + 1])
+        child, place = as_int64(tree.node[4 * h]), as_int64(tree.node[4 * h + 1])
+        while place < as_int64(tree.over):
             if with_baseline:
                 record_visit(visited, h, parent, weight, buffers)
             parent, weight, visited = visited, 1.0, visited + 1
-            first, count = whole(tree.node[4 * h + 2]), whole(tree.node[4 * h + 3])
+            first, count = as_int64(tree.node[4 * h + 2]), as_int64(tree.node[4 * h + 3])
             buffers.prefetched[0] = tree.node[4 * (child + 1)]  # the others are near it in memory
             current = Visit(parent, child, sequence, scale)
             if begin <= place < end:
@@ -170,7 +170,7 @@ def _visitor(choose: Choose, with_baseline: bool) -> Callable[[Progress, Travers
                 if with_baseline:
                     correct_opponent(drawn, first, count, current, arguments)
                 h = child + drawn
-            child, place = whole(tree.node[4 * h]), whole(tree.node[4 * h + 1])
+            child, place = as_int64(tree.node[4 * h]), as_int64(tree.node[4 * h + 1])
         arguments.utility[sequence] += scale * tree.payoffs[child + player]
         if with_baseline:
             record_visit(visited, h, parent, weight, buffers)
@@ -192,12 +192,12 @@ def _decider(
         actions, probabilities = buffers.sampled_actions, buffers.sampling_probabilities
         sampled = choose(decision, behavior, actions, probabilities, arguments.rule)
         # Read at once: machine code knows then what was written, and need not wait for it.
-        a, sampling_probability = whole(actions[0]), probabilities[0]
+        a, sampling_probability = as_int64(actions[0]), probabilities[0]
         single = decision.first + a if sampled == 1 else 0
         if with_baseline:
             single = 0
             correct_own(sampled, decision, visit, arguments)
-        at = whole(np.uint32(updated))  # so that machine code knows its sign
+        at = as_int64(np.uint32(updated))  # so that machine code knows its sign
         buffers.points[at], buffers.parent_sequence[at] = decision.point, decision.sequence
         buffers.single_action[at] = single
         if sampled == 0:
@@ -218,7 +218,7 @@ def push(
     """Push the sampled actions on the stack, but for the first one, which is followed at once."""
     buffers = arguments.buffers
     for k in range(sampled - 1, 0, -1):
-        a = whole(buffers.sampled_actions[k])
+        a = as_int64(buffers.sampled_actions[k])
         buffers.history[pending], buffers.sequence[pending] = visit.child + a, decision.first + a
         buffers.scale[pending] = visit.scale / buffers.sampling_probabilities[k]
         probability = action_probability(arguments.behavior, a, decision)
@@ -242,7 +242,7 @@ def weigh(
     """Record the weights of the values below pushed actions."""
     buffers = arguments.buffers
     for k in range(sampled - 1, 0, -1):
-        a = whole(buffers.sampled_actions[k])
+        a = as_int64(buffers.sampled_actions[k])
         probability = action_probability(arguments.behavior, a, decision)
         buffers.parent[pending] = visit.number
         buffers.weight[pending] = probability / buffers.sampling_probabilities[k]
@@ -271,7 +271,7 @@ def correct_own(sampled: int, decision: Decision, visit: Visit, arguments: Trave
         mean += probability * baseline[player, child + a]
         utility[decision.first + a] = visit.scale * baseline[player, child + a]
     for k in range(sampled):
-        a = whole(buffers.sampled_actions[k])
+        a = as_int64(buffers.sampled_actions[k])
         scale = visit.scale / buffers.sampling_probabilities[k]
         utility[decision.first + a] -= scale * baseline[player, child + a]
     buffers.value[visit.number] = mean
@@ -283,7 +283,7 @@ def update_baseline(
     """Move baseline values towards what a traversal has found, from its terminals up."""
     for back in range(visited):
         at = visited - 1 - back
-        h, parent = whole(buffers.visited_history[at]), buffers.visited_parent[at]
+        h, parent = as_int64(buffers.visited_history[at]), buffers.visited_parent[at]
         error = buffers.value[at] - baseline[player, h]
         if parent >= 0:
             buffers.value[parent] += buffers.visited_weight[at] * error

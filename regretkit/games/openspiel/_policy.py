@@ -11,7 +11,7 @@ from regretkit.games._game import as_strategies
 from regretkit.games._optional import optional
 from regretkit.games.openspiel._states import OpenSpielPolicy, Row
 from regretkit.games.openspiel._tree import Names, has_strings
-from regretkit.sets._lazy_sequence import LazySequence
+from regretkit.sets._labels import LazySequence
 
 
 def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -> OpenSpielPolicy:

@@ -19,7 +19,7 @@ from regretkit.games._payoff_rows import offsets
 from regretkit.games.openspiel._states import OpenSpielGame, State, States
 from regretkit.games.tree._game_tree import GameTree, compact
 from regretkit.games.tree._history import CHANCE, TERMINAL
-from regretkit.sets._lazy_sequence import LazySequence
+from regretkit.sets._labels import LazySequence
 
 _HISTORIES = 10_000_000
 

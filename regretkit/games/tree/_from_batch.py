@@ -12,7 +12,7 @@ from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._from_history import Arrays, Names, path_to
 from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
 from regretkit.games.tree._history_batch import HistoryBatch
-from regretkit.sets._lazy_sequence import LazySequence
+from regretkit.sets._labels import LazySequence
 
 Joined = TypeVar("Joined", bound=np.generic)
 Bits: TypeAlias = NDArray[np.uint8]

@@ -17,7 +17,7 @@ from regretkit.games.tree._from_batch import expand
 from regretkit.games.tree._from_history import path_to, walk
 from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL, History, path_text
 from regretkit.games.tree._history_batch import HistoryBatch
-from regretkit.sets._lazy_sequence import LazySequence
+from regretkit.sets._labels import LazySequence
 
 Number = TypeVar("Number", bound=np.generic)
 

@@ -1,4 +1,4 @@
-"""Payoffs laid out for machine code: sequences with equal payoffs share one row."""
+"""Trees and payoffs of a game in arrays laid out for machine code."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -7,11 +7,122 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Indices, Narrow, Vector
+from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import quote
-from regretkit.engine.layout._flat_trees import FlatTrees, narrow
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games._payoff_rows import PayoffRows, SparseRows, offsets
+from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+_LARGEST_INDEX = np.iinfo(np.uint32).max
+
+
+class FlatTrees(NamedTuple):
+    """Decision points and sequences of all players, numbered consecutively.
+
+    A player on simplices is one whose decision points all follow the empty sequence.
+    """
+
+    first: UInt32Array
+    """The first sequence of each decision point."""
+    last: UInt32Array
+    """One past its last sequence."""
+    parent: UInt32Array
+    """The sequence before it."""
+    infoset_offsets: UInt32Array
+    """First decision point of each player, and the number of all of them."""
+    sequence_offsets: UInt32Array
+    """First sequence of each player, the empty one, and the number of all of them."""
+    child_offsets: UInt32Array
+    """For each sequence, where its decision points begin in ``children``, and its length."""
+    children: UInt32Array
+    """The decision points after each sequence, in decreasing order."""
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return self.infoset_offsets.size - 1
+
+
+def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
+    """Return the decision points of these sets, which are simplices or decision trees."""
+    firsts, lasts, parents = [], [], []
+    infosets, sequences = [0], [0]
+    for domain in domains:
+        if isinstance(domain, DecisionTree):
+            simplices, parent = domain.simplices, domain.parent_sequence
+        elif isinstance(domain, Simplices):
+            simplices, parent = domain, np.zeros(domain.blocks, dtype=np.int64)
+        else:
+            raise TypeError(f"{quote(domain)} has no decision points")
+        first = sequences[-1] + 1 + simplices.first
+        firsts.append(first)
+        lasts.append(first + simplices.sizes)
+        parents.append(sequences[-1] + parent)
+        infosets.append(infosets[-1] + simplices.blocks)
+        sequences.append(sequences[-1] + 1 + simplices.dimension)
+    parent = np.concatenate(parents)
+    child_offsets, children = children_by_sequence(parent, sequences[-1])
+    return FlatTrees(
+        first=as_uint32(np.concatenate(firsts)),
+        last=as_uint32(np.concatenate(lasts)),
+        parent=as_uint32(parent),
+        infoset_offsets=as_uint32(np.array(infosets)),
+        sequence_offsets=as_uint32(np.array(sequences)),
+        child_offsets=child_offsets,
+        children=children,
+    )
+
+
+def children_by_sequence(parent: Indices, sequences: int) -> tuple[UInt32Array, UInt32Array]:
+    """Return ``child_offsets`` and ``children`` of :class:`FlatTrees`."""
+    order = np.argsort(parent[::-1], kind="stable")
+    begin = offsets(np.bincount(parent, minlength=sequences))
+    return as_uint32(begin), as_uint32(parent.size - 1 - order)
+
+
+def as_uint32(indices: Indices) -> UInt32Array:
+    """Return indices as unsigned 32-bit integers."""
+    if indices.size and int(indices.max()) > _LARGEST_INDEX:
+        raise MemoryError(
+            f"the game needs the index {indices.max()}, and the largest is {_LARGEST_INDEX}"
+        )
+    return np.ascontiguousarray(indices, dtype=np.uint32)
+
+
+class Iterates(NamedTuple):
+    """What changes in an iteration: one number for each sequence of each player."""
+
+    strategy: Vector
+    """x in sequence form, followed by workspace for sums of it that payoffs share."""
+    behavior: Vector
+    """b, the distribution at each decision point."""
+    utility: Vector
+    """Counterfactual utility of each action in the last iteration."""
+    total: Vector
+    """Weighted sum of strategies."""
+    last_strategy: Vector
+    """x of the last iteration."""
+    magnitude: Vector
+    """Workspace for sums of magnitudes."""
+    queue: UInt32Array
+    """Workspace for decision points."""
+    suspects: UInt32Array
+    """Workspace for decision points whose regrets may be rounding."""
+
+
+def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
+    """Return iterates of zeros, with room for sums that payoffs share."""
+    size, infosets = int(trees.sequence_offsets[-1]), trees.first.size
+    return Iterates(
+        strategy=np.zeros(size + shared_sums),
+        behavior=np.zeros(size),
+        utility=np.zeros(size),
+        total=np.zeros(size),
+        last_strategy=np.zeros(size),
+        magnitude=np.zeros(size),
+        queue=np.zeros(infosets + 1, dtype=np.uint32),
+        suspects=np.zeros(infosets + 1, dtype=np.uint32),
+    )
 
 
 class SparsePayoffs(NamedTuple):
@@ -20,26 +131,26 @@ class SparsePayoffs(NamedTuple):
     See :class:`SlicedELL` for batches.
     """
 
-    row: Narrow
+    row: UInt32Array
     """The row of each sequence, shape ``(sequences,)``."""
-    singleton_row: Narrow
+    singleton_row: UInt32Array
     """The row of a removed last move after each sequence, to be added to its own, see
-    :mod:`~regretkit.engine.layout._singletons`; empty if no move is removed."""
-    batches: Narrow
+    :mod:`~regretkit.engine._layout`; empty if no move is removed."""
+    batches: UInt32Array
     """Batches of rows of all players."""
-    batch_offsets: Narrow
+    batch_offsets: UInt32Array
     """First batch of each player, and the number of all of them."""
-    column: Narrow
+    column: UInt32Array
     """For each entry a sequence, or the number of sequences plus the number of a sum."""
     payoff: Vector
     """For each entry, times chance's probability."""
-    sum_batches: Narrow
+    sum_batches: UInt32Array
     """Batches of the sums that rows share."""
-    sum_batch_offsets: Narrow
+    sum_batch_offsets: UInt32Array
     """First of these batches for each player, and the number of all of them."""
-    summed: Narrow
+    summed: UInt32Array
     """The sequences in the sums."""
-    sum_offsets: Narrow
+    sum_offsets: UInt32Array
     """First sum of each player, and the number of all of them."""
     workspace: Vector
     """Workspace for the values of rows, or of sums."""
@@ -50,9 +161,9 @@ class SparsePayoffs(NamedTuple):
 class TerminalPayoffs(NamedTuple):
     """The terminals of a game of any number of players, grouped by the last sequence of each."""
 
-    begin: Narrow
+    begin: UInt32Array
     """Where the terminals after each sequence begin, and the number of entries."""
-    others: Narrow
+    others: UInt32Array
     """The last sequences of all other players, shape ``(entries, players - 1)``."""
     payoff: Vector
     """The payoff of the sequence's player, times chance's probability."""
@@ -63,7 +174,7 @@ class TerminalPayoffs(NamedTuple):
 class DensePayoffs(NamedTuple):
     """The payoffs of a normal form, each player's with its own actions first."""
 
-    sizes: Narrow
+    sizes: UInt32Array
     """Number of actions of each player."""
     payoff: Vector
     """All players' payoffs, one after the other."""
@@ -107,7 +218,7 @@ def dense_payoffs(game: NormalFormGame) -> DensePayoffs:
     tables = [np.moveaxis(table, player, 0) for player, table in enumerate(game.payoffs)]
     sizes = np.array(game.payoffs.shape[1:])
     return DensePayoffs(
-        sizes=narrow(sizes),
+        sizes=as_uint32(sizes),
         payoff=np.concatenate([np.ravel(table) for table in tables]),
         workspace=np.empty(2 * (game.payoffs[0].size // int(sizes.min(initial=1)))),
         negligible=_negligible(game),
@@ -127,8 +238,8 @@ def terminal_payoffs(
     sequence = np.concatenate(moved)
     order = np.argsort(sequence, kind="stable")
     return TerminalPayoffs(
-        begin=narrow(offsets(np.bincount(sequence, minlength=total))),
-        others=narrow(np.concatenate(others)[order]),
+        begin=as_uint32(offsets(np.bincount(sequence, minlength=total))),
+        others=as_uint32(np.concatenate(others)[order]),
         payoff=np.concatenate(values)[order],
         negligible=negligible,
     )
@@ -164,16 +275,16 @@ def sparse_payoffs(
         rows.append(rows[-1] + count)
     both, summed = _concatenated(parts, rows[:-1]), _concatenated(sums, groups[:-1])
     return SparsePayoffs(
-        row=narrow(row),
+        row=as_uint32(row),
         singleton_row=np.zeros(0, dtype=np.uint32),
-        batches=narrow(both.batches),
-        batch_offsets=narrow(offsets(np.array([len(part.batches) for part in parts]))),
-        column=narrow(both.column),
+        batches=as_uint32(both.batches),
+        batch_offsets=as_uint32(offsets(np.array([len(part.batches) for part in parts]))),
+        column=as_uint32(both.column),
         payoff=both.value,
-        sum_batches=narrow(summed.batches),
-        sum_batch_offsets=narrow(offsets(np.array([len(part.batches) for part in sums]))),
-        summed=narrow(summed.column),
-        sum_offsets=narrow(np.array(groups)),
+        sum_batches=as_uint32(summed.batches),
+        sum_batch_offsets=as_uint32(offsets(np.array([len(part.batches) for part in sums]))),
+        summed=as_uint32(summed.column),
+        sum_offsets=as_uint32(np.array(groups)),
         workspace=np.empty(max(rows[-1], groups[-1])),
         negligible=negligible,
     )
@@ -242,3 +353,60 @@ def _concatenated(parts: list[SlicedELL], rows: list[int]) -> SlicedELL:
         np.concatenate([part.column for part in parts]),
         np.concatenate([part.value for part in parts]),
     )
+
+
+class SingletonMoves(NamedTuple):
+    """Sequences that end in a removed move."""
+
+    move: UInt32Array
+    parent: UInt32Array
+    """The sequence before each."""
+
+
+NO_SINGLETONS = SingletonMoves(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
+
+
+def without_singletons(
+    trees: FlatTrees, payoffs: SparsePayoffs
+) -> tuple[FlatTrees, SparsePayoffs, SingletonMoves]:
+    """Remove such moves from trees, at most one after each sequence, and from the payoffs."""
+    removed = _removable(trees)
+    kept = ~removed
+    moves = SingletonMoves(trees.first[removed], trees.parent[removed])
+    if not moves.move.size:
+        return trees, payoffs, NO_SINGLETONS
+    child_offsets, children = children_by_sequence(
+        trees.parent[kept].astype(np.int64), int(trees.sequence_offsets[-1])
+    )
+    smaller = trees._replace(
+        first=trees.first[kept],
+        last=trees.last[kept],
+        parent=trees.parent[kept],
+        child_offsets=child_offsets,
+        children=children,
+        infoset_offsets=as_uint32(offsets(kept.astype(np.int64))[trees.infoset_offsets]),
+    )
+    # The probability of the move is that of the sequence before it.
+    name = np.arange(trees.sequence_offsets[-1] + payoffs.sum_offsets[-1], dtype=np.uint32)
+    name[moves.move] = moves.parent
+    zero = payoffs.workspace.size  # the number of a row that stays 0, for all other sequences
+    row = np.full(payoffs.row.size, zero, dtype=np.uint32)
+    row[moves.parent] = payoffs.row[moves.move]
+    merged = payoffs._replace(
+        singleton_row=row,
+        column=name[payoffs.column],
+        summed=name[payoffs.summed],
+        workspace=np.zeros(zero + 1),
+    )
+    return smaller, merged, moves
+
+
+def _removable(trees: FlatTrees) -> NDArray[np.bool_]:
+    """Return which decision points have one action, no successor, and no such sibling."""
+    has_children = np.zeros(trees.sequence_offsets[-1], dtype=np.bool_)
+    has_children[trees.parent] = True
+    removable: NDArray[np.bool_] = (trees.last - trees.first == 1) & ~has_children[trees.first]
+    candidates = np.flatnonzero(removable)
+    _, one_each = np.unique(trees.parent[candidates], return_index=True)
+    removable[np.delete(candidates, one_each)] = False
+    return removable

@@ -1,1 +1,0 @@
-"""Games as flat arrays, for machine code."""

@@ -1,0 +1,286 @@
+"""Box, ball, polytope, and the set of a single point."""
+
+from typing import final
+
+import numpy as np
+from attrs import define
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from regretkit._util import _validate
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
+from regretkit.sets._base import ROUNDING, StrategySet, content
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class Box(StrategySet):
+    """All vectors between two bounds, coordinate by coordinate.
+
+        { x : low <= x <= high }
+
+    Parameters
+    ----------
+    low
+        The least value of each coordinate, shape ``(dimension,)``, finite.
+    high
+        The largest, the same shape, nowhere below ``low``.
+
+    Examples
+    --------
+    >>> box = Box([0.0, -1.0], [2.0, 1.0])
+    >>> box.best_response([3.0, -1.0])
+    (7.0, array([ 2., -1.]))
+    >>> box.project([5.0, 0.5])
+    array([2. , 0.5])
+    """
+
+    low: Vector
+    """The lower bounds, read-only."""
+    high: Vector
+    """The upper bounds, read-only."""
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        self.low = _validate.constant_vector(low, "low")
+        self.high = _validate.constant_vector(high, "high", self.low.size)
+        if (self.low > self.high).any():
+            where = int(np.flatnonzero(self.low > self.high)[0])
+            raise ValueError(
+                f"low must not be above high, got {self.low[where]} above {self.high[where]} "
+                f"at coordinate {where}; such a box is empty"
+            )
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.low.size
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        """Return the largest ``<utility, x>``, and the corner with it; ``low`` in case of ties."""
+        utility = _validate.vector(utility, self.dimension, "utility")
+        corner = np.where(utility > 0.0, self.high, self.low)
+        return float(utility @ corner), corner
+
+    @override
+    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
+        """Say whether no coordinate of ``point`` is beyond its bounds by more than ``atol``."""
+        point = _validate.point(point, self.dimension, atol)
+        with np.errstate(over="ignore"):
+            return bool(((point >= self.low - atol) & (point <= self.high + atol)).all())
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        # Halves first: the width itself may be too large a number.
+        return self.low + (self.high / 2.0 - self.low / 2.0)
+
+    def project(self, point: ArrayLike) -> Vector:
+        """Return the nearest point of the box, in the Euclidean norm and in most others."""
+        return np.clip(_validate.vector(point, self.dimension, "point"), self.low, self.high)
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return *content(self.low), *content(self.high)
+
+    def __repr__(self) -> str:
+        return f"Box({self.low.tolist()}, {self.high.tolist()})"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class Ball(StrategySet):
+    """All points no further from a center than a radius, in the Euclidean norm.
+
+        { x : |x - center| <= radius }
+
+    Parameters
+    ----------
+    center
+        Shape ``(dimension,)``, finite.
+    radius
+        Positive and finite. A ball of radius zero is a :class:`Singleton`.
+
+    Examples
+    --------
+    >>> ball = Ball([0.0, 0.0], 2.0)
+    >>> ball.best_response([3.0, 4.0])
+    (10.0, array([1.2, 1.6]))
+    >>> ball.project([0.0, -5.0])
+    array([ 0., -2.])
+    """
+
+    center: Vector
+    """The center, read-only."""
+    radius: float
+    """The radius."""
+
+    def __init__(self, center: ArrayLike, radius: float) -> None:
+        self.center = _validate.constant_vector(center, "center")
+        self.radius = _validate.number(radius, "radius")
+        if self.radius <= 0.0:
+            raise ValueError(
+                f"radius must be above 0, got {quote(radius)}; a ball without one is a Singleton"
+            )
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.center.size
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        """Return the largest ``<utility, x>``, and the point with it; the center for zeros."""
+        utility = _validate.vector(utility, self.dimension, "utility")
+        length, direction = _polar(utility)
+        value = float(utility @ self.center) + self.radius * length
+        return value, self.center + self.radius * direction
+
+    @override
+    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
+        """Say whether ``point`` is within ``atol`` of the ball, in the Euclidean norm.
+
+        A few units in the last place of the numbers involved are allowed on top.
+        """
+        point = _validate.point(point, self.dimension, atol)
+        distance = _polar(point - self.center)[0] - self.radius
+        rounding = ROUNDING * (_polar(self.center)[0] + self.radius)
+        return bool(distance <= atol + rounding)
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        return self.center.copy()
+
+    def project(self, point: ArrayLike) -> Vector:
+        """Return the nearest point of the ball."""
+        point = _validate.vector(point, self.dimension, "point")
+        distance, direction = _polar(point - self.center)
+        if distance <= self.radius:
+            return point.copy()
+        return self.center + self.radius * direction
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return *content(self.center), self.radius
+
+    def __repr__(self) -> str:
+        return f"Ball({self.center.tolist()}, {self.radius})"
+
+
+def _polar(vector: Vector) -> tuple[float, Vector]:
+    """Return the length of a vector and its direction, zeros where there is none."""
+    # By the largest entry first: squares of very large or very small numbers leave the range.
+    largest = float(np.abs(vector).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0, np.zeros(vector.size)
+    scaled = vector / largest
+    length = float(np.linalg.norm(scaled))
+    return largest * length, scaled / length
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class Polytope(StrategySet):
+    """The convex hull of finitely many points.
+
+        { w V : w >= 0, sum w = 1 },    with the points as the rows of V
+
+    Two polytopes are equal when they have the same points in the same order.
+
+    Parameters
+    ----------
+    vertices
+        The points, shape ``(k, dimension)`` with k at least 1, finite. Points inside the hull of
+        the others change nothing but its :meth:`relative_interior_point`.
+
+    Examples
+    --------
+    >>> triangle = Polytope([[0.0, 0.0], [4.0, 0.0], [0.0, 2.0]])
+    >>> triangle.best_response([1.0, 1.0])
+    (4.0, array([4., 0.]))
+    >>> triangle.contains([2.0, 1.0]), triangle.contains([2.0, 1.1])
+    (True, False)
+    """
+
+    vertices: Vector
+    """The points, shape ``(k, dimension)``, read-only."""
+
+    def __init__(self, vertices: ArrayLike) -> None:
+        self.vertices = _validate.matrix(vertices, "vertices")
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return int(self.vertices.shape[1])
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        """Return the largest ``<utility, x>``, and the first of the vertices that have it."""
+        utility = _validate.vector(utility, self.dimension, "utility")
+        # einsum and not @: its order of summation is the same in every row, so ties are ties
+        values = np.einsum("ij,j->i", self.vertices, utility)
+        best = int(values.argmax())
+        return float(values[best]), self.vertices[best].copy()
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        """Return the mean of the vertices: each has some weight, so it is on no face."""
+        mean: Vector = self.vertices.mean(axis=0)
+        return mean
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return content(self.vertices)
+
+    def __repr__(self) -> str:
+        return f"Polytope({self.vertices.tolist()})"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class Singleton(StrategySet):
+    """A set with one point in it.
+
+    Parameters
+    ----------
+    point
+        Its coordinates, finite.
+
+    Examples
+    --------
+    >>> Singleton([0.0, 1.0]).best_response([5.0, 2.0])
+    (2.0, array([0., 1.]))
+    """
+
+    point: Vector
+    """The point, read-only."""
+
+    def __init__(self, point: ArrayLike) -> None:
+        self.point = _validate.constant_vector(point, "point")
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.point.size
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        utility = _validate.vector(utility, self.dimension, "utility")
+        return float(utility @ self.point), self.point.copy()
+
+    @override
+    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
+        """Say whether no coordinate differs from the point's by more than ``atol``."""
+        point = _validate.point(point, self.dimension, atol)
+        return bool((np.abs(point - self.point) <= atol).all())
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        return self.point.copy()
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return content(self.point)
+
+    def __repr__(self) -> str:
+        return f"Singleton({self.point.tolist()})"

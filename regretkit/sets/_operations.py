@@ -1,0 +1,432 @@
+"""Sets made of sets: images under affine maps, hulls, Minkowski sums and products."""
+
+import abc
+from collections.abc import Iterable, Sequence
+from typing import final
+
+import numpy as np
+from attrs import define
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from regretkit._util import _validate
+from regretkit._util._arrays import Where, as_slice
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
+from regretkit.sets._base import (
+    ROUNDING,
+    StrategySet,
+    as_set,
+    as_sets,
+    as_sets_of_one_space,
+    content,
+    total,
+)
+from regretkit.sets._simplices import Simplices
+
+
+class Image(StrategySet):
+    """The image of a set, its source, under an affine map."""
+
+    source: StrategySet
+
+    @abc.abstractmethod
+    def apply(self, point: Vector) -> Vector:
+        """Return the image of a point of the source."""
+
+    @abc.abstractmethod
+    def pull_back(self, utility: Vector) -> Vector:
+        """Return the utility of the source's coordinates; refuse one that overflows."""
+
+    def constant_value(self, utility: Vector) -> float:
+        """Return the value of the map's offset, the same for all points of the source."""
+        return 0.0
+
+    @final
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        utility = _validate.vector(utility, self.dimension, "utility")
+        value, best = self.source.best_response(self.pull_back(utility))
+        return value + self.constant_value(utility), self.apply(best)
+
+    @final
+    @override
+    def relative_interior_point(self) -> Vector:
+        return self.apply(self.source.relative_interior_point())
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class AffineImageSet(Image):
+    """The image of a set under an affine map.
+
+        { M x + b : x in X }
+
+    Parameters
+    ----------
+    source
+        The set X, of dimension n.
+    matrix
+        M, shape ``(dimension, n)`` with one row at least, finite. It may have any rank.
+    offset
+        b, shape ``(dimension,)``, finite; zero by default.
+
+    Examples
+    --------
+    The segment from (1, 0) to (0, 5), as the image of a simplex:
+
+    >>> from regretkit.sets import Simplices
+    >>> segment = AffineImageSet(Simplices(2), [[1.0, 0.0], [0.0, 5.0]])
+    >>> segment.best_response([1.0, 1.0])
+    (5.0, array([0., 5.]))
+    >>> segment.contains([0.5, 2.5]), segment.contains([0.5, 2.6])
+    (True, False)
+    """
+
+    source: StrategySet
+    """The set X."""
+    matrix: Vector
+    """M, shape ``(dimension, n)``, read-only."""
+    offset: Vector
+    """b, shape ``(dimension,)``, read-only."""
+
+    def __init__(
+        self, source: StrategySet, matrix: ArrayLike, offset: ArrayLike | None = None
+    ) -> None:
+        self.source = as_set(source, "source")
+        self.matrix = _validate.matrix(matrix, "matrix")
+        rows, columns = self.matrix.shape
+        if columns != self.source.dimension:
+            raise ValueError(
+                f"matrix has shape {self.matrix.shape}, but it is to multiply points of dimension "
+                f"{self.source.dimension}; pass shape ({rows}, {self.source.dimension})"
+            )
+        offset = np.zeros(rows) if offset is None else offset
+        self.offset = _validate.constant_vector(offset, "offset", rows)
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.offset.size
+
+    @override
+    def apply(self, point: Vector) -> Vector:
+        """Return ``M x + b``."""
+        image: Vector = self.matrix @ point + self.offset
+        return image
+
+    @override
+    def pull_back(self, utility: Vector) -> Vector:
+        """Return ``M' u``; refuse one that overflows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _validate.utility(utility @ self.matrix, "utility @ matrix")
+
+    @override
+    def constant_value(self, utility: Vector) -> float:
+        """Return ``<u, b>``."""
+        return float(utility @ self.offset)
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.source, *content(self.matrix), *content(self.offset)
+
+    def __repr__(self) -> str:
+        return f"AffineImageSet({self.source!r}, {self.matrix.tolist()}, {self.offset.tolist()})"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class ScaledSet(Image):
+    """All multiples of the points of a set by one factor.
+
+        { a x : x in X }
+
+    It is the :class:`AffineImageSet` under ``a`` times the identity, without the matrix.
+
+    Parameters
+    ----------
+    source
+        The set X.
+    factor
+        a, finite and not zero. It may be negative, which reflects the set at the origin; with
+        zero, nothing would remain of it but a ``Singleton`` of zeros.
+
+    Examples
+    --------
+    >>> from regretkit.sets import Simplices
+    >>> ScaledSet(Simplices(2), 10.0).best_response([3.0, 2.0])
+    (30.0, array([10.,  0.]))
+    """
+
+    source: StrategySet
+    """The set X."""
+    factor: float
+    """The factor a."""
+
+    def __init__(self, source: StrategySet, factor: float) -> None:
+        self.source = as_set(source, "source")
+        self.factor = _validate.number(factor, "factor")
+        if self.factor == 0.0:
+            raise ValueError(
+                f"factor must not be 0, got {quote(factor)}; "
+                "nothing but a Singleton of zeros would be left of the set"
+            )
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.source.dimension
+
+    @override
+    def apply(self, point: Vector) -> Vector:
+        """Return ``a x``."""
+        return self.factor * point
+
+    @override
+    def pull_back(self, utility: Vector) -> Vector:
+        """Return ``a u``; refuse one that overflows."""
+        with np.errstate(over="ignore"):
+            return _validate.utility(self.factor * utility, "factor * utility")
+
+    @override
+    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
+        """Say whether ``point`` lies in the set, up to ``atol``.
+
+        The source measures, in its own norm: it is asked about ``point / a``, with ``atol / |a|``
+        and a few units in the last place.
+        """
+        point = _validate.point(point, self.dimension, atol)
+        allowance = atol + ROUNDING * float(np.abs(point).max(initial=0.0))
+        with np.errstate(over="ignore"):
+            preimage = point / self.factor
+        # A point that far away is in no set, and no set may be asked about it.
+        if not (np.abs(preimage) <= _validate.LARGEST).all():
+            return False
+        return self.source.contains(preimage, allowance / abs(self.factor))
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.source, self.factor
+
+    def __repr__(self) -> str:
+        return f"ScaledSet({self.source!r}, {self.factor})"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class Hull(StrategySet):
+    """All averages of points of the members.
+
+    Parameters
+    ----------
+    members
+        Sets in one space, one or more.
+
+    Examples
+    --------
+    >>> from regretkit.sets import Singleton
+    >>> segment = Hull([Singleton([0.0, 0.0]), Singleton([1.0, 1.0])])
+    >>> segment.contains([0.5, 0.5]), segment.contains([0.5, 0.6])
+    (True, False)
+    """
+
+    members: tuple[StrategySet, ...]
+    """The sets."""
+
+    def __init__(self, members: Iterable[StrategySet]) -> None:
+        self.members = as_sets_of_one_space(members, "members")
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.members[0].dimension
+
+    def canonical(self) -> StrategySet:
+        """Return the same set, as its first member where all members are equal."""
+        first = self.members[0]
+        return first if all(member == first for member in self.members) else self
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        responses = [member.best_response(utility) for member in self.members]
+        return max(responses, key=lambda response: response[0])
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        points = [member.relative_interior_point() for member in self.members]
+        mean: Vector = np.mean(points, axis=0)
+        return mean
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.members
+
+    def __repr__(self) -> str:
+        return f"Hull([{', '.join(map(repr, self.members))}])"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class MinkowskiSumSet(StrategySet):
+    """All sums of one point from each set.
+
+        { x_1 + ... + x_k : x_i in X_i }
+
+    Parameters
+    ----------
+    summands
+        Sets in one space, one or more.
+
+    Examples
+    --------
+    A box with rounded corners:
+
+    >>> from regretkit.sets import Ball, Box
+    >>> rounded = MinkowskiSumSet([Box([0.0, 0.0], [1.0, 1.0]), Ball([0.0, 0.0], 0.5)])
+    >>> rounded.best_response([1.0, 0.0])
+    (1.5, array([1.5, 0. ]))
+    >>> rounded.contains([1.5, 1.0]), rounded.contains([1.5, 1.5])
+    (True, False)
+    """
+
+    summands: tuple[StrategySet, ...]
+    """The sets."""
+
+    def __init__(self, summands: Iterable[StrategySet]) -> None:
+        self.summands = as_sets_of_one_space(summands, "summands")
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self.summands[0].dimension
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        responses = [summand.best_response(utility) for summand in self.summands]
+        return sum(value for value, _ in responses), total(best for _, best in responses)
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        return total(summand.relative_interior_point() for summand in self.summands)
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.summands
+
+    def __repr__(self) -> str:
+        return f"MinkowskiSumSet([{', '.join(map(repr, self.summands))}])"
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class ProductSet(StrategySet):
+    """All vectors whose parts lie in the factors.
+
+    Parameters
+    ----------
+    factors
+        The sets, one or more.
+    coordinates
+        For each factor, the coordinates of the product that belong to it. Together they are each
+        coordinate once. By default the factors are laid end to end.
+
+    Examples
+    --------
+    >>> from regretkit.sets import Singleton, Simplices
+    >>> ProductSet([Simplices(2), Singleton([7.0])]).best_response([1.0, 2.0, 1.0])
+    (9.0, array([0., 1., 7.]))
+    """
+
+    factors: tuple[StrategySet, ...]
+    """The sets."""
+    coordinates: tuple[Indices, ...]
+    """Where each of them lies in a vector."""
+    _where: tuple[Where, ...]
+    _dimension: int
+
+    def __init__(
+        self, factors: Iterable[StrategySet], coordinates: Sequence[Iterable[int]] | None = None
+    ) -> None:
+        self.factors = as_sets(factors, "factors")
+        if not self.factors:
+            raise ValueError("factors must be one or more sets, got none")
+        self.coordinates = _layout([factor.dimension for factor in self.factors], coordinates)
+        self._dimension = sum(where.size for where in self.coordinates)
+        self._where = tuple(as_slice(where) for where in self.coordinates)
+
+    @property
+    @override
+    def dimension(self) -> int:
+        return self._dimension
+
+    def split(self, vector: Vector) -> list[Vector]:
+        """Return the part of ``vector`` that belongs to each factor."""
+        return [vector[where] for where in self._where]
+
+    def join(self, parts: Iterable[Vector]) -> Vector:
+        """Lay one vector for each factor into a new one: the inverse of :meth:`split`."""
+        joined = np.empty(self.dimension)
+        for where, part in zip(self._where, parts, strict=True):
+            joined[where] = part
+        return joined
+
+    def canonical(self) -> StrategySet:
+        """Return the same set, as one :class:`Simplices` where it is simplices end to end."""
+        end_to_end = np.array_equal(np.concatenate(self.coordinates), np.arange(self.dimension))
+        simplices = [factor for factor in self.factors if isinstance(factor, Simplices)]
+        if not end_to_end or len(simplices) < len(self.factors):
+            return self
+        return Simplices(np.concatenate([factor.sizes for factor in simplices]))
+
+    @override
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        parts = self.split(_validate.vector(utility, self.dimension, "utility"))
+        responses = [f.best_response(part) for f, part in zip(self.factors, parts, strict=True)]
+        return sum(value for value, _ in responses), self.join(best for _, best in responses)
+
+    @override
+    def value(self, utility: Vector, point: Vector) -> float:
+        parts = zip(self.factors, self.split(utility), self.split(point), strict=True)
+        return sum(factor.value(u, x) for factor, u, x in parts)
+
+    @override
+    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
+        parts = self.split(_validate.point(point, self.dimension, atol))
+        return all(f.contains(part, atol) for f, part in zip(self.factors, parts, strict=True))
+
+    @override
+    def relative_interior_point(self) -> Vector:
+        return self.join(factor.relative_interior_point() for factor in self.factors)
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        return self.factors, *(where.tobytes() for where in self.coordinates)
+
+    def __repr__(self) -> str:
+        return f"ProductSet([{', '.join(map(repr, self.factors))}])"
+
+
+def _layout(
+    dimensions: Sequence[int], coordinates: Sequence[Iterable[int]] | None
+) -> tuple[Indices, ...]:
+    """Return the coordinates of each factor, those given or else end to end."""
+    total = sum(dimensions)
+    if coordinates is None:
+        return tuple(np.split(np.arange(total), np.cumsum(dimensions)[:-1]))
+    if not isinstance(coordinates, Iterable):
+        raise TypeError(
+            "coordinates must be a sequence of whole numbers for each factor, got "
+            f"{quote(coordinates)}"
+        )
+    layout = tuple(_validate.whole_numbers(where, "coordinates") for where in coordinates)
+    if [where.size for where in layout] != list(dimensions):
+        raise ValueError(
+            f"coordinates must give {quote(list(dimensions))} of them to the factors, one for each "
+            f"of their dimensions, got {quote([where.size for where in layout])}"
+        )
+    if not np.array_equal(np.sort(np.concatenate(layout)), np.arange(total)):
+        raise ValueError(
+            f"coordinates must hold each of 0 to {total - 1} once, "
+            f"got {quote([where.tolist() for where in layout])}"
+        )
+    return layout
