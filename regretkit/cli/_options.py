@@ -27,8 +27,8 @@ from regretkit.cli._arguments import (
 )
 from regretkit.cli._exit_codes import Refusal
 from regretkit.play import ChanceSampling, Estimator, ExternalSampling, OutcomeSampling
+from regretkit.play._algorithms import doubt_of_reaching
 from regretkit.play._engines import engine_names
-from regretkit.play._solve import doubt_of_reaching
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

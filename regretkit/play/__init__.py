@@ -38,6 +38,7 @@ from regretkit.play._algorithms import named as named
 from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
+from regretkit.play._algorithms import solve as solve
 from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
 from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every
@@ -54,30 +55,28 @@ from regretkit.play._orders import Simultaneous as Simultaneous
 from regretkit.play._orders import UpdateContext as UpdateContext
 from regretkit.play._orders import UpdateSchedule as UpdateSchedule
 from regretkit.play._self_play import SelfPlay as SelfPlay
-from regretkit.play._solve import solve as solve
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
-    "_agents": "Agent RoundObserver HumanAgent Observation StrategyAgent",
     "_best_response_play": "BestResponsePlay best_response_play",
     "_fsicfr": "FixedStrategyIteration",
     "_lazy_mccfr": "LazyMCCFR VisitedStrategy",
-    "_matches": "Match Round play_match",
+    "_matches": ("Agent RoundObserver HumanAgent Match Observation Round StrategyAgent play_match"),
     "_recorder": "TrajectoryRow TrajectoryRecorder",
 }
 if TYPE_CHECKING:
-    from regretkit.play._agents import Agent as Agent
-    from regretkit.play._agents import HumanAgent as HumanAgent
-    from regretkit.play._agents import Observation as Observation
-    from regretkit.play._agents import RoundObserver as RoundObserver
-    from regretkit.play._agents import StrategyAgent as StrategyAgent
     from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
     from regretkit.play._best_response_play import best_response_play as best_response_play
     from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
     from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
     from regretkit.play._lazy_mccfr import VisitedStrategy as VisitedStrategy
+    from regretkit.play._matches import Agent as Agent
+    from regretkit.play._matches import HumanAgent as HumanAgent
     from regretkit.play._matches import Match as Match
+    from regretkit.play._matches import Observation as Observation
     from regretkit.play._matches import Round as Round
+    from regretkit.play._matches import RoundObserver as RoundObserver
+    from regretkit.play._matches import StrategyAgent as StrategyAgent
     from regretkit.play._matches import play_match as play_match
     from regretkit.play._recorder import TrajectoryRecorder as TrajectoryRecorder
     from regretkit.play._recorder import TrajectoryRow as TrajectoryRow

@@ -14,7 +14,7 @@ from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._callbacks import exits_as_errors
-from regretkit.play._checks import check_seat
+from regretkit.play._self_play import check_plays_on
 
 
 @final
@@ -125,5 +125,5 @@ def _check(
     if len(game.domains) != 2:
         raise ValueError(f"game must have two players, got {len(game.domains)}")
     check_player(player, 2)
-    check_seat(as_minimizer(minimizer, "minimizer"), game.domains[player], player, "minimizer")
+    check_plays_on(as_minimizer(minimizer, "minimizer"), game.domains[player], player, "minimizer")
     whole_number(iterations, "iterations", least=1)

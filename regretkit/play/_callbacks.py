@@ -16,7 +16,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
-from regretkit.play._checks import called, check_callable
+from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
@@ -28,6 +28,32 @@ Callback: TypeAlias = Callable[["SelfPlay"], object]
 A method ``next_call(run)`` returns the next iteration at which it needs to be called; a callback
 without one is called after every iteration. Calls in between, for other callbacks, must do no harm.
 """
+
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def check_callable(_: object, attribute: "Attribute[Function]", value: Function) -> None:
+    """Require something that can be called."""
+    _require_callable(value, attribute.name)
+
+
+def _require_callable(value: object, name: str) -> None:
+    if not callable(value):
+        raise TypeError(f"{name} must be a function or something like one, got {quote(value)}")
+
+
+def as_callbacks(callbacks: Iterable[Function]) -> list[Function]:
+    """Return callbacks as a list, or refuse what came."""
+    if not isinstance(callbacks, Iterable):
+        raise TypeError(
+            f"callbacks must be a sequence of functions, got {quote(callbacks)}; "
+            "for a single one pass callbacks=[callback]"
+        )
+    watching = list(callbacks)
+    for number, callback in enumerate(watching):
+        _require_callable(callback, f"callbacks[{number}]")
+    return watching
 
 
 class _Run(Protocol):
@@ -64,6 +90,26 @@ def exits_as_errors() -> Iterator[None]:
         yield
     except SystemExit as error:
         raise RuntimeError(f"a rule tried to end the program with {quote(error)}") from error
+
+
+def play_watched(
+    run: Run,
+    guard: RunGuard,
+    interrupt: DeferredInterrupt,
+    iterations: int,
+    callbacks: Iterable[Callable[[Run], object]],
+    play: Callable[[int], None],
+) -> None:
+    """Let ``play`` go through iterations, and call callbacks when due, until one stops the run."""
+    end = run.iteration + iterations
+    while run.iteration < end and not interrupt.requested():
+        due = next_look(run, callbacks, end)
+        with exits_as_errors():
+            play(due - run.iteration)
+        if run.iteration == due:
+            with guard.watching(interrupt):
+                if stopped(run, callbacks):
+                    break
 
 
 @final
@@ -326,7 +372,7 @@ class Recorder(Stateful):
                 "pass {'gap': measure}"
             )
         for name, measure in self.measures.items():
-            called(measure, f"measures[{quote(name)}]")
+            _require_callable(measure, f"measures[{quote(name)}]")
         self.values = {name: [] for name in self.measures}
 
     def __call__(self, run: "SelfPlay") -> None:

@@ -14,9 +14,8 @@ from regretkit._util._validate import positive, quote, whole_number
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, Kinds, named
-from regretkit.play._callbacks import Callback, next_look, stopped
-from regretkit.play._checks import as_callbacks
-from regretkit.play._saved_run import Saved, Ways
+from regretkit.play._callbacks import Callback, as_callbacks, next_look, stopped
+from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
 
 _LOOKS = 20
@@ -94,7 +93,10 @@ class Checkpoint:
         if self.every is not None:
             self.every = whole_number(self.every, "every", least=1)
         self.callbacks = tuple(as_callbacks(self.callbacks))
-        self.path = _as_path(self.path)
+        if not isinstance(self.path, str | os.PathLike):
+            raise TypeError(f"path must be a text or a pathlib.Path, got {quote(self.path)}")
+        check_target(self.path)  # refuses now what could not be saved later
+        self.path = Path(self.path)
         self._saved = self._looked = time.monotonic()
 
     def __call__(self, run: SelfPlay) -> bool:
@@ -124,14 +126,6 @@ class Checkpoint:
         self._pace = max(1, int(count * min(seconds / _LOOKS / took, 8.0)))
         self._seen, self._looked = run.iteration, now
         return now - self._saved >= seconds
-
-
-def _as_path(path: FilePath) -> Path:
-    """Return where to save, or refuse at once where nothing could be saved later."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a text or a pathlib.Path, got {quote(path)}")
-    check_target(path)
-    return Path(path)
 
 
 def resume(
@@ -182,25 +176,29 @@ def resume(
     >>> bool((run.average[0] == whole.average[0]).all())
     True
     """
-    saved = Saved.read(path)
-    kinds = game.coarse_information_set if isinstance(game, ImperfectRecallGame) else None
+    saved = SavedRun.read(path)
+    groups = game.coarse_information_set if isinstance(game, ImperfectRecallGame) else None
     if isinstance(game, ImperfectRecallGame):
         game = game.refinement
     if game is None:
         game = saved.find_game()
     saved.check_game(game)
-    chosen = named(_recognized(saved, game, kinds) if algorithm is None else algorithm)
-    ways: Ways = {"order": chosen.order, "averaging": chosen.averaging, "callbacks": callbacks}
+    chosen = named(recognized(saved, game, groups) if algorithm is None else algorithm)
+    options = RunOptions(order=chosen.order, averaging=chosen.averaging, callbacks=callbacks)
     if estimator is not None:
-        ways["estimator"] = estimator
-    return saved.start(SelfPlay, game, chosen.minimizers(game, kinds), ways)
+        options["estimator"] = estimator
+    return saved.start(SelfPlay, game, chosen.minimizers(game, groups), options)
 
 
-def _recognized(saved: Saved, game: Game, kinds: Kinds | None = None) -> str:
+def recognized(saved: SavedRun, game: Game, groups: Kinds | None = None) -> str:
     """Return the name of the algorithm that builds what was saved."""
     for name, algorithm in ALGORITHMS.items():
-        minimizers = algorithm.minimizers(game, kinds)
-        if saved.is_built_of(algorithm.order, algorithm.averaging, minimizers):
+        parts = {
+            "order": algorithm.order,
+            "averaging": algorithm.averaging,
+            "minimizers": algorithm.minimizers(game, groups),
+        }
+        if saved.difference({part: described(built) for part, built in parts.items()}) is None:
             return name
     raise ValueError(
         f"{saved.path} is of a run that no algorithm of {', '.join(ALGORITHMS)} makes; pass the "

@@ -1,183 +1,165 @@
-"""The file that a checkpoint is: numbers, texts and arrays, and a checksum over all of them.
+"""Checkpoint files: their format, how a run is described in them, and how it is restored.
 
-A line says what it is, how long what follows should be, and the SHA-256 of that. Then comes a line
-of JSON, in which ``{"<array>": [type, shape, offset]}`` stands for an array, and then the bytes of
-all arrays. Nothing in it is ever run or unpickled.
+A file is an ``.npz`` archive: a member of JSON, in which ``{"<array>": [type, *shape]}`` stands for
+the next array of that type, and for each type one array of all numbers. The archive's comment is
+the SHA-256 of everything before it. Nothing in a file is ever run or unpickled.
 """
 
 import hashlib
 import inspect
+import io
 import json
 import math
 import re
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast, final
 
 import numpy as np
+from attrs import define, frozen
 from numpy.typing import NDArray
 
+from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._state import Stateful, attributes, parts
 from regretkit._util._validate import quote, shorten
+from regretkit.averaging import Averaging
+from regretkit.estimators import Estimator
 from regretkit.estimators._baselines import Baseline
-from regretkit.games import ExtensiveFormGame, NormalFormGame, fingerprint
+from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, fingerprint
+from regretkit.games._fingerprint import check_described, describe, find_described, is_description
+from regretkit.minimizer import RegretMinimizer
+from regretkit.play._callbacks import Callback, as_callbacks
+from regretkit.play._orders import Order
 from regretkit.sets import StrategySet
+
+if TYPE_CHECKING:
+    from regretkit.play._self_play import SelfPlay
+
+# The format
 
 Plain: TypeAlias = (
     "bool | int | float | str | NDArray[np.generic] | Sequence[Plain] | Mapping[str, Plain] | None"
 )
+Arrays: TypeAlias = dict[str, list[NDArray[np.generic]]]
 
-MAGIC = b"regretkit checkpoint "
 VERSION = 1
 
-_HEAD = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
+_MANIFEST = "regretkit.json"
+"""The first member, whose name stands behind 30 bytes of the archive."""
+_DIGEST = 64
+"""Number of hexadecimal digits of a checksum."""
 _ARRAY = "<array>"
 _LARGEST = 2**128
 """Whole numbers are below this; those of generators' states are the largest."""
-_TYPE = re.compile(r"[<>|][biuf][1248]")
-"""Truth values, whole numbers and floats, in either order of bytes."""
+_TYPE = re.compile(r"[biuf][1248]")
+"""Truth values, whole numbers and floats."""
 
 
-def packed(content: Mapping[str, Plain]) -> Iterator[bytes | memoryview]:
-    """Yield the bytes of a file that holds ``content``, piece by piece.
+def packed(content: Mapping[str, Plain]) -> bytes:
+    """Return a file that holds ``content``.
 
     Raises
     ------
     TypeError
         When something in it is neither a number, a text, an array, nor made of those.
     """
-    arrays = _Arrays()
-    manifest = json.dumps(_encoded(content, arrays, "content")).encode("ascii") + b"\n"
-    body: list[bytes | memoryview] = [manifest, *(array.data for array in arrays.held)]
-    digest = hashlib.sha256()
-    for piece in body:
-        digest.update(piece)
-    length = len(manifest) + arrays.size
-    yield MAGIC + f"{VERSION} {length:020d} {digest.hexdigest()}\n".encode("ascii")
-    yield from body
+    arrays: Arrays = {}
+    manifest = {"version": VERSION, "content": _encoded(content, arrays, "content")}
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(_MANIFEST), json.dumps(manifest))
+        for kind, held in arrays.items():
+            with archive.open(f"{kind}.npy", "w", force_zip64=True) as member:
+                np.save(member, np.concatenate(held), allow_pickle=False)
+        archive.comment = bytes(_DIGEST)
+    data = file.getvalue()[:-_DIGEST]
+    return data + hashlib.sha256(data).hexdigest().encode()
 
 
-class _Arrays:
-    """Arrays that lie one behind the other in a file."""
-
-    def __init__(self) -> None:
-        self.held: list[NDArray[np.uint8]] = []
-        self.size = 0
-
-    def add(self, array: NDArray[np.generic]) -> list[object]:
-        """Take an array in, and return what the manifest says about it."""
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        self.held.append(flat)
-        self.size += flat.size
-        return [array.dtype.str, list(array.shape), self.size - flat.size]
-
-
-def _encoded(value: object, arrays: _Arrays, where: str) -> object:
-    if isinstance(value, np.ndarray) and _TYPE.fullmatch(value.dtype.str):
-        return {_ARRAY: arrays.add(value)}
+def _encoded(value: object, arrays: Arrays, place: str) -> object:
+    if isinstance(value, np.ndarray) and _TYPE.fullmatch(value.dtype.str[1:]):
+        kind = value.dtype.str[1:]
+        arrays.setdefault(kind, []).append(value.ravel().astype(kind))
+        return {_ARRAY: [kind, *value.shape]}
     if isinstance(value, dict) and value.keys() != {_ARRAY}:
-        return {
-            _text(key, where): _encoded(item, arrays, f"{where}[{key!r}]")
-            for key, item in value.items()
-        }
+        keys = [key for key in value if not isinstance(key, str)]
+        if keys:
+            raise TypeError(
+                f"{place} has the key {quote(keys[0])}, but keys in a checkpoint must be texts"
+            )
+        return {key: _encoded(item, arrays, f"{place}[{key!r}]") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_encoded(item, arrays, f"{where}[{n}]") for n, item in enumerate(value)]
+        return [_encoded(item, arrays, f"{place}[{n}]") for n, item in enumerate(value)]
     if value is None or type(value) in (bool, int, float, str):
         return value
     raise TypeError(
-        f"{where} is {quote(value)}, which a checkpoint cannot hold: it holds numbers, texts, "
+        f"{place} is {quote(value)}, which a checkpoint cannot hold: it holds numbers, texts, "
         "arrays of numbers, and lists and dicts of them"
     )
 
 
-def _text(key: object, where: str) -> str:
-    if not isinstance(key, str):
-        raise TypeError(f"{where} has the key {quote(key)}, but keys in a checkpoint must be texts")
-    return key
-
-
-# And back
-
-
 def unpacked(data: bytes, what: str) -> dict[str, Any]:
-    """Return the content of a file, whose arrays are read-only views of ``data``.
+    """Return the content of a file.
 
     Raises
     ------
     ValueError
-        When it is no checkpoint, of another version, cut off, or not what was written.
+        When it is no checkpoint, of another version, truncated, or not what was written.
     """
-    start = _start(data, what)
+    name = _MANIFEST.encode()
+    if not (b"PK\3\4".startswith(data[:4]) and name.startswith(data[30 : 30 + len(name)])):
+        raise ValueError(f"{what} is no checkpoint of regretkit: it begins with {data[:20]!r}")
+    if hashlib.sha256(data[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
+        raise ValueError(
+            f"{what} is truncated or was altered: its {len(data)} bytes do not have the checksum "
+            "at their end; use another copy"
+        )
     try:
-        end = data.index(b"\n", start)
-        arrays = _Read(memoryview(data)[end + 1 :])
-        content = _decoded(json.loads(data[start:end]), arrays)
-        if arrays.end != len(arrays.data):
-            raise ValueError("there are bytes that belong to no array")
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise ValueError(f"{what} is not what regretkit writes: {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"{what} is not what regretkit writes: it holds {type(content).__name__}")
+        manifest, arrays = _members(data)
+        version = manifest["version"]
+        content = _decoded(manifest["content"], arrays) if version == VERSION else {}
+        if version == VERSION and any(array.size for array in arrays.values()):
+            raise ValueError("there are numbers that belong to no array")
+        if not isinstance(content, dict):
+            raise TypeError(f"it holds {type(content).__name__}")
+    except Exception as error:  # of any class: these may be any bytes
+        problem = shorten(str(error))
+        raise ValueError(f"{what} is not what regretkit writes: {problem}") from error
+    if version != VERSION:
+        raise ValueError(
+            f"{what} has version {quote(version)} of the format, but this is read: {VERSION}; use "
+            "the regretkit that wrote it"
+        )
     return content
 
 
-def _start(data: bytes, what: str) -> int:
-    """Return where the first line ends, which says what should follow."""
-    begin = MAGIC + b"%d " % VERSION
-    head = _HEAD.match(data, len(begin))
-    if not data.startswith(begin) or head is None:
-        raise ValueError(f"{what} {_fault_of_head(data)}")
-    length, there = int(head[1]), len(data) - head.end()
-    digest = hashlib.sha256(memoryview(data)[head.end() :]).hexdigest()
-    right = digest.encode("ascii") == head[2]
-    if right and there == length:
-        return head.end()
-    if there < length and not right:
-        raise ValueError(
-            f"{what} is truncated: it has {there} of {length} bytes behind its first line; use "
-            "another copy"
-        )
-    raise ValueError(
-        f"{what} was altered: the {there} bytes behind its first line do not have the length and "
-        "the checksum that stand there; use another copy"
-    )
+def _members(data: bytes) -> tuple[Any, dict[str, NDArray[np.generic]]]:
+    """Return the manifest, and the array of each type."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        # A small file must not become large.
+        members = archive.zip.infolist()
+        stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+        if not stored or sum(member.file_size for member in members) > len(data):
+            raise ValueError("its members are larger than they are in the file")
+        manifest = json.loads(archive[_MANIFEST])
+        arrays = {kind: archive[kind] for kind in archive.files if kind != _MANIFEST}
+    for kind, array in arrays.items():
+        if not _TYPE.fullmatch(kind) or array.dtype.str[1:] != kind or array.ndim != 1:
+            raise ValueError(f"{quote(kind)} is not an array of numbers")
+        arrays[kind] = array.astype(kind, copy=False)  # in the order of bytes of this machine
+    return manifest, arrays
 
 
-def _fault_of_head(data: bytes) -> str:
-    if not data.startswith(MAGIC[: len(data)]):
-        return f"is no checkpoint of regretkit: it begins with {data[: len(MAGIC)]!r}"
-    version, space, rest = data[len(MAGIC) :].partition(b" ")
-    if space and version.isdigit() and int(version) != VERSION:
-        return (
-            f"has version {int(version)} of the format, but this is read: {VERSION}; use the "
-            "regretkit that wrote it"
-        )
-    if b"\n" not in data and len(rest) < 20 + 1 + 64 + 1:
-        return f"is truncated: it ends after {len(data)} bytes, within its first line"
-    return "was altered: its first line is not what was written; use another copy"
-
-
-class _Read:
-    """The bytes of arrays, and how far they have been read.
-
-    Each array begins where the one before it ends. Otherwise a small file could hold the same
-    bytes as many arrays, and have each of them copied.
-    """
-
-    def __init__(self, data: memoryview) -> None:
-        self.data, self.end = data, 0
-
-    def take(self, offset: int, size: int) -> memoryview:
-        """Return the next bytes."""
-        if offset != self.end or offset + size > len(self.data):
-            raise ValueError(f"an array of {size} bytes cannot begin at {offset}")
-        self.end += size
-        return self.data[offset : self.end]
-
-
-def _decoded(value: object, arrays: _Read) -> object:
+def _decoded(value: object, arrays: dict[str, NDArray[np.generic]]) -> object:
+    """Replace what stands for arrays; each number belongs to one array."""
+    if isinstance(value, dict) and value.keys() == {_ARRAY}:
+        kind, *shape = value[_ARRAY]
+        if not all(type(n) is int and n >= 0 for n in shape):
+            raise ValueError(f"{quote(shape)} is no shape")
+        size = math.prod(shape)
+        numbers, arrays[kind] = arrays[kind][:size], arrays[kind][size:]
+        return numbers.reshape(shape)
     if isinstance(value, dict):
-        if value.keys() == {_ARRAY}:
-            return _array(value[_ARRAY], arrays)
         return {key: _decoded(item, arrays) for key, item in value.items()}
     if isinstance(value, list):
         return [_decoded(item, arrays) for item in value]
@@ -186,19 +168,10 @@ def _decoded(value: object, arrays: _Read) -> object:
     return value
 
 
-def _array(said: Any, arrays: _Read) -> NDArray[np.generic]:
-    kind, shape, offset = said
-    if not _TYPE.fullmatch(kind) or not all(type(n) is int and n >= 0 for n in [offset, *shape]):
-        raise ValueError(f"{quote(said)} is no array")
-    dtype, count = np.dtype(kind), math.prod(shape)
-    data = arrays.take(offset, count * dtype.itemsize)
-    flat = np.frombuffer(data, dtype) if count else np.empty(0, dtype)
-    # In the order of bytes of this machine
-    return flat.reshape(shape).astype(dtype.newbyteorder("="), copy=False)
-
+# Descriptions
 
 _KIND = "<kind>"
-_GENERATOR = "Generator (own)"
+_GENERATOR = "numpy.random.Generator"
 _BITS = {"MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 """NumPy's sources of random bits, each of which is built without arguments."""
 
@@ -218,116 +191,285 @@ def described(thing: object) -> Plain:
 
     What it has learned is no part of that. Functions all look the same; what they built does not.
     """
+    if isinstance(thing, np.generic):
+        return cast(Plain, thing.item())
     if thing is None or isinstance(thing, bool | int | float | str | np.ndarray):
         return thing
     if isinstance(thing, tuple | list):
         return [described(item) for item in thing]
     if isinstance(thing, dict):
         return {str(key): described(item) for key, item in thing.items()}
-    word = _in_a_word(thing)
-    if word is not None:
-        return word
-    return {_KIND: kind_of(thing), **{name: described(held) for name, held in _built_from(thing)}}
-
-
-def _in_a_word(thing: object) -> bool | int | float | str | None:
-    if isinstance(thing, np.generic):
-        return thing.item()  # type: ignore[no-any-return]
     if isinstance(thing, StrategySet):
         return repr(thing)
     if isinstance(thing, NormalFormGame | ExtensiveFormGame):
         return fingerprint(thing)
-    return "a function" if callable(thing) and not isinstance(thing, Stateful) else None
-
-
-def _built_from(thing: object) -> Iterator[tuple[str, object]]:
     if isinstance(thing, np.random.Generator):
-        yield "bits", type(thing.bit_generator).__name__
-        return
+        return {_KIND: _GENERATOR, "bits": type(thing.bit_generator).__name__}
+    if callable(thing) and not isinstance(thing, Stateful):
+        return "a function"
     try:
-        arguments = {*inspect.signature(type(thing)).parameters}
+        built_from = {*inspect.signature(type(thing)).parameters}
     except ValueError:
-        return  # without a signature
-    own = {name.partition("[")[0] for name, _ in parts(thing)}
-    for name, value in attributes(thing):
-        if name in own or name.lstrip("_") in arguments:
-            yield name.lstrip("_"), value
+        return {_KIND: kind_of(thing)}  # without a signature
+    built_from |= {name.partition("[")[0].lstrip("_") for name, _ in parts(thing)}
+    held = [(name.lstrip("_"), value) for name, value in attributes(thing)]
+    return {
+        _KIND: kind_of(thing),
+        **{name: described(value) for name, value in held if name in built_from},
+    }
 
 
-def difference(saved: object, mine: object, where: str) -> str | None:
+def difference(saved: object, mine: object, place: str) -> str | None:
     """Say where two descriptions first differ, and how; None if they do not."""
+    pairs: list[tuple[str, object, object]] | None = None
     if isinstance(saved, dict) and isinstance(mine, dict):
-        if saved.keys() == mine.keys() and _are_equal(saved.get(_KIND), mine.get(_KIND)):
-            pairs = ((f"{where}.{name}", saved[name], mine[name]) for name in mine)
-            return _first(pairs)
+        kinds = saved.get(_KIND), mine.get(_KIND)
+        if saved.keys() == mine.keys() and _are_equal(*kinds):
+            pairs = [(f"{place}.{name}", saved[name], mine[name]) for name in mine]
     elif isinstance(saved, list) and isinstance(mine, list):
         if len(saved) == len(mine):
-            pairs = ((f"{where}[{n}]", saved[n], mine[n]) for n in range(len(mine)))
-            return _first(pairs)
-    elif isinstance(saved, np.ndarray) and isinstance(mine, np.ndarray):
-        if np.array_equal(saved, mine):
-            return None
+            pairs = [(f"{place}[{n}]", saved[n], mine[n]) for n in range(len(mine))]
     elif _are_equal(saved, mine):
-        return None
-    return f"{where} was {shown(saved)} when the checkpoint was written, but is {shown(mine)} now"
+        pairs = []
+    if pairs is not None:
+        found = (difference(theirs, ours, name) for name, theirs, ours in pairs)
+        return next(filter(None, found), None)
+    return f"{place} was {shown(saved)} when the checkpoint was written, but is {shown(mine)} now"
 
 
 def _are_equal(saved: object, mine: object) -> bool:
     if isinstance(saved, np.ndarray) or isinstance(mine, np.ndarray):
-        return False
+        return type(saved) is type(mine) and np.array_equal(cast(Any, saved), cast(Any, mine))
     return bool(saved == mine or (saved != saved and mine != mine))
-
-
-def _first(pairs: Iterable[tuple[str, object, object]]) -> str | None:
-    return next((found for w, x, y in pairs if (found := difference(x, y, w))), None)
 
 
 def shown(description: object, depth: int = 3) -> str:
     """Return a description as messages show it."""
     if isinstance(description, dict) and _KIND in description:
-        own = ", ".join(
-            f"{k}={shown(v, depth - 1) if depth else '...'}"
-            for k, v in description.items()
-            if k != _KIND
+        arguments = ", ".join(
+            f"{name}={shown(value, depth - 1) if depth else '...'}"
+            for name, value in description.items()
+            if name != _KIND
         )
-        return shorten(f"{description[_KIND]}({own})")
+        return shorten(f"{description[_KIND]}({arguments})")
     return quote(description, 60)
 
 
 def rebuilt(description: object, base: type) -> object:
     """Build again what is described, where it is of this library; None where it is not."""
-    known = {kind.__qualname__: kind for kind in _kinds(base) if _is_ours(kind)}
+    known = {kind.__qualname__: kind for kind in subclasses(base) if _is_ours(kind)}
     if not isinstance(description, dict) or description.get(_KIND) not in known:
         return None
     arguments = {name: _argument(value) for name, value in description.items() if name != _KIND}
-    return known[cast(str, description[_KIND])](**arguments)
+    return known[description[_KIND]](**arguments)
 
 
-def _kinds(base: type) -> Iterator[type]:
+def subclasses(base: type) -> Iterator[type]:
     """Yield everything that is built on a class, however far from it."""
-    subclasses: Sequence[type[object]] = base.__subclasses__()
-    for kind in subclasses:
+    kinds: Sequence[type[object]] = base.__subclasses__()
+    for kind in kinds:
         yield kind
-        yield from _kinds(kind)
+        yield from subclasses(kind)
 
 
 def _argument(value: object) -> object:
-    if isinstance(value, dict) and value.get(_KIND, _GENERATOR) != _GENERATOR:
+    if not isinstance(value, dict) or _KIND not in value:
+        return value
+    if value[_KIND] != _GENERATOR:
         part = rebuilt(value, Baseline)
         if part is None:
             raise ValueError(f"{shown(value)} is not one of regretkit's; pass what it is a part of")
         return part
-    if not (isinstance(value, dict) and value.get(_KIND) == _GENERATOR):
-        return value
-    if value.get("bits") not in _BITS:
-        raise ValueError(
-            f"there is no generator of {quote(value.get('bits'))}; pass what it draws for"
-        )
-    return np.random.Generator(getattr(np.random, cast(str, value["bits"]))())
+    if value["bits"] not in _BITS:
+        raise ValueError(f"there is no generator of {quote(value['bits'])}; pass what it draws for")
+    return np.random.Generator(getattr(np.random, value["bits"])())
 
 
-def holds_chance(thing: object) -> bool:
-    """Say whether something draws at random, and has no state in which that could be saved."""
-    if isinstance(thing, Stateful):
+# Runs
+
+Run = TypeVar("Run", bound="SelfPlay")
+
+_PARTS = {"order": Order, "averaging": Averaging, "estimator": Estimator}
+_ENTRIES = {"game", "built", "callbacks", "state"}
+_BUILT = {*_PARTS, "minimizers", "horizon", "engine"}
+
+
+class RunOptions(TypedDict, total=False):
+    """What need not be taken from a file, and the callbacks whose state is restored with a run."""
+
+    order: Order
+    averaging: Averaging
+    estimator: Estimator
+    engine: str
+    callbacks: Iterable[Callback]
+
+
+@final
+@define(eq=False)
+class _Whole(Stateful):
+    """A run and its callbacks; their states are restored together or not at all."""
+
+    run: "SelfPlay"
+    callbacks: Sequence[Stateful]
+
+
+def save_run(run: "SelfPlay", path: FilePath, callbacks: Iterable[Callback]) -> None:
+    """Write a run, and what its callbacks have written down, into a file."""
+    run._check_whole()
+    watching = _stateful(callbacks)
+    for number, callback in enumerate(watching):
+        _check_plain(callback, f"callbacks[{number}]")
+    content: dict[str, Any] = {
+        "game": describe(run.game),
+        "built": {**_built(run), "horizon": run.horizon, "engine": run._requested_engine},
+        "callbacks": [kind_of(callback) for callback in watching],
+        "state": _Whole(run, watching).state_dict(),
+    }
+    replace_file(path, [packed(content)])
+
+
+def _built(run: "SelfPlay") -> dict[str, Any]:
+    for name in _PARTS:
+        part = getattr(run, name)
+        draws = any(isinstance(held, np.random.Generator) for _, held in attributes(part))
+        if draws and not isinstance(part, Stateful):
+            raise TypeError(
+                f"{name} draws at random, but {quote(part)} has no state that could be saved, and "
+                "so this run cannot be; let its class be Stateful, of regretkit._util._state"
+            )
+    return {name: described(getattr(run, name)) for name in (*_PARTS, "minimizers")}
+
+
+def _stateful(callbacks: Iterable[Callback]) -> list[Stateful]:
+    watching: list[object] = [*as_callbacks(callbacks)]
+    return [callback for callback in watching if isinstance(callback, Stateful)]
+
+
+def _check_plain(callback: Stateful, place: str) -> None:
+    """Refuse what has written down something that no file can hold."""
+    for name, value in attributes(callback):
+        for item_place, item in _listed(value, f"{place}.{name}"):
+            leaf = item is None or isinstance(item, bool | int | float | str | np.generic)
+            if not leaf and not (isinstance(item, np.ndarray) and item.dtype != object):
+                raise TypeError(
+                    f"{item_place} is {shown(item)}, which a checkpoint cannot hold; write down "
+                    "numbers, texts or arrays, or leave this callback out"
+                )
+    for name, part in parts(callback):
+        _check_plain(part, f"{place}.{name}")
+
+
+def _listed(value: object, place: str) -> Iterator[tuple[str, object]]:
+    """Yield the items of lists, those in dicts included, each with its place."""
+    if isinstance(value, list):
+        yield from ((f"{place}[{number}]", item) for number, item in enumerate(value))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _listed(item, f"{place}[{key!r}]")
+
+
+@final
+@frozen
+class SavedRun:
+    """What was read from a file."""
+
+    path: str
+    size: int
+    """Number of bytes of the file."""
+    game: Mapping[str, str | None]
+    built: Mapping[str, Any]
+    callbacks: Sequence[str]
+    state: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: FilePath) -> "SavedRun":
+        """Read a file, or refuse it."""
+        data = read_file(path)
+        content = unpacked(data, str(path))
+        if content.keys() != _ENTRIES or not _is_saved(**content):
+            raise ValueError(f"{path} is not what regretkit writes: something else is in it")
+        return cls(str(path), len(data), **content)
+
+    def find_game(self) -> Game:
+        """Return the game by its name."""
+        return find_described(self.game, self.path, self.size)
+
+    def check_game(self, game: Game) -> None:
+        """Refuse another game."""
+        check_described(game, self.game, self.path)
+
+    def difference(self, built: Mapping[str, object]) -> str | None:
+        """Say where parts were built otherwise than those that were saved."""
+        found = (difference(self.built[name], part, name) for name, part in built.items())
+        return next(filter(None, found), None)
+
+    def start(
+        self,
+        kind: type[Run],
+        game: Game,
+        minimizers: Sequence[RegretMinimizer],
+        options: RunOptions,
+    ) -> Run:
+        """Return a run of what is given and what was saved, at the iteration of the file."""
+        self.check_game(game)
+        given: Mapping[str, Any] = options
+        built = {name: given.get(name) or self._part(name, base) for name, base in _PARTS.items()}
+        engine = given.get("engine", self.built["engine"])
+        try:
+            run = kind(game, minimizers, horizon=self.built["horizon"], engine=engine, **built)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.path} is of a run that cannot be built: {shorten(str(error))}"
+            ) from error
+        wrong = self.difference(_built(run))
+        if wrong is not None:
+            raise ValueError(f"{self.path} is of another run: {wrong}; build it as it was")
+        self._restore(run, _stateful(given.get("callbacks", ())))
+        return run
+
+    def _part(self, name: str, base: type) -> Any:
+        try:
+            part = rebuilt(self.built[name], base)
+        except Exception as error:  # of any class, which got any arguments
+            raise ValueError(
+                f"{self.path} has {name} that cannot be built: {shorten(str(error))}"
+            ) from error
+        if part is None:
+            raise ValueError(
+                f"{self.path} was written with the {name} {shown(self.built[name])}, which is not "
+                f"one of regretkit's; pass {name}"
+            )
+        return part
+
+    def _restore(self, run: "SelfPlay", watching: Sequence[Stateful]) -> None:
+        state, kinds = dict(self.state), [kind_of(callback) for callback in watching]
+        if not watching:
+            state.pop("callbacks", None)
+        elif kinds != self.callbacks:
+            raise ValueError(
+                f"{self.path} holds what callbacks {self.callbacks} have written down, but those "
+                f"passed are {kinds}; pass the same ones, or none"
+            )
+        whole = _Whole(run, watching)
+        before = whole.state_dict()
+        try:
+            whole.load_state_dict(state)
+            try:
+                run._check_restored()
+            except ValueError:
+                whole.load_state_dict(before)
+                raise
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.path} does not fit this run: {shorten(str(error))}") from error
+
+
+def _is_saved(game: object, built: Any, callbacks: object, state: object) -> bool:
+    if not isinstance(built, dict) or built.keys() != _BUILT or not isinstance(callbacks, list):
         return False
-    return any(isinstance(value, np.random.Generator) for _, value in attributes(thing))
+    horizon = built["horizon"]
+    return (
+        isinstance(state, dict)
+        and is_description(game)
+        and all(isinstance(callback, str) for callback in callbacks)
+        and (horizon is None or (type(horizon) is int and 1 <= horizon < 2**63))
+    )

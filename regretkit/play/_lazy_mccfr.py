@@ -27,9 +27,8 @@ from regretkit.estimators.flat._action_sampling import (
 from regretkit.games._adapters import Playable, as_history
 from regretkit.games._game import ATOL
 from regretkit.games.tree._history import History
-from regretkit.play._callbacks import exits_as_errors, next_look, stopped
+from regretkit.play._callbacks import as_callbacks, play_watched
 from regretkit.play._checkpoint_file import described, difference, packed, unpacked
-from regretkit.play._checks import as_callbacks
 from regretkit.play._infoset_records import Maker, Point
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._lazy_tree import (
@@ -211,19 +210,16 @@ class LazyMCCFR:
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
-            end = self.iteration + iterations
-            while self.iteration < end and not interrupt.requested():
-                look = next_look(self, watching, end)
-                self._iterate(look - self.iteration, interrupt)
-                if self.iteration == look and self._stopped(watching, interrupt):
-                    break
+            play_watched(
+                self,
+                self._guard,
+                interrupt,
+                iterations,
+                watching,
+                lambda count: self._iterate(count, interrupt),
+            )
         return self
 
-    def _stopped(self, watching: Sequence[Any], interrupt: DeferredInterrupt) -> bool:
-        with self._guard.watching(interrupt):
-            return stopped(self, watching)
-
-    @exits_as_errors()
     def _iterate(self, iterations: int, interrupt: DeferredInterrupt) -> None:
         # Whether rules may draw as well, those say that the first iteration comes to.
         for count in filter(None, (min(iterations, 1), iterations - 1)):
@@ -418,7 +414,7 @@ def save_points(run: "LazyMCCFR", path: FilePath) -> None:
         "estimator": run.estimator.state_dict(),
         "met": [_saved(list(own.values())) for own in run._unfolding.met],
     }
-    replace_file(path, list(packed(content)))
+    replace_file(path, [packed(content)])
 
 
 def _built(run: "LazyMCCFR") -> dict[str, Any]:
@@ -557,5 +553,5 @@ def _check_point(point: Point, root: float) -> None:
 
 def _plain(built: dict[str, Any]) -> dict[str, Any]:
     """Return what a file would hold of it."""
-    plain: dict[str, Any] = unpacked(b"".join(map(bytes, packed(built))), "this run")
+    plain: dict[str, Any] = unpacked(packed(built), "this run")
     return plain

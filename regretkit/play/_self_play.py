@@ -14,19 +14,26 @@ from regretkit._util._state import NOT_STATE, Stateful, generators, parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, whole_number
 from regretkit.averaging import Averaging, Uniform
-from regretkit.averaging._average import Average, average_profile
+from regretkit.averaging._average import Average, LazyAverage, average_profile
+from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import Game, Profile
-from regretkit.games._game import as_profile, as_strategies, check_strategy
+from regretkit.games._game import (
+    ATOL,
+    as_profile,
+    as_strategies,
+    check_game,
+    check_strategy,
+    format_array,
+)
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.play._callbacks import Callback, exits_as_errors, next_look, stopped
-from regretkit.play._checks import as_callbacks, as_seats
+from regretkit.play._callbacks import Callback, as_callbacks, play_watched
+from regretkit.play._checkpoint_file import RunOptions, SavedRun, save_run
 from regretkit.play._engines import AUTO, Executor, check_engine, executor_for, select_engine
-from regretkit.play._interrupt import DeferredInterrupt, RunGuard
-from regretkit.play._lazy_average import LazyAverage
+from regretkit.play._interrupt import RunGuard
 from regretkit.play._orders import Alternating, Order
-from regretkit.play._saved_run import Ways, load_run, save_run
+from regretkit.sets import DecisionTree, StrategySet
 
 
 @final
@@ -122,7 +129,7 @@ class SelfPlay(Stateful):
     _turn: int = field(default=0, init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
-        self.minimizers = as_seats(self.game, self.minimizers)
+        self.minimizers = _as_players(self.game, self.minimizers)
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         check_kind(self.estimator, Estimator, "estimator", "ExactUtility()")
@@ -131,9 +138,7 @@ class SelfPlay(Stateful):
         self._averages = [Average(self.averaging, horizon=self.horizon) for _ in self.minimizers]
         self._lazy_averages = [LazyAverage() for _ in self.minimizers]
         if self._requested_engine != AUTO:
-            select_engine(
-                self, self._requested_engine, 0
-            )  # refuses now what it could not run later
+            select_engine(self, self._requested_engine, 0)  # refuses now what it cannot run later
 
     def run(self, iterations: int, *, callbacks: Iterable[Callback] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -162,18 +167,15 @@ class SelfPlay(Stateful):
         with self._guard.driving() as interrupt:
             self._check_whole()
             executor = self._executor_for(iterations)
-            end = self.iteration + iterations
-            while self.iteration < end and not interrupt.requested():
-                look = next_look(self, watching, end)
-                with exits_as_errors():
-                    executor.play(look - self.iteration, interrupt.requested)
-                if self.iteration == look and self._stopped(watching, interrupt):
-                    break
+            play_watched(
+                self,
+                self._guard,
+                interrupt,
+                iterations,
+                watching,
+                lambda count: executor.play(count, interrupt.requested),
+            )
         return self
-
-    def _stopped(self, watching: Sequence[Callback], interrupt: DeferredInterrupt) -> bool:
-        with self._guard.watching(interrupt):
-            return stopped(self, watching)
 
     def _prepare(self, iterations: int) -> None:
         """Choose an engine for a number of iterations, and have its machine code made."""
@@ -205,11 +207,11 @@ class SelfPlay(Stateful):
 
     def _fail(self, error: BaseException, turn: int | None) -> None:
         """Break the run after an iteration that failed when a minimizer had been updated."""
-        where = f"after iteration {self.iteration}"
+        moment = f"after iteration {self.iteration}"
         if turn is not None:
-            where = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
+            moment = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
         self._failure = (
-            f"the run broke off {where}: {quote(error, LONGEST_ERROR)}; "
+            f"the run broke off {moment}: {quote(error, LONGEST_ERROR)}; "
             "load a state from before it, or start anew"
         )
         if isinstance(error, Exception):  # and no interrupt
@@ -357,11 +359,15 @@ class SelfPlay(Stateful):
 
     @classmethod
     def load(
-        cls, path: FilePath, game: Game, minimizers: Sequence[RegretMinimizer], **ways: Unpack[Ways]
+        cls,
+        path: FilePath,
+        game: Game,
+        minimizers: Sequence[RegretMinimizer],
+        **options: Unpack[RunOptions],
     ) -> Self:
         """Return the run in a checkpoint, which continues bitwise identically.
 
-        Game and minimizers, trained or not, must be built as those were. Among ``ways`` come
+        Game and minimizers, trained or not, must be built as those were. Among ``options`` are
         ``order``, ``averaging`` and ``estimator`` where they are of one's own, ``engine`` to go
         on otherwise, and ``callbacks`` to put back what was saved of them.
 
@@ -370,7 +376,46 @@ class SelfPlay(Stateful):
         OSError, ValueError
             When the file cannot be read, is no whole checkpoint, or is of another run.
         """
-        return load_run(cls, path, game, minimizers, ways)
+        return SavedRun.read(path).start(cls, game, minimizers, options)
+
+
+_DIRECTIONS = 4
+"""Number of directions, and of opposite ones, in which a set is searched from its inner point."""
+
+
+def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
+    """Return one minimizer for each player of a game, or refuse what came."""
+    check_game(game)
+    players = as_minimizers(minimizers, "minimizers")
+    if len(players) != len(game.domains):
+        raise ValueError(
+            f"minimizers must be one for each of the {len(game.domains)} players, got "
+            f"{len(players)}"
+        )
+    for player, minimizer in enumerate(players):
+        check_plays_on(minimizer, game.domains[player], player, f"minimizers[{player}]")
+    check_distinct(players)
+    return players
+
+
+def check_plays_on(minimizer: RegretMinimizer, domain: StrategySet, player: int, name: str) -> None:
+    """Refuse a minimizer that plays what its player cannot."""
+    if minimizer.domain == domain:
+        return
+    tree = ": play on the tree, as in CFR(tree, RegretMatching)"
+    wanted = f"but player {player} plays on {quote(domain)}; build it there"
+    wanted += tree if isinstance(domain, DecisionTree) else ""
+    if minimizer.dimension != domain.dimension:
+        raise ValueError(f"{name} plays in dimension {minimizer.dimension}, {wanted}")
+    # An inner point of its set, and the outermost ones in a few fixed directions.
+    directions = np.random.default_rng(1).normal(size=(_DIRECTIONS, domain.dimension))
+    corners = [minimizer.domain.best_response(d)[1] for d in (*directions, *-directions)]
+    for point in (minimizer.domain.relative_interior_point(), *corners):
+        if not domain.contains(point, atol=ATOL):
+            raise ValueError(
+                f"{name} plays on {quote(minimizer.domain)}, where {format_array(point)} lies, "
+                f"{wanted}"
+            )
 
 
 def _rules(things: Iterable[object]) -> Iterator[SimplexRule]:

@@ -17,7 +17,7 @@ pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
 from pseudo_terminal import COMMAND, CTRL_C, environment, piped, typed
 
 from regretkit.cli._main import main
-from regretkit.play._saved_run import Saved
+from regretkit.play._checkpoint_file import SavedRun
 
 RUNNING = r"iteration [\d,]+ of"
 LAST = 400
@@ -291,7 +291,7 @@ def started(words, folder):
 
 def iteration_in(path):
     """Return the iteration of the run in a checkpoint."""
-    return Saved.read(path).state["run"]["iteration"]
+    return SavedRun.read(path).state["run"]["iteration"]
 
 
 def wait_for_iterations(path, process):

@@ -238,7 +238,7 @@ def forged(whole, generator):
             del holder[key]
         else:
             holder[key] = another(holder[key], generator)
-    return b"".join(packed(content))
+    return packed(content)
 
 
 # What must become of it

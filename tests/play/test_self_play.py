@@ -26,7 +26,7 @@ from regretkit.play import (
     Simultaneous,
     best_response_play,
 )
-from regretkit.play._checks import check_seat
+from regretkit.play._self_play import check_plays_on
 
 LOCAL = {
     "rm": rk.RegretMatching,
@@ -220,7 +220,7 @@ def test_a_tree_of_the_same_size_but_other_parents_is_refused():
     mine, other = rk.DecisionTree([0, 1], [2, 2]), rk.DecisionTree([0, 2], [2, 2])
 
     with pytest.raises(ValueError, match="minimizer plays on <DecisionTree"):
-        check_seat(rk.CFR(other, rk.RegretMatching), mine, 0, "minimizer")
+        check_plays_on(rk.CFR(other, rk.RegretMatching), mine, 0, "minimizer")
 
 
 def test_a_hull_with_one_corner_outside_is_refused():

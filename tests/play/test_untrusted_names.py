@@ -121,7 +121,7 @@ def forge(name):
     path = Path("run")
     content = unpacked(path.read_bytes(), "run")
     content["state"]["callbacks"]["0"]["game"] = name
-    path.write_bytes(b"".join(packed(content)))
+    path.write_bytes(packed(content))
 
 
 NAMES = ["/dev/zero", "./pipe", "/etc/passwd", "openspiel:goofspiel(num_cards=99)", "\x1b[2J", "a"]

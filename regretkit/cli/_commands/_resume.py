@@ -26,8 +26,8 @@ from regretkit.cli._report import finish
 from regretkit.cli._rules import rule_error
 from regretkit.cli._run import play
 from regretkit.play import SelfPlay
-from regretkit.play._checkpoint import _recognized
-from regretkit.play._saved_run import Saved, Ways
+from regretkit.play._checkpoint import recognized
+from regretkit.play._checkpoint_file import RunOptions, SavedRun
 
 
 @click.command(short_help="Continue a saved run.")
@@ -52,7 +52,7 @@ def resume(
     game outside the catalogue: a file never decides which code is run or which other file is read.
     """
     with refusing("FILE", "name one that solve --checkpoint wrote"):
-        saved = Saved.read(file)
+        saved = SavedRun.read(file)
     with refusing("--checkpoint"):
         check_target(file)
     if checkpoint.path is None:
@@ -73,7 +73,7 @@ def resume(
 
 
 def _restored(
-    saved: Saved, monitor: RunMonitor, game: NamedGame | None, rule: str | None
+    saved: SavedRun, monitor: RunMonitor, game: NamedGame | None, rule: str | None
 ) -> SelfPlay:
     """Return the run in a file, and restore its monitor; a run of the library gets a new one."""
     has_monitor = list(saved.callbacks) == [RunMonitor.__name__]
@@ -98,22 +98,22 @@ def _restored(
     with refusing("FILE"):
         saved.check_game(named.played)
         if not has_monitor and rule is None:
-            noted.algorithm = _recognized(saved, named.played, named.groups)
-    choice, ways = Choice.of(noted.algorithm, rule), Ways()
+            noted.algorithm = recognized(saved, named.played, named.groups)
+    choice, options = Choice.of(noted.algorithm, rule), RunOptions()
     if has_monitor:
         order, averaging = choice.algorithm.order, choice.algorithm.averaging
-        ways = Ways(order=order, averaging=averaging, callbacks=[monitor])
+        options = RunOptions(order=order, averaging=averaging, callbacks=[monitor])
         estimator = Sampling(noted.sample).estimator()
         if estimator is not None:
-            ways["estimator"] = estimator  # the state of its generator is in the file
-    run = _started(saved, named, choice, ways)
+            options["estimator"] = estimator  # the state of its generator is in the file
+    run = _started(saved, named, choice, options)
     monitor.describe(named, choice, noted.sample)
     if not has_monitor:
         monitor.limit(Limits(run.horizon, None, None))
     return run
 
 
-def _game_of(saved: Saved, name: str, game: NamedGame | None) -> NamedGame:
+def _game_of(saved: SavedRun, name: str, game: NamedGame | None) -> NamedGame:
     """Return the game that is named now, or the one of the catalogue with the saved name."""
     if game is not None:
         return game
@@ -128,11 +128,11 @@ def _game_of(saved: Saved, name: str, game: NamedGame | None) -> NamedGame:
         raise Refusal(f"FILE: {reason(error)}; pass it with --game") from error
 
 
-def _started(saved: Saved, game: NamedGame, choice: Choice, ways: Ways) -> SelfPlay:
+def _started(saved: SavedRun, game: NamedGame, choice: Choice, options: RunOptions) -> SelfPlay:
     """Return the run at its saved iteration, with new minimizers."""
     try:
         minimizers = choice.algorithm.minimizers(game.played, game.groups)
-        return saved.start(SelfPlay, game.played, minimizers, ways)
+        return saved.start(SelfPlay, game.played, minimizers, options)
     except (TypeError, ValueError) as error:
         raise Refusal(f"FILE: {error}") from error
     except (Exception, SystemExit) as error:
