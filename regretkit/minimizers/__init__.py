@@ -2,7 +2,6 @@
 
 from regretkit.minimizers import contrib as contrib
 from regretkit.minimizers._blackwell import ConicBlackwell as ConicBlackwell
-from regretkit.minimizers._dilated import DilatedMirrorDescent as DilatedMirrorDescent
 from regretkit.minimizers._fixed import BestResponse as BestResponse
 from regretkit.minimizers._fixed import Point as Point
 from regretkit.minimizers._gradient_descent import OnlineGradientDescent as OnlineGradientDescent
@@ -15,13 +14,14 @@ from regretkit.minimizers._hedge import NormalHedgeLink as NormalHedgeLink
 from regretkit.minimizers._hedge import OptimisticHedge as OptimisticHedge
 from regretkit.minimizers._kernel import Kernel as Kernel
 from regretkit.minimizers._kernel import KernelTraits as KernelTraits
-from regretkit.minimizers._magnetic import MagneticMirrorDescent as MagneticMirrorDescent
-from regretkit.minimizers._magnetic import ProximalToReference as ProximalToReference
 from regretkit.minimizers._mirror_descent import AgileProjection as AgileProjection
+from regretkit.minimizers._mirror_descent import DilatedMirrorDescent as DilatedMirrorDescent
 from regretkit.minimizers._mirror_descent import (
     FollowTheRegularizedLeader as FollowTheRegularizedLeader,
 )
+from regretkit.minimizers._mirror_descent import MagneticMirrorDescent as MagneticMirrorDescent
 from regretkit.minimizers._mirror_descent import OnlineMirrorDescent as OnlineMirrorDescent
+from regretkit.minimizers._mirror_descent import ProximalToReference as ProximalToReference
 from regretkit.minimizers._mirror_descent import Reflected as Reflected
 from regretkit.minimizers._mirror_descent import ReflectedMirrorDescent as ReflectedMirrorDescent
 from regretkit.minimizers._mirror_descent import RegularizedLeaderLink as RegularizedLeaderLink
@@ -32,47 +32,47 @@ from regretkit.minimizers._regularizers import Regularizer as Regularizer
 from regretkit.minimizers._regularizers import Tsallis as Tsallis
 from regretkit.minimizers._simplex_rule import SimplexRule as SimplexRule
 from regretkit.minimizers._simplex_rule import state as state
-from regretkit.minimizers.regret_matching._accumulators import Accumulator as Accumulator
-from regretkit.minimizers.regret_matching._accumulators import Cumulative as Cumulative
-from regretkit.minimizers.regret_matching._accumulators import Discounted as Discounted
-from regretkit.minimizers.regret_matching._accumulators import (
-    DiscountedNonNegative as DiscountedNonNegative,
-)
-from regretkit.minimizers.regret_matching._accumulators import (
-    LinearAccumulator as LinearAccumulator,
-)
-from regretkit.minimizers.regret_matching._accumulators import NonNegative as NonNegative
-from regretkit.minimizers.regret_matching._accumulators import State as State
-from regretkit.minimizers.regret_matching._discounted import (
+from regretkit.minimizers.regret_matching._rm import (
     DiscountedRegretMatching as DiscountedRegretMatching,
 )
-from regretkit.minimizers.regret_matching._discounted import (
+from regretkit.minimizers.regret_matching._rm import (
     DiscountedRegretMatchingPlus as DiscountedRegretMatchingPlus,
 )
-from regretkit.minimizers.regret_matching._links import LinkFunction as LinkFunction
-from regretkit.minimizers.regret_matching._links import PositivePartLink as PositivePartLink
-from regretkit.minimizers.regret_matching._links import SoftmaxLink as SoftmaxLink
-from regretkit.minimizers.regret_matching._predictive import (
+from regretkit.minimizers.regret_matching._rm import LinearRegretMatching as LinearRegretMatching
+from regretkit.minimizers.regret_matching._rm import (
     PredictiveDiscountedRegretMatchingPlus as PredictiveDiscountedRegretMatchingPlus,
 )
-from regretkit.minimizers.regret_matching._predictive import (
+from regretkit.minimizers.regret_matching._rm import (
     PredictiveRegretMatching as PredictiveRegretMatching,
 )
-from regretkit.minimizers.regret_matching._predictive import (
+from regretkit.minimizers.regret_matching._rm import (
     PredictiveRegretMatchingPlus as PredictiveRegretMatchingPlus,
 )
-from regretkit.minimizers.regret_matching._predictors import AdaptiveStep as AdaptiveStep
-from regretkit.minimizers.regret_matching._predictors import (
-    ExternalPrediction as ExternalPrediction,
-)
-from regretkit.minimizers.regret_matching._predictors import (
-    LastUtilityPrediction as LastUtilityPrediction,
-)
-from regretkit.minimizers.regret_matching._predictors import NoPrediction as NoPrediction
-from regretkit.minimizers.regret_matching._predictors import Predictor as Predictor
-from regretkit.minimizers.regret_matching._predictors import Weighted as Weighted
-from regretkit.minimizers.regret_matching._rm import LinearRegretMatching as LinearRegretMatching
 from regretkit.minimizers.regret_matching._rm import RegretMatching as RegretMatching
 from regretkit.minimizers.regret_matching._rm import RegretMatchingPlus as RegretMatchingPlus
+from regretkit.minimizers.regret_matching._roles import Accumulator as Accumulator
+from regretkit.minimizers.regret_matching._roles import AdaptiveStep as AdaptiveStep
+from regretkit.minimizers.regret_matching._roles import Cumulative as Cumulative
+from regretkit.minimizers.regret_matching._roles import Discounted as Discounted
+from regretkit.minimizers.regret_matching._roles import (
+    DiscountedNonNegative as DiscountedNonNegative,
+)
+from regretkit.minimizers.regret_matching._roles import (
+    ExternalPrediction as ExternalPrediction,
+)
+from regretkit.minimizers.regret_matching._roles import (
+    LastUtilityPrediction as LastUtilityPrediction,
+)
+from regretkit.minimizers.regret_matching._roles import (
+    LinearAccumulator as LinearAccumulator,
+)
+from regretkit.minimizers.regret_matching._roles import LinkFunction as LinkFunction
+from regretkit.minimizers.regret_matching._roles import NonNegative as NonNegative
+from regretkit.minimizers.regret_matching._roles import NoPrediction as NoPrediction
+from regretkit.minimizers.regret_matching._roles import PositivePartLink as PositivePartLink
+from regretkit.minimizers.regret_matching._roles import Predictor as Predictor
+from regretkit.minimizers.regret_matching._roles import SoftmaxLink as SoftmaxLink
+from regretkit.minimizers.regret_matching._roles import State as State
+from regretkit.minimizers.regret_matching._roles import Weighted as Weighted
 from regretkit.minimizers.regret_matching._rule import Composed as Composed
 from regretkit.minimizers.regret_matching._rule import ComposedRule as ComposedRule

@@ -11,9 +11,13 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
 from regretkit.minimizers._root_finding import normal_precision
 from regretkit.minimizers._simplex_rule import SimplexRule, state
-from regretkit.minimizers.regret_matching._accumulators import Cumulative
-from regretkit.minimizers.regret_matching._links import LinkFunction, SoftmaxLink
-from regretkit.minimizers.regret_matching._predictors import LastUtilityPrediction, NoPrediction
+from regretkit.minimizers.regret_matching._roles import (
+    Cumulative,
+    LastUtilityPrediction,
+    LinkFunction,
+    NoPrediction,
+    SoftmaxLink,
+)
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
 

@@ -1,24 +1,45 @@
-"""Follow the regularized leader and mirror descent, for any regularizer, and optimistic."""
+"""Mirror descent and following the leader: optimistic, reflected, magnetic, and on trees."""
 
+from collections.abc import Mapping
 from typing import final
 
+import numpy as np
 from attrs import define, field, frozen
+from numpy.typing import ArrayLike
 from typing_extensions import override
 
+from regretkit._util._arrays import segment_sum
+from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
-from regretkit._util._validate import positive, truth
-from regretkit.minimizers._regularizers import Euclidean, Regularizer, check_regularizer
-from regretkit.minimizers.regret_matching._accumulators import Accumulator, Cumulative, State
+from regretkit._util._validate import (
+    at_least_zero,
+    constant_vector,
+    of_kind,
+    positive,
+    quote,
+    shorten,
+    truth,
+)
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers._gradient_descent import Proximal
+from regretkit.minimizers._regularizers import Entropy, Euclidean, Regularizer, check_regularizer
 from regretkit.minimizers.regret_matching._kernels import (
     BlockAccumulator,
     BlockLink,
     Parameters,
     project_euclidean,
 )
-from regretkit.minimizers.regret_matching._links import LinkFunction
-from regretkit.minimizers.regret_matching._predictors import LastUtilityPrediction, NoPrediction
+from regretkit.minimizers.regret_matching._roles import (
+    Accumulator,
+    Cumulative,
+    LastUtilityPrediction,
+    LinkFunction,
+    NoPrediction,
+    SoftmaxLink,
+    State,
+)
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
-from regretkit.sets import Simplices
+from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
 @final
@@ -35,8 +56,6 @@ class RegularizedLeaderLink(LinkFunction):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from regretkit.minimizers import Euclidean
     >>> rule = RegularizedLeaderLink(regularizer=Euclidean(), rate=0.5)
     >>> rule.play(Simplices(3), np.array([2.0, 1.0, 0.0]))
     array([0.75, 0.25, 0.  ])
@@ -55,9 +74,22 @@ class RegularizedLeaderLink(LinkFunction):
         return leader and (leader, self.rate)
 
 
+@frozen
+class _OfRegularizer(Accumulator):
+    """An accumulator whose regrets are gradients of a regularizer, over the rate."""
+
+    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
+    rate: float = field(validator=positive, kw_only=True)
+
+    def _gradient_at_leader(self, simplices: Simplices, regrets: Vector) -> Vector:
+        """Return the gradient of phi at the leader of some regrets, over the rate."""
+        leader = self.regularizer.leader(simplices, regrets, self.rate)
+        return self.regularizer.gradient(leader) / self.rate
+
+
 @final
 @frozen
-class AgileProjection(Accumulator):
+class AgileProjection(_OfRegularizer):
     """Keep only the leader of the regrets: agile mirror descent, of which Cumulative is lazy.
 
         R <- gradient of phi at z / rate,    with z the leader of R + g
@@ -75,22 +107,17 @@ class AgileProjection(Accumulator):
 
     Examples
     --------
-    >>> import numpy as np
     >>> accumulator, simplices = AgileProjection(regularizer=Euclidean(), rate=1.0), Simplices(2)
     >>> accumulator.update(simplices, accumulator.start(simplices), np.array([5.0, -5.0]), 1)
     {'regrets': array([1., 0.])}
     """
-
-    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
-    rate: float = field(validator=positive, kw_only=True)
 
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         moved = Cumulative().update(simplices, state, regret, iteration)
         if self.regularizer.interior:
             return moved
-        leader = self.regularizer.leader(simplices, moved["regrets"], self.rate)
-        return {"regrets": self.regularizer.gradient(leader) / self.rate}
+        return {"regrets": self._gradient_at_leader(simplices, moved["regrets"])}
 
     @override
     def block_form(self) -> BlockAccumulator | None:
@@ -102,26 +129,21 @@ class AgileProjection(Accumulator):
 
 
 @define(eq=False)
-class _Regularized(ComposedRule):
-    """What both rules share: hyperparameters, predictor and link function."""
+class _LeaderRule(ComposedRule):
+    """A rule that plays the regularized leader."""
 
     regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
     rate: float = field(validator=positive, kw_only=True)
-    optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
-    @override
-    def _parts(self) -> Parts:
-        predictor = LastUtilityPrediction() if self.optimistic else NoPrediction()
+    def _with_leader(self, accumulator: Accumulator, optimistic: bool) -> Parts:
+        predictor = LastUtilityPrediction() if optimistic else NoPrediction()
         link = RegularizedLeaderLink(regularizer=self.regularizer, rate=self.rate)
-        return self._accumulator(), predictor, link
-
-    def _accumulator(self) -> Accumulator:
-        return Cumulative()
+        return accumulator, predictor, link
 
 
 @final
 @define(eq=False)
-class FollowTheRegularizedLeader(_Regularized):
+class FollowTheRegularizedLeader(_LeaderRule):
     """Follow the regularized leader: the best response to all utilities so far, less a penalty.
 
         x  =  argmax over x of <R, x> - phi(x) / rate
@@ -147,7 +169,6 @@ class FollowTheRegularizedLeader(_Regularized):
 
     Examples
     --------
-    >>> from regretkit.minimizers import Euclidean
     >>> player = FollowTheRegularizedLeader(2, regularizer=Euclidean(), rate=0.5)
     >>> player.observe_utility([1.0, 0.0])
     >>> player.next_strategy()
@@ -160,10 +181,16 @@ class FollowTheRegularizedLeader(_Regularized):
     regularized learning in games", NIPS, for the optimistic form.
     """
 
+    optimistic: bool = field(default=False, validator=truth, kw_only=True)
+
+    @override
+    def _parts(self) -> Parts:
+        return self._with_leader(Cumulative(), self.optimistic)
+
 
 @final
 @define(eq=False)
-class OnlineMirrorDescent(_Regularized):
+class OnlineMirrorDescent(_LeaderRule):
     """Online mirror descent: a step along the utility, with a penalty on its length.
 
         x  =  z
@@ -184,7 +211,6 @@ class OnlineMirrorDescent(_Regularized):
 
     Examples
     --------
-    >>> from regretkit.minimizers import Euclidean
     >>> player = OnlineMirrorDescent(2, regularizer=Euclidean(), rate=1.0)
     >>> for utility in ([100.0, 0.0], [0.0, 1.0]):
     ...     player.observe_utility(utility)
@@ -198,14 +224,17 @@ class OnlineMirrorDescent(_Regularized):
     ascent", ICML.
     """
 
+    optimistic: bool = field(default=False, validator=truth, kw_only=True)
+
     @override
-    def _accumulator(self) -> Accumulator:
-        return AgileProjection(regularizer=self.regularizer, rate=self.rate)
+    def _parts(self) -> Parts:
+        accumulator = AgileProjection(regularizer=self.regularizer, rate=self.rate)
+        return self._with_leader(accumulator, self.optimistic)
 
 
 @final
 @frozen
-class Reflected(Accumulator):
+class Reflected(_OfRegularizer):
     """The gradient at the strategy played, plus the error of the prediction v that led to it.
 
         R <- gradient of phi at x / rate + g - v,    with x the leader of R + v
@@ -219,29 +248,24 @@ class Reflected(Accumulator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from regretkit.minimizers import Euclidean
     >>> accumulator, simplices = Reflected(regularizer=Euclidean(), rate=1.0), Simplices(2)
     >>> state = accumulator.start(simplices) | {"predicted_regrets": np.array([0.5, -0.5])}
     >>> accumulator.update(simplices, state, np.array([0.5, -0.5]), 1)
     {'regrets': array([1., 0.])}
     """
 
-    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
-    rate: float = field(validator=positive, kw_only=True)
-
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         predicted = state.get("predicted_regrets", 0.0)
         if self.regularizer.interior:
             return {"regrets": state["regrets"] + regret}
-        leader = self.regularizer.leader(simplices, state["regrets"] + predicted, self.rate)
-        return {"regrets": self.regularizer.gradient(leader) / self.rate + (regret - predicted)}
+        played = self._gradient_at_leader(simplices, state["regrets"] + predicted)
+        return {"regrets": played + (regret - predicted)}
 
 
 @final
 @define(eq=False)
-class ReflectedMirrorDescent(ComposedRule):
+class ReflectedMirrorDescent(_LeaderRule):
     """Optimistic mirror descent with one step an iteration, from the last strategy played.
 
     With m the utility expected, by default the last one, and m' what was expected before u came,
@@ -265,7 +289,6 @@ class ReflectedMirrorDescent(ComposedRule):
     --------
     Projected gradient descent along twice the last utility less the one before:
 
-    >>> from regretkit.minimizers import Euclidean
     >>> player = ReflectedMirrorDescent(2, regularizer=Euclidean(), rate=0.25)
     >>> for utility in ([1.0, 0.0], [0.0, 1.0]):
     ...     player.observe_utility(utility)
@@ -279,11 +302,270 @@ class ReflectedMirrorDescent(ComposedRule):
     be checked; recurrence and bound are tested.
     """
 
-    regularizer: Regularizer = field(validator=check_regularizer, kw_only=True)
-    rate: float = field(validator=positive, kw_only=True)
-
     @override
     def _parts(self) -> Parts:
         accumulator = Reflected(regularizer=self.regularizer, rate=self.rate)
-        link = RegularizedLeaderLink(regularizer=self.regularizer, rate=self.rate)
-        return accumulator, LastUtilityPrediction(), link
+        return self._with_leader(accumulator, optimistic=True)
+
+
+_STAYS_NEAR_MAGNET = {
+    "regret_grows_slowly": "with a temperature above 0 it stays near its magnet, at any utilities"
+}
+
+
+def _as_magnet(value: ArrayLike | None) -> Vector | None:
+    return None if value is None else constant_vector(value, "magnet")
+
+
+def _checked_magnet(magnet: Vector, domain: StrategySet) -> Vector:
+    if not domain.contains(magnet) or not (magnet > 0.0).all():
+        raise ValueError(
+            f"magnet must be a strategy of {quote(domain)} that plays every action, got "
+            f"{shorten(str(magnet))}"
+        )
+    return magnet
+
+
+@final
+@frozen(eq=False)
+class ProximalToReference(Accumulator):
+    """Steps towards regret and a magnet: ``R <- R / (1 + rate alpha) + alpha ln rho + g``.
+
+    Played as exponential weights of the rate ``rate / (1 + rate alpha)``, that is a step of mirror
+    descent with entropy towards g and the magnet rho. With alpha = 0 it is :class:`Cumulative`.
+
+    Parameters
+    ----------
+    rate
+        Learning rate, positive, in one over the unit of utility.
+    temperature
+        alpha, at least 0, in the unit of utility.
+    log_magnet
+        ln rho, shape ``(dimension,)``; a scalar 0 for the uniform magnet, because a constant
+        added to R changes no strategy.
+
+    Examples
+    --------
+    >>> accumulator = ProximalToReference(rate=1.0, temperature=1.0)
+    >>> accumulator.update(Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.ones(2), 1)
+    {'regrets': array([ 3., -1.])}
+    """
+
+    rate: float = field(validator=positive, kw_only=True)
+    temperature: float = field(validator=at_least_zero, kw_only=True)
+    log_magnet: Vector = field(factory=lambda: np.zeros(()), kw_only=True, repr=False)
+
+    @override
+    def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
+        fading = 1.0 + self.rate * self.temperature
+        return state["regrets"] / fading + self.temperature * self.log_magnet
+
+    @override
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        return {"regrets": simplices.add(self.discounted(simplices, state, iteration), regret)}
+
+
+@final
+@define(eq=False)
+class MagneticMirrorDescent(ComposedRule):
+    """Mirror descent with KL regularization towards a reference strategy, the magnet.
+
+    With temperature alpha and magnet rho, in each block up to a factor that makes it sum to one,
+
+        x <-  (x rho^(rate alpha) exp(rate u))^(1 / (1 + rate alpha)),    from uniform x on
+
+    In a two-player zero-sum game where both use it with a rate that is small enough, the strategies
+    themselves, not only their averages, converge to a quantal response equilibrium: each plays a
+    best response to the other's strategy at a price of alpha times the relative entropy from the
+    magnet. With alpha = 0 it is :class:`Hedge`. With alpha above 0 its regret need not be small.
+
+    In the optimistic form, which adds the utility m that it expects, by default the last one, both
+    the step of z and the one to the strategy that is played are such steps:
+
+        x  =  (z rho^(rate alpha) exp(rate m))^(1 / (1 + rate alpha))
+        z <-  (z rho^(rate alpha) exp(rate u))^(1 / (1 + rate alpha))
+
+    Parameters
+    ----------
+    rate
+        Learning rate, positive, in one over the unit of utility. In a zero-sum game at most
+        alpha over the square of the largest payoff is small enough.
+    temperature
+        alpha, at least 0, in the unit of utility.
+    magnet
+        rho, shape ``(dimension,)``, a strategy that plays every action; uniform by default.
+    optimistic
+        Whether it plays against what it expects.
+
+    Examples
+    --------
+    >>> player = MagneticMirrorDescent(2, rate=1.0, temperature=1.0)
+    >>> for _ in range(60):
+    ...     player.observe_utility([np.log(3.0), 0.0])
+    >>> player.next_strategy()
+    array([0.75, 0.25])
+
+    References
+    ----------
+    Sokota, D'Orazio, Kolter, Loizou, Lanctot, Mitliagkas, Brown and Kroer (2023), "A unified
+    approach to reinforcement learning, quantal response equilibria, and two-player zero-sum
+    games", ICLR. The optimistic form is ours: both steps feel the magnet, for otherwise it would
+    not rest at the quantal response equilibrium.
+    """
+
+    rate: float = field(validator=positive, kw_only=True)
+    temperature: float = field(validator=at_least_zero, kw_only=True)
+    magnet: Vector | None = field(default=None, converter=_as_magnet, kw_only=True)
+    optimistic: bool = field(default=False, validator=truth, kw_only=True)
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        return _STAYS_NEAR_MAGNET if self.temperature > 0.0 else {}
+
+    @override
+    def on_domain(  # type: ignore[override]  # with a magnet of its own it plays nowhere else
+        self, simplices: Simplices
+    ) -> RegretMinimizer | None:
+        return super().on_domain(simplices) if self.magnet is None else None
+
+    @override
+    def _parts(self) -> Parts:
+        pull = np.zeros(())
+        if self.magnet is not None:
+            pull = np.log(_checked_magnet(self.magnet, self.simplices))
+        accumulator = ProximalToReference(
+            rate=self.rate, temperature=self.temperature, log_magnet=pull
+        )
+        rate = self.rate / (1.0 + self.rate * self.temperature)
+        predictor = LastUtilityPrediction() if self.optimistic else NoPrediction()
+        return accumulator, predictor, SoftmaxLink(rate=rate)
+
+
+@final
+@define(eq=False)
+class DilatedMirrorDescent(Proximal):
+    """Mirror descent on sequence-form strategies, with a regularizer from every decision point.
+
+    Dilated, a regularizer phi of one simplex becomes one of the tree: with b_j the distribution at
+    decision point j and x its parent sequence's probability,
+
+        psi(x)  =  weight times the sum over j of  x[parent of j] phi(b_j)
+
+    Up the tree, that makes a step of mirror descent a recursion. From z, with V of what follows,
+
+        s[a]  =  z[a] + sum of V over the decision points after a
+        b_j   =  argmax over b of <s_j, b> - weight phi(b),    V[j]  that maximum
+
+    and the scores move by ``z <- gradient of psi at x + rate u``. With temperature alpha above 0
+    and a magnet rho, it is magnetic mirror descent:
+
+        z <-  (gradient of psi + rate u + rate alpha psi'(rho)) / (1 + rate alpha)
+
+    It begins at, and by default is drawn to, the minimizer of psi. With entropy and weight 1 that
+    is Hedge over the vertices of the tree, the reduced pure strategies, though it never lists
+    them: with N of them the regret is at most ``ln(N) / rate`` plus ``rate / 8`` times the sum of
+    the squared ranges of payoffs. In a two-player zero-sum game magnetic mirror descent converges
+    itself, not only in the average, to the quantal response equilibrium of the reduced normal
+    form; its regret need not be small.
+
+    The optimistic form steps once more, from z along the utility m expected, by default the last
+    one, before it plays; the magnet is in both steps.
+
+    Parameters
+    ----------
+    tree
+        The player's decisions.
+    rate
+        Learning rate, positive, in one over the unit of utility. In magnetic mirror descent at
+        most alpha over the square of the largest payoff is surely small enough.
+    regularizer
+        phi: entropy by default.
+    weight
+        What every decision point's regularizer counts, positive.
+    temperature
+        alpha, at least 0, in the unit of utility.
+    magnet
+        rho, shape ``(dimension,)``, a strategy in sequence form in which every sequence has a
+        positive probability; the minimizer of psi by default.
+    optimistic
+        Whether it plays against what it expects.
+
+    Examples
+    --------
+    Two actions, and after the second of them two more: three reduced pure strategies.
+
+    >>> tree = DecisionTree([0, 2], [2, 2])
+    >>> player = DilatedMirrorDescent(tree, rate=0.1)
+    >>> player.next_strategy()
+    array([1.        , 0.33333333, 0.66666667, 0.33333333, 0.33333333])
+
+    References
+    ----------
+    Hoda, Gilpin, Pena and Sandholm (2010), "Smoothing techniques for computing Nash equilibria of
+    sequential games", Mathematics of Operations Research 35(2). Sokota et al. (2023), "A unified
+    approach to reinforcement learning, quantal response equilibria, and two-player zero-sum
+    games", ICLR. Fan, Kroer and Farina (2024), "On the optimality of dilated entropy and lower
+    bounds for online learning in extensive-form games", arXiv:2410.23398. The recursion with
+    entropy is that of the authors' code in OpenSpiel; with the Euclidean regularizer it has the
+    form of a baseline of LiteEFG, whose paper could not be checked; with others it is derived
+    from the definition above. Where a decision point is never reached, it continues from the b_j
+    that would be played there.
+    """
+
+    tree: DecisionTree = field(validator=of_kind(DecisionTree, "game.domains[0]"))
+    regularizer: Regularizer = field(factory=Entropy, validator=check_regularizer, kw_only=True)
+    weight: float = field(default=1.0, validator=positive, kw_only=True)
+    temperature: float = field(default=0.0, validator=at_least_zero, kw_only=True)
+    magnet: Vector | None = field(default=None, converter=_as_magnet, kw_only=True)
+    _pull: Vector = field(init=False, repr=False, metadata=NOT_STATE)
+
+    def __attrs_post_init__(self) -> None:
+        self.domain = self.tree
+        self._pull = np.zeros(
+            self.dimension
+        )  # as it is at the minimizer of psi, but for a constant
+        if self.magnet is not None:
+            self._pull = self._gradient(self.tree.behavior(_checked_magnet(self.magnet, self.tree)))
+        self._initialize(self._project(np.zeros(self.dimension)))
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        return _STAYS_NEAR_MAGNET if self.temperature > 0.0 else {}
+
+    @override
+    def _step(self, iterate: Vector, utility: Vector) -> Vector:
+        moved = iterate + self.rate * utility + self.rate * self.temperature * self._pull
+        return moved / (1.0 + self.rate * self.temperature)
+
+    @override
+    def _project(self, iterate: Vector) -> Vector:
+        # In the interior an iterate and the gradient at its point differ by nothing that is ever
+        # seen, and the iterate keeps its digits where probabilities are too small to.
+        return iterate if self.regularizer.interior else self._gradient(self._behavior(iterate))
+
+    @override
+    def _point(self, iterate: Vector) -> Vector:
+        return self.tree.sequence_form(self._behavior(iterate))
+
+    def _behavior(self, iterate: Vector) -> Vector:
+        """Return what maximizes ``<iterate, x> - psi(x)``, as a behavioural strategy."""
+        scores, behavior = iterate.copy(), np.empty(self.tree.simplices.dimension)
+        for level in reversed(self.tree._levels):
+            level_scores = scores[level.sequences]
+            leader = self.regularizer.leader(level.simplices, level_scores, 1.0 / self.weight)
+            behavior[level.actions] = leader
+            penalty = self.weight * self.regularizer.value(level.simplices, leader)
+            values = level.simplices.expectation(level_scores, leader) - penalty
+            level.add_to_parents(scores, values)
+        return behavior
+
+    def _gradient(self, behavior: Vector) -> Vector:
+        """Return the gradient of psi at a behavioural strategy, shape ``(dimension,)``.
+
+        weight phi'(b[a])  +  weight times the sum of phi(b_k) - <phi'(b_k), b_k>  over k after a
+        """
+        simplices, slopes = self.tree.simplices, self.regularizer.gradient(behavior)
+        offsets = self.regularizer.value(simplices, behavior) - simplices.dot(slopes, behavior)
+        gradient = segment_sum(self.tree.parent_sequence, offsets, self.dimension)
+        gradient[1:] += slopes
+        return self.weight * gradient

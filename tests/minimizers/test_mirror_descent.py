@@ -580,12 +580,12 @@ def test_the_conic_algorithm_solves_a_game_of_balls():
         (
             lambda: MagneticMirrorDescent(3, rate=1.0, temperature=-0.1),
             ValueError,
-            "temperature must be at least 0, got -0.1",
+            "temperature must be a finite number, at least 0, got -0.1",
         ),
         (
             lambda: MagneticMirrorDescent(2, rate=1.0, temperature=0.1, magnet=[1.0, 0.0]),
             ValueError,
-            "magnet must be a strategy on Simplices.2. that plays every action",
+            "magnet must be a strategy of Simplices.2. that plays every action",
         ),
         (
             lambda: MagneticMirrorDescent(3, rate=1.0, temperature=0.1, magnet=[0.5, 0.5]),

@@ -12,8 +12,7 @@ import regretkit as rk
 from regretkit import minimizers as m
 from regretkit.minimizers import Composed, Discounted, PositivePartLink
 from regretkit.minimizers.contrib import HSDiscounted, NormPreserving
-from regretkit.minimizers.contrib._norm_preserving import restore_norm
-from regretkit.minimizers.contrib._norms import hypot_accumulate, norms
+from regretkit.minimizers.contrib._adaptive import hypot_accumulate, norms, restore_norm
 from regretkit.minimizers.contrib._smooth import chop_orthant
 from regretkit.sets import Simplices
 

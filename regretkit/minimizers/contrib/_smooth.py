@@ -1,6 +1,6 @@
-"""Regret matching+ on the chopped orthant: predictive, optimistic and extragradient."""
+"""Regret matching+ with regrets kept away from zero: smooth, extragradient and stable."""
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -8,20 +8,38 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
-from regretkit.minimizers.regret_matching._accumulators import Accumulator, State
-from regretkit.minimizers.regret_matching._links import LinkFunction
-from regretkit.minimizers.regret_matching._predictors import (
+from regretkit.minimizers.regret_matching._roles import (
+    Accumulator,
+    AdaptiveStep,
     ExternalPrediction,
     LastUtilityPrediction,
+    LinkFunction,
+    PositivePartLink,
+    Predictor,
+    State,
     Weighted,
 )
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
 
 
+@frozen
+class _Chopped(Accumulator):
+    """Regrets on the chopped orthant, starting at ``1/n``, with a learning rate."""
+
+    scale_free = False
+
+    rate: float = field(validator=positive, kw_only=True)
+
+    @final
+    @override
+    def start(self, simplices: Simplices) -> State:
+        return {"regrets": simplices.uniform()}
+
+
 @final
 @frozen
-class ChoppedOrthant(Accumulator):
+class ChoppedOrthant(_Chopped):
     """Regrets sum to at least one: ``Q <- P(Q + rate g)``, starting at ``1/n``.
 
     P finds the nearest point of ``{z >= 0, sum z >= 1}``.
@@ -40,13 +58,6 @@ class ChoppedOrthant(Accumulator):
     """
 
     lower_bound = 0.0
-    scale_free = False
-
-    rate: float = field(validator=positive, kw_only=True)
-
-    @override
-    def start(self, simplices: Simplices) -> State:
-        return {"regrets": simplices.uniform()}
 
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
@@ -55,7 +66,7 @@ class ChoppedOrthant(Accumulator):
 
 @final
 @frozen
-class ChoppedOrthantOptimistic(Accumulator):
+class ChoppedOrthantOptimistic(_Chopped):
     """The point that was played from, plus the error of its prediction, starting at ``1/n``.
 
         Q <- P(Q + rate v) + rate (g - v)
@@ -75,14 +86,6 @@ class ChoppedOrthantOptimistic(Accumulator):
     ... )
     {'regrets': array([ 0. , -0.5])}
     """
-
-    scale_free = False
-
-    rate: float = field(validator=positive, kw_only=True)
-
-    @override
-    def start(self, simplices: Simplices) -> State:
-        return {"regrets": simplices.uniform()}
 
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
@@ -110,9 +113,25 @@ class SmoothedLink(LinkFunction):
         return simplices.normalize(chop_orthant(simplices, regrets))
 
 
+@define(eq=False)
+class _SmoothRule(ComposedRule):
+    """A rule on the chopped orthant, whose predictions count by its learning rate."""
+
+    rate: float = field(validator=positive, kw_only=True)
+
+    _accumulator: ClassVar[type[_Chopped]] = ChoppedOrthant
+    _predictor: ClassVar[Predictor] = LastUtilityPrediction()
+
+    @final
+    @override
+    def _parts(self) -> Parts:
+        predictor = Weighted(self._predictor, weight=self.rate)
+        return self._accumulator(rate=self.rate), predictor, SmoothedLink()
+
+
 @final
 @define(eq=False)
-class SmoothPredictiveRegretMatchingPlus(ComposedRule):
+class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
     """Predictive regret matching+ on the chopped orthant.
 
     With P(z) the nearest point of ``{z >= 0, sum z >= 1}``, m the utility expected, by default
@@ -148,17 +167,10 @@ class SmoothPredictiveRegretMatchingPlus(ComposedRule):
     is that of the code of Meng et al. (2025), NeurIPS, who compare with it.
     """
 
-    rate: float = field(validator=positive, kw_only=True)
-
-    @override
-    def _parts(self) -> Parts:
-        predictor = Weighted(LastUtilityPrediction(), weight=self.rate)
-        return ChoppedOrthant(rate=self.rate), predictor, SmoothedLink()
-
 
 @final
 @define(eq=False)
-class SmoothOptimisticRegretMatchingPlus(ComposedRule):
+class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
     """Smooth regret matching+ by optimistic gradients, one projection an iteration.
 
     With P(z) the nearest point of ``{z >= 0, sum z >= 1}``, m the utility expected, by default
@@ -189,17 +201,12 @@ class SmoothOptimisticRegretMatchingPlus(ComposedRule):
     utility only a prediction; here it is learned from like every other.
     """
 
-    rate: float = field(validator=positive, kw_only=True)
-
-    @override
-    def _parts(self) -> Parts:
-        predictor = Weighted(LastUtilityPrediction(), weight=self.rate)
-        return ChoppedOrthantOptimistic(rate=self.rate), predictor, SmoothedLink()
+    _accumulator = ChoppedOrthantOptimistic
 
 
 @final
 @define(eq=False)
-class ExtragradientRegretMatchingPlus(ComposedRule):
+class ExtragradientRegretMatchingPlus(_SmoothRule):
     """Smooth regret matching+ that plays against external predictions, as an extragradient step.
 
     With P(z) the nearest point of ``{z >= 0, sum z >= 1}`` and m an external prediction of
@@ -236,12 +243,91 @@ class ExtragradientRegretMatchingPlus(ComposedRule):
     algorithm 5; the papers' own text could not be checked.
     """
 
-    rate: float = field(validator=positive, kw_only=True)
+    _predictor = ExternalPrediction()
+
+
+@final
+@frozen
+class RestartAtFloor(Accumulator):
+    """Negative regret is dropped, and small regrets are raised to a floor.
+
+        Q <- [Q + g]+,  and Q <- floor where no regret of a block exceeds it
+
+    It starts at the floor. Its ``"prediction_weight"`` is 0 for one iteration after a restart,
+    otherwise 1.
+
+    Parameters
+    ----------
+    floor
+        What regrets are raised to, positive, in the unit of utility.
+
+    Examples
+    --------
+    >>> RestartAtFloor(floor=1.0).update(
+    ...     Simplices([2, 2]), {"regrets": np.ones(4)}, np.array([0.5, -0.5, -0.5, 0.0]), 1
+    ... )
+    {'regrets': array([1.5, 0.5, 1. , 1. ]), 'prediction_weight': array([1., 1., 0., 0.])}
+    """
+
+    lower_bound = 0.0
+    scale_free = False
+
+    floor: float = field(validator=positive, kw_only=True)
+
+    @override
+    def start(self, simplices: Simplices) -> State:
+        ones = np.ones(simplices.dimension)
+        return {"regrets": self.floor * ones, "prediction_weight": ones}
+
+    @override
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        regrets = np.maximum(simplices.add(state["regrets"], regret), 0.0)
+        weight = simplices.repeat(np.where(simplices.max(regrets) > self.floor, 1.0, 0.0))
+        return {"regrets": np.where(weight > 0.0, regrets, self.floor), "prediction_weight": weight}
+
+
+@final
+@define(eq=False)
+class StablePredictiveRegretMatchingPlus(ComposedRule):
+    """Predictive regret matching+ with restarts.
+
+    With m the utility expected, by default the last one, and x' the last strategy, starting from
+    Q = floor,
+
+        x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>,  v = 0 after a restart
+        Q <-  [Q + u - <u, x>]+
+        Q <-  floor,  a restart, where that leaves no entry above the floor
+
+    Predictive regret matching+ may jump from one end of the simplex to the other while its
+    regrets are small; here they never are. After a restart no prediction is used, not even an
+    external one. The regret is at most the root of ``n floor^2`` plus the sum of
+    ``|g - v|^2``.
+
+    Parameters
+    ----------
+    floor
+        What regrets are raised to, positive, in the unit of utility; R0 / eta in the paper.
+
+    Examples
+    --------
+    >>> player = StablePredictiveRegretMatchingPlus(2, floor=1.0)
+    >>> player.observe_utility([1.0, 0.0])
+    >>> player.regrets
+    array([1.5, 0.5])
+
+    References
+    ----------
+    Farina, Grand-Clement, Kroer, Lee and Luo (2023), "Regret matching+: (in)stability and fast
+    convergence in games", NeurIPS, algorithm 1, here as another implementation transcribes it:
+    the paper's own text could not be checked.
+    """
+
+    floor: float = field(validator=positive, kw_only=True)
 
     @override
     def _parts(self) -> Parts:
-        predictor = Weighted(ExternalPrediction(), weight=self.rate)
-        return ChoppedOrthant(rate=self.rate), predictor, SmoothedLink()
+        predictor = AdaptiveStep(LastUtilityPrediction())
+        return RestartAtFloor(floor=self.floor), predictor, PositivePartLink()
 
 
 def chop_orthant(simplices: Simplices, vector: Vector) -> Vector:

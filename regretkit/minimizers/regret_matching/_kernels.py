@@ -32,7 +32,6 @@ class Parameters(NamedTuple):
     """By what the engine may multiply positive regrets at a zero utility,"""
     negative_discount: float = 1.0
     """and others."""
-    floor: float = -math.inf
     next_positive_discount: float = 1.0
     """The same of the next iteration."""
     next_negative_discount: float = 1.0
@@ -46,7 +45,6 @@ class Parameters(NamedTuple):
 (
     POSITIVE_DISCOUNT,
     NEGATIVE_DISCOUNT,
-    FLOOR,
     NEXT_POSITIVE_DISCOUNT,
     NEXT_NEGATIVE_DISCOUNT,
     REGRET_WEIGHT,
@@ -277,86 +275,43 @@ def _predict_nothing(
         state[PREDICTED][a] = 0.0
 
 
-# Accumulators. Parameters are read before the loop: machine code cannot know that they do not
-# change in it. And signs are asked with "if", not with max: where this runs as plain Python, a call
-# would take most of the time.
+# Accumulators
 
 
-def add_regret(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    """R <- R + g."""
-    if last - first == 1:  # which is never regretted
-        return
-    regrets = state[REGRETS]
-    for a in range(first, last):
-        regrets[a] += utility[a] - value
+@cache
+def build_update(
+    *, discounts: bool = False, weights: bool = False, nonnegative: bool = False
+) -> BlockFunction:
+    """Return the function for ``R <- R discount + weight g``, or for its positive part.
 
-
-def add_nonnegative(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    """Q <- [Q + g]+."""
-    if last - first == 1:
-        return
-    regrets = state[REGRETS]
-    for a in range(first, last):
-        regret = regrets[a] + (utility[a] - value)
-        regrets[a] = 0.0 if regret < 0.0 else regret
-
-
-def add_weighted(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    """R <- R + weight g."""
-    if last - first == 1:
-        return
-    regrets, weight = state[REGRETS], parameters[REGRET_WEIGHT]
-    for a in range(first, last):
-        regrets[a] += weight * (utility[a] - value)
-
-
-def discount_and_add(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    """R <- max(R positive_discount + g, floor) where R > 0, and with the other discount elsewhere.
-
-    A floor of zero is RM+'s, of minus infinity that of a rule that keeps negative regrets.
+    Positive regrets have a discount of their own; a factor that is left out is 1.
     """
-    regrets, floor = state[REGRETS], parameters[FLOOR]
-    positive, negative = parameters[POSITIVE_DISCOUNT], parameters[NEGATIVE_DISCOUNT]
-    for a in range(first, last):
-        factor = positive if regrets[a] > 0.0 else negative
-        regret = regrets[a] * factor + (utility[a] - value)
-        regrets[a] = floor if regret < floor else regret
+
+    # Parameters are read before the loop: machine code cannot know that they do not change in it.
+    # And signs are asked with "if", not with max: where this runs as plain Python, a call would
+    # take most of the time.
+    def update(
+        block: int,
+        first: int,
+        last: int,
+        utility: Vector,
+        value: float,
+        strategy: Vector,
+        state: Arrays,
+        parameters: Vector,
+    ) -> None:
+        if last - first == 1:  # which is never regretted
+            return
+        regrets, weight = state[REGRETS], parameters[REGRET_WEIGHT]
+        positive, negative = parameters[POSITIVE_DISCOUNT], parameters[NEGATIVE_DISCOUNT]
+        for a in range(first, last):
+            regret, gain = regrets[a], utility[a] - value
+            if discounts:
+                regret *= positive if regret > 0.0 else negative
+            regret += weight * gain if weights else gain
+            regrets[a] = 0.0 if nonnegative and regret < 0.0 else regret
+
+    return update
 
 
 def project_euclidean(

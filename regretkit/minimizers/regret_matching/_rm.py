@@ -1,18 +1,33 @@
-"""Regret matching, regret matching+ and linear regret matching."""
+"""Regret matching and regret matching+: plain, linear, discounted and predictive."""
 
+import math
+from collections.abc import Mapping
 from typing import final
 
-from attrs import define
+from attrs import define, field
 from typing_extensions import override
 
-from regretkit.minimizers.regret_matching._accumulators import (
+from regretkit._util._validate import at_least_zero, extended
+from regretkit.minimizers.regret_matching._roles import (
     Cumulative,
+    Discounted,
+    DiscountedNonNegative,
+    LastUtilityPrediction,
     LinearAccumulator,
     NonNegative,
+    NoPrediction,
+    PositivePartLink,
 )
-from regretkit.minimizers.regret_matching._links import PositivePartLink
-from regretkit.minimizers.regret_matching._predictors import NoPrediction
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
+
+_FORGETFUL = {
+    "regret_grows_slowly": "with alpha below 1 it remembers a share of the past that falls to "
+    "nothing"
+}
+_FORGETFUL_AT_FIRST = {
+    "regret_grows_slowly": "with a shift above 4 it remembers little of the past, at first or for "
+    "ever"
+}
 
 
 @final
@@ -26,12 +41,9 @@ class RegretMatching(ComposedRule):
     Over T iterations with n actions and utilities in a range of Delta, the regret is at most
     ``Delta sqrt(n T)``, and never more than the root of the sum of ``|u - <u, x>|^2``. With weights
     that never increase the weighted regret is at most
-
-        Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1)),
-
-    which vanishes relative to the sum of the weights if that sum is infinite, as it is for ``t^p``
-    with p from -1 to 0. With increasing weights nothing is guaranteed: the regret with w_t = t can
-    stay at half of the range.
+    ``Delta sqrt(n) sum_t w_t (sqrt(t) - sqrt(t - 1))``, which vanishes relative to the sum of the
+    weights if that sum is infinite, as it is for ``t^p`` with p from -1 to 0. With increasing
+    weights nothing is guaranteed: the regret with w_t = t can stay at half of the range.
 
     Examples
     --------
@@ -64,13 +76,10 @@ class RegretMatchingPlus(ComposedRule):
     An action with low utilities for a long time is played again as soon as its utility exceeds the
     value of the current strategy. The regret bound is that of :class:`RegretMatching`, for weights
     that never increase as well. With weights that never decrease the weighted regret is at most
-
-        w_T sqrt(sum_t |u_t - <u_t, x_t>|^2),
-
-    so that with ``w_t = t^p`` and p >= 0, relative to the sum of the weights, it is at most
-    ``(p + 1) Delta sqrt(n / T)``. Powers from -1 to 0 keep it vanishing, more slowly from -1/2
-    down; no rule has such a guarantee below -1. In zero-sum games the average usually converges
-    much faster than that of :class:`RegretMatching`.
+    ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, so that with ``w_t = t^p`` and p >= 0, relative to
+    the sum of the weights, it is at most ``(p + 1) Delta sqrt(n / T)``. Powers from -1 to 0 keep it
+    vanishing, more slowly from -1/2 down; no rule has such a guarantee below -1. In zero-sum games
+    the average usually converges much faster than that of :class:`RegretMatching`.
 
     Examples
     --------
@@ -119,3 +128,225 @@ class LinearRegretMatching(ComposedRule):
     @override
     def _parts(self) -> Parts:
         return LinearAccumulator(), NoPrediction(), PositivePartLink()
+
+
+@final
+@define(eq=False)
+class DiscountedRegretMatching(ComposedRule):
+    """Regret matching that discounts old regrets, by a factor that depends on their sign.
+
+    Before adding in iteration t, with s = t - 1 and f(e) = 1 / (1 + s^-e),
+
+        x  =  [R]+ / sum [R]+,  uniform when no regret is positive
+        R <-  R f(alpha) where R > 0,  R f(beta) elsewhere
+        R <-  R + u - <u, x>
+
+    The average is to discount as well: with the default exponents and weights t^2, the weighted
+    regret divided by the sum of the weights is at most
+    ``6 Delta (sqrt(n) + 1 / sqrt(T)) / sqrt(T)`` (Theorem 3 of the paper, at a single decision
+    point).
+
+    Nothing is discounted at s = 0. An infinite exponent is the limit: f(inf) = 1 keeps all,
+    f(-inf) = 0 drops all, so that (inf, inf) is :class:`RegretMatching` and (inf, -inf) plays
+    as :class:`RegretMatchingPlus` does: what is negative is forgotten one iteration later, which
+    no strategy shows.
+
+    Parameters
+    ----------
+    alpha, beta
+        Exponents for positive and for all other regrets, any number or plus or minus infinity.
+
+    Examples
+    --------
+    >>> player = DiscountedRegretMatching(2, alpha=1.5, beta=0.0)
+    >>> for utility in ([1.0, 0.0], [0.0, 0.0]):
+    ...     player.observe_utility(utility)
+    >>> player.regrets
+    array([ 0.25, -0.25])
+
+    References
+    ----------
+    Brown and Sandholm (2019), "Solving imperfect-information games via discounted regret
+    minimization", AAAI. The paper discounts after adding instead of before, which scales all
+    positive regrets alike and so plays the same strategies.
+    """
+
+    alpha: float = field(default=1.5, validator=extended, kw_only=True)
+    beta: float = field(default=0.0, validator=extended, kw_only=True)
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        return {} if self.alpha >= 1.0 else _FORGETFUL
+
+    @override
+    def _parts(self) -> Parts:
+        accumulator = Discounted(alpha=self.alpha, beta=self.beta)
+        return accumulator, NoPrediction(), PositivePartLink()
+
+
+@final
+@define(eq=False)
+class DiscountedRegretMatchingPlus(ComposedRule):
+    """Regret matching+ that discounts old regrets.
+
+    In iteration t, with s = t - 1,
+
+        x  =  Q / sum Q,  uniform when Q = 0
+        Q <-  [Q s^alpha / (s^alpha + shift) + u - <u, x>]+
+
+    It is what DCFR+ plays at every decision point. With alpha = inf, or with shift = 0, nothing
+    is discounted, and it is :class:`RegretMatchingPlus`.
+
+    With weights that increase at least as fast as the discounts, ``w_t >= w_(t-1) (1 + shift /
+    s^alpha)``, the weighted regret is at most ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, since Q
+    is then at least the regret discounted by w. For alpha >= 1 these are the weights ``t^p`` with
+    p >= max(1, shift).
+
+    Parameters
+    ----------
+    alpha
+        Exponent, any number or plus or minus infinity; infinite ones are the limits.
+    shift
+        How strongly old regrets are discounted at first, at least 0.
+
+    Examples
+    --------
+    >>> player = DiscountedRegretMatchingPlus(2, alpha=1.0, shift=3.0)
+    >>> for utility in ([2.0, 0.0], [0.0, 0.0]):
+    ...     player.observe_utility(utility)
+    >>> player.regrets
+    array([0.25, 0.  ])
+
+    References
+    ----------
+    Xu, Li, Liu, Fu, Fu, Xing and Cheng (2024), "Minimizing weighted counterfactual regret with
+    optimistic online mirror descent", IJCAI. The shift of 1.5 is that of the authors' code; other
+    implementations read 1 in the paper, whose own text could not be checked.
+    """
+
+    alpha: float = field(default=1.5, validator=extended, kw_only=True)
+    shift: float = field(default=1.5, validator=at_least_zero, kw_only=True)
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        if self.shift == 0.0 or self.alpha == math.inf:
+            return {}
+        if self.alpha < 1.0:
+            return _FORGETFUL
+        return _FORGETFUL_AT_FIRST if self.shift > 4.0 else {}
+
+    @override
+    def _parts(self) -> Parts:
+        accumulator = DiscountedNonNegative(alpha=self.alpha, shift=self.shift)
+        return accumulator, NoPrediction(), PositivePartLink()
+
+
+@final
+@define(eq=False)
+class PredictiveRegretMatching(ComposedRule):
+    """Regret matching that adds the regrets it expects before it plays.
+
+    With m the utility expected, by default the last one, and x' the last strategy,
+
+        x  =  [R + v]+ / sum [R + v]+,    v = m - <m, x'>
+        R <-  R + u - <u, x>
+
+    The regret is at most the root of the sum of ``|g - v|^2``, with g the regret that came and
+    v the one predicted: small when predictions are good. That holds for the plain regret, and with
+    growing weights nothing does.
+
+    Examples
+    --------
+    >>> player = PredictiveRegretMatching(2)
+    >>> player.expect_utility([1.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 0.])
+
+    References
+    ----------
+    Farina, Kroer and Sandholm (2021), "Faster game solving via predictive Blackwell
+    approachability: connecting regret matching and mirror descent", AAAI.
+    """
+
+    @override
+    def _parts(self) -> Parts:
+        return Cumulative(), LastUtilityPrediction(), PositivePartLink()
+
+
+@final
+@define(eq=False)
+class PredictiveRegretMatchingPlus(ComposedRule):
+    """Regret matching+ that adds the regrets it expects before it plays.
+
+    With m the utility expected, by default the last one, and x' the last strategy,
+
+        x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>
+        Q <-  [Q + u - <u, x>]+
+
+    With weights that never decrease, all equal ones among them, the weighted regret is at most
+    ``w_T sqrt(sum_t |g_t - v_t|^2)``, with g the regret that came and v the one predicted.
+
+    Examples
+    --------
+    >>> player = PredictiveRegretMatchingPlus(2)
+    >>> player.observe_utility([1.0, 0.0])
+    >>> player.expect_utility([0.0, 2.0])
+    >>> player.next_strategy()
+    array([0., 1.])
+
+    References
+    ----------
+    Farina, Kroer and Sandholm (2021), "Faster game solving via predictive Blackwell
+    approachability: connecting regret matching and mirror descent", AAAI.
+    """
+
+    @override
+    def _parts(self) -> Parts:
+        return NonNegative(), LastUtilityPrediction(), PositivePartLink()
+
+
+@final
+@define(eq=False)
+class PredictiveDiscountedRegretMatchingPlus(ComposedRule):
+    """Discounted regret matching+ that adds the regrets it expects before it plays.
+
+    With m the utility expected, by default the last one, x' the last strategy, s = t - 1 in
+    iteration t and d = s^alpha / (s^alpha + 1),
+
+        x  =  [Q d + v]+ / sum [Q d + v]+,    v = m - <m, x'>
+        Q <-  [Q d + u - <u, x>]+
+
+    It is what PDCFR+ plays at every decision point. With alpha = inf nothing is discounted, and it
+    is :class:`PredictiveRegretMatchingPlus`. For alpha >= 1 and weights ``t^p`` with p >= 1, the
+    weighted regret is at most ``T^p sqrt(sum_t |g_t - v_t|^2)``, with g = u - <u, x>.
+
+    Parameters
+    ----------
+    alpha
+        Exponent, any number or plus or minus infinity; infinite ones are the limits.
+
+    Examples
+    --------
+    Q is discounted by half when the prediction is added to it:
+
+    >>> player = PredictiveDiscountedRegretMatchingPlus(2, alpha=1.0)
+    >>> player.observe_utility([2.0, 0.0])
+    >>> player.expect_utility([0.0, 1.0])
+    >>> player.next_strategy()
+    array([0., 1.])
+
+    References
+    ----------
+    Xu, Li, Liu, Fu, Fu, Xing and Cheng (2024), "Minimizing weighted counterfactual regret with
+    optimistic online mirror descent", IJCAI.
+    """
+
+    alpha: float = field(default=2.3, validator=extended, kw_only=True)
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        return {} if self.alpha >= 1.0 else _FORGETFUL
+
+    @override
+    def _parts(self) -> Parts:
+        return DiscountedNonNegative(alpha=self.alpha), LastUtilityPrediction(), PositivePartLink()

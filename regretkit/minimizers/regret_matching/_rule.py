@@ -13,7 +13,6 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import of_kind
 from regretkit.minimizers._kernel import Kernel, KernelTraits
 from regretkit.minimizers._simplex_rule import SimplexRule
-from regretkit.minimizers.regret_matching._accumulators import Accumulator, State
 from regretkit.minimizers.regret_matching._kernels import (
     BY_ACTION,
     BY_BLOCK,
@@ -28,8 +27,13 @@ from regretkit.minimizers.regret_matching._kernels import (
     settle_predicted,
     settle_regrets,
 )
-from regretkit.minimizers.regret_matching._links import LinkFunction
-from regretkit.minimizers.regret_matching._predictors import NoPrediction, Predictor
+from regretkit.minimizers.regret_matching._roles import (
+    Accumulator,
+    LinkFunction,
+    NoPrediction,
+    Predictor,
+    State,
+)
 
 Parts: TypeAlias = tuple[Accumulator, Predictor, LinkFunction]
 
@@ -121,34 +125,30 @@ class ComposedRule(SimplexRule):
         link = self.link.block_form()
         if accumulator is None or predictor is None or link is None:
             return None
-        if not self.state.keys() <= {*BY_ACTION, *BY_BLOCK}:
+        adaptive = "prediction_weight" in self.state
+        if not self.state.keys() <= {*BY_ACTION, *BY_BLOCK} or predictor.adaptive != adaptive:
             return None
-        if predictor.adaptive != ("prediction_weight" in self.state):
-            return None
-        if predictor.adaptive and not predictor.repeats:
+        if adaptive and not predictor.repeats:
             return None  # its arrays would be others than kernels with adaptive steps know
 
-        predictive = "predicted_regrets" in self.state
-        traits, constant = accumulator.traits, not callable(accumulator.parameters)
+        plain, traits = "predicted_regrets" not in self.state, accumulator.traits
         schedule = _Schedule(self.accumulator, predictor.weight, link[1], accumulator.parameters)
         return Kernel(
-            build_propose(link[0], predictive, predictor.adaptive),
-            build_learn(accumulator.update, predictive, predictor.repeats),
+            build_propose(link[0], not plain, adaptive),
+            build_learn(accumulator.update, not plain, predictor.repeats),
             state=[name for name in BY_ACTION if name in self.state],
             block_state=[name for name in BY_BLOCK if name in self.state],
-            parameters=schedule(1) if constant else schedule,
+            parameters=schedule if callable(accumulator.parameters) else schedule(1),
             traits=KernelTraits(
-                invariant_to_zero_utility=traits.invariant_to_zero_utility and not predictive,
+                invariant_to_zero_utility=plain and traits.invariant_to_zero_utility,
                 # All positive regrets are discounted alike, and played in the same proportion.
                 only_discounts_on_zero_utility=(
-                    traits.only_discounts_on_zero_utility
-                    and not predictive
-                    and link[0] is positive_part
+                    plain and traits.only_discounts_on_zero_utility and link[0] is positive_part
                 ),
                 ignores_singleton_blocks=traits.ignores_singleton_blocks,
                 returns_size=True,
             ),
-            settle_regrets=settle_predicted if predictive else settle_regrets,
+            settle_regrets=settle_regrets if plain else settle_predicted,
         )
 
     @final
@@ -214,8 +214,6 @@ class Composed(ComposedRule):
 
     Parameters
     ----------
-    simplices
-        Where to play: a number of actions, several of them, or ``Simplices``.
     accumulator
         How regrets add up.
     link
@@ -237,9 +235,7 @@ class Composed(ComposedRule):
     accumulator: Accumulator = field(kw_only=True, validator=of_kind(Accumulator, "NonNegative()"))
     link: LinkFunction = field(kw_only=True, validator=of_kind(LinkFunction, "PositivePartLink()"))
     predictor: Predictor = field(
-        factory=NoPrediction,
-        kw_only=True,
-        validator=of_kind(Predictor, "LastUtilityPrediction()"),
+        factory=NoPrediction, kw_only=True, validator=of_kind(Predictor, "LastUtilityPrediction()")
     )
 
     @override

@@ -1,0 +1,440 @@
+"""Regret matching with scheduled discounts, weighted predictions, or a norm that never falls."""
+
+import math
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+from attrs import define, field, frozen
+from typing_extensions import override
+
+from regretkit._util._typing import Vector
+from regretkit._util._validate import at_least_one, at_least_zero, positive
+from regretkit.minimizers.regret_matching._kernels import (
+    ERRORS,
+    PREDICTED,
+    RATE,
+    REGRETS,
+    STEPS,
+    WEIGHT,
+    Arrays,
+    BlockAccumulator,
+    Parameters,
+)
+from regretkit.minimizers.regret_matching._roles import (
+    Accumulator,
+    AdaptiveStep,
+    Discounting,
+    LastUtilityPrediction,
+    NonNegative,
+    NoPrediction,
+    PositivePartLink,
+    State,
+    Weighted,
+    discount,
+)
+from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
+from regretkit.sets import Simplices
+
+_OVERWEIGHTED = {
+    "regret_grows_slowly": "with a weight above 1 it believes what it expects more than what "
+    "happened, and pays for it up to 1 + weight times as much"
+}
+_SMALL, _LARGE = 1e-280, 1e280
+"""Between these a sum of squares has lost nothing that mattered to an underflow or overflow."""
+
+
+@final
+@frozen
+class HSDiscounted(Discounting):
+    """Old regrets are discounted as in :class:`Discounted`, with exponents that follow a schedule.
+
+        alpha = 1 + 3 p,  beta = -1 - 2 p,    p = (t - 1) / horizon
+
+    From iteration horizon + 1 on, p is 1.
+
+    Parameters
+    ----------
+    horizon
+        Number of iterations planned, at least 1.
+
+    Examples
+    --------
+    In iteration 2 of 3, what is positive is multiplied by 1/2, for any exponent:
+
+    >>> HSDiscounted(horizon=3).update(
+    ...     Simplices(2), {"regrets": np.array([4.0, -4.0])}, np.zeros(2), iteration=2
+    ... )
+    {'regrets': array([ 2., -2.])}
+    """
+
+    horizon: int = field(validator=at_least_one, kw_only=True)
+
+    @property
+    @override
+    def keeps_positive(self) -> bool:
+        return True
+
+    @override
+    def factors(self, iteration: int) -> tuple[float, float]:
+        passed = iteration - 1
+        progress = min(passed / self.horizon, 1.0)
+        positive = discount(passed, 1.0 + 3.0 * progress)
+        return positive, discount(passed, -1.0 - 2.0 * progress)
+
+
+@final
+@define(eq=False)
+class HSDiscountedRegretMatching(ComposedRule):
+    """Discounted regret matching whose exponents change from iteration to iteration.
+
+    In iteration t, with s = t - 1, p = s / horizon and f(e) = 1 / (1 + s^-e),
+
+        x  =  [R]+ / sum [R]+,  uniform when no regret is positive
+        R <-  R f(1 + 3 p) where R > 0,  R f(-1 - 2 p) elsewhere
+        R <-  R + u - <u, x>
+
+    Nothing is discounted at s = 0, and from iteration horizon + 1 on p is 1. With the averaging
+    :class:`~regretkit.play.HorizonPower` it is what HS-DCFR plays at every decision point.
+
+    Parameters
+    ----------
+    horizon
+        Number of iterations planned, at least 1.
+
+    Examples
+    --------
+    >>> player = HSDiscountedRegretMatching(2, horizon=100)
+    >>> for utility in ([2.0, 0.0], [0.0, 0.0]):
+    ...     player.observe_utility(utility)
+    >>> player.regrets
+    array([ 0.5, -0.5])
+
+    References
+    ----------
+    Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
+    arXiv:2404.09097, equation 4, here as two other implementations transcribe it: the paper's
+    own text could not be checked.
+    """
+
+    horizon: int = field(validator=at_least_one, kw_only=True)
+
+    @override
+    def _parts(self) -> Parts:
+        return HSDiscounted(horizon=self.horizon), NoPrediction(), PositivePartLink()
+
+
+@final
+@frozen
+class AdaptivePredictionWeight(Accumulator):
+    """Negative regret is dropped, and the weight of predictions is learned from their errors.
+
+        Q <- [Q + g]+,    weight <- 1 / (1 + alpha)
+        alpha = min(sqrt(E / S), limit),  E = sum |g - v|^2,  S = sum |Q's steps|^2
+
+    E and S add up over all iterations of a block, and v is what was predicted, before any
+    weight; alpha is the limit as long as S is 0.
+
+    Parameters
+    ----------
+    limit
+        The largest alpha, positive.
+
+    Examples
+    --------
+    An unpredicted first regret moves Q by as much as it missed the prediction:
+
+    >>> accumulator, simplices = AdaptivePredictionWeight(limit=5.0), Simplices(2)
+    >>> state = accumulator.start(simplices) | {"predicted_regrets": np.zeros(2)}
+    >>> accumulator.update(simplices, state, np.array([1.0, 0.0]), 1)["prediction_weight"]
+    array([0.5, 0.5])
+    """
+
+    lower_bound = 0.0
+
+    limit: float = field(default=5.0, validator=positive, kw_only=True)
+
+    @override
+    def start(self, simplices: Simplices) -> State:
+        nothing = np.zeros(simplices.blocks)
+        return {
+            "regrets": np.zeros(simplices.dimension),
+            "prediction_weight": np.full(simplices.dimension, 1.0 / (1.0 + self.limit)),
+            "errors": nothing,
+            "steps": nothing.copy(),
+        }
+
+    @override
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        regrets = simplices.add(state["regrets"], regret)
+        np.maximum(regrets, 0.0, out=regrets)
+        moved = regrets - state["regrets"]
+        # Roots of sums of squares: sums of squares could overflow.
+        steps = hypot_accumulate(state["steps"], norms(simplices, moved))
+        missed = np.subtract(regret, state.get("predicted_regrets", 0.0), out=moved)
+        errors = hypot_accumulate(state["errors"], norms(simplices, missed))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # Where nothing has moved yet the quotient is infinite, or no number.
+            alpha = np.fmin(errors / steps, self.limit)
+        weight = simplices.repeat(1.0 / (1.0 + alpha))
+        return {"regrets": regrets, "prediction_weight": weight, "errors": errors, "steps": steps}
+
+    @override
+    def block_form(self) -> BlockAccumulator:
+        return BlockAccumulator(adapt_prediction_weight, Parameters(rate=self.limit))
+
+
+@final
+@define(eq=False)
+class AsymmetricRegretMatchingPlus(ComposedRule):
+    """Predictive regret matching+ whose predictions count less than what happened.
+
+    With m the utility expected, by default the last one, and x' the last strategy,
+
+        x  =  [Q + weight v]+ / sum [Q + weight v]+,    v = m - <m, x'>
+        Q <-  [Q + u - <u, x>]+
+
+    It is what SAPCFR+ plays at every decision point, with a weight of 1/3.
+    With weight 0 it is :class:`RegretMatchingPlus`, with 1 :class:`PredictiveRegretMatchingPlus`.
+    The regret is at most the root of the sum of ``|g - weight v|^2``.
+
+    Parameters
+    ----------
+    weight
+        How much predictions count, at least 0; ``1 / (1 + alpha)`` in the paper.
+
+    Examples
+    --------
+    >>> player = AsymmetricRegretMatchingPlus(2, weight=0.5)
+    >>> player.observe_utility([2.0, 0.0])
+    >>> player.expect_utility([0.0, 2.0])
+    >>> player.next_strategy()
+    array([0.5, 0.5])
+
+    References
+    ----------
+    Meng, Yang, Zhang, Ge and Gao (2026), "Faster game solving via asymmetry of step sizes", AAAI,
+    arXiv:2503.12770. Only the abstract and others' implementations could be read; they
+    agree on the rule and, for this paper, on 1/3.
+    """
+
+    weight: float = field(default=1.0 / 3.0, validator=at_least_zero, kw_only=True)
+
+    @override
+    def exemptions(self) -> Mapping[str, str]:
+        return {} if self.weight <= 1.0 else _OVERWEIGHTED
+
+    @override
+    def _parts(self) -> Parts:
+        predictor = Weighted(LastUtilityPrediction(), weight=self.weight)
+        return NonNegative(), predictor, PositivePartLink()
+
+
+@final
+@define(eq=False)
+class AdaptiveAsymmetricRegretMatchingPlus(ComposedRule):
+    """Predictive regret matching+ with a weight of predictions that is learned from their errors.
+
+    With m the utility expected, by default the last one, and x' the last strategy,
+
+        x  =  [Q + v / (1 + alpha)]+ / sum [Q + v / (1 + alpha)]+,    v = m - <m, x'>
+        Q <-  [Q + g]+,    g = u - <u, x>
+        alpha = min(sqrt(E / S), limit),  E = sum |g - v|^2,  S = sum |Q's steps|^2
+
+    E and S add up over the iterations so far; alpha is the limit as long as S is 0. It is what
+    APCFR+ plays at every decision point. The regret is at most the root of the sum of
+    ``|g - v / (1 + alpha)|^2``.
+
+    Parameters
+    ----------
+    limit
+        The largest alpha, positive.
+
+    Examples
+    --------
+    The first regret came unpredicted and moved Q by half of its square, so alpha is sqrt(2):
+
+    >>> player = AdaptiveAsymmetricRegretMatchingPlus(2)
+    >>> player.observe_utility([2.0, 0.0])
+    >>> player.state["prediction_weight"].round(3)
+    array([0.414, 0.414])
+
+    References
+    ----------
+    Meng, Yang, Zhang, Ge and Gao (2026), "Faster game solving via asymmetry of step sizes", AAAI,
+    arXiv:2503.12770, equations 4 and 10, here as another implementation transcribes them: the
+    paper's own text could not be checked. The paper writes the last regret where this writes v,
+    which is the same without external predictions.
+    """
+
+    limit: float = field(default=5.0, validator=positive, kw_only=True)
+
+    @override
+    def _parts(self) -> Parts:
+        predictor = AdaptiveStep(LastUtilityPrediction())
+        return AdaptivePredictionWeight(limit=self.limit), predictor, PositivePartLink()
+
+
+def adapt_prediction_weight(
+    block: int,
+    first: int,
+    last: int,
+    utility: Vector,
+    value: float,
+    strategy: Vector,
+    state: Arrays,
+    parameters: Vector,
+) -> None:
+    """Q <- [Q + g]+ and weight <- 1 / (1 + alpha), alpha = min(errors / steps, limit)."""
+    regrets, predicted, limit = state[REGRETS], state[PREDICTED], parameters[RATE]
+    weight, errors, steps = state[WEIGHT], state[ERRORS], state[STEPS]
+    missed, moved = 0.0, 0.0
+    for a in range(first, last):
+        missed = math.hypot(missed, utility[a] - value - predicted[a])
+        raised = max(regrets[a] + utility[a] - value, 0.0)
+        moved = math.hypot(moved, raised - regrets[a])
+        regrets[a] = raised
+    errors[block] = math.hypot(errors[block], missed)
+    steps[block] = math.hypot(steps[block], moved)
+    alpha = limit
+    if errors[block] < limit * steps[block]:
+        alpha = errors[block] / steps[block]
+    for a in range(first, last):
+        weight[a] = 1.0 / (1.0 + alpha)
+
+
+@final
+@frozen
+class NormPreserving(Accumulator):
+    """Negative regret is dropped, but the norm of no block ever falls.
+
+        Q' = [Q + g]+;  if |Q'| < |Q|, then Q' = [Q + g + c]+ with the c for which |Q'| = |Q|
+
+    Examples
+    --------
+    >>> NormPreserving().update(
+    ...     Simplices(2), {"regrets": np.array([5.0, 0.0])}, np.array([-3.0, 1.0]), 1
+    ... )
+    {'regrets': array([4., 3.])}
+    """
+
+    lower_bound = 0.0
+
+    @override
+    def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
+        moved = simplices.add(state["regrets"], regret)
+        lengths = norms(simplices, state["regrets"])
+        regrets = np.maximum(moved, 0.0)
+        shorter = np.flatnonzero(norms(simplices, regrets) < lengths)
+        if shorter.size:
+            where, few = simplices.coordinates(shorter), Simplices(simplices.sizes[shorter])
+            regrets[where] = restore_norm(few, moved[where], lengths[shorter])
+        return {"regrets": regrets}
+
+
+@final
+@define(eq=False)
+class IREGPredictiveRegretMatchingPlus(ComposedRule):
+    """Predictive regret matching+ in which the norm of the regrets never falls.
+
+    With m the utility expected, by default the last one, and x' the last strategy,
+
+        x  =  [Q + v]+ / sum [Q + v]+,    v = m - <m, x'>
+        Q' =  [Q + g]+,    g = u - <u, x>
+        Q' =  [Q + g + c]+  with the c for which |Q'| = |Q|, where Q' would be shorter
+        Q <-  Q'
+
+    The norm is one over the step size, so that here step sizes never grow. The rule has no
+    hyperparameter and does not depend on the unit of utility, and still its last iterate
+    converges in zero-sum matrix games. The regret is at most the root of the sum of
+    ``|g - v|^2``.
+
+    Examples
+    --------
+    A wrong prediction leads to regret that would shorten Q to [1, 0]:
+
+    >>> player = IREGPredictiveRegretMatchingPlus(2)
+    >>> player.observe_utility([10.0, 0.0])
+    >>> player.regrets
+    array([5., 0.])
+    >>> player.expect_utility([0.0, 20.0])
+    >>> player.observe_utility([0.0, 4.0])
+    >>> player.regrets
+    array([4., 3.])
+
+    References
+    ----------
+    Zhang, Anagnostides and Sandholm (2025), "Scale-invariant regret matching and online learning
+    with optimal convergence: bridging theory and practice in zero-sum games", arXiv:2510.04407,
+    whose IREG-PRM+ keeps this invariant. Only the abstract could be read: that the norm is kept
+    by a constant added to all regrets is a reconstruction, which their rule may differ from.
+    """
+
+    @override
+    def _parts(self) -> Parts:
+        return NormPreserving(), LastUtilityPrediction(), PositivePartLink()
+
+
+def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vector:
+    """Return the positive parts of these lengths that one number added to each block leaves.
+
+    Of ``[v + c]+`` the norm grows with c; if its k largest entries are positive, it is the root
+    of a quadratic in c. Every length is positive.
+    """
+    raised = np.empty(simplices.dimension)
+    for blocks, where in simplices._groups():
+        raised[where] = _restore_rows(vector[where], lengths[blocks])
+    return raised
+
+
+def _restore_rows(rows: Vector, lengths: Vector) -> Vector:
+    top = rows.max(axis=1, keepdims=True)
+    # In units of the length, rounded to a power of two; what is further below stays below.
+    target, exponents = np.frexp(lengths)
+    below = np.maximum(rows - top, -2.0 * lengths[:, None])
+    below = np.ldexp(below, -exponents[:, None])
+    falling, counts = np.sort(below, axis=1)[:, ::-1], np.arange(1, rows.shape[1] + 1)
+    sums, squares = np.cumsum(falling, axis=1), np.cumsum(falling * falling, axis=1)
+    # The squared norm when c is such that the entry itself has just reached zero
+    reached = squares - 2.0 * sums * falling + counts * falling * falling
+    kept = np.count_nonzero(reached < (target * target)[:, None], axis=1)
+    chosen = np.arange(len(rows)), kept - 1
+    linear, constant = sums[chosen], squares[chosen] - target * target
+    root = np.sqrt(np.maximum(linear * linear - kept * constant, 0.0))
+    height = (root - linear) / kept
+    raised: Vector = np.ldexp(np.maximum(below + height[:, None], 0.0), exponents[:, None])
+    return raised
+
+
+def norms(simplices: Simplices, vector: Vector) -> Vector:
+    """Return the Euclidean norm of each block, shape ``(blocks,)``.
+
+    Scaling a block by a power of two scales its norm by exactly that power.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        squares = simplices.dot(vector, vector)
+    lengths = np.sqrt(squares)
+    wild = ~((squares > _SMALL) & (squares < _LARGE))
+    if wild.any():
+        wild &= simplices.max(np.abs(vector)) > 0.0  # a block of zeros has the norm zero
+    outside = np.flatnonzero(wild)
+    if outside.size:
+        where, few = simplices.coordinates(outside), Simplices(simplices.sizes[outside])
+        _, exponents = np.frexp(few.max(np.abs(vector[where])))
+        scaled = np.ldexp(vector[where], -few.repeat(exponents))
+        with np.errstate(under="ignore"):
+            lengths[outside] = np.ldexp(np.sqrt(few.dot(scaled, scaled)), exponents)
+    return lengths
+
+
+def hypot_accumulate(left: Vector, right: Vector) -> Vector:
+    """Return ``sqrt(left^2 + right^2)`` of numbers that are not negative, by elements."""
+    high, length = np.maximum(left, right), np.minimum(left, right)
+    with np.errstate(under="ignore", invalid="ignore"):
+        length /= high
+        length *= length
+        length += 1.0
+        np.sqrt(length, out=length)
+        length *= high
+    # Zero over zero is no number, and zero has the length zero.
+    return np.fmax(length, high, out=length)
