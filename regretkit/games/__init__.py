@@ -13,6 +13,7 @@ from regretkit.games._profile import Profile as Profile
 from regretkit.games._registry import load as load
 from regretkit.games._registry import names as names
 from regretkit.games._registry import register as register
+from regretkit.games._registry import save as save
 from regretkit.games.catalogue import battle_of_the_sexes as battle_of_the_sexes
 from regretkit.games.catalogue import battleship as battleship
 from regretkit.games.catalogue import biased_rock_paper_scissors as biased_rock_paper_scissors
@@ -33,7 +34,6 @@ from regretkit.games.catalogue._dudo import dudo_history as dudo_history
 from regretkit.games.catalogue._liars_dice import liars_dice_batch as liars_dice_batch
 from regretkit.games.gambit import read_efg as read_efg
 from regretkit.games.gambit import read_nfg as read_nfg
-from regretkit.games.gambit import save as save
 from regretkit.games.gambit import write_efg as write_efg
 from regretkit.games.gambit import write_nfg as write_nfg
 from regretkit.games.tree._game_tree import GameTree as GameTree

@@ -8,10 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.games._game import Game
 from regretkit.games._memory_budget import memory_capped
-from regretkit.games.gambit._files import read_game
+from regretkit.games._normal_form import NormalFormGame
+from regretkit.games.gambit._efg import ExtensiveForm, parse_efg, write_efg
+from regretkit.games.gambit._nfg import parse_nfg, write_nfg
+from regretkit.games.gambit._tokens import Tokens
 
 _FACTORIES: dict[str, Callable[..., Game]] = {}
 
@@ -91,7 +95,10 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
     16
     """
     if isinstance(text, PathLike) or _is_file_name(text):
-        return read_game(Path(text))
+        tokens = Tokens(Path(text))
+        if tokens.current not in {"EFG", "NFG"}:
+            raise tokens.unexpected("EFG or NFG, with which a game file begins")
+        return parse_efg(tokens) if tokens.current == "EFG" else parse_nfg(tokens)
     name, positional, keywords = _parsed(text)
     if name not in _FACTORIES:
         close = difflib.get_close_matches(name, names()) or [n for n in names() if name in n]
@@ -106,6 +113,48 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
         raise ValueError(f"{quote(text)}: {error}; it is {name}{shown}") from error
     with memory_capped(memory_limit):
         return factory(*positional, **keywords)
+
+
+def save(
+    game: NormalFormGame | ExtensiveForm, path: str | PathLike[str], *, for_gambit: bool = False
+) -> None:
+    """Write a game to a file in Gambit's format, which :func:`~regretkit.games.load` reads.
+
+    Parameters
+    ----------
+    game
+        The game, in the form that the file name asks for.
+    path
+        The file, which ends in ``.nfg`` for a game in normal form and in ``.efg`` for one in
+        extensive form. An existing file is replaced atomically.
+    for_gambit
+        Whether to change what Gambit refuses, as :func:`~regretkit.games.write_efg` does.
+
+    Raises
+    ------
+    TypeError
+        When the game does not have the form of the file name.
+    OSError
+        When the file cannot be written; an existing file is unchanged.
+    ValueError
+        When the file name has another ending.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from regretkit.games import kuhn_poker, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "kuhn.efg")
+    ...     save(kuhn_poker(), path)
+    ...     load(path)
+    <kuhn_poker: 6 + 6 information sets>
+    """
+    path = Path(path)
+    writers: dict[str, Callable[..., str]] = {".nfg": write_nfg, ".efg": write_efg}
+    if path.suffix not in writers:
+        raise ValueError(f"path must end in .nfg or .efg, got {quote(str(path))}")
+    text = writers[path.suffix](game, for_gambit=for_gambit)
+    replace_file(path, [text.encode()])
 
 
 def check_small(text: str) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, repeat
 from operator import add
@@ -20,7 +20,6 @@ from regretkit.games.gambit._tokens import (
     Tokens,
     number_unnamed,
     plain,
-    read_description,
     read_header,
     read_names,
     read_payoffs,
@@ -91,7 +90,8 @@ def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
 def parse_efg(tokens: Tokens) -> ExtensiveFormGame | ImperfectRecallGame:
     """Read a game in extensive form to the end of the file."""
     title, players = read_header(tokens, "EFG", "2")
-    read_description(tokens)
+    if tokens.at_name():
+        tokens.name("the description of the game")
     nodes = _Nodes(tokens, players)
     nodes.read()
     return game_from_tree(_tree(tokens, nodes), title)
@@ -124,50 +124,41 @@ class _Declarations(Generic[Declared]):
 
     def __init__(self, tokens: Tokens, kind: str, content: str) -> None:
         self.entries: list[Declared] = []
+        self.index: dict[tuple[int | None, int], int] = {}
         self._tokens, self._kind, self._content = tokens, kind, content
-        self._index: dict[tuple[int | None, int], int] = {}
 
-    def label(self) -> str | None:
-        """Read the name, if any, and the brace of a declaration; None without a declaration."""
-        tokens = self._tokens
-        if not tokens.at_name() and tokens.current != "{":
-            return None
-        label = tokens.name(f"the name of the {self._kind}") if tokens.at_name() else ""
-        tokens.expect("{", f"before the {self._content}")
-        return label
-
-    def index(
-        self, player: int | None, number: int, declared: Declared | None, position: int
+    def read(
+        self, player: int | None, number: int, name: str, content: Callable[[str], Declared]
     ) -> int:
-        """Return the index of an entry that is declared here or was declared before."""
-        index = self._index.get((player, number))
-        if declared is None:
+        """Return the index of an entry that is declared here or was declared before.
+
+        ``content`` reads a declaration after its label and the opening brace.
+        """
+        tokens, position, label = self._tokens, self._tokens.position - 1, ""
+        index = self.index.get((player, number))
+        if tokens.at_name():
+            label = tokens.name(f"the name of the {self._kind}")
+        elif tokens.current != "{":
             if index is None:
-                raise self._tokens.error(
-                    f"{self.name(player, number)} is not declared yet; give its {self._content} "
-                    "where it first occurs",
+                raise tokens.error(
+                    f"{name} is not declared yet; give its {self._content} where it first occurs",
                     position,
                 )
             return index
+        tokens.expect("{", f"before the {self._content}")
+        declared = content(label)
         if index is None:
-            index = self._index[player, number] = len(self.entries)
+            index = self.index[player, number] = len(self.entries)
             self.entries.append(declared)
         elif declared != self.entries[index]:
             pairs = zip(self.entries[index], declared, strict=True)
             old, new = next((_shown(old), _shown(new)) for old, new in pairs if old != new)
-            raise self._tokens.error(
-                f"{self.name(player, number)} was declared before, with {old} and not {new}; "
+            raise tokens.error(
+                f"{name} was declared before, with {old} and not {new}; "
                 "repeat the declaration, or give only the number",
                 position,
             )
         return index
-
-    def name(self, player: int | None, number: int) -> str:
-        """Return the name of an information set or an outcome for error messages."""
-        if player is None:
-            return f"{self._kind} {number}"
-        owner = "chance" if player == CHANCE else f"player {1 + player}"
-        return f"{self._kind} {number} of {owner}"
 
 
 @final
@@ -179,7 +170,8 @@ class _Nodes:
         self.information_sets: _Declarations[_InformationSet]
         self.information_sets = _Declarations(tokens, "information set", "actions")
         self.outcomes: _Declarations[_Outcome] = _Declarations(tokens, "outcome", "payoffs")
-        self.outcomes.index(None, 0, _Outcome("", (0.0,) * players), tokens.position)
+        self.outcomes.index[None, 0] = 0
+        self.outcomes.entries.append(_Outcome("", (0.0,) * players))
         # One entry for each node; information sets and outcomes by their index, -1 for none
         self.information_set, self.outcome = array("q"), array("q")
         self.depth, self.position = array("q"), array("q")
@@ -217,27 +209,32 @@ class _Nodes:
 
     def _read_information_set(self, player: int) -> int:
         """Read the number of an information set and its declaration, if any; return its index."""
-        tokens, sets, position = self._tokens, self.information_sets, self._tokens.position
+        tokens = self._tokens
         number = tokens.whole_number("the number of the information set", signed=True)
-        declared = None
-        if (label := sets.label()) is not None:
+        owner = "chance" if player == CHANCE else f"player {1 + player}"
+        name = f"information set {number} of {owner}"
+
+        def content(label: str) -> _InformationSet:
             start = tokens.position
             actions, probabilities = self._read_actions(player)
             if not actions:
-                raise tokens.error(f"{sets.name(player, number)} needs at least one action", start)
-            declared = _InformationSet(player, number, label, actions, probabilities)
-        return sets.index(player, number, declared, position)
+                raise tokens.error(f"{name} needs at least one action", start)
+            return _InformationSet(player, number, label, actions, probabilities)
+
+        return self.information_sets.read(player, number, name, content)
 
     def _read_outcome(self) -> int:
         """Read the number of an outcome and its declaration, if any; return its index."""
         tokens, position = self._tokens, self._tokens.position
         number = tokens.whole_number("the number of the outcome")
-        declared = None
-        if (label := self.outcomes.label()) is not None:
-            declared = _Outcome(label, read_payoffs(tokens, self.players))
+
+        def content(label: str) -> _Outcome:
+            payoffs = read_payoffs(tokens, self.players)
             if number == 0:
                 raise tokens.error("outcome 0 pays nothing; give only its number", position)
-        return self.outcomes.index(None, number, declared, position)
+            return _Outcome(label, payoffs)
+
+        return self.outcomes.read(None, number, f"outcome {number}", content)
 
     def _read_actions(self, player: int) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Read actions, those of chance with their probabilities, and the closing brace."""
@@ -274,9 +271,9 @@ def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
     sets = nodes.information_sets.entries
     names = [number_unnamed(entry.actions) for entry in sets]
     # Prefix order lists the nodes of each level in breadth-first order.
-    depth = _integers(nodes.depth)
+    depth = np.asarray(nodes.depth)
     order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
-    index = _integers(nodes.information_set)[order]
+    index = np.asarray(nodes.information_set)[order]
     # At terminals, index -1 selects the last entry.
     children = np.array([*map(len, names), 0])[index]
     first = 1 + np.cumsum(children) - children
@@ -315,13 +312,13 @@ def _payoffs(
 ) -> Vector:
     """Return the payoffs at the terminals, sums of the outcomes along the path."""
     histories, players = order.size, nodes.players
-    if histories * players > max(_MAX_PAYOFFS, 10 * tokens.characters):
+    if histories * players > max(_MAX_PAYOFFS, 10 * len(tokens.text)):
         raise tokens.error(
             f"{histories} nodes and {players} players need a table of payoffs that is out "
             "of proportion to the file",
             nodes.position[0],
         )
-    outcome = _integers(nodes.outcome)[order]
+    outcome: Indices = np.asarray(nodes.outcome)[order]
     declared: Vector = np.array([entry.payoffs for entry in nodes.outcomes.entries])
     payoffs = declared[outcome[terminal]]
     if outcome[~terminal].any():
@@ -340,10 +337,6 @@ def _payoffs(
             nodes.position[order[terminal][wrong[0]]],
         )
     return payoffs
-
-
-def _integers(numbers: "array[int]") -> Indices:
-    return np.frombuffer(numbers, dtype=np.int64)
 
 
 # Writing
@@ -428,21 +421,15 @@ def _lines(tree: GameTree, for_gambit: bool) -> Iterator[str]:
             yield f't "" {outcomes[payoffs]}{declaration}'
         elif player == CHANCE:
             drawn = tree.probability[children.start : children.stop].tolist()
-            actions = _chance_actions(tree.outcomes[number], drawn, for_gambit)
-            yield f'c "" {1 + number} "" {{ {actions} }} 0'
+            names = (write_name(name, for_gambit) for name in tree.outcomes[number])
+            actions = map("{} {}".format, names, _chance_numbers(drawn, for_gambit))
+            yield f'c "" {1 + number} "" {{ {" ".join(actions)} }} 0'
         else:
             if (player, number) not in declared:
                 declared.add((player, number))
                 label = write_name(labels[player][number], for_gambit)
                 declaration = f" {label} {write_names(tree.actions[player][number], for_gambit)}"
             yield f'p "" {1 + player} {1 + number}{declaration} 0'
-
-
-def _chance_actions(names: Sequence[str], probabilities: Sequence[float], for_gambit: bool) -> str:
-    """Return the actions of chance, each with its probability."""
-    numbers = _chance_numbers(probabilities, for_gambit)
-    pairs = zip(names, numbers, strict=True)
-    return " ".join(f"{write_name(name, for_gambit)} {number}" for name, number in pairs)
 
 
 def _chance_numbers(probabilities: Sequence[float], for_gambit: bool) -> Iterable[object]:

@@ -11,7 +11,6 @@ from regretkit.games.gambit._tokens import (
     Source,
     Tokens,
     number_unnamed,
-    read_description,
     read_header,
     read_names,
     read_payoffs,
@@ -51,9 +50,10 @@ def parse_nfg(tokens: Tokens) -> NormalFormGame:
             f"{players} players are more than a table can hold, which is {_MAX_PLAYERS}"
         )
     actions, sizes = _strategies(tokens, players)
-    read_description(tokens)
+    if tokens.at_name():
+        tokens.name("the description of the game")
     cells = math.prod(sizes)
-    if cells > tokens.characters:
+    if cells > len(tokens.text):
         raise tokens.error("these strategies make more cells than the file has letters", start)
     table = (_outcomes if tokens.accept("{") else _payoffs)(tokens, players, cells)
     if tokens.current:

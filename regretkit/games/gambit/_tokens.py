@@ -41,27 +41,16 @@ class Tokens:
     A token is a name in quotation marks, a brace, a comma, or a word, which is a longest run of
     other characters. White space separates tokens. So do comments, from ``//`` to the end of the
     line and from ``/*`` to ``*/``, which begin where a token may begin: ``1//2`` is one word.
-
-    Parameters
-    ----------
-    source
-        The text, or a :class:`~pathlib.Path` to a file in UTF-8.
+    ``current`` is the next token, empty at the end, and ``position`` the number of tokens before.
     """
 
     current: str
-    """The next token, empty at the end."""
     position: int
-    """Number of tokens before it."""
 
     def __init__(self, source: Source) -> None:
-        self._origin, self._text = _text_of(source)
-        self._tokens = enumerate(map(itemgetter(1), _TOKEN.finditer(self._text)))
+        self._origin, self.text = _text_of(source)
+        self._tokens = enumerate(map(itemgetter(1), _TOKEN.finditer(self.text)))
         self.advance()
-
-    @property
-    def characters(self) -> int:
-        """Number of characters of the text."""
-        return len(self._text)
 
     def advance(self) -> None:
         """Proceed to the next token."""
@@ -70,8 +59,8 @@ class Tokens:
     def error(self, message: str, position: int | None = None) -> ValueError:
         """Return the error to raise, with the line and the column of a token."""
         number = self.position if position is None else position
-        start = next(islice(_TOKEN.finditer(self._text), number, None)).start(1)
-        return ValueError(f"{self._origin}{_place(self._text, start)}: {message}")
+        start = next(islice(_TOKEN.finditer(self.text), number, None)).start(1)
+        return ValueError(f"{self._origin}{_place(self.text, start)}: {message}")
 
     def unexpected(self, expected: str) -> ValueError:
         """Return the error to raise if the current token is not the expected one."""
@@ -132,12 +121,15 @@ class Tokens:
         found = self.current
         if _NUMBER.fullmatch(found) is None:
             raise self.unexpected(f"{meaning}, a number such as -3, 1/3, .5 or 2.5e-1")
+        numerator, _, denominator = found.partition("/")
         try:
-            value = _nearest(found)
+            # The quotient of two integers is rounded once.
+            value = int(numerator) / int(denominator) if denominator else float(found)
         except ZeroDivisionError as error:
-            raise self.error(
-                f"{meaning} must not be divided by 0, got {shortened(found)}"
-            ) from error
+            problem = f"{meaning} must not be divided by 0, got {shortened(found)}"
+            raise self.error(problem) from error
+        except OverflowError:
+            value = math.inf
         except ValueError as error:
             raise self.error(f"{meaning} has too many digits: {len(found)}") from error
         if abs(value) > LARGEST:
@@ -146,18 +138,6 @@ class Tokens:
             )
         self.advance()
         return value
-
-
-def _nearest(number: str) -> float:
-    """Return the double nearest to a number, infinity beyond all doubles."""
-    if "/" not in number:
-        return float(number)
-    numerator, denominator = number.split("/")
-    try:
-        # The quotient of two integers is rounded once.
-        return int(numerator) / int(denominator)
-    except OverflowError:
-        return math.inf
 
 
 # Reading
@@ -175,12 +155,6 @@ def read_header(tokens: Tokens, form: str, version: str) -> tuple[str | None, in
     if not players:
         raise tokens.error("a game needs at least one player; name it here", start)
     return title or None, players
-
-
-def read_description(tokens: Tokens) -> None:
-    """Read the description of the game, which may be missing."""
-    if tokens.at_name():
-        tokens.name("the description of the game")
 
 
 def read_names(tokens: Tokens, meaning: str) -> tuple[str, ...]:
