@@ -20,7 +20,7 @@ from regretkit.cli._console import silent_descriptor, slow_notice
 from regretkit.cli._exit_codes import Failure, Refusal, reason, refusing
 from regretkit.cli._rules import load_rule, rule_error
 from regretkit.games import Game, ImperfectRecallGame, Profile
-from regretkit.games._imperfect_recall import game_from_tree
+from regretkit.games._extensive_form import game_from_tree
 from regretkit.play import ALGORITHMS, Algorithm, Estimator, SelfPlay, cfr, named
 from regretkit.play._algorithms import Kinds
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from regretkit._util._lazy_import import lazy_import
 from regretkit.games._extensive_form import ExtensiveFormGame as ExtensiveFormGame
+from regretkit.games._extensive_form import ImperfectRecallGame as ImperfectRecallGame
 from regretkit.games._fingerprint import fingerprint as fingerprint
 from regretkit.games._game import Game as Game
-from regretkit.games._imperfect_recall import ImperfectRecallGame as ImperfectRecallGame
 from regretkit.games._normal_form import NormalFormGame as NormalFormGame
 from regretkit.games._normal_form import matrix_game as matrix_game
 from regretkit.games._profile import Profile as Profile
@@ -41,7 +41,7 @@ from regretkit.games.tree._history import CHANCE as CHANCE
 from regretkit.games.tree._history import CHANCE_TOLERANCE as CHANCE_TOLERANCE
 from regretkit.games.tree._history import TERMINAL as TERMINAL
 from regretkit.games.tree._history import History as History
-from regretkit.games.tree._history_batch import HistoryBatch as HistoryBatch
+from regretkit.games.tree._history import HistoryBatch as HistoryBatch
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {

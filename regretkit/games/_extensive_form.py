@@ -1,27 +1,34 @@
-"""Extensive-form games of perfect recall, as flat arrays over sequences."""
+"""Games in extensive form, of perfect or imperfect recall."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import sum_terms
+from regretkit._util._arrays import segment_sum, sum_terms
+from regretkit._util._errors import advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import as_profile, check_player, constant
 from regretkit.games._payoff_rows import PayoffRows, payoff_rows
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import History
-from regretkit.games.tree._history_batch import HistoryBatch
+from regretkit.games.tree._history import History, HistoryBatch
 from regretkit.games.tree._sequences import (
     decision_trees,
     last_sequences,
+    levels,
     merge_terminals,
     reach_of_chance,
 )
-from regretkit.sets import DecisionTree
+from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+if TYPE_CHECKING:
+    from regretkit.games._profile import Profile
+
+Name = TypeVar("Name")
+_ADVICE = "or pass imperfect_recall=True to solve, which runs it without a convergence guarantee"
 
 
 @final
@@ -163,3 +170,216 @@ class ExtensiveFormGame:
     def __repr__(self) -> str:
         points = " + ".join(str(domain.points) for domain in self.domains)
         return f"<{self.name or 'ExtensiveFormGame'}: {points} information sets>"
+
+
+@final
+@define(eq=False, repr=False)
+class ImperfectRecallGame:
+    """A game of imperfect recall: it has histories, but no sequence form.
+
+    A player of imperfect recall has no strategy set in which every payoff is linear, and regret
+    minimization over sequences has no guarantee for it. So accessing the players' sets, as
+    self-play does, raises a ValueError that names an information set which violates perfect
+    recall.
+
+    ``solve(game, ..., imperfect_recall=True)`` runs on :attr:`refinement`, the perfect-recall
+    refinement, with strategies shared within each original information set; there is no
+    convergence guarantee. :meth:`coarsen` maps the result to a strategy of this game.
+
+    Parameters
+    ----------
+    tree
+        The histories of the game.
+    name
+        Name of the game.
+
+    Raises
+    ------
+    TypeError
+        When ``tree`` is not a game tree.
+    ValueError
+        When ``tree`` has perfect recall.
+
+    Examples
+    --------
+    A driver reaches two exits and cannot tell them apart:
+
+    >>> from regretkit.games import read_efg
+    >>> game = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
+    ...     p "" 1 1 "exit" { "leave" "go on" } 0
+    ...     t "" 1 "first" { 0 }
+    ...     p "" 1 1 0
+    ...     t "" 2 "second" { 4 }
+    ...     t "" 3 "missed" { 1 }''')
+    >>> game
+    <Absent-minded driver: 1 information sets, imperfect recall>
+    >>> game.tree.payoffs.ravel()
+    array([0., 4., 1.])
+    >>> game.domains
+    Traceback (most recent call last):
+    ...
+    ValueError: imperfect recall: player 0 cannot tell the empty history from 'go on', ...
+
+    References
+    ----------
+    Piccione and Rubinstein (1997), "On the interpretation of decision problems with imperfect
+    recall", Games and Economic Behavior 20(1).
+    """
+
+    tree: GameTree
+    name: str | None = field(default=None, kw_only=True)
+    recall_violation: str = field(init=False)
+    """An information set that violates perfect recall, with two of its histories."""
+    refinement: ExtensiveFormGame = field(init=False)
+    """The coarsest perfect-recall refinement: information sets are split by their player's past
+    actions and information sets, and keep their labels."""
+    coarse_information_set: tuple[Indices, ...] = field(init=False)
+    """For each player, the information set of this game to which each one of ``refinement``
+    belongs."""
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            ExtensiveFormGame(self.tree)
+        except ValueError as error:
+            text = str(error)  # without the middle of very long histories
+            short = len(text) <= 2_000
+            self.recall_violation = text if short else f"{text[:1_000]} ... {text[-1_000:]}"
+        else:
+            raise ValueError("tree has perfect recall; pass it to ExtensiveFormGame")
+        tree, self.coarse_information_set = _perfect_recall_refinement(self.tree)
+        self.refinement = ExtensiveFormGame(tree, name=self.name)
+
+    def coarsen(self, profile: Sequence[Vector]) -> "Profile":
+        """Return a profile of :attr:`refinement` that is constant on each original information set.
+
+        The distribution on an original information set is the average of those on its parts,
+        weighted by the player's reach of each part, and uniform if no part is reached. Averages
+        over time may differ between the parts.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When there is not one finite vector of the right length for each player.
+
+        Examples
+        --------
+        >>> from regretkit import solve
+        >>> from regretkit.games import read_efg
+        >>> driver = read_efg('''EFG 2 R "Absent-minded driver" { "Driver" }
+        ...     p "" 1 1 "exit" { "leave" "go on" } 0
+        ...     t "" 1 "first" { 0 }
+        ...     p "" 1 1 0
+        ...     t "" 2 "second" { 4 }
+        ...     t "" 3 "missed" { 1 }''')
+        >>> run = solve(driver, "cfr", iterations=1_000, imperfect_recall=True)
+        >>> print(driver.coarsen(run.average))
+        player 0
+          exit  leave 0.6662  go on 0.3338
+          exit  leave 0.6662  go on 0.3338
+
+        Leaving with probability 1/3 is optimal; counterfactual regret minimization evaluates each
+        exit as if the driver reached it with probability 1.
+        """
+        from regretkit.games._profile import Profile  # which imports all games
+
+        domains = self.refinement.domains
+        played = []
+        for strategy, domain, coarse in zip(
+            as_profile(profile, domains), domains, self.coarse_information_set, strict=True
+        ):
+            sizes = domain.simplices.sizes[np.unique(coarse, return_index=True)[1]]
+            merged = Simplices(sizes)
+            place = merged.coordinates(coarse)
+            behavior = merged.normalize(segment_sum(place, strategy[1:], merged.dimension))
+            played.append(domain.sequence_form(behavior[place]))
+        return Profile(played, domains, self.refinement)
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return self.tree.players
+
+    @property
+    def domains(self) -> tuple[StrategySet, ...]:
+        """Raise a ValueError: without perfect recall there is no sequence form."""
+        raise self._refusal()
+
+    def utility(
+        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
+    ) -> Vector:
+        """Raise a ValueError: without perfect recall sequences have no utility."""
+        raise self._refusal()
+
+    def value(self, profile: Sequence[Vector]) -> Vector:
+        """Raise a ValueError: there are no strategies to evaluate."""
+        raise self._refusal()
+
+    def _refusal(self) -> ValueError:
+        return advised(ValueError, self.recall_violation, _ADVICE)
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import game_html
+
+        return game_html(self)
+
+    def __repr__(self) -> str:
+        sets = " + ".join(map(str, self.tree.information_sets))
+        name = self.name or "ImperfectRecallGame"
+        return f"<{name}: {sets} information sets, imperfect recall>"
+
+
+def game_from_tree(
+    tree: GameTree, name: str | None = None
+) -> ExtensiveFormGame | ImperfectRecallGame:
+    """Return the game of a tree, an ``ImperfectRecallGame`` where recall is imperfect."""
+    try:
+        return ExtensiveFormGame(tree, name=name)
+    except ValueError:
+        return ImperfectRecallGame(tree, name=name)
+
+
+def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ...]]:
+    """Split each information set by its player's past actions and information sets.
+
+    Returns the new information set of each history, and for each player the old one to which each
+    new one belongs.
+    """
+    parts: list[dict[tuple[int, int], int]] = [{} for _ in range(tree.players)]
+    information_set = np.full(tree.histories, -1, dtype=np.int64)
+    # Each player's last action: the number of its new information set and the action, as one number
+    actions = 1 + max((int(sizes.max(initial=0)) for sizes in tree.sizes), default=0)
+    last = np.full((tree.players, tree.histories), -1, dtype=np.int64)
+    for level in (slice(0, 1), *levels(tree)):
+        if level.start:
+            parent = tree.parent[level]
+            last[:, level] = last[:, parent]
+            moved = np.flatnonzero(tree.player[parent] >= 0)
+            mover, previous = tree.player[parent[moved]], information_set[parent[moved]]
+            last[mover, level.start + moved] = previous * actions + tree.action[level][moved]
+        for player, numbers in enumerate(parts):
+            at = level.start + np.flatnonzero(tree.player[level] == player)
+            keys = zip(tree.information_set[at].tolist(), last[player, at].tolist(), strict=True)
+            information_set[at] = [numbers.setdefault(key, len(numbers)) for key in keys]
+    coarse = (np.array([key[0] for key in numbers], dtype=np.int64) for numbers in parts)
+    return information_set, tuple(coarse)
+
+
+def _perfect_recall_refinement(tree: GameTree) -> tuple[GameTree, tuple[Indices, ...]]:
+    """Return the refinement, and for each player the old information set of each new one."""
+    information_set, coarse = refined_information_sets(tree)
+    refinement = GameTree(
+        parent=tree.parent,
+        player=tree.player,
+        information_set=information_set,
+        action=tree.action,
+        probability=tree.probability,
+        payoffs=tree.payoffs,
+        labels=[_select(names, old) for names, old in zip(tree.labels, coarse, strict=True)],
+        actions=[_select(names, old) for names, old in zip(tree.actions, coarse, strict=True)],
+        outcomes=tree.outcomes,
+    )
+    return refinement, coarse
+
+
+def _select(names: Sequence[Name], numbers: Indices) -> list[Name]:
+    return [names[number] for number in numbers.tolist()]

@@ -2,15 +2,17 @@
 
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from mmap import PAGESIZE
 from numbers import Real
 from pathlib import Path
-from typing import Never, final
+from typing import final
 
 from regretkit._util._errors import advised
-from regretkit._util._validate import quote
+from regretkit._util._validate import must_be
 
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
 """Peak memory of building a game, for each history and for each player of each history.
@@ -115,115 +117,40 @@ class MemoryBudget:
 
     def check_payoffs(self, outcomes: int) -> None:
         """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
-        needed = outcomes * _BYTES_AN_OUTCOME
-        if needed > min(self._limit, _EVER):
-            self._refuse("outcomes", outcomes, needed, more=False, hint="")
+        self._require(f"{_count(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
 
     def _check(self, histories: int, players: int, extra: int, more: bool) -> None:
+        size = f"{_count(histories, more)} histories"
         # As integers, because some games are larger than the range of floats
         needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
-        if needed > min(self._limit, _EVER):
-            hint = self._hint if histories <= _NUMBERED else ""
-            self._refuse("histories", histories, needed, more=more, hint=hint)
+        self._require(size, needed, self._hint if histories <= _NUMBERED else "")
         if histories > _NUMBERED:
             raise MemoryError(
-                f"the game has {_count(histories, more)} histories, but at most "
-                f"{_NUMBERED:,} can be numbered; choose a smaller game"
+                f"the game has {size}, but at most {_NUMBERED:,} can be numbered; "
+                "choose a smaller game"
             )
 
-    def _refuse(self, what: str, number: int, needed: int, *, more: bool, hint: str) -> Never:
+    def _require(self, size: str, needed: int, hint: str = "") -> None:
         limit = self._limit
+        if needed <= min(limit, _EVER):
+            return
         remaining = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
         problem = (
-            f"the game has {_count(number, more)} {what}, which take about "
-            f"{_size(needed)} of memory while it is built, but {remaining}; choose a smaller game"
+            f"the game has {size}, which take about {_size(needed)} of memory while it is built, "
+            f"but {remaining}; choose a smaller game"
         )
         raise advised(MemoryError, problem, hint, joint=", or ") if hint else MemoryError(problem)
 
 
 def _as_limit(limit: float) -> float:
     if isinstance(limit, bool) or not isinstance(limit, Real):
-        raise TypeError(f"memory_limit must be a number of bytes, got {quote(limit)}")
+        raise TypeError(must_be("memory_limit", "a number of bytes", limit))
     if not limit > 0:
-        raise ValueError(f"memory_limit must be a number of bytes above 0, got {quote(limit)}")
+        raise ValueError(must_be("memory_limit", "a number of bytes above 0", limit))
     return float(limit)
 
 
-def available() -> float:
-    """Return the number of bytes that this process may still allocate, infinity if unknown.
-
-    The least of the available memory of the machine (``/proc/meminfo``, else ``os.sysconf``), of
-    the control groups, and of the limit on the address space.
-    """
-    return min(_of_machine(), *_of_groups(), _of_process())
-
-
-def resident() -> float:
-    """Return the resident memory of this process in bytes, 0 if unknown."""
-    return _page() * _statm(1)
-
-
-def _of_machine() -> float:
-    for line in _text("/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            return 1024.0 * int(line.split()[1])
-    return _page() * float(_sysconf("SC_PHYS_PAGES")) or math.inf
-
-
-def _of_groups() -> Iterator[float]:
-    for line in _text("/proc/self/cgroup").splitlines():
-        _, name, path = line.split(":", 2)
-        if name in _GROUPS:
-            root, limit, usage = _GROUPS[name]
-            group = Path(root + path)
-            for folder in (group, *group.parents):
-                most, used = _text(folder / limit).strip(), _text(folder / usage).strip()
-                if most.isdigit() and used.isdigit():
-                    yield float(most) - float(used) + _reclaimable(folder)
-
-
-def _reclaimable(folder: Path) -> float:
-    """Return the bytes of cached files of a group, which can be reclaimed."""
-    for line in _text(folder / "memory.stat").splitlines():
-        if line.startswith("inactive_file "):
-            return float(line.split()[1])
-    return 0.0
-
-
-def _of_process() -> float:
-    try:
-        import resource
-    except ImportError:
-        return math.inf
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return math.inf if most == resource.RLIM_INFINITY else most - _page() * _statm(0)
-
-
-def _statm(field: int) -> float:
-    """Return an entry of ``/proc/self/statm``, in pages."""
-    fields = _text("/proc/self/statm").split()
-    return float(fields[field]) if fields else 0.0
-
-
-def _page() -> float:
-    return float(_sysconf("SC_PAGE_SIZE"))
-
-
-def _sysconf(name: str) -> int:
-    try:
-        return os.sysconf(name)
-    except (AttributeError, ValueError, OSError):
-        return 0
-
-
-def _text(path: str | Path) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
-
-
-def _count(number: int, more: bool) -> str:
+def _count(number: int, more: bool = False) -> str:
     if number >= 10**15:
         return f"over 10**{int(math.log10(number))}"
     return f"{'more than ' * more}{number:,}"
@@ -238,3 +165,60 @@ def _size(number: float) -> str:
             return f"{number:.4g} {unit}"
         number /= 1024
     return f"{number:,.1f} GiB"
+
+
+def available() -> float:
+    """Return the number of bytes that this process may still allocate, infinity if unknown.
+
+    The least of the available memory of the machine (``/proc/meminfo``, else ``os.sysconf``), of
+    the control groups, and of the limit on the address space.
+    """
+    free = _numbers("/proc/meminfo", r"MemAvailable:\s*(\d+)")
+    if free:
+        left = 1024.0 * free[0]
+    elif "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        left = float(PAGESIZE) * os.sysconf("SC_PHYS_PAGES")
+    else:
+        left = math.inf
+    return min(left, *_of_groups(), _of_process())
+
+
+def resident() -> float:
+    """Return the resident memory of this process in bytes, 0 if unknown."""
+    pages = _numbers("/proc/self/statm", r"\d+")
+    return PAGESIZE * pages[1] if pages else 0.0
+
+
+def _of_groups() -> Iterator[float]:
+    groups = re.findall(r"^\d+:(|memory):(.*)$", _text("/proc/self/cgroup"), re.MULTILINE)
+    for name, path in groups:
+        root, limit, usage = _GROUPS[name]
+        group = Path(root + path)
+        for folder in (group, *group.parents):
+            most, used = _numbers(folder / limit, r"^\d+$"), _numbers(folder / usage, r"^\d+$")
+            if most and used:
+                # Cached files can be reclaimed.
+                cached = _numbers(folder / "memory.stat", r"(?m)^inactive_file (\d+)")
+                yield most[0] - used[0] + sum(cached)
+
+
+def _of_process() -> float:
+    try:
+        import resource
+    except ImportError:
+        return math.inf
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = _numbers("/proc/self/statm", r"\d+") or [0.0]
+    return math.inf if most == resource.RLIM_INFINITY else most - PAGESIZE * pages[0]
+
+
+def _numbers(path: str | Path, pattern: str) -> list[float]:
+    """Return the numbers in a file that match a pattern, none if it cannot be read."""
+    return [float(number) for number in re.findall(pattern, _text(path))]
+
+
+def _text(path: str | Path) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""

@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, final, overload
 
 from regretkit._util import _validate
 from regretkit._util._files import write_csv
+from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._fingerprint import describe
 from regretkit.games._game import Game, as_profile, check_game
-from regretkit.games._profile_json import as_dict, game_of, read_json, strategies, write_json
 from regretkit.games._profile_table import (
     Row,
+    as_dict,
     behavior_of,
     blocks_of,
+    game_of,
     never_reached,
+    read_json,
     rows,
     simplices_of,
+    strategies,
     table,
+    write_json,
 )
 from regretkit.sets import Simplices, StrategySet
 
@@ -177,13 +182,9 @@ class Profile(tuple[Vector, ...]):
         ValueError
             When a player's set has no information sets.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_dataframe needs pandas; install it with pip install 'regretkit[pandas]'"
-            ) from error
-        return pd.DataFrame(rows(self), columns=list(Row._fields))
+        pandas: Any = optional("pandas", "pandas")
+        table: pd.DataFrame = pandas.DataFrame(rows(self), columns=list(Row._fields))
+        return table
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":

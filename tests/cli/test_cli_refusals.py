@@ -305,7 +305,7 @@ def test_a_full_disk_is_reported(folder, capsys, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("regretkit.games._profile_json.replace_file", full)
+    monkeypatch.setattr("regretkit.games._profile_table.replace_file", full)
 
     assert main(["solve", "kuhn_poker", "--iterations", "3", "--out", "a.json"]) == 1
     said = capsys.readouterr()

@@ -9,7 +9,7 @@ import pytest
 
 from regretkit import games
 from regretkit.games import _registry, dudo
-from regretkit.games.catalogue._blotto import _placements
+from regretkit.games.catalogue._matrix_games import _placements
 
 SMALL_BUDGET = 2**19
 """Bytes that leave room for some thousand histories, which are built in a moment."""

@@ -5,7 +5,6 @@ range; one that would not fit into memory raises a MemoryError before it is buil
 """
 
 from regretkit.games.catalogue._battleship import battleship as battleship
-from regretkit.games.catalogue._blotto import blotto as blotto
 from regretkit.games.catalogue._dudo import dudo as dudo
 from regretkit.games.catalogue._goofspiel import goofspiel as goofspiel
 from regretkit.games.catalogue._kuhn_poker import kuhn_poker as kuhn_poker
@@ -15,6 +14,7 @@ from regretkit.games.catalogue._matrix_games import battle_of_the_sexes as battl
 from regretkit.games.catalogue._matrix_games import (
     biased_rock_paper_scissors as biased_rock_paper_scissors,
 )
+from regretkit.games.catalogue._matrix_games import blotto as blotto
 from regretkit.games.catalogue._matrix_games import chicken as chicken
 from regretkit.games.catalogue._matrix_games import matching_pennies as matching_pennies
 from regretkit.games.catalogue._matrix_games import prisoners_dilemma as prisoners_dilemma

@@ -15,10 +15,10 @@ from regretkit.games.tree._history import (
     CHANCE_TOLERANCE,
     TERMINAL,
     History,
+    HistoryBatch,
     outcomes_of,
     payoffs_of,
 )
-from regretkit.games.tree._history_batch import HistoryBatch
 
 
 @final

@@ -9,8 +9,7 @@ from attrs import define
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._adapters import Playable, as_history
-from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._imperfect_recall import ImperfectRecallGame
+from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
 from regretkit.games._profile import Profile
 from regretkit.games.dag._build import (
     NodeTable,
@@ -19,8 +18,7 @@ from regretkit.games.dag._build import (
     nodes_of_tree,
     topological_levels,
 )
-from regretkit.games.dag._passes import Edges, SubDAG
-from regretkit.games.dag._sampling import ChanceSampler
+from regretkit.games.dag._passes import ChanceSampler, Edges, SubDAG
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, TERMINAL, History
 from regretkit.sets import Simplices

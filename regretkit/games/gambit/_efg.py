@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import LARGEST, quote
-from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._imperfect_recall import ImperfectRecallGame, game_from_tree
+from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame, game_from_tree
 from regretkit.games.gambit._tokens import (
     Source,
     Tokens,

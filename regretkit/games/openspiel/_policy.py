@@ -5,10 +5,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from regretkit._util._lazy_import import optional
 from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import as_strategies
-from regretkit.games._optional import optional
 from regretkit.games.openspiel._states import OpenSpielPolicy, Row
 from regretkit.games.openspiel._tree import Names, has_strings
 from regretkit.sets._labels import LazySequence

@@ -9,12 +9,11 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import depths
+from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices
 from regretkit._util._validate import quote
-from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._imperfect_recall import refined_information_sets
+from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._optional import optional
 from regretkit.games._payoff_rows import offsets
 from regretkit.games.openspiel._states import OpenSpielGame, State, States
 from regretkit.games.tree._game_tree import GameTree, compact

@@ -1,7 +1,7 @@
 """Builds a game tree from batches of histories, without an object for each history."""
 
 from functools import partial
-from typing import NamedTuple, Never, TypeAlias, TypeVar, final
+from typing import Any, NamedTuple, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, quote
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.tree._from_history import Arrays, Names, path_to
-from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
-from regretkit.games.tree._history_batch import HistoryBatch
+from regretkit.games.tree._from_history import Names, check_acting, path_to
+from regretkit.games.tree._history import CHANCE, TERMINAL, HistoryBatch, path_text
 from regretkit.sets._labels import LazySequence
 
 Joined = TypeVar("Joined", bound=np.generic)
@@ -23,8 +22,8 @@ _DENSE = 8
 _LARGEST = np.iinfo(np.int32).max
 
 
-def expand(root: HistoryBatch, budget: MemoryBudget) -> Arrays:
-    """Return the arguments of the game tree with this root."""
+def expand(root: HistoryBatch, budget: MemoryBudget) -> dict[str, Any]:
+    """Return the arguments of the ``GameTree`` with this root."""
     if not isinstance(root, HistoryBatch) or isinstance(root, type):
         raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}")
     expansion = _Expansion(root, budget)
@@ -77,37 +76,26 @@ class _Expansion:
                 moves.append(self._moves(level, int(actor), at, numbers))
         return self._children(level, player, _merged(moves)) if moves else None
 
-    def arrays(self) -> Arrays:
+    def arrays(self) -> dict[str, Any]:
         """Return the arguments of the game tree."""
-        players = self._payoffs[0].shape[1]
-        for player in self._sets:
-            if player >= players:
-                first = self._path(int(np.flatnonzero(_joined(self._player) == player)[0]))
-                raise ValueError(
-                    f"player {player} acts at {first}, but payoffs() has {players} "
-                    "columns; players are numbered from 0, and each needs a payoff"
-                )
-        sets = [self._sets.get(player, InformationSets()) for player in range(players)]
-        return Arrays(
-            parent=_joined(self._parent),
-            player=_joined(self._player),
-            information_set=_joined(self._information_set),
-            action=_joined(self._action),
-            probability=self._probabilities(),
-            payoffs=_joined(self._payoffs),
-            labels=tuple(part.labels(self._root, player) for player, part in enumerate(sets)),
-            actions=tuple(
-                part.possible.names(self._root, player) for player, part in enumerate(sets)
-            ),
-            outcomes=self._chance.names(self._root, CHANCE),
-        )
-
-    def _probabilities(self) -> Vector:
+        players, acting = self._payoffs[0].shape[1], _joined(self._player)
+        check_acting(self._sets, players, lambda i: self._path(int(np.argmax(acting == i))))
         probability = np.ones(self._found)
         for first, drawn in self._probability.items():
             probability[first : first + drawn.size] = drawn
         probability.setflags(write=False)
-        return probability
+        sets = [self._sets.get(player, InformationSets()) for player in range(players)]
+        return {
+            "parent": _joined(self._parent),
+            "player": acting,
+            "information_set": _joined(self._information_set),
+            "action": _joined(self._action),
+            "probability": probability,
+            "payoffs": _joined(self._payoffs),
+            "labels": [own.labels(self._root, player) for player, own in enumerate(sets)],
+            "actions": [own.possible.names(self._root, player) for player, own in enumerate(sets)],
+            "outcomes": self._chance.names(self._root, CHANCE),
+        }
 
     # Results of a batch's methods, checked
 
@@ -150,33 +138,44 @@ class _Expansion:
                 f"actions() is empty {self._at(int(at[np.argmin(counts)]))}; allow at least one, "
                 "or let player() say that the game is over there"
             )
+        bits = np.packbits(possible, axis=1)
+        if actor == CHANCE:
+            self._chance.add(bits)
+        else:
+            self._number(level, actor, at, bits, numbers)
         place = np.arange(row.size) - (np.cumsum(counts) - counts)[row]
-        self._record(level, actor, at, np.packbits(possible, axis=1), numbers)
         return _Moves(at[row], action, place.astype(np.int32))
 
-    def _record(
-        self,
-        level: HistoryBatch,
-        actor: int,
-        at: Indices,
-        possible: NDArray[np.uint8],
-        numbers: Indices,
+    def _number(
+        self, level: HistoryBatch, actor: int, at: Indices, bits: Bits, numbers: Indices
     ) -> None:
-        """Record the legal actions and the information sets of a player's or chance's histories."""
-        if actor == CHANCE:
-            self._chance.add(possible)
-            return
+        """Write the numbers of the information sets of a player's histories."""
         keys = _whole(level.information_set(at), at.size, "information_set()")
-        numbers[at], matches = self._sets.setdefault(actor, InformationSets()).add(keys, possible)
+        sets = self._sets.setdefault(actor, InformationSets())
+        numbers[at], matches = sets.add(keys, bits)
         if not matches.all():
-            self._refuse_actions(
-                actor, int(at[np.argmin(matches)]), int(numbers[at[np.argmin(matches)]])
+            wrong = int(at[np.argmin(matches)])
+            number = int(numbers[wrong])
+            of_player = _joined(self._player) == actor
+            first = int(np.argmax(of_player & (_joined(self._information_set) == number)))
+            raise ValueError(
+                f"information set {quote(sets.labels(self._root, actor)[number])} of player "
+                f"{actor} has other actions at {self._path(first)} than {self._at(wrong)}; give "
+                "its histories the same actions, or different information sets"
             )
 
     def _children(self, level: HistoryBatch, player: Indices, moves: _Moves) -> HistoryBatch:
         drawn = player[moves.at] == CHANCE
         if drawn.any():
-            self._probability[self._found] = self._chances(level, moves, drawn)
+            at, action = moves.at[drawn], moves.action[drawn]
+            chances = floats(level.probability(at, action), "probability()")
+            if chances.shape != at.shape:
+                raise ValueError(
+                    f"probability() has shape {chances.shape} for {at.size} moves of chance, of "
+                    f"which the first lies {self._at(int(at[0]))}; return one number for each"
+                )
+            self._probability[self._found] = np.ones(moves.at.size)
+            self._probability[self._found][drawn] = chances
         self._parent.append((self._visited + moves.at).astype(np.int32))
         self._action.append(moves.place)
         self._visited += player.size
@@ -185,29 +184,6 @@ class _Expansion:
         if type(children) is not type(level) and not isinstance(children, HistoryBatch):
             raise TypeError(f"child() must return a HistoryBatch, got {quote(children)}")
         return children
-
-    def _chances(self, level: HistoryBatch, moves: _Moves, drawn: NDArray[np.bool_]) -> Vector:
-        at, action = moves.at[drawn], moves.action[drawn]
-        chances = floats(level.probability(at, action), "probability()")
-        if chances.shape != at.shape:
-            raise ValueError(
-                f"probability() has shape {chances.shape} for {at.size} moves of chance, of which "
-                f"the first lies {self._at(int(at[0]))}; return one number for each"
-            )
-        probability = np.ones(moves.at.size)
-        probability[drawn] = chances
-        return probability
-
-    # Error messages
-
-    def _refuse_actions(self, actor: int, wrong: int, number: int) -> Never:
-        same_set = (_joined(self._player) == actor) & (_joined(self._information_set) == number)
-        first, label = int(np.argmax(same_set)), self._sets[actor].labels(self._root, actor)[number]
-        raise ValueError(
-            f"information set {quote(label)} of player {actor} has other actions at "
-            f"{self._path(first)} than {self._at(wrong)}; give its histories the same actions, or "
-            "different information sets"
-        )
 
     def _at(self, number: int) -> str:
         """Return a history of the batch that is being visited, for error messages."""

@@ -2,11 +2,11 @@
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TypedDict, final
+from typing import Any, final
 
 import numpy as np
 
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Indices
 from regretkit._util._validate import ordered, quote
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._history import CHANCE, TERMINAL, Action, History, outcomes_of, path_text
@@ -17,22 +17,8 @@ _CHECK_INTERVAL = 4096
 """Number of histories between two checks of the memory budget."""
 
 
-class Arrays(TypedDict):
-    """The arguments of a :class:`~regretkit.games.GameTree`."""
-
-    parent: Indices
-    player: Indices
-    information_set: Indices
-    action: Indices
-    probability: Vector
-    payoffs: Vector
-    labels: tuple[Sequence[str], ...]
-    actions: tuple[Sequence[Names], ...]
-    outcomes: Sequence[Names]
-
-
-def walk(root: History, budget: MemoryBudget) -> Arrays:
-    """Return the arguments of the game tree with this root."""
+def walk(root: History, budget: MemoryBudget) -> dict[str, Any]:
+    """Return the arguments of the ``GameTree`` with this root."""
     if not isinstance(root, History):
         raise TypeError(f"root must have the methods of a History, got {quote(root)}")
     walker = _Walker(budget)
@@ -54,6 +40,16 @@ def path_to(
         path.append(names(previous)[action[history]])
         history = previous
     return tuple(reversed(path))
+
+
+def check_acting(acting: Iterable[int], players: int, path: Callable[[int], str]) -> None:
+    """Raise a ValueError for acting players without payoffs; ``path`` returns the first history."""
+    for player in acting:
+        if player >= players:
+            raise ValueError(
+                f"player {player} acts at {path(player)}, but payoffs() has {players} entries; "
+                "players are numbered from 0, and each needs a payoff"
+            )
 
 
 @final
@@ -107,27 +103,21 @@ class _Walker:
                 )
             yield child
 
-    def arrays(self) -> Arrays:
+    def arrays(self) -> dict[str, Any]:
         """Return the arguments of the game tree."""
         players = self._players or 0
-        for player, _ in self._numbers:
-            if player >= players:
-                first = self._path(self._player.index(player))
-                raise ValueError(
-                    f"player {player} acts at {first}, but payoffs() has {players} "
-                    "numbers; players are numbered from 0, and each needs a payoff"
-                )
-        return Arrays(
-            parent=np.array(self._parent),
-            player=np.array(self._player),
-            information_set=np.array(self._information_set),
-            action=np.array(self._action),
-            probability=np.array(self._probability),
-            payoffs=np.array(self._payoffs).reshape(-1, players),
-            labels=tuple(tuple(self._labels.get(player, ())) for player in range(players)),
-            actions=tuple(tuple(self._actions.get(player, ())) for player in range(players)),
-            outcomes=tuple(self._outcomes),
-        )
+        check_acting(self._labels, players, lambda i: self._path(self._player.index(i)))
+        return {
+            "parent": np.array(self._parent),
+            "player": np.array(self._player),
+            "information_set": np.array(self._information_set),
+            "action": np.array(self._action),
+            "probability": np.array(self._probability),
+            "payoffs": np.array(self._payoffs).reshape(-1, players),
+            "labels": [self._labels.get(player, ()) for player in range(players)],
+            "actions": [self._actions.get(player, ()) for player in range(players)],
+            "outcomes": self._outcomes,
+        }
 
     def _record(self, player: int, information_set: int) -> None:
         self._player.append(player)
@@ -175,7 +165,13 @@ class _Walker:
 
     def _visit_decision(self, history: History[Action], player: int) -> tuple[Action, ...]:
         key = (player, history.information_set())
-        actions = self._actions_of(history)
+        actions = history.actions()
+        if not isinstance(actions, Iterable):
+            raise TypeError(
+                f"actions() must be a sequence of actions, got {quote(actions)} {self._at()}; "
+                "return at least one where a player acts"
+            )
+        actions = tuple(actions)
         try:
             number = self._numbers.get(key)
         except TypeError as error:
@@ -195,15 +191,6 @@ class _Walker:
             )
         self._record(player, number)
         return actions
-
-    def _actions_of(self, history: History[Action]) -> tuple[Action, ...]:
-        actions = history.actions()
-        if not isinstance(actions, Iterable):
-            raise TypeError(
-                f"actions() must be a sequence of actions, got {quote(actions)} {self._at()}; "
-                "return at least one where a player acts"
-            )
-        return tuple(actions)
 
     def _add_information_set(self, key: tuple[int, Hashable], actions: tuple[Hashable, ...]) -> int:
         player, label = key

@@ -15,8 +15,14 @@ from regretkit.games._game import check_payoffs
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._from_batch import expand
 from regretkit.games.tree._from_history import path_to, walk
-from regretkit.games.tree._history import CHANCE, CHANCE_TOLERANCE, TERMINAL, History, path_text
-from regretkit.games.tree._history_batch import HistoryBatch
+from regretkit.games.tree._history import (
+    CHANCE,
+    CHANCE_TOLERANCE,
+    TERMINAL,
+    History,
+    HistoryBatch,
+    path_text,
+)
 from regretkit.sets._labels import LazySequence
 
 Number = TypeVar("Number", bound=np.generic)

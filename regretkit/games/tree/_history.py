@@ -1,10 +1,13 @@
-"""The rules of a game as histories."""
+"""The rules of a game as histories, one by one or in batches."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, ordered, shorten
 
 CHANCE = -1
@@ -79,6 +82,97 @@ class History(Protocol[Action]):
 
     def payoffs(self) -> Sequence[float]:
         """Return the payoff of each player at a terminal history."""
+        ...
+
+
+@runtime_checkable
+class HistoryBatch(Protocol):
+    """A batch of histories of one length, as arrays.
+
+    The counterpart of :class:`~regretkit.games.History` for many histories at once, so that a game
+    of ten million histories takes a few dozen array operations for each length. The batch of the
+    empty history and the batches of children are the whole game.
+
+    The histories of a batch are numbered from 0. ``at`` holds the numbers of the histories that a
+    method is called for, in ascending order. Actions are numbers with the same meaning at all
+    histories, at which different ones may be legal.
+
+    Examples
+    --------
+    A player guesses the outcome of each toss of a fair coin:
+
+    >>> import numpy as np
+    >>> from attrs import frozen
+    >>> from regretkit.games import CHANCE, TERMINAL, GameTree
+    >>> @frozen(eq=False)
+    ... class Tosses:
+    ...     tosses: int
+    ...     length: int
+    ...     right: np.ndarray
+    ...     last: np.ndarray
+    ...     def player(self):
+    ...         turn = TERMINAL if self.length == 2 * self.tosses else CHANCE
+    ...         return np.full(self.last.size, 0 if self.length % 2 else turn)
+    ...     def actions(self, at): return np.ones((at.size, 2), dtype=bool)
+    ...     def child(self, at, action):
+    ...         right = self.right[at]
+    ...         if self.length % 2:  # the coin is down, and was called
+    ...             right = right + (self.last[at] == action)
+    ...         return Tosses(self.tosses, self.length + 1, right, action)
+    ...     def probability(self, at, action): return np.full(at.size, 0.5)
+    ...     def information_set(self, at): return np.full(at.size, self.length // 2)
+    ...     def payoffs(self, at): return self.right[at].reshape(-1, 1)
+    ...     def action_name(self, player, action): return "ht"[action]
+    ...     def label(self, player, information_set): return f"call toss {information_set}"
+    >>> tree = GameTree.from_batch(Tosses(8, 0, np.zeros(1), np.zeros(1, dtype=int)))
+    >>> tree
+    <GameTree: 131071 histories, 65536 terminals, 8 information sets>
+    >>> tree.labels[0][7], tree.actions[0][7]
+    ('call toss 7', ('h', 't'))
+    """
+
+    def player(self) -> Indices:
+        """Return the acting player of each history, ``CHANCE`` or ``TERMINAL``."""
+        ...
+
+    def actions(self, at: Indices) -> NDArray[np.bool_]:
+        """Return which actions of a player or of chance are legal, shape ``(len(at), actions)``.
+
+        Each row has at least one True. The number of columns may differ between batches; the
+        meaning of a player's column may not.
+        """
+        ...
+
+    def child(self, at: Indices, action: Indices) -> Self:
+        """Return the batch of the children: ``action[i]`` after history ``at[i]``, for each i."""
+        ...
+
+    def probability(self, at: Indices, action: Indices) -> Vector:
+        """Return the probability of chance's ``action[i]`` at history ``at[i]``, for each i."""
+        ...
+
+    def information_set(self, at: Indices) -> Indices:
+        """Return a number for the acting player's information set at each of these histories.
+
+        Two histories of the same player with equal numbers, of any length, are in one information
+        set. Any 64-bit integers are valid; small nonnegative ones are fastest.
+        """
+        ...
+
+    def payoffs(self, at: Indices) -> Vector:
+        """Return the payoffs at these terminal histories, shape ``(len(at), players)``."""
+        ...
+
+    def action_name(self, player: int, action: int) -> str:
+        """Return the name of an action of a player or of ``CHANCE``.
+
+        This and ``label`` are only called on the batch of the empty history, when a name is
+        displayed.
+        """
+        ...
+
+    def label(self, player: int, information_set: int) -> str:
+        """Return the label of the information set with this number."""
         ...
 
 
