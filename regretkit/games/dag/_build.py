@@ -1,8 +1,9 @@
 """Merges histories with identical continuations or equal keys into the nodes of a DAG."""
 
-from collections.abc import Callable, Hashable
-from itertools import zip_longest
-from typing import NamedTuple, Protocol, final
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from itertools import islice, zip_longest
+from typing import Any, NamedTuple, Protocol, Self, final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -94,120 +95,65 @@ def nodes_of_tree(tree: GameTree) -> NodeTable:
     return NodeTable(nodes, node_of[0], list(map(list, tree.labels)), actions)
 
 
-# From histories
+# From the rules
 
 
-def nodes_of_history(root: History, key: Callable[[History], Hashable]) -> NodeTable:
-    """Merge the histories with equal keys, from the root downwards."""
+class _Observed(NamedTuple):
+    """What distinguishes a history from others without its children."""
 
-    def keyed(history: History) -> Hashable:
-        return ("over", *payoffs_of(history)) if history.is_terminal() else key(history)
+    key: Hashable
+    player: int
+    information_set: Hashable = None
+    actions: Hashable = ()
+    """The actions in the form of the level, which :meth:`_Level.actions` decodes."""
+    probabilities: tuple[float, ...] = ()
+    payoffs: tuple[float, ...] = ()
 
-    merger = _HistoryMerger(keyed)
-    numbers = {keyed(root): 0}
-    queue: list[History] = [root]
-    for history in queue:  # which grows: each node is visited once
-        node, actions = merger.visit(history)
-        for action in actions:
-            child = history.child(action)
-            number = numbers.setdefault(keyed(child), len(queue))
-            if number == len(queue):
-                queue.append(child)
-            else:
-                merger.compare(child, queue[number], number)
-            node.children.append(number)
-    actions_of = [[tuple(map(str, names)) for names in sets] for sets in merger.actions]
-    return NodeTable(merger.nodes, 0, merger.labels, actions_of)
+
+class _Level(Protocol):
+    """Histories that are visited together."""
+
+    def observe(self) -> list[_Observed]: ...
+    def children(self, moves: list[tuple[int, Any]]) -> Self: ...
+    def actions(self, observed: _Observed) -> Sequence[Any]: ...
+    def label(self, player: int, information_set: Any) -> str: ...
+    def action_name(self, player: int, action: Any) -> str: ...
 
 
 @final
-@define(eq=False)
-class _HistoryMerger:
-    key: Callable[[History], Hashable]
-    nodes: list[Node] = field(factory=list)
-    labels: list[list[str]] = field(factory=list)
-    actions: list[list[tuple[Hashable, ...]]] = field(factory=list)
-    _compared: set[int] = field(factory=set)
-    _sets: list[dict[Hashable, int]] = field(factory=list)
+@frozen(eq=False)
+class HistoryLevel:
+    """Histories as objects, with the function that returns their keys."""
 
-    def visit(self, history: History) -> tuple[Node, tuple[Hashable, ...]]:
-        """Add a node without children, and return it with its actions."""
-        actions: tuple[Hashable, ...] = ()
+    histories: Sequence[History]
+    key: Callable[[History], Hashable]
+
+    def observe(self) -> list[_Observed]:
+        return list(map(self._observe, self.histories))
+
+    def _observe(self, history: History) -> _Observed:
         if history.is_terminal():
-            node = Node(TERMINAL, -1, payoffs=tuple(payoffs_of(history)))
-        elif (player := history.player()) == CHANCE:
+            payoffs = tuple(payoffs_of(history))
+            return _Observed(("over", *payoffs), TERMINAL, payoffs=payoffs)
+        key, player = self.key(history), history.player()
+        if player == CHANCE:
             outcomes = outcomes_of(history)
             drawn = tuple(float(probability) for _, probability in outcomes)
-            if not (drawn and min(drawn) >= 0.0 and abs(sum(drawn) - 1) <= CHANCE_TOLERANCE):
-                raise ValueError(
-                    "chance_outcomes() must have probabilities that sum to 1, got "
-                    f"{quote(drawn)} in state {quote(self.key(history))}"
-                )
-            node, actions = Node(CHANCE, -1, probabilities=drawn), tuple(o for o, _ in outcomes)
-        else:
-            node = Node(player, self._number(history, player))
-            actions = self.actions[player][node.information_set]
-        self.nodes.append(node)
-        return node, actions
+            return _Observed(key, CHANCE, None, tuple(action for action, _ in outcomes), drawn)
+        return _Observed(key, player, history.information_set(), tuple(history.actions()))
 
-    def _number(self, history: History, player: int) -> int:
-        while player >= len(self._sets):
-            self._sets.append({})
-            self.labels.append([])
-            self.actions.append([])
-        information_set, actions = history.information_set(), tuple(history.actions())
-        number = self._sets[player].setdefault(information_set, len(self.labels[player]))
-        if number == len(self.labels[player]):
-            if not actions:
-                raise ValueError(
-                    f"actions() is empty at {quote(str(information_set))}; return at least one"
-                )
-            self.labels[player].append(str(information_set))
-            self.actions[player].append(actions)
-        elif actions != self.actions[player][number]:
-            raise ValueError(
-                f"information set {quote(str(information_set))} of player {player} has actions "
-                f"{quote(list(self.actions[player][number]))} in one state and "
-                f"{quote(list(actions))} in another; give them different information sets"
-            )
-        return number
+    def children(self, moves: list[tuple[int, Hashable]]) -> "HistoryLevel":
+        return HistoryLevel([self.histories[h].child(action) for h, action in moves], self.key)
 
-    def compare(self, history: History, second: History, number: int) -> None:
-        """Raise a ValueError if two histories with one key differ.
+    def actions(self, observed: _Observed) -> tuple[Hashable, ...]:
+        actions: tuple[Hashable, ...] = observed.actions  # type: ignore[assignment]
+        return actions
 
-        The children of the first two histories of each node are compared as well.
-        """
-        found, expected = _observed(history), _observed(second)
-        if found == expected and number not in self._compared:
-            self._compared.add(number)
-            found, expected = self._observed_next(history), self._observed_next(second)
-        if found != expected:
-            raise ValueError(
-                f"histories of state {quote(self.key(history))} differ: {quote(expected)} in one "
-                f"and {quote(found)} in another; only histories with equal continuations may have "
-                "the same state"
-            )
+    def label(self, player: int, information_set: Hashable) -> str:
+        return str(information_set)
 
-    def _observed_next(self, history: History) -> list[Hashable]:
-        if history.is_terminal():
-            return []
-        by_chance = history.player() == CHANCE
-        actions = [o for o, _ in outcomes_of(history)] if by_chance else history.actions()
-        children = map(history.child, actions)
-        return [(self.key(child), tuple(_observed(child))) for child in children]
-
-
-def _observed(history: History) -> list[Hashable]:
-    """Return the player, the information set, and the actions, outcomes or payoffs."""
-    if history.is_terminal():
-        return list(payoffs_of(history))
-    player = history.player()
-    if player == CHANCE:
-        return [tuple(pair) for pair in outcomes_of(history)]
-    return [player, history.information_set(), *history.actions()]
-
-
-# From batches of histories
+    def action_name(self, player: int, action: Hashable) -> str:
+        return str(action)
 
 
 class AggregatedBatch(HistoryBatch, Protocol):
@@ -218,175 +164,155 @@ class AggregatedBatch(HistoryBatch, Protocol):
         ...
 
 
-def nodes_of_batch(root: AggregatedBatch) -> NodeTable:
-    """Merge the histories with equal rows of numbers, from the root downwards."""
-    merger = _BatchMerger(root)
-    batch, numbers = root, merger.number(root)
-    while numbers:
-        at, action = merger.visit(batch, numbers)
-        if not at.size:
-            break
-        previous = len(merger.nodes)
-        found = np.array(merger.number(batch.child(at, action)))
-        for history, child in zip(at.tolist(), found.tolist(), strict=True):
-            merger.nodes[numbers[history]].children.append(child)
-        # The first history of each new node represents it.
-        _, first = np.unique(found, return_index=True)
-        repeated = np.setdiff1d(np.arange(found.size), first)
-        new = np.sort(first[found[first] >= previous])
-        known = np.sort(np.append(repeated, first[found[first] < previous]))
-        merger.look_ahead(batch, at[known], action[known], found[known])
-        batch, numbers = batch.child(at[new], action[new]), found[new].tolist()
-    merger.check()
-    labels = [[root.label(player, key) for key in sets] for player, sets in enumerate(merger.sets)]
-    actions = [
-        [tuple(root.action_name(player, action) for action in row.tolist()) for row in rows]
-        for player, rows in enumerate(merger.legal)
-    ]
-    return NodeTable(merger.nodes, 0, labels, actions)
+@final
+@frozen(eq=False)
+class BatchLevel:
+    """A batch of histories; actions are observed as packed bits."""
+
+    batch: AggregatedBatch
+
+    def observe(self) -> list[_Observed]:
+        batch, player = self.batch, np.asarray(self.batch.player())
+        keys = np.asarray(batch.state(np.arange(player.size))).tolist()
+        observed: dict[int, _Observed] = {}
+        for actor in np.unique(player).tolist():
+            at = np.flatnonzero(player == actor)
+            if actor == TERMINAL:
+                paid = floats(batch.payoffs(at), "payoffs()").tolist()
+                for h, payoffs in zip(at.tolist(), map(tuple, paid), strict=True):
+                    observed[h] = _Observed(("over", *payoffs), TERMINAL, payoffs=payoffs)
+                continue
+            legal = np.asarray(batch.actions(at))
+            drawn: list[tuple[float, ...]] = [()] * at.size
+            sets: list[int | None] = [None] * at.size
+            if actor == CHANCE:
+                row, action = np.nonzero(legal)
+                chances = floats(batch.probability(at[row], action), "probability()")
+                cuts = np.searchsorted(row, np.arange(1, at.size))
+                drawn = [tuple(part.tolist()) for part in np.split(chances, cuts)]
+            else:
+                sets = np.asarray(batch.information_set(at)).tolist()
+            masks = [row.tobytes() for row in np.packbits(legal, axis=1)]
+            for h, *seen in zip(at.tolist(), sets, masks, drawn, strict=True):
+                observed[h] = _Observed(tuple(keys[h]), actor, *seen)
+        return [observed[h] for h in range(player.size)]
+
+    def children(self, moves: list[tuple[int, int]]) -> "BatchLevel":
+        at, action = np.array(moves).T
+        return BatchLevel(self.batch.child(at, action))
+
+    def actions(self, observed: _Observed) -> list[int]:
+        bits = np.frombuffer(observed.actions, dtype=np.uint8)  # type: ignore[call-overload]
+        actions: list[int] = np.flatnonzero(np.unpackbits(bits)).tolist()
+        return actions
+
+    def label(self, player: int, information_set: int) -> str:
+        return self.batch.label(player, information_set)
+
+    def action_name(self, player: int, action: int) -> str:
+        return self.batch.action_name(player, action)
 
 
-class _Observed(NamedTuple):
-    """What distinguishes a history from others without its children."""
+def nodes_of_level(root: _Level) -> NodeTable:
+    """Merge the histories with equal keys, from the root downwards.
 
-    key: Hashable
-    player: int
-    information_set: int
-    """The number that the rules give it, -1 where no player acts."""
-    payoffs: tuple[float, ...]
-
-
-def _observe(batch: AggregatedBatch) -> list[_Observed]:
-    player = np.asarray(batch.player())
-    rows = np.asarray(batch.state(np.arange(player.size))).tolist()
-    information_set = np.full(player.size, -1)
-    payoffs: dict[int, tuple[float, ...]] = {}
-    for actor in np.unique(player).tolist():
-        at = np.flatnonzero(player == actor)
-        if actor == TERMINAL:
-            paid = floats(batch.payoffs(at), "payoffs()").tolist()
-            payoffs = dict(zip(at.tolist(), map(tuple, paid), strict=True))
-        elif actor != CHANCE:
-            information_set[at] = batch.information_set(at)
-    sets, players = information_set.tolist(), player.tolist()
-    return [
-        _Observed(
-            ("over", *payoffs[h]) if h in payoffs else tuple(row),
-            players[h],
-            sets[h],
-            payoffs.get(h, ()),
-        )
-        for h, row in enumerate(rows)
-    ]
-
-
-def _moves(batch: HistoryBatch) -> tuple[Indices, Indices]:
-    """Return the legal actions of a batch, in the order of its histories."""
-    player, moves = np.asarray(batch.player()), [np.zeros((2, 0), dtype=np.int64)]
-    for actor in np.unique(player[player != TERMINAL]).tolist():
-        at = np.flatnonzero(player == actor)
-        row, action = np.nonzero(np.asarray(batch.actions(at)))
-        moves.append(np.stack([at[row], action]))
-    joined = np.concatenate(moves, axis=1)
-    at, action = joined[:, np.argsort(joined[0], kind="stable")]
-    return at, action
+    The children of the first two histories of each node are compared as well.
+    """
+    merger = _Merger(root)
+    level, numbers, new = root, merger.number(root.observe()), [0]
+    repeated: dict[int, int]
+    while moves := [(h, action) for h in new for action in merger.actions[numbers[h]]]:
+        parents, known = [numbers[h] for h, _ in moves], len(merger.nodes)
+        level, new, repeated = level.children(moves), [], {}
+        numbers = merger.number(level.observe())
+        for h, (parent, number) in enumerate(zip(parents, numbers, strict=True)):
+            merger.nodes[parent].children.append(number)
+            if number == known + len(new):
+                new.append(h)
+            elif number not in merger.next:
+                repeated.setdefault(number, h)
+        ahead = [(h, action) for number, h in repeated.items() for action in merger.actions[number]]
+        successors = iter(level.children(ahead).observe() if ahead else ())
+        for number in repeated:
+            merger.next[number] = list(islice(successors, len(merger.actions[number])))
+    return merger.table()
 
 
 @final
 @define(eq=False)
-class _BatchMerger:
-    root: HistoryBatch
+class _Merger:
+    root: _Level
     nodes: list[Node] = field(factory=list)
-    sets: list[dict[int, int]] = field(factory=list)
-    """For each player, the numbers of its information sets by those of the rules."""
-    legal: list[list[Indices]] = field(factory=list)
-    """For each player, the legal actions of its information sets."""
-    _numbers: dict[Hashable, int] = field(factory=dict)
+    actions: list[Sequence[Any]] = field(factory=list)
+    """The actions at each node."""
+    next: dict[int, list[_Observed]] = field(factory=dict)
+    """The children of a second history of a node, where there is one."""
     _observed: list[_Observed] = field(factory=list)
-    """Of the history that represents each node."""
-    _next: dict[int, list[_Observed]] = field(factory=dict)
-    """Of the children of a second history of a node, where there is one."""
+    """The history that represents each node."""
+    _numbers: dict[Hashable, int] = field(factory=dict)
+    _sets: list[dict[Hashable, tuple[int, Sequence[Any]]]] = field(factory=list)
+    """For each player, the number and the actions of each information set."""
 
-    def number(self, batch: AggregatedBatch) -> list[int]:
+    def number(self, observed: list[_Observed]) -> list[int]:
         """Return the number of the node of each history; new nodes are added."""
         numbers = []
-        for observed in _observe(batch):
-            number = self._numbers.setdefault(observed.key, len(self.nodes))
+        for history in observed:
+            number = self._numbers.setdefault(history.key, len(self.nodes))
             if number == len(self.nodes):
-                own_set = self._set_number(observed.player, observed.information_set)
-                self.nodes.append(Node(observed.player, own_set, payoffs=observed.payoffs))
-                self._observed.append(observed)
-            elif observed != self._observed[number]:
-                raise _differ(self._observed[number], observed)
+                self._add(history)
+            elif history != self._observed[number]:
+                raise _differ(self._observed[number], history)
             numbers.append(number)
         return numbers
 
-    def look_ahead(
-        self, batch: AggregatedBatch, at: Indices, action: Indices, nodes: Indices
-    ) -> None:
-        """Observe the children of a second history of each node."""
-        _, first = np.unique(nodes, return_index=True)
-        chosen = np.sort([f for f in first.tolist() if int(nodes[f]) not in self._next])
-        if not chosen.size:
-            return
-        successors = batch.child(at[chosen], action[chosen])
-        previous, following = _moves(successors)
-        numbers = nodes[chosen].tolist()
-        self._next.update((number, []) for number in numbers)
-        if previous.size:
-            observed = _observe(successors.child(previous, following))
-            for history, child in zip(previous.tolist(), observed, strict=True):
-                self._next[numbers[history]].append(child)
+    def _add(self, history: _Observed) -> None:
+        player, drawn, number = history.player, history.probabilities, -1
+        actions = () if player == TERMINAL else self.root.actions(history)
+        if player >= 0:
+            number = self._information_set(history, actions)
+        elif player == CHANCE and not (
+            drawn and min(drawn) >= 0.0 and abs(sum(drawn) - 1) <= CHANCE_TOLERANCE
+        ):
+            raise ValueError(
+                "the probabilities of chance must be at least 0 and sum to 1, got "
+                f"{quote(drawn)} in state {quote(history.key)}"
+            )
+        self.nodes.append(Node(player, number, [], drawn, history.payoffs))
+        self.actions.append(actions)
+        self._observed.append(history)
 
-    def check(self) -> None:
-        """Raise a ValueError if the children of two histories of one node differ."""
-        for number, children in self._next.items():
+    def _information_set(self, history: _Observed, actions: Sequence[Any]) -> int:
+        player = history.player
+        self._sets.extend({} for _ in range(player + 1 - len(self._sets)))
+        sets = self._sets[player]
+        number, known = sets.setdefault(history.information_set, (len(sets), actions))
+        if actions and actions == known:
+            return number
+        label = quote(self.root.label(player, history.information_set))
+        if not actions:
+            raise ValueError(f"actions() is empty at {label}; return at least one")
+        raise ValueError(
+            f"information set {label} of player {player} has actions {quote(list(known))} in one "
+            f"state and {quote(list(actions))} in another; give them different information sets"
+        )
+
+    def table(self) -> NodeTable:
+        """Return all nodes, or raise if the children of two histories of one node differ."""
+        for number, children in self.next.items():
             expected = [self._observed[child] for child in self.nodes[number].children]
             for first, second in zip_longest(expected, children):
                 if first != second:
                     raise _differ(first, second)
-
-    def _set_number(self, player: int, key: int) -> int:
-        if player < 0:
-            return -1
-        while player >= len(self.sets):
-            self.sets.append({})
-            self.legal.append([])
-        return self.sets[player].setdefault(key, len(self.sets[player]))
-
-    def visit(self, batch: HistoryBatch, numbers: list[int]) -> tuple[Indices, Indices]:
-        """Record actions and probabilities of a batch of new nodes, and return all moves."""
-        at, action = _moves(batch)
-        player = np.asarray(batch.player())
-        rows = np.split(action, np.searchsorted(at, np.arange(1, player.size)))
-        for history in np.flatnonzero(player >= 0).tolist():
-            self._record_actions(int(player[history]), numbers[history], rows[history])
-        chance = np.flatnonzero(player == CHANCE)
-        if chance.size:
-            drawn = np.isin(at, chance)
-            probability = floats(batch.probability(at[drawn], action[drawn]), "probability()")
-            cuts = np.searchsorted(at[drawn], chance[1:])
-            for history, row in zip(chance.tolist(), np.split(probability, cuts), strict=True):
-                number = numbers[history]
-                children = self.nodes[number].children
-                self.nodes[number] = Node(CHANCE, -1, children, tuple(row.tolist()))
-        return at, action
-
-    def _record_actions(self, player: int, node: int, actions: Indices) -> None:
-        rows, number = self.legal[player], self.nodes[node].information_set
-        rows.extend([np.zeros(0, dtype=np.int64)] * (number + 1 - len(rows)))
-        if not rows[number].size:
-            rows[number] = actions
-        elif not np.array_equal(rows[number], actions):
-            label = self.root.label(player, list(self.sets[player])[number])
-            raise ValueError(
-                f"information set {quote(label)} of player {player} has other actions in one "
-                "state than in another; give them different information sets"
-            )
+        labels, actions = [], []
+        for player, sets in enumerate(self._sets):
+            labels.append([self.root.label(player, key) for key in sets])
+            names = partial(self.root.action_name, player)
+            actions.append([tuple(map(names, own)) for _, own in sets.values()])
+        return NodeTable(self.nodes, 0, labels, actions)
 
 
 def _differ(first: _Observed | None, second: _Observed | None) -> ValueError:
     return ValueError(
-        f"histories of one state or their children differ: {first} and {second}; only histories "
-        "with equal continuations may have the same state"
+        f"histories of one state or their children differ: {quote(first)} and {quote(second)}; "
+        "only histories with equal continuations may have the same state"
     )

@@ -12,9 +12,10 @@ from regretkit.games._adapters import Playable, as_history
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
 from regretkit.games._profile import Profile
 from regretkit.games.dag._build import (
+    BatchLevel,
+    HistoryLevel,
     NodeTable,
-    nodes_of_batch,
-    nodes_of_history,
+    nodes_of_level,
     nodes_of_tree,
     topological_levels,
 )
@@ -128,7 +129,7 @@ class GameDAG:
         """
         root = as_history(game)
         if state is None and root is not game and callable(getattr(game, "state", None)):
-            return cls(nodes_of_batch(game))  # type: ignore[arg-type]
+            return cls(nodes_of_level(BatchLevel(game)))  # type: ignore[arg-type]
         if state is None:
             state = getattr(type(root), "state", None)
         if not callable(state):
@@ -136,7 +137,7 @@ class GameDAG:
                 f"state must be a function of a history, got {quote(state)}, and {quote(root)} has "
                 "no method state(); return a key that is equal for equal continuations"
             )
-        return cls(nodes_of_history(root, state))
+        return cls(nodes_of_level(HistoryLevel([root], state)))
 
     @classmethod
     def from_tree(cls, tree: GameTree) -> "GameDAG":
