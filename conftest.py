@@ -18,8 +18,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 NEEDS = {
     "pyspiel": [
         "regretkit/games/openspiel/_tree.py",
-        "regretkit/games/openspiel/_policy.py",
-        "regretkit/games/openspiel/_history.py",
+        "regretkit/games/openspiel/_states.py",
         "docs/how_to/sample_large_games.md",
         "docs/how_to/use_openspiel_games.md",
     ],

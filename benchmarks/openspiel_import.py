@@ -46,7 +46,7 @@ def measure(name: str) -> dict[str, float]:
     """Take one game over, and say what it took."""
     from regretkit import games
     from regretkit.games._memory_budget import MemoryBudget
-    from regretkit.games.openspiel._states import States
+    from regretkit.games.openspiel._tree import States
 
     pyspiel: Any = import_module("pyspiel")
     loaded = pyspiel.load_game(name)

@@ -10,8 +10,12 @@ from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, quote
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
 from regretkit.games._normal_form import NormalFormGame
-from regretkit.games.openspiel._history import is_openspiel, openspiel_history
-from regretkit.games.openspiel._states import OpenSpielGame, OpenSpielState
+from regretkit.games.openspiel._states import (
+    OpenSpielGame,
+    OpenSpielState,
+    is_openspiel,
+    openspiel_history,
+)
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import CHANCE, TERMINAL, History, HistoryBatch
 from regretkit.sets import Simplices

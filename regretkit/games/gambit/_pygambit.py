@@ -16,17 +16,9 @@ class PygambitGame(Protocol):
     """A game, as ``pygambit.Game``."""
 
     @property
-    def is_tree(self) -> bool:
-        """Whether it is in extensive form."""
-        ...
-
-    def to_efg(self) -> str:
-        """Return the game in the format ``.efg``."""
-        ...
-
-    def to_nfg(self) -> str:
-        """Return the game in the format ``.nfg``."""
-        ...
+    def is_tree(self) -> bool: ...
+    def to_efg(self) -> str: ...
+    def to_nfg(self) -> str: ...
 
 
 def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame | NormalFormGame:

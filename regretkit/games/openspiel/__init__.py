@@ -3,6 +3,6 @@
 All functions raise an ImportError unless it is installed: ``pip install 'regretkit[openspiel]'``.
 """
 
-from regretkit.games.openspiel._history import openspiel_history as openspiel_history
-from regretkit.games.openspiel._policy import to_openspiel_policy as to_openspiel_policy
+from regretkit.games.openspiel._states import openspiel_history as openspiel_history
 from regretkit.games.openspiel._tree import from_openspiel as from_openspiel
+from regretkit.games.openspiel._tree import to_openspiel_policy as to_openspiel_policy

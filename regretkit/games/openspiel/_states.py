@@ -1,20 +1,15 @@
-"""Types of OpenSpiel's objects, and a depth-first walk through the states of a game."""
+"""OpenSpiel's games and states, and its states as histories, for play without a tree."""
 
-import itertools
-from array import array
-from collections.abc import Mapping, Sequence
-from typing import Never, Protocol, Self, TypeAlias, final
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol, Self, TypeAlias, TypeGuard, final
 
-from regretkit._util._errors import advised
+from regretkit._util._lazy_import import optional
 from regretkit._util._validate import quote
-from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.tree._history import CHANCE, path_text
+from regretkit.games.tree._history import History
 
 END = -4
 """The player at a terminal state, as OpenSpiel numbers it."""
-
-_CHECK_INTERVAL = 1024
-"""Number of histories between two checks of the limits."""
 
 Row: TypeAlias = Sequence[tuple[int, float]]
 """Actions by OpenSpiel's numbers, each with its probability."""
@@ -38,150 +33,159 @@ class State(Protocol):
 class OpenSpielGame(Protocol):
     """A game, as OpenSpiel's ``pyspiel.Game``."""
 
-    def new_initial_state(self) -> State:
-        """Return the empty history."""
-        ...
-
-    def num_players(self) -> int:
-        """Return the number of players."""
-        ...
+    def new_initial_state(self) -> State: ...
+    def num_players(self) -> int: ...
 
 
 class OpenSpielState(State, Protocol):
     """A state with its game, as OpenSpiel's ``pyspiel.State``."""
 
-    def get_game(self) -> OpenSpielGame:
-        """Return the game."""
-        ...
-
-    def clone(self) -> Self:
-        """Return a copy."""
-        ...
+    def get_game(self) -> OpenSpielGame: ...
+    def clone(self) -> Self: ...
 
 
 class OpenSpielPolicy(Protocol):
     """A strategy for every player, as OpenSpiel's ``pyspiel.TabularPolicy``."""
 
-    def policy_table(self) -> Mapping[str, Row]:
-        """Return the distribution over actions for each information state string."""
-        ...
+    def policy_table(self) -> Mapping[str, Row]: ...
+
+
+def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int]:
+    """Return a history of a game of OpenSpiel, whose tree is not built.
+
+    For games that are too large for :func:`from_openspiel`. Players, actions and information sets
+    are OpenSpiel's: actions are its numbers, and an information set is its information state
+    string. Simultaneous moves become sequential moves that the other players do not observe.
+
+    Parameters
+    ----------
+    game
+        The game, or a name that ``pyspiel.load_game`` knows, with arguments or without, for the
+        empty history; or a state, which is copied.
+
+    Raises
+    ------
+    TypeError
+        When ``game`` is neither a game or a state of OpenSpiel nor a name.
+    ValueError
+        When OpenSpiel has no such game, or it does not list the outcomes of chance, or has no
+        information states.
+
+    Examples
+    --------
+    >>> history = openspiel_history("leduc_poker")
+    >>> history.player(), len(history.chance_outcomes())
+    (-1, 6)
+    """
+    begun: Any = game if is_openspiel(game, "State") else None
+    loaded, turns, by_string = as_turn_based(game if begun is None else begun.get_game())
+    if begun is None:
+        return OpenSpielHistory(turns.new_initial_state(), by_string)
+    if turns is loaded:
+        return OpenSpielHistory(begun.clone(), by_string)
+    state = turns.new_initial_state()
+    for action in begun.history():  # simultaneous moves one after the other
+        state.apply_action(action)
+    return OpenSpielHistory(state, by_string)
+
+
+def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSpielState]:
+    """Return whether a value is of one of these classes of OpenSpiel, without importing it."""
+    pyspiel = sys.modules.get("pyspiel")  # imported already if such an object exists
+    return pyspiel is not None and isinstance(value, tuple(getattr(pyspiel, k) for k in kinds))
 
 
 @final
-class States:
-    """The states of a game in depth-first order, as arrays with one entry for each state."""
+class OpenSpielHistory:
+    """A state of OpenSpiel as a history."""
 
-    def __init__(
-        self, game: OpenSpielGame, budget: MemoryBudget, most: float, *, by_string: bool
-    ) -> None:
-        self._game, self._budget, self._most = game, budget, most
-        self._by_string = by_string
-        self.parent = array("q")
-        self.player = array("q")
-        self.information_set = array("q")
-        """Numbered for each player in the order of first occurrence."""
-        self.counts = array("q")
-        """Number of children."""
-        # One entry for each action of each state
-        self.actions = array("q")
-        """OpenSpiel's numbers of the actions."""
-        # One entry for each outcome of each state of chance, and for each player at each end
-        self.probability = array("d")
-        self.payoffs = array("d")
-        # One entry for each information set of each player
-        self.known: list[dict[str, int]] = [{} for _ in range(game.num_players())]
-        self._legal: list[list[list[int]]] = [[] for _ in self.known]
-        self._walk()
+    __slots__ = ("_by_string", "_player", "_state")
 
-    def _walk(self) -> None:
-        """Visit all states; only those on the path to the current one are held."""
-        state, parent = self._game.new_initial_state(), -1
-        stack: list[tuple[State, list[int], int]] = []
-        for number in itertools.count():
-            self.parent.append(parent)
-            if not number % _CHECK_INTERVAL:
-                self._check_size(number, state)
-            actions = self._visit(state)
-            self.counts.append(len(actions))
-            if actions:
-                stack.append((state, actions[::-1], number))
-            if not stack:
-                break
-            state, remaining, parent = stack[-1]
-            action = remaining.pop()
-            if remaining:
-                state = state.child(action)
-            else:
-                # The last use of this state: changing it is faster than copying it.
-                stack.pop()
-                state.apply_action(action)
-        self._check_size(len(self.parent), state)
+    def __init__(self, state: State, by_string: bool) -> None:
+        self._state, self._by_string = state, by_string
+        self._player = int(state.current_player())
 
-    def _visit(self, state: State) -> list[int]:
-        """Record one state and return its actions."""
-        player = int(state.current_player())  # older games in Python return an enumeration
-        self.player.append(player)
-        if player >= 0:
-            return self._decision(state, player)
-        self.information_set.append(-1)
-        if player == END:
-            self.payoffs.extend(state.returns())
-            return []
-        if player != CHANCE:
-            raise ValueError(
-                f"no single player acts at {_text(state)}: OpenSpiel's current_player() is "
-                f"{player}; only players and chance, one at a time, are supported"
-            )
-        outcomes = state.chance_outcomes()
-        actions = [action for action, _ in outcomes]
-        self.probability.extend([probability for _, probability in outcomes])
-        self.actions.extend(actions)
-        return actions or self._refuse_nothing(state)
+    def is_terminal(self) -> bool:
+        return self._player == END
 
-    def _decision(self, state: State, player: int) -> list[int]:
-        known, legal = self.known[player], self._legal[player]
-        key = (
-            state.information_state_string() if self._by_string else state.history_str() or "start"
+    def player(self) -> int:
+        return self._player
+
+    def chance_outcomes(self) -> Sequence[tuple[int, float]]:
+        return self._state.chance_outcomes()
+
+    def actions(self) -> Sequence[int]:
+        return self._state.legal_actions()
+
+    def child(self, action: int) -> "OpenSpielHistory":
+        return OpenSpielHistory(self._state.child(action), self._by_string)
+
+    def information_set(self) -> Hashable:
+        if self._by_string:
+            return self._state.information_state_string()
+        return self._state.history_str()
+
+    def payoffs(self) -> Sequence[float]:
+        return self._state.returns()
+
+
+def as_turn_based(game: object) -> tuple[Any, Any, bool]:
+    """Return a game of OpenSpiel, its turn-based form, and whether that has information states."""
+    pyspiel: Any = optional("pyspiel", "openspiel")
+    loaded: Any = _loaded(pyspiel, game)
+    kind = loaded.get_type()
+    _check_kind(pyspiel, loaded, kind)
+    simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    turns = pyspiel.convert_to_turn_based(loaded) if simultaneous else loaded
+    by_string = has_strings(pyspiel, turns)
+    perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+    if not by_string and (simultaneous or not perfect):
+        raise ValueError(
+            f"OpenSpiel's {kind.short_name} has no information state strings, which define its "
+            "information sets; choose a game that has them"
         )
-        number = known.setdefault(key, len(known))
-        actions = state.legal_actions()
-        if number == len(legal):
-            if not actions:
-                self._refuse_nothing(state)
-            legal.append(actions)
-        elif actions != legal[number]:
-            raise ValueError(
-                f"information state {quote(key)} of player {player} has actions "
-                f"{quote(legal[number])} at {self._first(player, number)}, but {quote(actions)} at "
-                f"{_text(state)}; this is not a game in extensive form"
-            )
-        self.information_set.append(number)
-        self.actions.extend(actions)
-        return actions
-
-    def _first(self, player: int, number: int) -> str:
-        """Return the first history of an information set for error messages."""
-        pairs = zip(self.player, self.information_set, strict=False)
-        history, path = next(i for i, pair in enumerate(pairs) if pair == (player, number)), []
-        while (parent := self.parent[history]) >= 0:
-            earlier = sum(self.counts[:parent]) + self.parent[:history].count(parent)
-            path.append(str(self.actions[earlier]))
-            history = parent
-        return path_text(path[::-1])
-
-    def _check_size(self, found: int, state: State) -> None:
-        self._budget.check_objects(found)
-        if found > self._most:
-            problem = (
-                f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game"
-            )
-            raise advised(ValueError, problem, "pass max_histories to walk on", joint=", or ")
-
-    def _refuse_nothing(self, state: State) -> Never:
-        raise ValueError(f"no action is legal at {_text(state)}, which is not terminal")
+    return loaded, turns, by_string
 
 
-def _text(state: State) -> str:
-    """Return the history of a state for error messages."""
-    return path_text([str(action) for action in state.history()])
+def _loaded(pyspiel: Any, game: object) -> object:
+    if isinstance(game, pyspiel.Game):
+        return game
+    if not isinstance(game, str):
+        raise TypeError(
+            f"game must be a game of OpenSpiel or the name of one, got {quote(game)}; "
+            "pass 'leduc_poker' or what pyspiel.load_game returns"
+        )
+    if "python_" in game:
+        optional("open_spiel.python.games", "openspiel")  # registers them with load_game
+    try:
+        return pyspiel.load_game(game)
+    except pyspiel.SpielError as error:
+        why = str(error).partition(". Available games are")[0].strip()
+        raise ValueError(
+            f"game must be one that OpenSpiel can load, got {quote(game)}: {why}; "
+            "pyspiel.registered_names() lists the games"
+        ) from error
+
+
+def _check_kind(pyspiel: Any, game: object, kind: Any) -> None:
+    """Raise a ValueError for games whose states form no tree."""
+    if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
+        raise ValueError(f"{game} is a mean field game, whose states are not histories")
+    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+        raise ValueError(
+            f"{game} draws outcomes of chance without listing them; "
+            "choose a game of another chance_mode"
+        )
+
+
+def has_strings(pyspiel: Any, game: Any) -> bool:
+    """Return whether a game has information state strings; some do not declare theirs."""
+    if game.get_type().provides_information_state_string:
+        return True
+    state = game.new_initial_state()
+    while state.is_chance_node():
+        state.apply_action(state.chance_outcomes()[0][0])
+    try:
+        return isinstance(state.information_state_string(), str)
+    except pyspiel.SpielError:
+        return False

@@ -1,24 +1,40 @@
-"""Game trees from OpenSpiel."""
+"""Game trees from OpenSpiel, and profiles as its policies."""
 
+import itertools
+from array import array
+from collections.abc import Iterable
 from functools import partial
 from numbers import Real
-from typing import Any, final
+from typing import Any, Never, final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import depths
+from regretkit._util._errors import advised
 from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices
 from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
+from regretkit.games._game import as_strategies
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._payoff_rows import offsets
-from regretkit.games.openspiel._states import OpenSpielGame, State, States
+from regretkit.games.openspiel._states import (
+    END,
+    OpenSpielGame,
+    OpenSpielPolicy,
+    Row,
+    State,
+    as_turn_based,
+    has_strings,
+)
 from regretkit.games.tree._game_tree import GameTree, compact
-from regretkit.games.tree._history import CHANCE, TERMINAL
+from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
 from regretkit.sets._labels import LazySequence
+
+_CHECK_INTERVAL = 1024
+"""Number of histories between two checks of the limits."""
 
 _HISTORIES = 10_000_000
 
@@ -106,66 +122,124 @@ def tree_from_openspiel(
     return game if isinstance(game, str) else str(loaded), tree
 
 
-def as_turn_based(game: object) -> tuple[Any, Any, bool]:
-    """Return a game of OpenSpiel, its turn-based form, and whether that has information states."""
-    pyspiel: Any = optional("pyspiel", "openspiel")
-    loaded: Any = _loaded(pyspiel, game)
-    kind = loaded.get_type()
-    _check_kind(pyspiel, loaded, kind)
-    simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
-    turns = pyspiel.convert_to_turn_based(loaded) if simultaneous else loaded
-    by_string = has_strings(pyspiel, turns)
-    perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
-    if not by_string and (simultaneous or not perfect):
-        raise ValueError(
-            f"OpenSpiel's {kind.short_name} has no information state strings, which define its "
-            "information sets; choose a game that has them"
+@final
+class States:
+    """The states of a game in depth-first order, as arrays with one entry for each state."""
+
+    def __init__(
+        self, game: OpenSpielGame, budget: MemoryBudget, most: float, *, by_string: bool
+    ) -> None:
+        self._game, self._budget, self._most = game, budget, most
+        self._by_string = by_string
+        self.parent = array("q")
+        self.player = array("q")
+        self.information_set = array("q")
+        """Numbered for each player in the order of first occurrence."""
+        self.counts = array("q")
+        """Number of children."""
+        # One entry for each action of each state
+        self.actions = array("q")
+        """OpenSpiel's numbers of the actions."""
+        # One entry for each outcome of each state of chance, and for each player at each end
+        self.probability = array("d")
+        self.payoffs = array("d")
+        # One entry for each information set of each player
+        self.known: list[dict[str, int]] = [{} for _ in range(game.num_players())]
+        self._legal: list[list[list[int]]] = [[] for _ in self.known]
+        self._walk()
+
+    def _walk(self) -> None:
+        """Visit all states; only those on the path to the current one are held."""
+        state, parent = self._game.new_initial_state(), -1
+        stack: list[tuple[State, list[int], int]] = []
+        for number in itertools.count():
+            self.parent.append(parent)
+            if not number % _CHECK_INTERVAL:
+                self._check_size(number, state)
+            actions = self._visit(state)
+            self.counts.append(len(actions))
+            if actions:
+                stack.append((state, actions[::-1], number))
+            if not stack:
+                break
+            state, remaining, parent = stack[-1]
+            action = remaining.pop()
+            if remaining:
+                state = state.child(action)
+            else:
+                # The last use of this state: changing it is faster than copying it.
+                stack.pop()
+                state.apply_action(action)
+        self._check_size(len(self.parent), state)
+
+    def _visit(self, state: State) -> list[int]:
+        """Record one state and return its actions."""
+        player = int(state.current_player())  # older games in Python return an enumeration
+        self.player.append(player)
+        if player >= 0:
+            return self._decision(state, player)
+        self.information_set.append(-1)
+        if player == END:
+            self.payoffs.extend(state.returns())
+            return []
+        if player != CHANCE:
+            raise ValueError(
+                f"no single player acts at {_text(state)}: OpenSpiel's current_player() is "
+                f"{player}; only players and chance, one at a time, are supported"
+            )
+        outcomes = state.chance_outcomes()
+        actions = [action for action, _ in outcomes]
+        self.probability.extend([probability for _, probability in outcomes])
+        self.actions.extend(actions)
+        return actions or self._refuse_nothing(state)
+
+    def _decision(self, state: State, player: int) -> list[int]:
+        known, legal = self.known[player], self._legal[player]
+        key = (
+            state.information_state_string() if self._by_string else state.history_str() or "start"
         )
-    return loaded, turns, by_string
+        number = known.setdefault(key, len(known))
+        actions = state.legal_actions()
+        if number == len(legal):
+            if not actions:
+                self._refuse_nothing(state)
+            legal.append(actions)
+        elif actions != legal[number]:
+            raise ValueError(
+                f"information state {quote(key)} of player {player} has actions "
+                f"{quote(legal[number])} at {self._first(player, number)}, but {quote(actions)} at "
+                f"{_text(state)}; this is not a game in extensive form"
+            )
+        self.information_set.append(number)
+        self.actions.extend(actions)
+        return actions
+
+    def _first(self, player: int, number: int) -> str:
+        """Return the first history of an information set for error messages."""
+        pairs = zip(self.player, self.information_set, strict=False)
+        history, path = next(i for i, pair in enumerate(pairs) if pair == (player, number)), []
+        while (parent := self.parent[history]) >= 0:
+            earlier = sum(self.counts[:parent]) + self.parent[:history].count(parent)
+            path.append(str(self.actions[earlier]))
+            history = parent
+        return path_text(path[::-1])
+
+    def _check_size(self, found: int, state: State) -> None:
+        self._budget.check_objects(found)
+        if found > self._most:
+            problem = (
+                f"the game has more than {int(self._most):,} histories; the one reached is "
+                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game"
+            )
+            raise advised(ValueError, problem, "pass max_histories to walk on", joint=", or ")
+
+    def _refuse_nothing(self, state: State) -> Never:
+        raise ValueError(f"no action is legal at {_text(state)}, which is not terminal")
 
 
-def _loaded(pyspiel: Any, game: object) -> object:
-    if isinstance(game, pyspiel.Game):
-        return game
-    if not isinstance(game, str):
-        raise TypeError(
-            f"game must be a game of OpenSpiel or the name of one, got {quote(game)}; "
-            "pass 'leduc_poker' or what pyspiel.load_game returns"
-        )
-    if "python_" in game:
-        optional("open_spiel.python.games", "openspiel")  # registers them with load_game
-    try:
-        return pyspiel.load_game(game)
-    except pyspiel.SpielError as error:
-        why = str(error).partition(". Available games are")[0].strip()
-        raise ValueError(
-            f"game must be one that OpenSpiel can load, got {quote(game)}: {why}; "
-            "pyspiel.registered_names() lists the games"
-        ) from error
-
-
-def _check_kind(pyspiel: Any, game: object, kind: Any) -> None:
-    """Raise a ValueError for games whose states form no tree."""
-    if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
-        raise ValueError(f"{game} is a mean field game, whose states are not histories")
-    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise ValueError(
-            f"{game} draws outcomes of chance without listing them; "
-            "choose a game of another chance_mode"
-        )
-
-
-def has_strings(pyspiel: Any, game: Any) -> bool:
-    """Return whether a game has information state strings; some do not declare theirs."""
-    if game.get_type().provides_information_state_string:
-        return True
-    state = game.new_initial_state()
-    while state.is_chance_node():
-        state.apply_action(state.chance_outcomes()[0][0])
-    try:
-        return isinstance(state.information_state_string(), str)
-    except pyspiel.SpielError:
-        return False
+def _text(state: State) -> str:
+    """Return the history of a state for error messages."""
+    return path_text([str(action) for action in state.history()])
 
 
 @final
@@ -299,3 +373,77 @@ def _in_order(player: Indices, numbers: Indices, players: int) -> tuple[Indices,
         ordered[histories] = rank[which]
         at.append(histories[first[order]])
     return ordered, at
+
+
+def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -> OpenSpielPolicy:
+    """Return a profile as OpenSpiel's ``pyspiel.TabularPolicy``.
+
+    OpenSpiel's functions accept it, those in C++ such as ``pyspiel.nash_conv`` as well as those
+    in Python. For a game with simultaneous moves, it is a policy of
+    ``pyspiel.convert_to_turn_based(game)``. Information sets that the player's strategy does not
+    reach are played uniformly.
+
+    Parameters
+    ----------
+    game
+        A game returned by :func:`~regretkit.games.from_openspiel`.
+    profile
+        For each player a strategy, such as ``run.average``.
+
+    Raises
+    ------
+    TypeError
+        When ``game`` is no such game.
+    ValueError
+        When there is not one strategy for each player, when two information sets with the same
+        information state string are played differently, which such a policy cannot represent, or
+        when the game has no such strings.
+
+    Examples
+    --------
+    >>> import pyspiel
+    >>> from regretkit import evaluation, solve
+    >>> from regretkit.games import from_openspiel
+    >>> game = from_openspiel("kuhn_poker")
+    >>> average = solve(game, "cfr+", iterations=100).average
+    >>> policy = to_openspiel_policy(game, average)
+    >>> theirs = pyspiel.nash_conv(pyspiel.load_game("kuhn_poker"), policy)
+    >>> abs(theirs - evaluation.nash_conv(game, average)) < 1e-12
+    True
+    """
+    pyspiel: Any = optional("pyspiel", "openspiel")
+    names = _names(game)
+    if not has_strings(pyspiel, names[0].game):
+        raise ValueError(
+            f"{game.name} has no information state strings, which are the keys of a TabularPolicy"
+        )
+    strategies = as_strategies(game, profile)
+    table: dict[str, Row] = {}
+    for player, (domain, strategy) in enumerate(zip(game.domains, strategies, strict=True)):
+        behavior = domain.behavior(strategy).tolist()
+        begin = 0
+        for number, actions in enumerate(map(names[player].actions, range(domain.points))):
+            label = game.tree.labels[player][number]
+            row = list(zip(actions, behavior[begin : begin + len(actions)], strict=True))
+            begin += len(actions)
+            if table.setdefault(label, row) != row:
+                raise ValueError(
+                    f"information state {quote(label)} labels several information sets, one of "
+                    f"them player {player}'s number {number}, which are played differently; "
+                    "OpenSpiel's policies have one row for all of them"
+                )
+    policy: OpenSpielPolicy = pyspiel.TabularPolicy(table)
+    return policy
+
+
+def _names(game: ExtensiveFormGame) -> list[Names]:
+    """Return, for each player, OpenSpiel's numbers and names of actions."""
+    if isinstance(game, ExtensiveFormGame):
+        lazy = [own.make for own in game.tree.actions if isinstance(own, LazySequence)]
+        names = [make for make in lazy if isinstance(make, Names)]
+        if len(names) == game.players:
+            return names
+    raise TypeError(
+        f"game must come from from_openspiel, which knows OpenSpiel's numbers of actions, "
+        f"got {quote(game)}"
+    )
