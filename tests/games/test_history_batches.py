@@ -270,7 +270,7 @@ def test_the_rounds_are_a_game_while_nothing_is_broken():
         (1, "player", lambda a: a + 0.5, r"player\(\) has shape \(2,\) and type float64"),
         (1, "player", lambda a: a - [0, 7], r"got -7 at history 't'"),
         (1, "player", lambda a: a + np.array([0, 2**32]), r"got 4294967296 at history 't'"),
-        (1, "player", lambda a: a + 3, r"player 3 acts at history 'h', but .* 1 columns"),
+        (1, "player", lambda a: a + 3, r"player 3 acts at history 'h', but .* 1 numbers"),
         (0, "actions", lambda a: a[0], r"actions\(\) has shape \(2,\) .* lies at the empty"),
         (1, "actions", lambda a: a[:1], r"actions\(\) has shape \(1, 2\) .* lies at history 'h'"),
         (1, "actions", lambda a: a * 1.0, "type float64 for 2 histories"),

@@ -47,7 +47,7 @@ def check_acting(acting: Iterable[int], players: int, path: Callable[[int], str]
     for player in acting:
         if player >= players:
             raise ValueError(
-                f"player {player} acts at {path(player)}, but payoffs() has {players} entries; "
+                f"player {player} acts at {path(player)}, but payoffs() has {players} numbers; "
                 "players are numbered from 0, and each needs a payoff"
             )
 
