@@ -4,43 +4,64 @@ $ python -m benchmarks
 $ python -m benchmarks compare --quick
 """
 
-import ast
+import importlib
 import os
-import runpy
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-from benchmarks.machine import ONE_THREAD
+from benchmarks.harness import ONE_THREAD
 
-HERE = Path(__file__).parent
-HELPERS = {"machine", "pages", "rule_table", "runs"}
+BENCHMARKS = {
+    "building": "games",
+    "checkpointing": "engines",
+    "compare": "compare",
+    "correlated": "equilibria",
+    "exact": "equilibria",
+    "merged_states": "games",
+    "openspiel_import": "games",
+    "parts": "engines",
+    "reading": "reading",
+    "regret_curves": "rules",
+    "rule_parts": "engines",
+    "rules": "rules",
+    "sampling": "sampling",
+    "sampling_gaps": "sampling",
+    "sampling_without_tree": "sampling",
+    "size": "engines",
+    "start": "engines",
+    "stream": "engines",
+    "time_to_gap": "equilibria",
+    "ways": "engines",
+}
+"""The module of each benchmark, which has a command of that name."""
+
+Command: TypeAlias = Callable[[Sequence[str]], int | None]
 
 
-def benchmarks() -> dict[str, str]:
-    """Return the first line of what each benchmark says about itself, by its name."""
-    modules = {path.stem: path for path in HERE.glob("*.py") if not path.stem.startswith("_")}
-    modules |= {path.parent.name: path for path in HERE.glob("*/__init__.py")}
-    return {
-        name: (ast.get_docstring(ast.parse(modules[name].read_text())) or "").partition("\n")[0]
-        for name in sorted(modules.keys() - HELPERS)
-    }
+def command(name: str) -> Command:
+    """Return what runs a benchmark with its arguments."""
+    found: Command = getattr(importlib.import_module(f"benchmarks.{BENCHMARKS[name]}"), name)
+    return found
+
+
+def says(name: str) -> str:
+    """Return the first line of what a benchmark says about itself."""
+    found = command(name)
+    return (getattr(found, "measure", found).__doc__ or "").partition("\n")[0]
 
 
 def main(arguments: Sequence[str]) -> int:
-    known = benchmarks()
+    os.environ.update(ONE_THREAD)  # before NumPy is imported
     if not arguments or arguments[0] in ("-h", "--help"):
-        print("python -m benchmarks NAME [--quick], where NAME is one of\n")
-        print("\n".join(f"  {name:<16}{says}" for name, says in known.items()))
+        print("python -m benchmarks NAME [ROW ...] [--quick], where NAME is one of\n")
+        print("\n".join(f"  {name:<24}{says(name)}" for name in BENCHMARKS))
         return 0
     name, *rest = arguments
-    if name not in known:
-        print(f"there is no benchmark {name!r}, only {', '.join(known)}", file=sys.stderr)
+    if name not in BENCHMARKS:
+        print(f"there is no benchmark {name!r}, only {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    os.environ.update(ONE_THREAD)  # before NumPy is imported
-    sys.argv = [f"benchmarks.{name}", *rest]
-    runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=True)
-    return 0
+    return command(name)(rest) or 0
 
 
 if __name__ == "__main__":

@@ -10,21 +10,29 @@ of the catalogue are files as ``save`` writes them.
 Times are the processor's, the best of several turns, and the players' sequence forms are part of
 them. Memory is the most that was held at once beside the text, counted in a run of its own. Gambit
 reads the same files in the same turns, where pygambit is installed and unless they are so large
-that it takes minutes. A full run writes a table into docs/.
-
-    $ python -m benchmarks reading
-    $ python -m benchmarks reading --quick
+that it takes minutes.
 """
 
 import importlib
 import io
-import sys
+import re
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 
-from benchmarks.machine import TURN, best_times, cpu_seconds, pin, versions
-from benchmarks.pages import PAGE, number, put, table
+from benchmarks.harness import (
+    PAGE,
+    TURN,
+    Action,
+    Figures,
+    Found,
+    benchmark,
+    best_times,
+    cpu_seconds,
+    repeated,
+    versions,
+)
 from regretkit.games import kuhn_poker, leduc_poker, liars_dice, read_efg, write_efg
 
 HEADING = 'EFG 2 R "generated" { "A" "B" }\n'
@@ -37,8 +45,6 @@ SECONDS = 2.0
 """Of reading each file, at least four times."""
 GAMBITS = 30_000
 """With more nodes than this, Gambit takes too long."""
-
-Figures = Mapping[str, float]
 
 
 def paths(levels: int) -> Iterator[tuple[int, ...]]:
@@ -110,23 +116,19 @@ def crowd(players: int, ends: int) -> str:
     return first + "\n".join(lines)
 
 
-def files(quick: bool) -> dict[str, str]:
-    """Return the texts to read."""
-    wides = [7] if quick else [9, 11]
-    deeps = [3_000] if quick else [10_000, 100_000]
-    crowds = [30] if quick else [100, 1_000]
-    return {
-        "Kuhn poker": write_efg(kuhn_poker()),
-        "Kuhn poker, 3 players": write_efg(kuhn_poker(3)),
-        "Liar's dice, 4 sides": write_efg(liars_dice(sides=4)),
-        "Leduc poker": write_efg(leduc_poker()),
-        **{f"long, {levels} levels": wide(levels, True) for levels in wides},
-        **{f"short, {levels} levels": wide(levels, False) for levels in wides},
-        **{f"own names, {levels} levels": own_names(levels) for levels in wides},
-        **{f"deep, {levels:,} levels": deep(levels) for levels in deeps},
-        **{f"deep by chance, {levels:,} levels": lucky(levels) for levels in deeps},
-        **{f"1,000 players, {ends:,} ends": crowd(1_000, ends) for ends in crowds},
-    }
+FILES: dict[str, Callable[[], str]] = {
+    "Kuhn poker": lambda: write_efg(kuhn_poker()),
+    "Kuhn poker, 3 players": lambda: write_efg(kuhn_poker(3)),
+    "Liar's dice, 4 sides": lambda: write_efg(liars_dice(sides=4)),
+    "Leduc poker": lambda: write_efg(leduc_poker()),
+    **{f"long, {n} levels": partial(wide, n, declare_always=True) for n in (7, 9, 11)},
+    **{f"short, {n} levels": partial(wide, n, declare_always=False) for n in (7, 9, 11)},
+    **{f"own names, {n} levels": partial(own_names, n) for n in (7, 9, 11)},
+    **{f"deep, {n:,} levels": partial(deep, n) for n in (3_000, 10_000, 100_000)},
+    **{f"deep by chance, {n:,} levels": partial(lucky, n) for n in (3_000, 10_000, 100_000)},
+    **{f"1,000 players, {n:,} ends": partial(crowd, 1_000, n) for n in (30, 100, 1_000)},
+}
+QUICK = [name for name in FILES if not re.search(r"( 9| 11|0,000) levels|00 ends", name)]
 
 
 def memory(text: str) -> int:
@@ -139,67 +141,46 @@ def memory(text: str) -> int:
     return peak
 
 
-def measure(text: str, seconds: float) -> dict[str, float]:
-    """Read a text, and say what it took."""
-    tree = read_efg(text).tree
-    sizes = {"letters": len(text), "nodes": tree.histories, "players": tree.players}
-    del tree
-    turns = max(4, int(seconds / max(cpu_seconds(read_efg, text), TURN)))
-    readers: dict[str, Callable[[], object]] = {"ours": partial(read_efg, text)}
-    try:
-        gambit = importlib.import_module("pygambit")
-    except ImportError:
-        gambit = None
-    if gambit is not None and sizes["nodes"] <= GAMBITS:
-        readers["theirs"] = lambda: gambit.read_efg(io.BytesIO(text.encode()))
-    times = best_times({name: _often(read) for name, read in readers.items()}, turns)
-    return {**sizes, "memory": memory(text), **times}
-
-
-def _often(read: Callable[[], object]) -> Callable[[int], object]:
-    def reads(times: int) -> None:
-        for _ in range(times):
-            read()
-
-    return reads
-
-
-def page(found: Mapping[str, Figures]) -> str:
-    """Return the table, and whether the target is reached."""
-    header = ["file", "MB", "nodes", "nodes a second", "MB a second"]
-    header += ["bytes a node", "bytes a letter", "Gambit, times as long"]
-    rows = []
-    for name, f in found.items():
-        cells = [f"{f['letters'] / 1e6:.2f}", f"{f['nodes']:,.0f}", f"{speed(f):,.0f}"]
-        cells += [f"{f['letters'] / f['ours'] / 1e6:.1f}", f"{f['memory'] / f['nodes']:,.0f}"]
-        cells += [f"{f['memory'] / f['letters']:.0f}"]
-        rows.append([name, *cells, number(f["theirs"] / f["ours"]) if "theirs" in f else ""])
-    counted = {name: f for name, f in found.items() if f["nodes"] >= SMALL and f["players"] <= MANY}
-    slowest = min(counted, key=lambda name: speed(counted[name]))
-    reached = "which reaches" if speed(counted[slowest]) >= TARGET else "**which does not reach**"
-    says = (
-        f"Of files with at least {SMALL} nodes and at most {MANY} players, the slowest is read at "
-        f"{speed(counted[slowest]):,.0f} nodes a second ({slowest}), {reached} the target of "
-        f"{TARGET:,}."
-    )
+def slowest(found: Found) -> str:
+    """Say whether the target is reached."""
+    counted = {
+        name: row["nodes a second"]
+        for name, row in found.items()
+        if row["nodes"] >= SMALL and row["players"] <= MANY
+    }
     measured = f"Measured with {versions(['regretkit', 'numpy', 'pygambit'])}."
-    return f"{measured}\n\n{table(header, rows)}\n\n{says}"
+    if not counted:
+        return measured
+    name, speed = min(counted.items(), key=lambda item: item[1])
+    reached = "which reaches" if speed >= TARGET else "**which does not reach**"
+    return (
+        f"Of files with at least {SMALL} nodes and at most {MANY} players, the slowest is read at "
+        f"{speed:,.0f} nodes a second ({name}), {reached} the target of {TARGET:,}.\n\n"
+        f"{measured}"
+    )
 
 
-def speed(figures: Figures) -> float:
-    """Return how many nodes are read in a second."""
-    return figures["nodes"] / figures["ours"]
-
-
-def main(arguments: Sequence[str]) -> None:
-    quick = "--quick" in arguments
-    pin()
-    texts = files(quick)
-    text = page({name: measure(text, 0.1 if quick else SECONDS) for name, text in texts.items()})
-    print(text)
-    if not quick:
-        put(PAGE, "reading", text)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+@benchmark([*FILES], quick=QUICK, head="file", conclude=slowest, page=PAGE)
+def reading(name: str, quick: bool) -> Figures:
+    """How fast ``.efg`` files are read, and how much memory that takes."""
+    text = FILES[name]()
+    tree = read_efg(text).tree
+    nodes, players = tree.histories, tree.players
+    del tree
+    turns = max(4, int((0.1 if quick else SECONDS) / max(cpu_seconds(read_efg, text), TURN)))
+    readers: dict[str, Action] = {"ours": repeated(partial(read_efg, text))}
+    with suppress(ImportError):
+        gambit = importlib.import_module("pygambit")
+        if nodes <= GAMBITS:
+            readers["Gambit"] = repeated(lambda: gambit.read_efg(io.BytesIO(text.encode())))
+    times, held = best_times(readers, turns), memory(text)
+    return {
+        "MB": len(text) / 1e6,
+        "nodes": nodes,
+        "players": players,
+        "nodes a second": nodes / times["ours"],
+        "MB a second": len(text) / times["ours"] / 1e6,
+        "bytes a node": held / nodes,
+        "bytes a letter": held / len(text),
+        "Gambit, times as long": times["Gambit"] / times["ours"] if "Gambit" in times else "",
+    }

@@ -1,8 +1,17 @@
 """Runs of self-play that are measured, laid out and before their first iteration."""
 
+from typing import TypeAlias, final
+
+import numpy as np
+from attrs import define
+from numpy.typing import NDArray
+from typing_extensions import override
+
 import regretkit as rk
 from regretkit.circuits import LocalRule
 from regretkit.play import Linear, SelfPlay, Uniform
+
+Vector: TypeAlias = NDArray[np.float64]
 
 
 def tree_game(call: str) -> rk.ExtensiveFormGame:
@@ -24,3 +33,36 @@ def cfr_run(
     players = [rk.CFR(tree, rule) for tree in game.domains]
     averaging = Linear() if linear else Uniform()
     return SelfPlay(game, players, averaging=averaging, engine=engine).run(0)
+
+
+@final
+@define(eq=False)
+class RegretMatchingPlus(rk.SimplexRule):
+    """RM+ as one would write it."""
+
+    regrets: Vector = rk.state()
+
+    @override
+    def _propose(self) -> Vector:
+        return self.simplices.normalize(self.regrets)
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.regrets += self.simplices.regret(utility, strategy)
+        np.maximum(self.regrets, 0.0, out=self.regrets)
+
+
+@final
+@define(eq=False)
+class RegretMatching(rk.SimplexRule):
+    """Regret matching as one would write it."""
+
+    regrets: Vector = rk.state()
+
+    @override
+    def _propose(self) -> Vector:
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.regrets += self.simplices.regret(utility, strategy)

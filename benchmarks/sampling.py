@@ -1,26 +1,32 @@
-"""Sampled CFR: histories a second beside OpenSpiel's C++, and the gap against histories visited.
+"""MCCFR: histories a second next to OpenSpiel's C++, and the gap against histories visited.
 
-Times are the processor's, the best of several turns. How many histories OpenSpiel visits is not
-said by it; both libraries follow every own action and draw one of all others, and so visit as many
-in an iteration after equally many. OpenSpiel hardly gets further while it is timed, so what ours
-visits at the beginning counts for it, and what ours visits in the end, for ours. Without a tree,
-the game is OpenSpiel's own, and so is the solver in Python that stands beside. The curves are
-medians over seeds. A full run writes tables and curves into docs/.
-
-    $ python -m benchmarks sampling
-    $ python -m benchmarks sampling --speed
-    $ python -m benchmarks sampling --quick
+With regret matching, alternating updates and the uniform average. How many histories OpenSpiel
+visits is not said by it; both libraries follow every own action and draw one of all others, and so
+visit as many in an iteration after equally many. OpenSpiel hardly gets further while it is timed,
+so what ours visits at the beginning counts for it, and what ours visits in the end, for ours.
 """
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
 import regretkit as rk
-from benchmarks.machine import best_times, pin
-from benchmarks.pages import IMAGES, PAGE, number, put, table
+from benchmarks.harness import (
+    IMAGES,
+    PAGE,
+    Action,
+    Curves,
+    Figures,
+    Found,
+    benchmark,
+    best_times,
+    draw,
+    number,
+    repeated,
+)
+from benchmarks.peers import GAMES, Contest
 from benchmarks.runs import tree_game
 from regretkit.play import (
     AverageStrategySampling,
@@ -35,14 +41,12 @@ from regretkit.play import (
     SelfPlay,
 )
 
-CURVES = PAGE.parent / "sampling.md"
-SEEDS = range(3)
+CURVES = PAGE.with_name("sampling.md")
 EQUAL = 20_000
 """Iterations that both have played before they are timed."""
 CALL = 0.2
 """Seconds that a solver is asked to run: what a call of ours costs once is part of it."""
-Make = Callable[[np.random.Generator], Estimator]
-ESTIMATORS: Mapping[str, Make] = {
+ESTIMATORS: Mapping[str, Callable[[np.random.Generator], Estimator]] = {
     "full sweep": lambda generator: ExactUtility(),
     "chance": ChanceSampling,
     "external": ExternalSampling,
@@ -53,171 +57,113 @@ ESTIMATORS: Mapping[str, Make] = {
         generator, baseline=LearnedBaseline(rate=0.1)
     ),
 }
-IN_PYTHON = {"chance"}
-"""Estimators that machine code does not know."""
+IN_PYTHON = "chance"
+"""The estimator that machine code does not know."""
+VISITS = {"kuhn": (1e7, 3e5), "leduc": (3e7, 1e7), "liars6": (1e8, 1e7), "goofspiel4": (1e7, 1e7)}
+"""Histories to visit in a game, and in Python."""
+ROWS = {
+    f"{GAMES[game].title}, {kind}": (GAMES[game], kind)
+    for game in VISITS
+    for kind in ("external", "outcome")
+}
+QUICK = [*ROWS][:4]
 
 
-class Place(NamedTuple):
-    """A game, what OpenSpiel calls it, and how many histories to visit in it."""
-
-    title: str
-    ours: str
-    theirs: str
-    visits: float
-    in_python: float
-
-
-GAMES = [
-    Place("Kuhn poker", "kuhn_poker", "kuhn_poker", 1e7, 3e5),
-    Place("Leduc poker", "leduc_poker", "leduc_poker", 3e7, 1e7),
-    Place("Liar's dice", "liars_dice", "liars_dice", 1e8, 1e7),
-    Place(
-        "Goofspiel, 4 cards",
-        "goofspiel(cards=4, information='hidden')",
-        "turn_based_simultaneous_game(game="
-        "goofspiel(imp_info=true,num_cards=4,points_order=descending))",
-        1e7,
-        1e7,
-    ),
-]
-
-
-def started(game: rk.ExtensiveFormGame, estimator: Estimator, engine: str = "compiled") -> SelfPlay:
+def started(contest: Contest, name: str, seed: int) -> SelfPlay:
+    game = tree_game(contest.ours)
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
+    estimator = ESTIMATORS[name](np.random.default_rng(seed))
+    engine = "numpy" if name == IN_PYTHON else "compiled"
     return SelfPlay(game, players, estimator=estimator, engine=engine)
 
 
-def visited(run: SelfPlay) -> int:
+def visited(run: Any) -> int:
     """Return how many histories a run has visited."""
-    if isinstance(run.estimator, ExactUtility) and isinstance(run.game, rk.ExtensiveFormGame):
-        return run.iteration * run.players * run.game.tree.histories
-    return int(getattr(run.estimator, "visited", 0))
+    if isinstance(run.estimator, ExactUtility):
+        return int(run.iteration * run.players * run.game.tree.histories)
+    return int(run.estimator.visited)
 
 
-# Histories a second
-
-
-def solvers(theirs: str) -> dict[str, Any]:
-    """Return OpenSpiel's solvers, none where it is not installed."""
+def open_spiel(contest: Contest, kind: str) -> dict[str, Action]:
+    """Return what runs OpenSpiel's solvers in C++ and in Python, nothing where it is missing."""
     try:
-        import pyspiel  # type: ignore[import-not-found]
+        pyspiel: Any = import_module("pyspiel")
     except ImportError:
-        print("without OpenSpiel, which cannot be imported")
         return {}
-    game = pyspiel.load_game(theirs)
+    game = pyspiel.load_game(contest.theirs)
+    name = f"{kind.capitalize()}Sampling"
+    module: Any = import_module(f"open_spiel.python.algorithms.{kind}_sampling_mccfr")
     return {
-        "external": pyspiel.ExternalSamplingMCCFRSolver(game),
-        "outcome": pyspiel.OutcomeSamplingMCCFRSolver(game),
+        "C++": repeated(getattr(pyspiel, f"{name}MCCFRSolver")(game).run_iteration),
+        "Python": repeated(getattr(module, f"{name}Solver")(game).iteration),
     }
 
 
-def repeated(iteration: Callable[[], object]) -> Callable[[int], None]:
-    def iterate(times: int) -> None:
-        for _ in range(times):
-            iteration()
+@benchmark([*ROWS], quick=QUICK, page=CURVES)
+def sampling(row: str, quick: bool) -> Figures:
+    """How many histories external and outcome sampling visit in a second, next to OpenSpiel."""
+    contest, kind = ROWS[row]
+    run = started(contest, kind, seed=1).run(EQUAL)
 
-    return iterate
+    def visits() -> float:
+        """Return how many histories an iteration visits, as the strategies are now."""
+        before, iterations = visited(run), 5_000
+        run.run(iterations)
+        return (visited(run) - before) / iterations
 
-
-def visits_in(run: SelfPlay) -> float:
-    """Return how many histories an iteration visits, as the strategies are now."""
-    before, iterations = visited(run), 5_000
-    run.run(iterations)
-    return (visited(run) - before) / iterations
-
-
-def rates(place: Place, turns: int) -> list[list[str]]:
-    """Return a row for each of two ways to sample."""
-    game, rows = tree_game(place.ours), []
-    others = solvers(place.theirs)
-    for name in ("external", "outcome"):
-        run = started(game, ESTIMATORS[name](np.random.default_rng(1))).run(EQUAL)
-        begun = visits_in(run)
-        actions: dict[str, Callable[[int], object]] = {"ours": run.run}
-        if name in others:
-            repeated(others[name].run_iteration)(EQUAL)
-            actions["theirs"] = repeated(others[name].run_iteration)
-        best = best_times(actions, turns, CALL)
-        ours = visits_in(run) / best["ours"] / 1e6
-        theirs = begun / best.get("theirs", float("nan")) / 1e6
-        figures = [begun, ours, theirs, ours / theirs]
-        rows.append([f"{place.title}, {name}", *map(number, figures)])
-    return rows
+    begun = visits()
+    actions: dict[str, Action] = {"ours": run.run}
+    if "C++" in (theirs := open_spiel(contest, kind)):
+        theirs["C++"](EQUAL)
+        actions["C++"] = theirs["C++"]
+    best = best_times(actions, 2 if quick else 15, CALL)
+    speed = {"million/s": visits() / best["ours"] / 1e6}
+    if "C++" in best:
+        speed["OpenSpiel, million/s"] = begun / best["C++"] / 1e6
+        speed["times"] = speed["million/s"] / speed["OpenSpiel, million/s"]
+    return {"histories an iteration": begun, **speed}
 
 
-# Without a tree
+@benchmark([*ROWS], quick=QUICK, page=CURVES)
+def sampling_without_tree(row: str, quick: bool) -> Figures:
+    """How many histories ``LazyMCCFR`` visits in a second on OpenSpiel's states, next to OpenSpiel.
 
-
-def in_python(theirs: str) -> dict[str, Any]:
-    """Return OpenSpiel's solvers in Python."""
-    import pyspiel
-    from open_spiel.python.algorithms import (  # type: ignore[import-untyped]
-        external_sampling_mccfr,
-        outcome_sampling_mccfr,
-    )
-
-    game = pyspiel.load_game(theirs)
-    return {
-        "external": external_sampling_mccfr.ExternalSamplingSolver(game),
-        "outcome": outcome_sampling_mccfr.OutcomeSamplingSolver(game),
-    }
-
-
-def without_a_tree(place: Place, turns: int, before: float) -> list[list[str]]:
-    """Return a row for each of two ways to sample, once ``before`` histories have been visited.
-
-    OpenSpiel's C++ has then played as many iterations; its Python begins anew, and walks all states
-    in each of them.
+    Once two million histories have been visited. OpenSpiel's C++ has then played as many
+    iterations; its Python begins anew, and walks all states in each of them.
     """
-    others, rows = solvers(place.theirs), []
-    for name, solver in others.items():
-        estimator = ESTIMATORS[name](np.random.default_rng(1))
-        history = rk.games.openspiel_history(place.theirs)
-        run = LazyMCCFR(history, rk.RegretMatching, estimator)  # type: ignore[arg-type]
-        while estimator.visited < before:  # type: ignore[attr-defined]
-            run.run(100)
-        repeated(solver.run_iteration)(run.iteration)
-        python = in_python(place.theirs)[name]
-        actions: dict[str, Callable[[int], object]] = {
-            "ours": run.run,
-            "C++": repeated(solver.run_iteration),
-            "Python": repeated(python.iteration),
-        }
-        start = run.iteration, estimator.visited  # type: ignore[attr-defined]
-        best = best_times(actions, turns, CALL)
-        visits = (estimator.visited - start[1]) / (run.iteration - start[0])  # type: ignore[attr-defined]
-        speed = number(visits / best["ours"] / 1e6)
-        ratios = [number(best[other] / best["ours"]) for other in ("C++", "Python")]
-        rows.append([f"{place.title}, {name}", number(visits), speed, *ratios])
-    return rows
+    contest, kind = ROWS[row]
+    estimator: Any = ESTIMATORS[kind](np.random.default_rng(1))
+    run = LazyMCCFR(rk.games.openspiel_history(contest.theirs), rk.RegretMatching, estimator)
+    while estimator.visited < (1e4 if quick else 2e6):
+        run.run(100)
+    theirs = open_spiel(contest, kind)
+    theirs["C++"](run.iteration)
+    start = run.iteration, estimator.visited
+    best = best_times({"ours": run.run, **theirs}, 2 if quick else 15, CALL)
+    visits = (estimator.visited - start[1]) / (run.iteration - start[0])
+    return {
+        "histories an iteration": visits,
+        "million/s": visits / best["ours"] / 1e6,
+        "times OpenSpiel's C++": best["C++"] / best["ours"],
+        "times its Python": best["Python"] / best["ours"],
+    }
 
 
 # The gap against histories visited
 
 
-Curve = tuple[list[float], list[float]]
-
-
-def curve(place: Place, name: str, seeds: Sequence[int], share: float) -> Curve:
+def curve(name: str, game: str, quick: bool) -> tuple[list[float], list[float]]:
     """Return histories visited, and the exploitability there, as the median over seeds."""
-    game = tree_game(place.ours)
-    slow = name in IN_PYTHON
-    most = share * (place.in_python if slow else place.visits)
-    stops = np.geomspace(most / 1e3, most, 10)
+    most = VISITS[game][name == IN_PYTHON] * (1e-2 if quick else 1.0)
     found = []
-    for seed in [0] if name == "full sweep" else seeds:
-        estimator = ESTIMATORS[name](np.random.default_rng(seed))
-        run, points = started(game, estimator, _engine(name)), []
-        for stop in stops:
+    for seed in range(1 if quick or name == "full sweep" else 3):
+        run, points = started(GAMES[game], name, seed), []
+        for stop in np.geomspace(most / 1e3, most, 10):
             advance(run, stop)
-            points.append((visited(run), rk.exploitability(game, run.average)))
+            points.append((visited(run), rk.exploitability(run.game, run.average)))
         found.append(points)
-    across, up = np.median(found, axis=0).T
-    return across.tolist(), up.tolist()
-
-
-def _engine(name: str) -> str:
-    return "numpy" if name in IN_PYTHON else "compiled"
+    across, up = np.median(found, axis=0).T.tolist()
+    return across, up
 
 
 def advance(run: SelfPlay, stop: float) -> None:
@@ -230,67 +176,23 @@ def advance(run: SelfPlay, stop: float) -> None:
         run.run(max(1, int(0.9 * left / each)))
 
 
-def draw(found: Mapping[str, Mapping[str, Curve]]) -> None:
-    """Draw the curves of each game."""
-    try:
-        import matplotlib as mpl
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no sampling.svg: it needs matplotlib (pip install 'regretkit[plot]')")
-        return
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "regretkit"
-    figure, panels = plt.subplots(2, 2, figsize=(9.0, 7.5))
-    for axes, (title, curves) in zip(panels.flat, found.items(), strict=False):
-        for name, (across, up) in curves.items():
-            axes.loglog(across, up, marker="o", markersize=3, label=name)
-        axes.set(title=title, xlabel="histories visited", ylabel="exploitability")
-    panels.flat[0].legend(fontsize=7)
-    figure.tight_layout()
-    figure.savefig(IMAGES / "sampling.svg", metadata={"Date": None})
-    plt.close(figure)
+def draw_gaps(found: Found) -> None:
+    panels: dict[str, Curves] = {
+        GAMES[game].title: {name: row["_curves"][game] for name, row in found.items()}
+        for game in VISITS
+    }
+    draw(IMAGES / "sampling.svg", panels, "histories visited", "exploitability")
 
 
-def summary(found: Mapping[str, Mapping[str, Curve]]) -> str:
-    """Return a table of what was reached in the end."""
-    rows = []
-    for name in ESTIMATORS:
-        ends = [curves[name] for curves in found.values()]
-        rows.append([name, *(f"{number(up[-1])} at {across[-1]:.0e}" for across, up in ends)])
-    return table(["estimator", *found], rows)
+@benchmark([*ESTIMATORS], head="estimator", page=CURVES, plot=draw_gaps)
+def sampling_gaps(name: str, quick: bool) -> Figures:
+    """The exploitability that each estimator reaches, and after how many visited histories.
 
-
-RATES = ["game", "histories an iteration", "million/s", "OpenSpiel, million/s", "times"]
-FREE = ["game", "histories an iteration", "million/s", "times OpenSpiel's C++", "times its Python"]
-
-
-def main(arguments: Sequence[str]) -> None:
-    pin()
-    quick = "--quick" in arguments
-    places, turns = (GAMES[:2], 2) if quick else (GAMES, 15)
-    speeds = table(RATES, [row for place in places for row in rates(place, turns)])
-    print(speeds, flush=True)
-    warm = 1e4 if quick else 2e6
-    free = table(FREE, [row for place in places for row in without_a_tree(place, turns, warm)])
-    print(free, flush=True)
-    if not quick:
-        put(CURVES, "rates", speeds)
-        put(CURVES, "free", free)
-    if "--speed" not in arguments:
-        gaps(places, quick)
-
-
-def gaps(places: Sequence[Place], quick: bool) -> None:
-    """Follow the gap of all estimators."""
-    found: dict[str, dict[str, Curve]] = {}
-    for place in places:
-        seeds, share = ([0], 1e-2) if quick else (SEEDS, 1.0)
-        found[place.title] = {name: curve(place, name, seeds, share) for name in ESTIMATORS}
-    print(summary(found))
-    if not quick:
-        put(CURVES, "reached", summary(found))
-        draw(found)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    Medians over three seeds. A full run draws curves.
+    """
+    curves = {game: curve(name, game, quick) for game in [*VISITS][: 2 if quick else None]}
+    ends = {
+        GAMES[game].title: f"{number(up[-1])} at {across[-1]:.0e}"
+        for game, (across, up) in curves.items()
+    }
+    return {**ends, "_curves": curves}

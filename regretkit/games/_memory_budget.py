@@ -17,7 +17,7 @@ from regretkit._util._validate import must_be
 BYTES_A_HISTORY, BYTES_A_PLAYER = 100, 20
 """Peak memory of building a game, for each history and for each player of each history.
 
-Measured by benchmarks/building.py and rounded up.
+Measured by ``python -m benchmarks building`` and rounded up.
 """
 
 _BYTES_AN_OBJECT = 200

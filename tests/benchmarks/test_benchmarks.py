@@ -1,18 +1,52 @@
-"""The table of rules that benchmarks run holds every leaf of the package, and runs."""
+"""What single benchmarks measure, and what they make of it."""
 
 import inspect
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import regretkit as rk
-from benchmarks import rules
-from benchmarks.rule_table import LEFT_OUT, ON_SETS, RULES, SEARCHES
+from benchmarks import engines, equilibria, reading, rules, runs
+from benchmarks.__main__ import command
+from benchmarks.engines import size
+from benchmarks.equilibria import Race
+from benchmarks.games import held
+from benchmarks.rules import LEFT_OUT, ON_SETS, RULES, SEARCHES
+from benchmarks.runs import cfr_run, tree_game
 from regretkit import minimizers
 
 ROWS = RULES | ON_SETS
 SIMPLICES = rk.Simplices([2, 3, 3])
-each_rule = pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
+
+
+@pytest.mark.deep_beyond(2)
+@pytest.mark.parametrize(
+    ("name", "row", "columns", "module"),
+    [
+        ("correlated", "CCE 5", 4, "scipy"),
+        ("exact", "kuhn_poker", 4, "scipy"),
+        ("building", "kuhn_poker", 7, "scipy"),
+        ("merged_states", "1", 8, "scipy"),
+        ("openspiel_import", "kuhn_poker", 6, "pyspiel"),
+        ("parts", "Kuhn poker", 5, "numba"),
+        ("reading", "Kuhn poker", 8, "numpy"),
+        ("regret_curves", "RegretMatching", 5, "numpy"),
+        ("rule_parts", "Kuhn poker", 3, "numba"),
+        ("sampling_gaps", "external", 3, "numba"),
+        ("ways", "Kuhn poker", 4, "numba"),
+    ],
+)
+def test_a_row_has_its_columns(name, row, columns, module):
+    pytest.importorskip(module)
+    benchmark = command(name)
+
+    assert row in benchmark.rows or row == "kuhn_poker"
+    assert len(benchmark.measure(row, True)) == columns
+
+
+# Rules
 
 
 def leaves():
@@ -50,7 +84,7 @@ def test_every_regularizer_has_a_row_unless_it_is_that_of_a_rule():
     assert used | {minimizers.Entropy} == regularizers - {minimizers.Regularizer}
 
 
-@each_rule
+@pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
 def test_a_row_plays_on_the_simplices_that_it_is_given(make):
     player = make(SIMPLICES)
     behaviors = []
@@ -71,13 +105,121 @@ def test_rows_do_not_double_and_searches_are_those_of_rows():
     assert {name for name, make in ROWS.items() if type(make(SIMPLICES)) in kinds} == set(SEARCHES)
 
 
-def test_the_benchmark_prints_a_cost_and_a_ratio_for_every_row(capsys):
-    rules.main(actions=30, turns=1)
+def test_a_rule_has_costs_and_ratios_that_belong_together(monkeypatch):
+    monkeypatch.setattr(rules, "ACTIONS", 30)
+    figures = rules.rules.measure("ConicBlackwell", True)
 
-    lines = capsys.readouterr().out.splitlines()[2:-2]
-    assert [line[:44].strip() for line in lines] == list(ROWS)
-    for line in lines:
-        numbers = [float(number) for number in line[44:].split()[:4]]
-        assert len(numbers) == 4
-        assert min(numbers) > 0.0
-        assert " ".join(line[44:].split()[4:]) == SEARCHES.get(line[:44].strip(), "")
+    assert list(rules.rules.rows) == list(ROWS)
+    *numbers, searches = figures.values()
+    assert len(numbers) == 6
+    assert min(numbers) > 0.0
+    assert searches == "root of nearest points"
+
+
+# Engines
+
+
+def test_a_cost_that_grows_with_the_game_is_flat():
+    def found(*costs):
+        return {str(cost): {"ns a terminal": cost} for cost in costs} | {"9": {"terminals": ""}}
+
+    assert "a factor of 1.00: within" in size.conclude(found(3.0, 3.0, 3.0))
+    assert "a factor of 3.00: **not within**" in size.conclude(found(6.0, 2.0))
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1))
+def test_parts_add_up_to_the_whole(times):
+    upto = np.cumsum(times).tolist()
+
+    assert engines.differences(upto) == pytest.approx(times, abs=1e-9)
+    assert sum(engines.differences(upto)) == pytest.approx(upto[-1])
+
+
+def test_noise_takes_no_time():
+    assert engines.differences([3.0, 2.0, 5.0]) == [3.0, 0.0, 3.0]
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_the_first_parts_of_an_iteration_take_less_than_all_of_it():
+    run = cfr_run(tree_game("leduc_poker")).run(10)
+    first, *_, last = engines.prefixes(run)
+    times = engines.best_times({"first": first, "last": last, "whole": run.run}, 5)
+
+    assert times["first"] < times["last"]
+    # All parts one after the other are what an iteration does.
+    assert times["last"] == pytest.approx(times["whole"], rel=0.5)
+
+
+def test_the_rule_alone_learns_as_in_a_run():
+    game = tree_game("kuhn_poker")
+    run = cfr_run(game, runs.RegretMatchingPlus, engine="vectorized").run(1)
+    before = run.state_dict()
+    engines.rule_alone(run)(3)
+
+    # In copies of its own: the run itself is where it was.
+    assert repr(run.state_dict()) == repr(before)
+
+
+def test_each_array_is_counted_once():
+    one, two = np.zeros(3), np.ones((2, 2))
+
+    assert held([(one, (two, one)), [two], 5, "name"]) == one.nbytes + two.nbytes
+
+
+def test_the_arrays_of_a_run_hold_at_least_its_state():
+    run = cfr_run(tree_game("leduc_poker"))
+    dimension = sum(tree.dimension for tree in run.game.domains)
+
+    # Strategy, distributions, utility, sum of strategies and regrets: 8 bytes each
+    assert engines.laid_out(run) >= 5 * 8 * dimension
+
+
+def test_adding_up_is_what_it_says():
+    numbers = np.random.default_rng(0).normal(size=1000)
+
+    total = engines.adder()(numbers, 1)  # it counts the times in the first one
+    assert numbers[0] == 0.0
+    assert total == pytest.approx(float(numbers.sum()), rel=1e-12)
+
+
+# Files, and times to a gap
+
+
+def test_reading_says_whether_the_slowest_file_is_quick_enough():
+    quick = {"nodes": 50_000, "players": 2, "nodes a second": 5e5}
+    slow = {**quick, "nodes a second": 25e3}
+    tiny, crowded = {**slow, "nodes": 50}, {**slow, "players": 1000}
+
+    conclude = reading.reading.conclude
+    assert "500,000 nodes a second (quick), which reaches" in conclude(
+        {"tiny": tiny, "quick": quick, "crowded": crowded}
+    )
+    assert "25,000 nodes a second (slow), **which does not reach**" in conclude(
+        {"quick": quick, "slow": slow}
+    )
+
+
+def test_a_gap_is_reached_when_it_is_first_measured_to_be_as_small():
+    run = rk.Algorithm(rk.RegretMatchingPlus).start(tree_game("kuhn_poker"))
+    race = Race(run, 0.3, [0.1, 0.2, 0.3], [1e-2, 1e-4, 1e-3])
+
+    assert race.reached(1e-2) == "0.10 s"
+    assert race.reached(1e-3) == "0.20 s"
+    assert race.reached(1e-6) == "(1e-04)"
+    assert race.is_over(0.3)
+    assert not race.is_over(0.4)
+
+
+@pytest.mark.slow
+@pytest.mark.sample
+def test_every_algorithm_races_to_the_same_equilibrium_value():
+    races = equilibria.raced(tree_game("kuhn_poker"), 0.02)
+
+    assert list(races) == list(rk.play.ALGORITHMS)
+    for race in races.values():
+        assert race.times == sorted(race.times)
+        assert race.gaps[-1] < race.gaps[0]
+        # Within the gap of -1/18
+        value = float(race.run.game.value(race.run.average)[0])
+        assert abs(value + 1 / 18) <= race.gaps[-1] + 1e-12

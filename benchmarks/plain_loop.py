@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import regretkit as rk
-from benchmarks.compare.games import Contest
 from benchmarks.runs import tree_game
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -27,10 +26,10 @@ Table: TypeAlias = tuple[Vector, Vector, Vector, Vector, Vector]
 def _earn(tree: Tree, utility: Vector, other: Vector) -> None:
     begin, column, payoff = tree[:3]
     for row in range(begin.size - 1):
-        worth = 0.0
+        value = 0.0
         for k in range(begin[row], begin[row + 1]):
-            worth += payoff[k] * other[column[k]]
-        utility[row] = worth
+            value += payoff[k] * other[column[k]]
+        utility[row] = value
 
 
 def _learn(tree: Tree, own: Table, floor: float) -> None:
@@ -124,11 +123,11 @@ def _table(domain: rk.DecisionTree) -> Table:
 
 
 @final
-class Solver:
+class PlainLoop:
     """Both players' arrays."""
 
-    def __init__(self, game: Contest, algorithm: str) -> None:
-        self._game, self._plus = tree_game(game.ours), algorithm == "cfr+"
+    def __init__(self, call: str, algorithm: str) -> None:
+        self._game, self._plus = tree_game(call), algorithm == "cfr+"
         self._trees = _tree(self._game, 0), _tree(self._game, 1)
         self._iterate = _compiled()
         self.start_again()
@@ -142,9 +141,8 @@ class Solver:
             self._places = [_other_places(domain, generator) for domain in self._game.domains]
             p, q = self._places
             one, two = _moved(one, p, q, generator), _moved(two, q, p, generator)
-        own, other = [_table(domain) for domain in self._game.domains]
-        self._tables, self._done = (own, other), 0
-        self._laid = (one, own, two, other)
+        own, other = self._tables = [_table(domain) for domain in self._game.domains]
+        self._laid, self._done = (one, own, two, other), 0
 
     def run(self, iterations: int) -> None:
         self._iterate(self._done, iterations, self._plus, *self._laid)
@@ -154,6 +152,3 @@ class Solver:
         pairs = zip(self._tables, self._places, strict=True)
         averages = [table[-1][places] / table[-1][0] for table, places in pairs]
         return float(rk.nash_conv(self._game, averages))
-
-
-start = Solver

@@ -1,0 +1,368 @@
+"""The comparison with other libraries: the command, what it finds out, and the targets."""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from statistics import quantiles
+from typing import TypeAlias, final
+
+import numpy as np
+from attrs import frozen
+
+from benchmarks.engines import start, stream
+from benchmarks.harness import IMAGES, PAGE, Curves, draw, number, put, table, versions
+from benchmarks.peers import ALGORITHMS, GAMES, PACKAGES, PEERS
+from benchmarks.runs import tree_game
+from benchmarks.workers import CHECKPOINTS, FULL, QUICK, Effort, Measured, measure
+
+QUICK_GAMES = ("kuhn", "goofspiel4", "leduc")
+LARGEST = "liars6"
+LARGE = 400
+"""Information sets a player from which on a rule in NumPy should keep up with machine code."""
+KEEPS_UP = 1.5
+"""How many times as long as the compiled way that may take, at most."""
+
+Found: TypeAlias = Mapping[str, Mapping[str, Measured]]
+"""By game and by peer."""
+Range: TypeAlias = tuple[float, float]
+
+# Targets
+
+
+@final
+@frozen
+class Target:
+    """A number, what it must be at least or at most, and what it should be."""
+
+    what: str
+    value: float
+    floor: float | None
+    goal: float
+    unit: str = ""
+    more: bool = False
+    """Whether more is better."""
+
+    def share(self, mark: float) -> float:
+        """Return how much of the way there is done; 1 or more if the mark is reached."""
+        return self.value / mark if self.more else mark / self.value
+
+    def verdict(self) -> str:
+        """Say what was reached."""
+        if self.share(self.goal) >= 1.0:
+            return "goal"
+        if self.floor is None:
+            return "no"
+        return "floor" if self.share(self.floor) >= 1.0 else "**neither**"
+
+
+@final
+@frozen
+class Ratio:
+    """How many times as long an iteration takes one solver as another."""
+
+    best: float
+    """By the quickest turn of each."""
+    low: float
+    """The lower quartile over rounds in which both took a turn."""
+    high: float
+    """The upper one."""
+
+    def __str__(self) -> str:
+        def short(number: float) -> str:
+            return f"{number:,.0f}" if number >= 99.5 else f"{number:.2g}"
+
+        return f"{short(self.best)} ({short(self.low)} to {short(self.high)})"
+
+
+def ratio(slow: Measured, fast: Measured) -> Ratio:
+    """Compare two solvers that took turns."""
+    rounds = slow.per_iteration.keys() & fast.per_iteration.keys()
+    each = [slow.per_iteration[i] / fast.per_iteration[i] for i in rounds]
+    low, _, high = quantiles(each, n=4, method="inclusive") if len(each) > 1 else each * 3
+    return Ratio(slow.best / fast.best, low, high)
+
+
+def speed_targets(found: Found, information_sets: Mapping[str, int]) -> list[Target]:
+    """Return how CFR+ compares with other libraries, game by game.
+
+    Goals are twice the floors.
+    """
+    targets = []
+    for ours, theirs, of in (
+        ("compiled", "OpenSpiel C++", "over_open_spiel"),
+        ("compiled", "LiteEFG", "over_lite_efg"),
+        ("own rule", "OpenSpiel C++", "own_over_open_spiel"),
+    ):
+        for game, peers in found.items():
+            if ours in peers and theirs in peers:
+                floor = float(getattr(GAMES[game], of))
+                what = f"{theirs} over {ours}, {GAMES[game].title}"
+                best = ratio(peers[theirs], peers[ours]).best
+                targets.append(Target(what, best, floor, 2.0 * floor, "times", more=True))
+    for game, peers in found.items():
+        if {"own rule", "compiled"} <= peers.keys() and information_sets[game] >= LARGE:
+            best = ratio(peers["own rule"], peers["compiled"]).best
+            what = f"own rule over compiled, {GAMES[game].title}"
+            targets.append(Target(what, best, None, KEEPS_UP, "times"))
+    return targets
+
+
+def other_targets(found: Found, *, quick: bool) -> list[Target]:
+    """Return what Liar's dice with six sides costs, and a fresh process until it iterates."""
+    targets = []
+    if (ours := found.get(LARGEST, {}).get("compiled")) is not None:
+        targets = [
+            Target("peak memory, Liar's dice, 6 sides", ours.memory, 250.0, 150.0, "MiB"),
+            Target("building it, Liar's dice, 6 sides", ours.build, 3.0, 0.2, "s"),
+        ]
+    [payoff] = stream.found(stream.rows, quick).values()
+    limit = 2.0 * payoff["adding that, ns"]
+    first = [row["first iteration, s"] for row in start.found(start.rows, quick).values()]
+    return [
+        *targets,
+        Target("per payoff entry and player", payoff["an iteration, ns"], 4.0, limit, "ns"),
+        Target("first iteration, kernels on disk", first[0], 1.5, 0.5, "s"),
+        Target("first iteration, nothing on disk", first[1], 20.0, 8.0, "s"),
+    ]
+
+
+def verdicts(targets: Sequence[Target]) -> str:
+    """Return each target beside what was measured."""
+    rows = [
+        [
+            target.what,
+            f"{number(target.value)} {target.unit}".strip(),
+            target.floor,
+            "" if target.floor is None else f"{target.share(target.floor):.0%}",
+            target.goal,
+            f"{target.share(target.goal):.0%}",
+            target.verdict(),
+        ]
+        for target in targets
+    ]
+    return table(["what", "measured", "floor", "of it", "goal", "of it", "reached"], rows)
+
+
+# Gaps that agree
+
+
+def spread(game: str, algorithm: str) -> dict[int, Range]:
+    """Return how far apart gaps are that differ by nothing but the order of sums, by iteration.
+
+    Where regrets are exactly equal, rounding decides what is played, and then what is learned; two
+    solvers that do the same come to different gaps. So the plain loop runs several times with
+    actions and payoffs in other orders, and what it comes to is how closely others can be asked to
+    agree.
+    """
+    from benchmarks.plain_loop import PlainLoop
+
+    solver, gaps = PlainLoop(GAMES[game].ours, algorithm), []
+    for order in range(12):
+        solver.start_again(np.random.default_rng(order))
+        for more in np.diff(CHECKPOINTS, prepend=0).tolist():
+            solver.run(more)
+            gaps.append(solver.gap())
+    by_iteration = np.reshape(gaps, (-1, len(CHECKPOINTS))).T
+    return {t: (min(found), max(found)) for t, found in zip(CHECKPOINTS, by_iteration, strict=True)}
+
+
+def is_inside(gap: float, found: Range) -> bool:
+    """Say whether a gap is no further from a range than the range is wide, up to rounding."""
+    low, high = found
+    room = max(high - low, 1e-6 * high)
+    return low - room <= gap <= high + room
+
+
+def agree(found: Mapping[str, Measured], iterations: int) -> float:
+    """Return the largest relative difference of gaps after these iterations."""
+    gaps = [peer.gaps[iterations] for peer in found.values() if iterations in peer.gaps]
+    return (max(gaps) - min(gaps)) / max(gaps) if gaps else 0.0
+
+
+# The report
+
+
+@final
+@frozen
+class Size:
+    """How large a game is."""
+
+    terminals: int
+    information_sets: int
+    """Of the player who has more of them."""
+
+
+@final
+@frozen
+class Report:
+    """The comparison of one algorithm over all games."""
+
+    algorithm: str
+    found: Found
+    sizes: Mapping[str, Size]
+    spreads: Mapping[str, Mapping[int, Range]]
+    """By game and iteration, the gaps that come of other orders of sums."""
+
+    @property
+    def peers(self) -> Sequence[str]:
+        """Those who solved at least one of the games."""
+        return [peer for peer in PEERS if any(peer in found for found in self.found.values())]
+
+    def by_peer(
+        self,
+        cell: Callable[[Mapping[str, Measured], Measured], object],
+        peers: Sequence[str],
+        *sizes: str,
+    ) -> str:
+        """Return a table of what solvers come to, with some sizes of the games."""
+        header = ["game", *(size.replace("_", " ") for size in sizes)]
+        rows = [
+            [
+                GAMES[game].title,
+                *(getattr(self.sizes[game], size) for size in sizes),
+                *(cell(found, found[peer]) if peer in found else "" for peer in peers),
+            ]
+            for game, found in self.found.items()
+        ]
+        return table([*header, *(PEERS[peer].title for peer in peers)], rows)
+
+    def times(self) -> str:
+        """Return microseconds per iteration."""
+        sizes = "terminals", "information_sets"
+        return self.by_peer(lambda _, peer: peer.best * 1e6, self.peers, *sizes)
+
+    def ratios(self) -> str:
+        """Return how many times as long as the compiled way the others take."""
+        others = [peer for peer in self.peers if peer != "compiled"]
+        return self.by_peer(
+            lambda found, peer: ratio(peer, found["compiled"]) if "compiled" in found else "",
+            others,
+        )
+
+    def setting_up(self) -> str:
+        """Return seconds to build and the largest memory of each process."""
+        return self.by_peer(
+            lambda _, peer: f"{number(peer.build, 2)} s, {peer.memory:.0f} MiB", self.peers
+        )
+
+    def agreement(self) -> str:
+        """Return the gaps that were reached, and how far they are apart."""
+        header = ["game", "iterations", "NashConv", "solvers", "differ by", "orders of sums"]
+        rows = []
+        for game, found in self.found.items():
+            for iterations in CHECKPOINTS[-2:]:
+                gaps = [peer.gaps[iterations] for peer in found.values() if iterations in peer.gaps]
+                if gaps:
+                    low, high = self.spreads[game][iterations]
+                    apart = [f"{agree(found, iterations):.0e}", f"{(high - low) / high:.0e}"]
+                    shown = [GAMES[game].title, iterations, number(gaps[0], 10), len(gaps)]
+                    rows.append([*shown, *apart])
+        return table(header, rows)
+
+    def disagreements(self) -> Sequence[str]:
+        """Return whose gaps no order of sums leads to: those play another algorithm."""
+        return [
+            f"{self.algorithm}, {GAMES[game].title}: {peer} comes to {gap!r} after {t} iterations"
+            for game, found in self.found.items()
+            for peer, measured in found.items()
+            for t, gap in measured.gaps.items()
+            if not is_inside(gap, self.spreads[game][t])
+        ]
+
+    def curves(self) -> Curves:
+        """Return seconds per iteration against the size of the game, for each peer."""
+        curves = {}
+        for peer in self.peers:
+            points = sorted(
+                (self.sizes[game].terminals, found[peer].best)
+                for game, found in self.found.items()
+                if peer in found
+            )
+            curves[PEERS[peer].title] = ([x for x, _ in points], [y for _, y in points])
+        return curves
+
+
+def markdown(reports: Sequence[Report], targets: Sequence[Target]) -> str:
+    """Return everything as a part of a page."""
+    parts = [f"Measured with {versions(PACKAGES)}."]
+    for report in reports:
+        name = report.algorithm.upper()
+        parts += [
+            f"**{name}, microseconds of processor time per iteration**, the best of all turns:",
+            report.times(),
+            f"**{name}, how many times as long as the compiled way**, by the best turns, and in "
+            "parentheses the quartiles over turns:",
+            report.ratios(),
+            f"**{name}, the gap reached**, as each library measures it for itself. *Differ by* is "
+            "the largest relative difference between solvers, *orders of sums* the one that the "
+            "plain loop comes to with its actions and payoffs in other orders:",
+            report.agreement(),
+        ]
+        if report.algorithm == ALGORITHMS[0]:
+            parts.append("**Seconds to build and the most memory of the process**:")
+            parts.append(report.setting_up())
+    return "\n\n".join([*parts, "**Targets**:", verdicts(targets)])
+
+
+# The command
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks compare",
+        description=compare.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--quick", action="store_true", help="small games, few and short turns")
+    parser.add_argument("--games", nargs="+", choices=[*GAMES], metavar="GAME")
+    parser.add_argument("--peers", nargs="+", choices=[*PEERS], metavar="PEER")
+    parser.add_argument("--algorithms", nargs="+", choices=ALGORITHMS, default=ALGORITHMS)
+    return parser.parse_args(arguments)
+
+
+def compared(algorithm: str, games: Sequence[str], peers: Sequence[str], effort: Effort) -> Report:
+    """Measure game by game, and say right away what came of it."""
+    everything, sizes = {}, {}
+    for name in games:
+        game = tree_game(GAMES[name].ours)
+        points = max(tree.points for tree in game.domains)
+        sizes[name] = Size(int(game.tree.terminals.size), points)
+        print(f"{algorithm}, {GAMES[name].title}: ", end="", flush=True)
+        found, absent = measure(name, algorithm, peers, effort)
+        print(", ".join(f"{peer} {figures.best * 1e6:,.2f} us" for peer, figures in found.items()))
+        for peer, reason in absent.items():
+            print(f"    without {peer}: {reason}")
+        if found:
+            everything[name] = found
+    spreads = {name: spread(name, algorithm) for name in everything}
+    return Report(algorithm, everything, sizes, spreads)
+
+
+def compare(arguments: Sequence[str]) -> int:
+    """CFR+ and CFR, with the same updates and averages, next to other libraries.
+
+    Every solver builds each game in a process of its own; on one core and with one thread they then
+    take turns of a few iterations. Time is that of the processor per iteration. Before, all come to
+    the same iterations, and the gaps of their averages are compared: they must be those of the same
+    algorithm. A full run writes tables and a plot into docs/; a quick one, or one of some games or
+    peers only, just prints.
+
+        $ python -m benchmarks compare
+        $ python -m benchmarks compare --quick
+        $ python -m benchmarks compare --games kuhn leduc --peers compiled "OpenSpiel C++"
+    """
+    asked = parsed(arguments)
+    games = asked.games or (QUICK_GAMES if asked.quick else [*GAMES])
+    effort, peers = QUICK if asked.quick else FULL, asked.peers or [*PEERS]
+    reports = [compared(algorithm, games, peers, effort) for algorithm in asked.algorithms]
+    first = reports[0]
+    sets = {game: size.information_sets for game, size in first.sizes.items()}
+    targets = speed_targets(first.found, sets) + other_targets(first.found, quick=asked.quick)
+    page = markdown(reports, targets)
+    print(f"\n{page}")
+    if not (asked.quick or asked.games or asked.peers) and len(reports) == len(ALGORITHMS):
+        put(PAGE, "compare", page)
+        axes = "terminals of the game", "seconds per iteration"
+        draw(IMAGES / "compare.svg", {"An iteration of CFR+": first.curves()}, *axes)
+    faults = [fault for report in reports for fault in report.disagreements()]
+    print("\n".join(["", "NOT THE SAME ALGORITHM:", *faults]) if faults else "")
+    return len(faults)

@@ -1,0 +1,365 @@
+"""Iterations of CFR+ in each engine: their time, its parts, and what runs cost around them."""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+import regretkit as rk
+from benchmarks.games import held
+from benchmarks.harness import (
+    IMAGES,
+    PAGE,
+    Action,
+    Figures,
+    Found,
+    benchmark,
+    best_times,
+    draw,
+    number,
+    peak,
+)
+from benchmarks.peers import GAMES
+from benchmarks.runs import RegretMatchingPlus, cfr_run, tree_game
+from regretkit.engine.kernels._iteration import (
+    backpropagate_values,
+    backward_pass,
+    compute_utility,
+    forward_pass,
+)
+from regretkit.play import Checkpoint, Linear, SelfPlay, named
+
+CONTESTS = {contest.title: contest for contest in GAMES.values()}
+QUICK = [GAMES[name].title for name in ("kuhn", "leduc")]
+
+# Whole iterations
+
+WAYS: dict[str, tuple[Callable[..., rk.RegretMinimizer], str]] = {
+    "objects": (rk.circuit, "numpy"),
+    "numpy": (rk.CFR, "numpy"),
+    "vectorized": (rk.CFR, "vectorized"),
+    "compiled": (rk.CFR, "compiled"),
+}
+MOST = 6_000
+"""Information sets up to which there is time for an object for each."""
+
+
+@benchmark([*CONTESTS], quick=QUICK, page=PAGE)
+def ways(title: str, quick: bool) -> Figures:
+    """One iteration of CFR+ in each way to run it: objects, NumPy, vectorized and compiled.
+
+    Microseconds of processor time per iteration, in which both players learn once, the best of
+    several turns: one object for each information set (``circuit``), the flat ``CFR`` in NumPy, the
+    same with payoffs and trees in machine code, and whole iterations in machine code.
+    """
+    game, runs = tree_game(CONTESTS[title].ours), {}
+    for way, (make, engine) in WAYS.items():
+        if way != "objects" or sum(tree.points for tree in game.domains) <= MOST:
+            players = [make(tree, rk.RegretMatchingPlus) for tree in game.domains]
+            runs[way] = SelfPlay(game, players, averaging=Linear(), engine=engine).run
+    best = best_times(runs, 3 if quick else 20)
+    return {way: best[way] * 1e6 if way in best else "" for way in WAYS}
+
+
+FLAT = 2.0
+"""How far apart the costs of a terminal may be."""
+
+
+def flatness(found: Found) -> str:
+    costs = [row["ns a terminal"] for row in found.values() if "ns a terminal" in row]
+    factor = max(costs, default=1.0) / min(costs, default=1.0)
+    reached = "within" if factor <= FLAT else "**not within**"
+    return (
+        "From the cheapest to the dearest, the cost of a terminal differs by a factor of "
+        f"{factor:.2f}: {reached} the factor of {FLAT:g} that is the target."
+    )
+
+
+def draw_size(found: Found) -> None:
+    rows = [row for row in found.values() if "ns a terminal" in row]
+    curve = [row["terminals"] for row in rows], [row["ns a terminal"] for row in rows]
+    axes = "terminals of the game", "nanoseconds a terminal in each iteration"
+    title = "Liar's dice, 3 sides and more"
+    draw(IMAGES / "size.svg", {title: {"CFR+, compiled": curve}}, *axes)
+
+
+@benchmark(
+    [str(sides) for sides in range(3, 10)],
+    quick=[str(sides) for sides in range(3, 7)],
+    head="sides",
+    fresh=True,
+    rounds=3,
+    conclude=flatness,
+    page=PAGE,
+    plot=draw_size,
+)
+def size(sides: str, quick: bool) -> Figures:
+    """What an iteration costs on games of growing size: Liar's dice with three sides and more.
+
+    Nanoseconds of processor time for each terminal of the game in one compiled iteration of CFR+,
+    in which both players learn once; the best of several calls of a second, so that what a call
+    costs once hardly counts. The games take turns as well, so that what else a machine does meets
+    all of them. With it, seconds to build the game and its arrays, and the most memory that the
+    process held.
+    """
+    import numba  # noqa: F401 - to import it is no part of building
+
+    start = time.process_time()
+    try:
+        game = tree_game(f"liars_dice(sides={sides})")
+        run = cfr_run(game)
+    except MemoryError:
+        return {"terminals": "too large for the memory"}
+    built, terminals = time.process_time() - start, int(game.tree.terminals.size)
+    iteration = best_times({"": run.run}, turns=5, length=1.0)[""]
+    return {
+        "terminals": terminals,
+        "ns a terminal": iteration / terminals * 1e9,
+        "an iteration, ms": iteration * 1e3,
+        "building, s": built,
+        "peak memory, MiB": peak(),
+    }
+
+
+# Parts of iterations
+
+PARTS = ("payoffs", "up", "rule", "down and average")
+
+
+def go(
+    upto: int, numbers: Any, payoffs: Any, forest: Any, table: Any, state: Any, times: int
+) -> None:
+    """Do the first part of an iteration so often, or the first two, or three."""
+    for _ in range(times):
+        for player in range(2):
+            compute_utility(
+                player, False, payoffs, table.strategy, table.utility, forest.sequence_offsets
+            )
+            if upto == 1:
+                backpropagate_values(player, payoffs.negligible[player], forest, table)
+            if upto > 1:
+                backward_pass(player, numbers, payoffs, forest, table, state)
+            if upto > 2:
+                forward_pass(player, 1.0, 1.0, forest, table.strategy, table.behavior, table.total)
+
+
+def rule_of(minimizer: rk.RegretMinimizer) -> Any:
+    return getattr(minimizer, "rule", minimizer)
+
+
+def prefixes(run: SelfPlay) -> Sequence[Action]:
+    """Return machine code that does the first part of an iteration so often, the first two, ..."""
+    from regretkit.engine._jit import jitted, specialize
+
+    executor: Any = run._executor
+    kernel = rule_of(run.minimizers[0])._kernel()
+    parts = jitted(go, specialize(kernel, type(executor._payoffs)))
+    numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
+    laid = (executor._payoffs, executor._trees, executor._iterates, executor._state)
+    return [partial(parts, upto, numbers, *laid) for upto in range(len(PARTS))]
+
+
+def differences(upto: Sequence[float]) -> list[float]:
+    """Return what each part takes, from what all parts up to it take; noise takes no time."""
+    parts: list[float] = np.maximum(np.diff(upto, prepend=0.0), 0.0).tolist()
+    return parts
+
+
+def micro(seconds: float, of: float) -> str:
+    return f"{number(seconds * 1e6)} ({seconds / of:.0%})"
+
+
+@benchmark([*CONTESTS], quick=QUICK, page=PAGE)
+def parts(title: str, quick: bool) -> Figures:
+    """Where the time of a compiled iteration goes.
+
+    CFR+: microseconds for payoffs, for the way up each tree, for the rule, and for the way down
+    with the average. Each is what an iteration takes with it less what it takes without it. All
+    take turns, and the best counts.
+    """
+    run = cfr_run(tree_game(CONTESTS[title].ours)).run(100)
+    actions = {"whole": run.run, **dict(zip(PARTS, prefixes(run), strict=True))}
+    best = best_times(actions, 5 if quick else 40)
+    taken = differences([best[part] for part in PARTS])
+    shares = [micro(part, sum(taken)) for part in taken]
+    return {"whole": best["whole"] * 1e6, **dict(zip(PARTS, shares, strict=True))}
+
+
+def rule_alone(run: SelfPlay) -> Action:
+    """Return what only has both players' rules learn from the same utilities and propose."""
+    generator = np.random.default_rng(0)
+    fresh = [
+        rule_of(minimizer).on_domain(rule_of(minimizer).simplices) for minimizer in run.minimizers
+    ]
+    utilities = [generator.normal(size=rule.dimension) for rule in fresh]
+
+    def learn(times: int) -> None:
+        for _ in range(times):
+            for rule, utility in zip(fresh, utilities, strict=True):
+                rule._update(utility)
+                rule.next_strategy()
+
+    return learn
+
+
+@benchmark([*CONTESTS], quick=QUICK, page=PAGE)
+def rule_parts(title: str, quick: bool) -> Figures:
+    """Where the time of an iteration with a rule in NumPy goes: into the rule, and around it."""
+    run = cfr_run(tree_game(CONTESTS[title].ours), RegretMatchingPlus, engine="vectorized")
+    best = best_times({"whole": run.run(100).run, "rule": rule_alone(run)}, 5 if quick else 40)
+    whole, rule = best["whole"], best["rule"]
+    around = max(whole - rule, 0.0)
+    return {
+        "whole": whole * 1e6,
+        "rule in NumPy": micro(rule, whole),
+        "around it": micro(around, whole),
+    }
+
+
+# Payoffs and memory
+
+
+def laid_out(run: SelfPlay) -> int:
+    """Return how many bytes a compiled run has laid out for machine code."""
+    executor: Any = run._executor
+    names = ("_trees", "_singletons", "_payoffs", "_iterates", "_state")
+    return held([getattr(executor, name) for name in names])
+
+
+def adder() -> Callable[[np.ndarray[Any, Any], int], float]:
+    """Return machine code that adds up an array repeatedly, in any order."""
+    import numba
+
+    @numba.njit(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+    def add(numbers: np.ndarray[Any, Any], times: int) -> float:
+        total = 0.0
+        for i in range(times):
+            numbers[0] = i  # or the compiler would do it once
+            for j in range(numbers.size):
+                total += numbers[j]
+        return total
+
+    compiled: Callable[[np.ndarray[Any, Any], int], float] = add
+    compiled(np.ones(2), 1)
+    return compiled
+
+
+@benchmark(["liars_dice(sides=6)"], fresh=True)
+def stream(call: str, quick: bool) -> Figures:
+    """What a payoff costs, next to what reading memory costs at least.
+
+    One compiled iteration of CFR+, in nanoseconds for each player and each terminal of the game,
+    beside machine code that does nothing but add up an array: one with as many bytes as all arrays
+    that the iteration goes through, and one as large as the payoffs would be if each were stored
+    with the number of its column, twelve bytes for each player and terminal. They take turns, and
+    the best counts.
+    """
+    game = tree_game(call)
+    run, add = cfr_run(game).run(100), adder()
+    entries = game.players * game.tree.terminals.size
+    laid, stored = np.ones(laid_out(run) // 8), np.ones(12 * entries // 8)
+    actions: dict[str, Action] = {
+        "iteration": run.run,
+        "laid": lambda times: add(laid, times),
+        "stored": lambda times: add(stored, times),
+    }
+    best = best_times(actions, 20 if quick else 200)
+    nanoseconds = {name: seconds / entries * 1e9 for name, seconds in best.items()}
+    return {
+        "an iteration, ns": nanoseconds["iteration"],
+        "laid out, MiB": laid.nbytes / 2**20,
+        "adding that, ns": nanoseconds["laid"],
+        "times": best["iteration"] / best["laid"],
+        "adding 12 bytes each, ns": nanoseconds["stored"],
+        "times that": best["iteration"] / best["stored"],
+    }
+
+
+# Around iterations
+
+
+@benchmark(["kernels on disk", "nothing on disk"], head="with", fresh=True, rounds=5)
+def start(disk: str, quick: bool) -> Figures:
+    """How long a fresh process takes to its first compiled iteration.
+
+    Seconds of processor time from the start of Python to the end of the first iteration of CFR+ on
+    Kuhn poker in machine code, imports included: with kernels that are on disk already, and with
+    nothing on disk, where everything is compiled. Best of several processes.
+    """
+    imported = time.process_time()
+    with tempfile.TemporaryDirectory() as nothing:
+        if disk == "nothing on disk":
+            os.environ["NUMBA_CACHE_DIR"] = nothing  # before Numba is imported
+        cfr_run(tree_game("kuhn_poker")).run(1)
+        first = time.process_time()
+    return {"regretkit imported, s": imported, "first iteration, s": first}
+
+
+@define(eq=False)
+class Timed:
+    """A checkpoint, and how long it took when it saved, and when it only looked at the clock."""
+
+    watch: Checkpoint
+    saves: list[float] = field(factory=list)
+    looks: list[float] = field(factory=list)
+
+    def __call__(self, run: SelfPlay) -> bool:
+        before, start = self.watch.iteration, time.perf_counter()
+        stop = self.watch(run)
+        times = self.looks if self.watch.iteration == before else self.saves
+        times.append(time.perf_counter() - start)
+        return stop
+
+    def next_call(self, run: SelfPlay) -> int:
+        return self.watch.next_call(run)
+
+
+def clock_and_cpu(
+    run: SelfPlay, iterations: int, watching: Sequence[Timed] = ()
+) -> tuple[float, float]:
+    """Return what some iterations took by the clock, and of the processor."""
+    start, began = time.perf_counter(), time.process_time()
+    run.run(iterations, callbacks=watching)
+    return time.perf_counter() - start, time.process_time() - began
+
+
+@benchmark(["kuhn_poker", "leduc_poker", "liars_dice"])
+def checkpointing(name: str, quick: bool) -> Figures:
+    """What it costs to save a run every ten seconds.
+
+    CFR+ in machine code, in turns of a little more than ten seconds: without and with a checkpoint
+    that is written every ten seconds. The file's size, the time of one save (median and longest),
+    the share of the turn that went into saving and into looking at the clock, by the clock, and how
+    much more processor time the turns took in all.
+    """
+    every, turns = (0.5, 2) if quick else (10.0, 5)
+    alone, saved = (named("cfr+").start(tree_game(name), engine="compiled").run(10) for _ in "ab")
+    pace = 10
+    while (took := clock_and_cpu(alone, pace)[0]) < every / 20:
+        pace *= 2
+    iterations = int(1.05 * every * pace / took)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        timed = Timed(Checkpoint(path, seconds=every))
+        pairs = [
+            (clock_and_cpu(alone, iterations), clock_and_cpu(saved, iterations, [timed]))
+            for _ in range(turns)
+        ]
+        kibibytes = path.stat().st_size / 2**10
+    (_, cpu_alone), (clock, cpu) = np.sum(pairs, axis=0).tolist()
+    return {
+        "KiB": kibibytes,
+        "saves": len(timed.saves),
+        "median, ms": 1e3 * median(timed.saves),
+        "longest, ms": 1e3 * max(timed.saves),
+        "looks": len(timed.looks),
+        "share of the time": f"{sum(timed.saves + timed.looks) / clock:.2%}",
+        "more processor time": f"{cpu / cpu_alone - 1.0:.2%}",
+    }

@@ -1,0 +1,223 @@
+"""How long it takes to an equilibrium: exactly by linear programs, or to a gap by iterations."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar, final
+
+import numpy as np
+from attrs import define, field
+
+import regretkit as rk
+from benchmarks.harness import (
+    IMAGES,
+    PAGE,
+    Figures,
+    benchmark,
+    cpu_seconds,
+    draw,
+    number,
+    pin,
+    put,
+    table,
+)
+from benchmarks.peers import GAMES
+from benchmarks.runs import tree_game
+from regretkit.evaluation import (
+    ExactSolution,
+    best_coarse_correlated_equilibrium,
+    best_correlated_equilibrium,
+    solve_zero_sum,
+)
+from regretkit.games import ExtensiveFormGame, NormalFormGame, load, matrix_game
+from regretkit.play import ALGORITHMS, SelfPlay
+
+LONG = 2.0
+"""Seconds after which nothing is repeated."""
+EXACT = [
+    "kuhn_poker",
+    "leduc_poker(merge_suits=True)",
+    "leduc_poker",
+    "dudo(sides=4)",
+    "dudo(sides=5)",
+    "dudo(sides=6)",
+    "leduc_poker(ranks=6)",
+    "random 10 x 10",
+    "random 100 x 100",
+    "random 300 x 300",
+]
+
+Answer = TypeVar("Answer")
+
+
+def best_time(action: Callable[[], Answer]) -> tuple[Answer, float]:
+    """Return an answer, and the best time of three to find it, or of one where it is long."""
+    times: list[float] = []
+    while True:
+        start = time.perf_counter()
+        answer = action()
+        times.append(time.perf_counter() - start)
+        if len(times) == 3 or times[-1] > LONG:
+            return answer, min(times)
+
+
+@benchmark(EXACT, quick=EXACT[:3])
+def exact(call: str, quick: bool) -> Figures:
+    """How long the values of zero-sum games take by linear programs, and how exact they are.
+
+    The two players' sequences, the value to player 0, how far apart the proofs of both players are,
+    and the best time of three (of one where it is long).
+    """
+    if call.startswith("random"):
+        n = int(call.split()[1])
+        game: object = matrix_game(np.random.default_rng(0).normal(size=(n, n)), name=call)
+    else:
+        game = load(call)
+    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
+        raise TypeError(f"{call} has no linear program")
+    solution, seconds = best_time(partial(solve_zero_sum, game))
+    return {
+        "sequences": " + ".join(str(domain.dimension) for domain in game.domains),
+        "value": f"{solution.value:.15f}",
+        "gap": f"{solution.gap:.0e}",
+        "seconds": seconds,
+    }
+
+
+KINDS = {"CE": best_correlated_equilibrium, "CCE": best_coarse_correlated_equilibrium}
+
+
+@benchmark([f"{kind} {n}" for n in (5, 10, 20, 40) for kind in KINDS], quick=["CE 5", "CCE 5"])
+def correlated(row: str, quick: bool) -> Figures:
+    """How long the largest welfare in (coarse) correlated equilibria of random games takes.
+
+    In games of two players with n actions each; with what is left to gain, and what the dual leaves
+    open.
+    """
+    kind, n = row.split()
+    game = NormalFormGame(np.random.default_rng(int(n)).normal(size=(2, int(n), int(n))))
+    found, seconds = best_time(partial(KINDS[kind], game))
+    return {
+        "welfare": f"{found.value:.15f}",
+        "gain": f"{found.gap:.0e}",
+        "dual": f"{found.bound - found.value:.0e}",
+        "seconds": seconds,
+    }
+
+
+# Time to a gap
+
+TITLES = {
+    GAMES[name].ours: GAMES[name].title
+    for name in ("kuhn", "goofspiel4", "leduc", "liars4", "liars5")
+}
+GAPS = (1e-3, 1e-6, 1e-9)
+LIMIT = 60.0
+"""Seconds for each algorithm and game."""
+RATIO = 1.1
+"""The gap is measured at iterations that grow by this."""
+SHORTEST = 3e-4
+"""Seconds below which a call of ``run`` would be a large part of what is measured."""
+FIRST = 10
+"""Iterations before the gap is measured for the first time."""
+
+
+@final
+@define
+class Race:
+    """One algorithm on its way."""
+
+    run: SelfPlay
+    seconds: float = 0.0
+    times: list[float] = field(factory=list)
+    gaps: list[float] = field(factory=list)
+
+    def go_on(self) -> None:
+        """Play a little more, and measure the gap."""
+        more = FIRST
+        if self.run.iteration:
+            pace = self.seconds / self.run.iteration
+            more = max(math.ceil(self.run.iteration * (RATIO - 1.0)), int(SHORTEST / pace))
+        self.seconds += cpu_seconds(self.run.run, more)
+        self.times.append(self.seconds)
+        self.gaps.append(float(rk.nash_conv(self.run.game, self.run.average)))
+
+    def is_over(self, limit: float) -> bool:
+        """Say whether there is nothing more to find out."""
+        return self.seconds >= limit or min(self.gaps, default=1.0) <= min(GAPS)
+
+    def reached(self, gap: float) -> str:
+        """Return when a gap was reached, or the smallest so far."""
+        for seconds, found in zip(self.times, self.gaps, strict=True):
+            if found <= gap:
+                return f"{number(seconds, 2)} s"
+        return f"({min(self.gaps):.0e})"
+
+
+def started(name: str, game: rk.ExtensiveFormGame) -> Race:
+    """Return a race of an algorithm by name, with its machine code loaded."""
+    algorithm = ALGORITHMS[name]
+    try:
+        algorithm.start(game, engine="compiled").run(1)
+        return Race(algorithm.start(game, engine="compiled").run(0))
+    except ValueError:  # its rule has no kernel
+        return Race(algorithm.start(game).run(0))
+
+
+def raced(game: rk.ExtensiveFormGame, limit: float) -> Mapping[str, Race]:
+    """Run all algorithms in turns, until each is there or out of time."""
+    races = {name: started(name, game) for name in ALGORITHMS}
+    while going := [race for race in races.values() if not race.is_over(limit)]:
+        # The race with the least time so far, so that disturbances are shared equally.
+        min(going, key=lambda race: race.seconds).go_on()
+    return races
+
+
+def solved(game: rk.ExtensiveFormGame) -> tuple[float, float]:
+    """Return how long the linear program takes, and the gap of its answer."""
+    answers: list[ExactSolution] = []
+    solve_zero_sum(rk.games.kuhn_poker())  # loads the library
+    return cpu_seconds(lambda: answers.append(solve_zero_sum(game))), answers[0].gap
+
+
+def page(title: str, races: Mapping[str, Race], program: tuple[float, float]) -> str:
+    """Return the table of one game."""
+    seconds, exact = program
+    header = [title, *(f"gap {gap:.0e}" for gap in GAPS), "iterations", "microseconds each"]
+    rows = []
+    for name, race in races.items():
+        times = [race.reached(gap) for gap in GAPS]
+        micro = race.seconds / race.run.iteration * 1e6
+        rows.append([f"`{name}`", *times, f"{race.run.iteration:,}", number(micro)])
+    took = [f"{number(seconds, 2)} s" if exact <= gap else f"({exact:.0e})" for gap in GAPS]
+    rows.append([f"linear program, to {exact:.0e}", *took, "", ""])
+    return table(header, rows)
+
+
+def time_to_gap(arguments: Sequence[str]) -> None:
+    """How long every named algorithm takes to a gap, next to a linear program.
+
+    Seconds of processor time that the iterations take, in the compiled way where a rule has a
+    kernel, until NashConv of the average (the sum over players, in units of payoff) is at most
+    1e-3, 1e-6 and 1e-9; where time runs out before, the smallest gap that was measured. Measuring
+    the gap is not counted. The algorithms take turns, so that what else a machine does meets all of
+    them. Next to them, the time that HiGHS takes for the linear program over sequence forms, and
+    how exact its answer is. A full run writes tables and plots into docs/.
+    """
+    pin()
+    quick = "--quick" in arguments
+    asked = [argument for argument in arguments if argument != "--quick"]
+    pages = []
+    for call in asked or list(TITLES)[: 3 if quick else None]:
+        game = tree_game(call)
+        races = raced(game, 0.5 if quick else LIMIT)
+        pages.append(page(TITLES.get(call, call), races, solved(game)))
+        print(f"{pages[-1]}\n", flush=True)
+        if call == "leduc_poker" and not (quick or asked):
+            curves = {name: (race.times, race.gaps) for name, race in races.items()}
+            title = "Leduc poker, by every algorithm"
+            axes = "seconds", "NashConv of the average"
+            draw(IMAGES / "time_to_gap.svg", {title: curves}, *axes)
+    if not (quick or asked):
+        put(PAGE, "time_to_gap", "\n\n".join(pages))
