@@ -107,6 +107,8 @@ class RegretMinimizer(Stateful, abc.ABC):
         for _, part in parts(self):
             if isinstance(part, RegretMinimizer):
                 found.update(part.exemptions())
+        if reason := self._weaker_guarantee():
+            found["regret_grows_slowly"] = reason
         return found
 
     def on_domain(self, simplices: Simplices) -> "RegretMinimizer | None":
@@ -177,6 +179,10 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     def _expect(self, prediction: Vector) -> None:
         """Take ``prediction`` for the coming utility. Keep no reference to it."""
+
+    def _weaker_guarantee(self) -> str:
+        """Say why its regret may grow in proportion to time, empty where it does not."""
+        return ""
 
     def _value(self, utility: Vector) -> float:
         """Return the value of this iteration's strategy."""

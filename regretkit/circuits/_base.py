@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from regretkit._util import _validate
 from regretkit._util._state import Stateful, parts
+from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
 
@@ -105,13 +106,31 @@ def check_depth(depth: int) -> None:
 
 
 @define(eq=False)
-class SingleMinimizerCircuit(RegretMinimizer):
-    """A circuit around one minimizer, as scale-free as that one."""
-
-    minimizer: RegretMinimizer = field(validator=is_minimizer)
+class Circuit(RegretMinimizer):
+    """A minimizer made of others, as scale-free as all of them."""
 
     @property
     @final
     @override
     def scale_free(self) -> bool:
-        return self.minimizer.scale_free
+        minimizers = [part for _, part in parts(self) if isinstance(part, RegretMinimizer)]
+        return all(minimizer.scale_free for minimizer in minimizers)
+
+
+@define(eq=False)
+class SingleMinimizerCircuit(Circuit):
+    """A circuit around one minimizer, which learns from what ``_inner`` makes of a utility."""
+
+    minimizer: RegretMinimizer = field(validator=is_minimizer)
+
+    def _inner(self, utility: Vector) -> Vector:
+        """Return what the minimizer learns from, the utility itself by default."""
+        return utility
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self.minimizer._update(self._inner(utility))
+
+    @override
+    def _expect(self, prediction: Vector) -> None:
+        self.minimizer._predict_internal(self._inner(prediction))

@@ -1,6 +1,6 @@
-"""CFR: one minimizer for each decision point of a tree, run as one."""
+"""CFR: one minimizer for each decision point of a tree, run as one; and local rules for it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import TypeAlias, final
 
@@ -10,13 +10,20 @@ from attrs.validators import is_callable
 from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
+from regretkit._util._arrays import segment_sum
 from regretkit._util._state import NOT_STATE, StateDict
-from regretkit._util._typing import Vector
-from regretkit._util._validate import quote
-from regretkit.circuits._base import as_minimizer
-from regretkit.circuits._product import Product
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote, whole_numbers
+from regretkit.circuits._base import (
+    Circuit,
+    SingleMinimizerCircuit,
+    as_minimizer,
+    check_depth,
+    check_distinct,
+)
+from regretkit.circuits._operations import ConvexHull, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.minimizers import RegretMatching
+from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionTree, Simplices
 
 LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
@@ -25,7 +32,7 @@ LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
 
 @final
 @define(eq=False)
-class CFR(RegretMinimizer):
+class CFR(Circuit):
     """Counterfactual regret minimization on the sequence-form strategies of a decision tree.
 
     At every decision point j a local minimizer picks a distribution b_j. Down the tree they make
@@ -82,11 +89,6 @@ class CFR(RegretMinimizer):
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
 
-    @property
-    @override
-    def scale_free(self) -> bool:
-        return self.rule.scale_free
-
     def __getitem__(self, label: str | int) -> "DecisionPoint":
         """Return a view of one decision point, by its label or its number."""
         number = self.tree.simplices.labels.find(label)
@@ -101,13 +103,9 @@ class CFR(RegretMinimizer):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        local = np.maximum(tracker_of(self.rule).blocks, 0.0)
-        return RegretBound(
-            "R <= sum over decision points of their positive R",
-            tracker_of(self).external,
-            float(local.sum()),
-            exact=False,
-        )
+        bound = float(np.maximum(tracker_of(self.rule).blocks, 0.0).sum())
+        statement = "R <= sum over decision points of their positive R"
+        return RegretBound(statement, tracker_of(self).external, bound, exact=False)
 
     @override
     def _propose(self) -> Vector:
@@ -160,6 +158,90 @@ class DecisionPoint:
     """Counterfactual utilities that it last learned from; None before the first, or a restore."""
     state: StateDict
     """What the local minimizer has learned here."""
+
+
+def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
+    """Build the circuit that :class:`CFR` computes, one object for each decision point.
+
+    After a sequence comes the product of the decision points that may follow; at a decision
+    point comes the hull of what follows each action, weighed by the local minimizer:
+
+        after(s)  =  {1} x product of at(j) over the decision points j whose parent is s
+        at(j)     =  hull of after(a) over the actions a of j
+
+    It plays as ``CFR(tree, local)`` does, and is much slower: it is the definition.
+
+    Parameters
+    ----------
+    tree
+        The player's decisions.
+    local
+        Called with the simplex of one decision point at a time, returns a minimizer on it.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> player = circuit(DecisionTree([0, 2], [2, 2]), RegretMatching)
+    >>> player.observe_utility([0.0, 1.0, 0.0, 4.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 0., 1., 1., 0.])
+
+    References
+    ----------
+    Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
+    ICML, PMLR 97.
+    """
+    if not isinstance(tree, DecisionTree):
+        raise TypeError(f"tree must be a DecisionTree, got {quote(tree)}")
+    check_depth(2 * tree.depth + 1)
+    following: list[list[int]] = [[] for _ in range(tree.dimension)]
+    for point, parent in enumerate(tree.parent_sequence):
+        following[parent].append(point)
+
+    # The names in ByDecisionPoint are those of the whole tree, not of one decision point.
+    rules = [local] * tree.points
+    if isinstance(local, ByDecisionPoint):
+        rules = local.chosen(tree.simplices)
+
+    def at(point: int) -> tuple[Indices, RegretMinimizer]:
+        """Return the coordinates below a decision point, and what plays there."""
+        size = int(tree.sizes[point])
+        sequences = tree.first_sequence[point] + np.arange(size)
+        after = [[at(child) for child in following[sequence]] for sequence in sequences]
+        below = [indices for parts in after for indices, _ in parts]
+        coordinates = np.concatenate([sequences, *below])
+        members = [
+            _embedded(unit, sequences, parts, coordinates)
+            for unit, parts in zip(np.eye(size), after, strict=True)
+        ]
+        mixer = local_minimizer(rules[point], tree.simplices.select([point]))
+        return coordinates, members[0] if size == 1 else ConvexHull(members, mixer)
+
+    parts = [at(point) for point in following[0]]
+    return _embedded(np.ones(1), np.zeros(1, dtype=np.int64), parts, np.arange(tree.dimension))
+
+
+def _embedded(
+    weights: Vector,
+    sequences: Indices,
+    parts: list[tuple[Indices, RegretMinimizer]],
+    coordinates: Indices,
+) -> RegretMinimizer:
+    """Return the product of a point and ``parts``, zero on the other ``coordinates``."""
+    order = np.argsort(coordinates)
+    layout = [
+        order[np.searchsorted(coordinates, indices, sorter=order)]
+        for indices in (sequences, *(indices for indices, _ in parts))
+    ]
+    unused = np.setdiff1d(np.arange(coordinates.size), np.concatenate(layout))
+    minimizers = [Point(weights), *(minimizer for _, minimizer in parts)]
+    if unused.size:
+        layout.append(unused)
+        minimizers.append(Point(np.zeros(unused.size)))
+    return Product(minimizers, coordinates=layout)
+
+
+# Local rules
 
 
 def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
@@ -293,3 +375,112 @@ class ByDecisionPoint:
                 f"{len(missing) - 1} more; name them or pass otherwise"
             )
         return [named.get(n, self.otherwise) for n in range(simplices.blocks)]  # type: ignore[misc]
+
+
+def _groups(value: Iterable[int]) -> Indices:
+    groups = whole_numbers(value, "groups")
+    if np.unique(groups).size != (groups.max(initial=-1) + 1) or groups.min(initial=0) < 0:
+        raise ValueError(
+            f"groups must be the numbers 0, 1, ... with none left out, got {quote(groups)}"
+        )
+    return groups
+
+
+@final
+@define(eq=False)
+class SharedStrategy(SingleMinimizerCircuit):
+    """Play the same distribution at all decision points of a group.
+
+    With y the minimizer's strategy, one distribution for each group, and k(j) the group of block j,
+
+        x_j  =  y_k(j),    the minimizer learns at k from  sum over the blocks j of group k of u_j
+
+    Parameters
+    ----------
+    minimizer
+        Plays on simplices, one block for each group.
+    groups
+        The group of each block, numbers from 0 with none left out, shape ``(blocks,)``.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> player = SharedStrategy(RegretMatching(2), [0, 0])
+    >>> player.observe_utility([3.0, 0.0, 0.0, 1.0])
+    >>> player.next_strategy()
+    array([1., 0., 1., 0.])
+
+    Notes
+    -----
+    Its regret is small against strategies that are equal within each group, not against all
+    others; it equals the minimizer's, exactly.
+    """
+
+    groups: Indices = field(converter=_groups)
+    _place: Indices = field(init=False, repr=False, metadata=NOT_STATE)
+    """The minimizer's coordinate for each of these."""
+
+    def __attrs_post_init__(self) -> None:
+        check_distinct([self.minimizer])
+        inner = self.minimizer.domain
+        if not isinstance(inner, Simplices):
+            raise TypeError(f"minimizer must play on simplices, got one on {quote(inner)}")
+        if self.groups.max(initial=-1) + 1 != inner.blocks:
+            raise ValueError(
+                f"groups must name each of the {inner.blocks} blocks of minimizer, got "
+                f"{quote(self.groups)}"
+            )
+        self.domain = Simplices(inner.sizes[self.groups])
+        self._place = inner.coordinates(self.groups)
+
+    @override
+    def _weaker_guarantee(self) -> str:
+        return "its regret is small against strategies that are equal within each group alone"
+
+    @override
+    def _propose(self) -> Vector:
+        return self.minimizer.next_strategy()[self._place]
+
+    @override
+    def _value(self, utility: Vector) -> float:
+        return self.minimizer._value(self._inner(utility))
+
+    @override
+    def _inner(self, utility: Vector) -> Vector:
+        return segment_sum(self._place, utility, self.minimizer.dimension)
+
+
+@final
+@frozen
+class SharedStrategies:
+    """Let a local rule play the decision points of a group alike.
+
+    Parameters
+    ----------
+    local
+        Called with simplices, one for each group, returns a minimizer on them.
+    groups
+        The group of each decision point, numbers from 0 with none left out.
+
+    Examples
+    --------
+    >>> from regretkit import CFR, RegretMatching
+    >>> from regretkit.sets import DecisionTree
+    >>> CFR(DecisionTree([0, 2], [2, 2]), SharedStrategies(RegretMatching, [0, 0])).rule
+    SharedStrategy(minimizer=RegretMatching(simplices=Simplices(2)), groups=array([0, 0]))
+    """
+
+    local: LocalRule
+    groups: Indices = field(converter=_groups)
+
+    def __call__(self, simplices: Simplices) -> RegretMinimizer:
+        """Return a minimizer that plays the blocks of a group alike."""
+        if self.groups.size != simplices.blocks:
+            raise ValueError(
+                f"groups must have one number for each of the {simplices.blocks} decision points, "
+                f"got {self.groups.size}"
+            )
+        _, first = np.unique(self.groups, return_index=True)
+        if not np.array_equal(simplices.sizes[first][self.groups], simplices.sizes):
+            raise ValueError("groups must not mix decision points of different numbers of actions")
+        return SharedStrategy(local_minimizer(self.local, simplices.select(first)), self.groups)

@@ -1,6 +1,5 @@
 """Minimize regret under linear constraints that hold on average: a Lagrangian of two minimizers."""
 
-from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -169,12 +168,11 @@ class Constrained(RegretMinimizer):
         return self.best_feasible()[2] - self.total_earned
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
-        return {
-            **super().exemptions(),
-            "regret_grows_slowly": "what is small is the regret against points that meet the "
-            "constraints, and not against all of the domain",
-        }
+    def _weaker_guarantee(self) -> str:
+        return (
+            "what is small is the regret against points that meet the constraints, and not against "
+            "all of the domain"
+        )
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
@@ -184,28 +182,19 @@ class Constrained(RegretMinimizer):
         # The best point that pays, in each iteration, the price of what it violates.
         paying = self.domain.best_response(tracker.utilities - prices.strategies @ self.matrix)[0]
         paying += float(prices.strategies @ self.bound)
-        return RegretBound(
-            "R against feasible points + largest <lambda, V> <= sum of the parts' R",
-            self._feasible.best_response(tracker.utilities)[1] - tracker.earned + worst,
-            parts,
-            exact=False,
-            also=(
-                RegretBound(
-                    "R against points that pay + largest <lambda, V> = sum of the parts' R",
-                    paying - tracker.earned + worst,
-                    parts,
-                    exact=True,
-                ),
-            ),
-        )
+        statement = "R against points that pay + largest <lambda, V> = sum of the parts' R"
+        regret = paying - tracker.earned + worst
+        payers = RegretBound(statement, regret, parts, exact=True)
+        statement = "R against feasible points + largest <lambda, V> <= sum of the parts' R"
+        regret = self._feasible.best_response(tracker.utilities)[1] - tracker.earned + worst
+        return RegretBound(statement, regret, parts, exact=False, also=(payers,))
 
     def _priced(self, utility: Vector) -> Vector:
         """Return ``u - A' lambda`` at the current prices."""
         prices = self.multipliers.next_strategy()
         with np.errstate(over="ignore", invalid="ignore"):
             priced = utility - prices @ self.matrix
-        name = "utility - multipliers @ matrix"
-        return _validate.vector(priced, self.dimension, name, largest=_validate.LARGEST)
+        return _validate.utility(priced, "utility - multipliers @ matrix")
 
     @override
     def _propose(self) -> Vector:

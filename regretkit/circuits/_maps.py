@@ -142,7 +142,7 @@ class StochasticMatrices(MarkovDeviations):
     """The rows of all matrices, where the coefficients live."""
     _source: Indices
     _target: Indices
-    _by_size: tuple[tuple[Indices, Indices], ...]
+    _by_size: list[tuple[Indices, Indices]]
 
     def __init__(self, simplices: SimplicesLike) -> None:
         self.domain = self.simplices = as_simplices(simplices)
@@ -151,13 +151,11 @@ class StochasticMatrices(MarkovDeviations):
         self._source = np.repeat(np.arange(self.simplices.dimension), self.rows.sizes)
         self._target = self.simplices.coordinates(np.repeat(np.arange(sizes.size), sizes))
         first = np.cumsum(sizes**2) - sizes**2
-        groups = []
+        self._by_size = []
         for size in np.unique(sizes):
-            square = np.arange(size * size).reshape(size, size)
-            block = sizes == size
+            block, square = sizes == size, np.arange(size * size).reshape(size, size)
             rows = first[block][:, None, None] + square
-            groups.append((rows, self.simplices.first[block][:, None] + np.arange(size)))
-        self._by_size = tuple(groups)
+            self._by_size.append((rows, self.simplices.first[block][:, None] + np.arange(size)))
 
     @property
     @override
@@ -216,7 +214,12 @@ class FiniteDeviations(MarkovDeviations):
     """M, shape ``(maps, n, n)``, read-only."""
 
     def __init__(self, matrices: ArrayLike, *, atol: float = 1e-9) -> None:
-        _check_atol(atol)
+        wanted = f"a number from 0 to {_LARGEST_ATOL:g}"
+        if isinstance(atol, bool) or not isinstance(atol, Real):
+            raise TypeError(must_be("atol", wanted, atol))
+        if not 0.0 <= atol <= _LARGEST_ATOL:
+            hint = "divide rows that are farther from one by their sums"
+            raise ValueError(must_be("atol", wanted, atol, hint))
         try:
             self.matrices = np.array(matrices, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -260,8 +263,8 @@ class FiniteDeviations(MarkovDeviations):
         # The largest is set aside, so that where all utilities are equal no map gains by rounding.
         top = utility.max()
         earned: Vector = np.einsum("kij,j->ki", self.matrices, utility - top)
-        worth: Vector = top + np.einsum("ki,i->k", earned, point)
-        return worth
+        values: Vector = top + np.einsum("ki,i->k", earned, point)
+        return values
 
     @override
     def stationary(self, coefficients: Vector) -> Vector:
@@ -327,12 +330,3 @@ def internal_maps(actions: int) -> FiniteDeviations:
     for number, (a, b) in enumerate(pairs):
         matrices[number, a] = np.eye(actions)[b]
     return FiniteDeviations(matrices)
-
-
-def _check_atol(atol: float) -> None:
-    wanted = f"a number from 0 to {_LARGEST_ATOL:g}"
-    if isinstance(atol, bool) or not isinstance(atol, Real):
-        raise TypeError(must_be("atol", wanted, atol))
-    if not 0.0 <= atol <= _LARGEST_ATOL:
-        hint = "divide rows that are farther from one by their sums"
-        raise ValueError(must_be("atol", wanted, atol, hint))

@@ -1,7 +1,7 @@
-"""Regret against maps: Gordon's construction, and swap regret as the case of all matrices."""
+"""Regret against maps: Gordon's construction, swap regret by experts, and TreeSwap."""
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, final
 
 import numpy as np
@@ -11,8 +11,14 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
-from regretkit._util._validate import at_least_one, quote, vector
-from regretkit.circuits._base import check_function, is_minimizer
+from regretkit._util._validate import at_least_one, quote, vector, whole_number
+from regretkit.circuits._base import (
+    Circuit,
+    as_minimizer,
+    check_distinct,
+    check_function,
+    is_minimizer,
+)
 from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.circuits._maps import (
     DeviationSet,
@@ -20,6 +26,7 @@ from regretkit.circuits._maps import (
     MarkovDeviations,
     StochasticMatrices,
 )
+from regretkit.circuits._wrappers import Restart
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices, as_simplices
 
@@ -103,7 +110,7 @@ _FIXED_POINT = "pass one of the maps and of coefficients, which returns a fixed 
 
 
 @define(eq=False)
-class _PhiRegretBase(RegretMinimizer):
+class _PhiRegretBase(Circuit):
     """A minimizer over maps, and a fixed point of the map that it picks."""
 
     minimizer: RegretMinimizer
@@ -116,26 +123,21 @@ class _PhiRegretBase(RegretMinimizer):
         """Say what the domain is, and take its first point for the last one."""
         self._last = self.next_strategy().copy()
 
-    @property
     @final
     @override
-    def scale_free(self) -> bool:
-        return self.minimizer.scale_free
-
-    @final
-    @override
-    def exemptions(self) -> Mapping[str, str]:
-        exemption = {}
+    def _weaker_guarantee(self) -> str:
         if isinstance(self.fixed_point, AveragedPowerIterate):
-            exemption["regret_grows_slowly"] = (
+            return (
                 "what is played is not quite a fixed point, and may cost the range of payoffs over "
                 "steps in every iteration"
             )
-        elif not self.maps.cover_constants:
-            exemption["regret_grows_slowly"] = (
+        return (
+            ""
+            if self.maps.cover_constants
+            else (
                 "what is small is the regret against its maps, which do not cover the constant ones"
             )
-        return {**super().exemptions(), **exemption}
+        )
 
     @final
     @override
@@ -145,44 +147,31 @@ class _PhiRegretBase(RegretMinimizer):
         # minimizer learn is not taken at its word. Where they cannot, it is.
         regret = self.maps.regret(tracker)
         if regret is None:
-            best, _ = self.maps.coefficients.best_response(inner.utilities)
-            regret = best - tracker.earned
+            regret = self.maps.coefficients.best_response(inner.utilities)[0] - tracker.earned
         # The minimizer believes to have earned what its maps earn: where the points are fixed,
         # what was earned.
-        if not isinstance(self.fixed_point, AveragedPowerIterate):
-            equality = RegretBound(
-                "earned = earned by its maps", tracker.earned, inner.earned, exact=True
-            )
-            return RegretBound(
-                "R against the maps = R of the minimizer",
-                regret,
-                inner.external,
-                exact=True,
-                also=(equality,),
-            )
-        cost = tracker.width / self.fixed_point.steps
-        lost = inner.earned - tracker.earned
-        most = RegretBound("lost to its maps <= ranges of u / steps", lost, cost, exact=False)
-        return RegretBound(
-            "R against the maps <= R of the minimizer + ranges of u / steps",
-            regret,
-            inner.external + cost,
-            exact=False,
-            also=(most,),
-        )
+        if isinstance(self.fixed_point, AveragedPowerIterate):
+            lost, cost = inner.earned - tracker.earned, tracker.width / self.fixed_point.steps
+            also = RegretBound("lost to its maps <= ranges of u / steps", lost, cost, exact=False)
+            statement = "R against the maps <= R of the minimizer + ranges of u / steps"
+            return RegretBound(statement, regret, inner.external + cost, exact=False, also=(also,))
+        statement = "earned = earned by its maps"
+        also = RegretBound(statement, tracker.earned, inner.earned, exact=True)
+        statement = "R against the maps = R of the minimizer"
+        return RegretBound(statement, regret, inner.external, exact=True, also=(also,))
 
     @final
     @override
     def _propose(self) -> Vector:
         coefficients = self.minimizer.next_strategy()
         point = self.fixed_point(self.maps, coefficients)
-        if self.fixed_point is stationary and isinstance(
-            self.maps, StochasticMatrices | FiniteDeviations
-        ):
-            return point  # it is fixed, which is proven
-        return self._fixed(coefficients, point)
+        proven = isinstance(self.maps, StochasticMatrices | FiniteDeviations)
+        return (
+            point if self.fixed_point is stationary and proven else self._fixed(coefficients, point)
+        )
 
     def _fixed(self, coefficients: Vector, found: Vector | None) -> Vector:
+        """Return a point that was found, once it is sure that the map does not move it."""
         name = "maps.stationary" if self.fixed_point is stationary else "fixed_point"
         if found is None:
             raise TypeError(f"{name} returned None; return a point that the map sends to itself")
@@ -192,9 +181,8 @@ class _PhiRegretBase(RegretMinimizer):
                 f"{name} returned {quote(point)}, which is no point of {quote(self.domain)}; "
                 "return one that the map sends to itself"
             )
-        moved = vector(
-            self.maps.apply(coefficients, point), self.dimension, "what maps.apply returned"
-        )
+        image = self.maps.apply(coefficients, point)
+        moved = vector(image, self.dimension, "what maps.apply returned")
         if not self.domain.contains(moved, atol=_FIXED):
             raise ValueError(
                 f"maps sent {quote(point)} to {quote(moved)}, which is no point of "
@@ -347,3 +335,131 @@ class SwapRegret(_PhiRegretBase):
         self.maps, self.fixed_point, self.domain = matrices, stationary, self.simplices
         self.minimizer = local_minimizer(self.expert, matrices.rows, name="expert")
         super().__attrs_post_init__()
+
+
+@final
+@define(eq=False)
+class TreeSwap(Circuit):
+    """Play the mean of several layers that learn at different speeds, each M times slower.
+
+    Layer k keeps its strategy for M^k iterations, then learns from their mean utility, and
+    starts afresh after M^(k+1) iterations:
+
+        x  =  mean over k of x_k
+
+    After M^layers iterations, the mean regret against any affine map of the set to itself, which
+    on a simplex is swap regret, is at most what one layer's external regret is over M steps,
+    divided by M, plus the range of a utility over the set divided by the number of layers. No
+    fixed point is computed, and the set may be any on which a minimizer plays.
+
+    After any number of iterations, and for every affine map phi of the set to itself,
+
+        sum of <u_t, phi(x_t) - x_t>  <=  (sum of the ranges of u_t  +  sum of M^k R_k) / layers
+
+    where k runs over all layers but the slowest, and R_k adds up the regrets of layer k in each
+    of its periods of M^(k+1) iterations, what it has yet to learn among them.
+
+    A prediction goes to the fastest layer alone: what the others play until they learn is settled,
+    and the bound rests on that.
+
+    Against maps that are not affine the bound speaks of playing one layer drawn at random, and
+    not of their mean: draw from ``members`` for that.
+
+    Parameters
+    ----------
+    make
+        Builds one layer, a new minimizer of external regret, each time it is called.
+    layers
+        Number of layers, at least 1.
+    branching
+        M, at least 2: how many times a layer learns before it starts afresh.
+
+    Attributes
+    ----------
+    members
+        The layers, the fastest first, each in a :class:`Restart`.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> player = TreeSwap(lambda: RegretMatching(2), layers=2, branching=3)
+    >>> for _ in range(3):
+    ...     player.observe_utility([1.0, 0.0])
+    >>> player.next_strategy()
+    array([0.75, 0.25])
+
+    References
+    ----------
+    Peng and Rubinstein (2024), "Fast swap regret minimization and applications to approximate
+    correlated equilibria", STOC. Dagan, Daskalakis, Fishelson and Golowich (2024), "From external
+    to swap regret 2.0: an efficient reduction for large action spaces", STOC. Their analysis
+    stops after M^layers iterations; here the slowest layer then starts afresh like the others.
+    """
+
+    make: Callable[[], RegretMinimizer]
+    layers: int = field(validator=at_least_one, kw_only=True)
+    branching: int = field(kw_only=True)
+    members: tuple[Restart, ...] = field(init=False, repr=False)
+    _waiting: Vector = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        check_function(self.make, "make", hint="pass one, as in lambda: RegretMatching(3)")
+        whole_number(self.branching, "branching", least=2)
+        made = [as_minimizer(self.make(), "what make returned") for _ in range(self.layers)]
+        check_distinct(made)
+        self.members = tuple(Restart(member, every=self.branching) for member in made)
+        self.domain = self.members[0].domain
+        if any(member.domain != self.domain for member in self.members):
+            raise ValueError(
+                "make must return minimizers on one set, got "
+                f"{quote([member.domain for member in self.members])}"
+            )
+        # What each layer has seen of its period: the sum of the mean utilities of the one below.
+        self._waiting = np.zeros((self.layers, self.dimension))
+
+    @override
+    def _weaker_guarantee(self) -> str:
+        return (
+            "its regret falls with the number of layers, not with time: one over it is left for "
+            "ever"
+        )
+
+    @override
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
+        tracker = tracker_of(self)
+        block = self.branching ** (self.layers - 1)
+        if not tracker.contiguous or (self.iteration - tracker.iterations) % block:
+            return None  # the trackers begin or resume in the middle of a layer's period
+        total = tracker.width
+        for k, member in enumerate(self.members[:-1]):
+            total += self.branching**k * tracker_of(member.minimizer).tracking
+            # Since its last update, its strategy and the comparator are constant.
+            unseen = self._waiting[: k + 1].sum(axis=0)
+            total += self.domain.best_response(unseen)[0]
+            total -= self.domain.value(unseen, member.next_strategy())
+        name, regret = ("swap R", tracker.swap) if tracker.on_simplices else ("R", tracker.external)
+        statement = f"{name} <= (ranges of u + sum of M^k R of layer k in its periods) / layers"
+        return RegretBound(statement, regret, total / self.layers, exact=False)
+
+    @override
+    def _propose(self) -> Vector:
+        mean: Vector = np.mean([member.next_strategy() for member in self.members], axis=0)
+        return mean
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        passed = self.iteration + 1
+        self._waiting[0] += utility
+        for k, member in enumerate(self.members):
+            period = self.branching**k
+            if passed % period:
+                break
+            mean = self._waiting[k] / period
+            if k + 1 < len(self.members):
+                self._waiting[k + 1] += self._waiting[k]
+            self._waiting[k] = 0.0
+            member._update(mean)
+
+    @override
+    def _expect(self, prediction: Vector) -> None:
+        self.members[0]._predict_internal(prediction)

@@ -8,7 +8,7 @@ so every component keeps its leading digits, however small it is.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,18 +101,7 @@ def _check_stochastic(matrices: Vector, tolerance: float) -> None:
 
 
 def _stationary(matrices: Vector) -> Vector:
-    """Return the stationary distributions of many chains, which are not checked.
-
-    Parameters
-    ----------
-    matrices
-        Shape ``(blocks, n, n)``, stochastic. Neither kept nor changed.
-
-    Returns
-    -------
-    Vector
-        Shape ``(blocks, n)``, a new array.
-    """
+    """Return the stationary distributions of many chains, which are not checked."""
     # Blocks last, so that every operation runs along them.
     rates: Vector = np.array(matrices.transpose(1, 2, 0), order="C")
     same_class = _closed_classes(rates)
@@ -150,32 +139,15 @@ def _closed_classes(rates: Vector) -> _Booleans:
 _MANY = 64
 
 
-class _Arithmetic(Protocol):
-    """What the elimination asks of its numbers: arrays of float64, or :class:`_Wide`."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, key: Any, /) -> Any: ...
-    def __setitem__(self, key: Any, value: Any, /) -> None: ...
-    def __add__(self, other: Any, /) -> Any: ...
-    def __mul__(self, other: Any, /) -> Any: ...
-    def copy(self) -> Any: ...
-
-
-_Numbers = TypeVar("_Numbers", bound=_Arithmetic)
-
-
 def _eliminate(
-    total: Callable[[_Numbers], _Numbers],
-    rates: _Numbers,
-    same_class: _Numbers,
-    first: _Numbers,
-    transient: _Numbers,
-) -> _Numbers:
+    total: Callable[[Any], Any], rates: Any, same_class: Any, first: Any, transient: Any
+) -> Any:
     """Eliminate the states from the last to the first, put them back, and normalize each class.
 
-    Blocks are the last axis. ``rates`` is overwritten. The other arrays hold zeros and ones:
-    ``together`` what :func:`_closed_classes` returns, ``first`` the first state of each closed
-    class, whose visits are the unit of the class, and ``transient`` the states of no closed class.
+    All are arrays of float64, or :class:`_Wide`, with blocks as the last axis. ``rates`` is
+    overwritten. The others hold zeros and ones: ``same_class`` says which states are in one closed
+    class together, ``first`` is the first state of each, whose visits are the unit of the class,
+    and ``transient`` the states of no closed class.
     """
     # A state from which no lower state can be reached sends nothing, and any divisor will do.
     nowhere = first + transient
@@ -187,8 +159,7 @@ def _eliminate(
     visits = first.copy()
     for k in range(1, len(rates)):
         visits[k] += total(visits[:k] * rates[:k, k])
-    distributions: _Numbers = visits / (total(same_class * visits[:, None]) + transient)
-    return distributions
+    return visits / (total(same_class * visits[:, None]) + transient)
 
 
 def _total(terms: Vector) -> Vector:
@@ -230,7 +201,6 @@ class _Wide:
         return numbers
 
     def copy(self) -> "_Wide":
-        """Return the same numbers in new arrays."""
         return _Wide(self.mantissa.copy(), self.exponent.copy())
 
     def total(self) -> "_Wide":

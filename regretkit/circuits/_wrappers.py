@@ -1,21 +1,22 @@
-"""Change what a minimizer learns from, and when: restart it, discount its past, or freeze it."""
+"""Circuits around one minimizer that change when it learns, from what, or what is played of it."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
 from attrs import define, evolve, field
+from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._util import _validate
 from regretkit._util._state import NOT_STATE, StateDict, generators
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import quote, shorten, whole_number
 from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct, check_function
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import Simplices
+from regretkit.sets import DecisionTree, Simplices
 
 _EVERY = "pass 10, or a function of the iteration that says whether to restart after it"
 
@@ -34,18 +35,12 @@ class _SameDomain(SingleMinimizerCircuit):
         return None if minimizer is None else evolve(self, minimizer=minimizer)
 
 
+# What a minimizer learns
+
+
 @define(eq=False)
 class LearningWrapper(_SameDomain):
     """Plays what its minimizer plays, and decides what that one learns."""
-
-    @final
-    @override
-    def exemptions(self) -> Mapping[str, str]:
-        return {**super().exemptions(), "regret_grows_slowly": self._weaker_guarantee()}
-
-    @abc.abstractmethod
-    def _weaker_guarantee(self) -> str:
-        """Say what is guaranteed, other than that the regret grows slower than time."""
 
     @final
     @override
@@ -56,28 +51,6 @@ class LearningWrapper(_SameDomain):
     @override
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
-
-
-@define(eq=False)
-class StrategyWrapper(_SameDomain):
-    """Plays a point made of what its minimizer plays, which learns from the same utilities."""
-
-    @abc.abstractmethod
-    def _transform(self, strategy: Vector) -> Vector:
-        """Return what is played where the minimizer would play ``strategy``, a new array."""
-
-    @final
-    @override
-    def _propose(self) -> Vector:
-        return self._transform(self.minimizer.next_strategy())
-
-    @override
-    def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self.minimizer._update(utility)
-
-    @override
-    def _expect(self, prediction: Vector) -> None:
-        self.minimizer._predict_internal(prediction)
 
 
 @final
@@ -137,24 +110,18 @@ class Restart(LearningWrapper):
     def _weaker_guarantee(self) -> str:
         return "the bound is the sum of those of the periods between restarts"
 
-    def _is_due(self, iteration: int) -> bool:
-        if callable(self.every):
-            return self.every(iteration)
-        return iteration % self.every == 0
-
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
-        periods = RegretBound(
-            "R <= sum of R over the periods", tracker.external, inner.tracking, exact=False
-        )
-        return RegretBound(
-            "R = R of the minimizer", tracker.external, inner.external, exact=True, also=(periods,)
-        )
+        regret, inner = tracker_of(self).external, tracker_of(self.minimizer)
+        statement = "R <= sum of R over the periods"
+        periods = RegretBound(statement, regret, inner.tracking, exact=False)
+        statement = "R = R of the minimizer"
+        return RegretBound(statement, regret, inner.external, exact=True, also=(periods,))
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        due = self._is_due(self.iteration + 1)
+        passed = self.iteration + 1
+        due = self.every(passed) if callable(self.every) else passed % self.every == 0
         self.minimizer._update(utility)
         if due:
             kept = [(g, g.bit_generator.state) for g in generators(self.minimizer)]
@@ -163,10 +130,6 @@ class Restart(LearningWrapper):
                 generator.bit_generator.state = state
             if self.minimizer._tracker is not None:
                 self.minimizer._tracker.begin_period()
-
-    @override
-    def _expect(self, prediction: Vector) -> None:
-        self.minimizer._predict_internal(prediction)
 
 
 @final
@@ -232,18 +195,16 @@ class Discount(LearningWrapper):
 
     def _weighted(self, weight: float, utility: Vector) -> Vector:
         with np.errstate(over="ignore"):
-            weighted = weight * utility
-        name = f"weight({self.iteration + 1}) * utility"
-        return _validate.vector(weighted, self.dimension, name, largest=_validate.LARGEST)
+            return _validate.utility(weight * utility, f"weight({self.iteration + 1}) * utility")
+
+    @override
+    def _inner(self, utility: Vector) -> Vector:
+        return self._weighted(self._coming_weight(), utility)
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        return RegretBound(
-            "weighted R = R of the minimizer",
-            tracker_of(self).weighted,
-            tracker_of(self.minimizer).external,
-            exact=True,
-        )
+        weighted, inner = tracker_of(self).weighted, tracker_of(self.minimizer).external
+        return RegretBound("weighted R = R of the minimizer", weighted, inner, exact=True)
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
@@ -251,10 +212,6 @@ class Discount(LearningWrapper):
         self.minimizer._update(self._weighted(weight, utility))
         if self._tracker is not None:
             self._tracker.record_weighted(weight, utility, strategy)
-
-    @override
-    def _expect(self, prediction: Vector) -> None:
-        self.minimizer._predict_internal(self._weighted(self._coming_weight(), prediction))
 
 
 @final
@@ -305,21 +262,258 @@ class Freeze(LearningWrapper):
         tracker, inner = tracker_of(self), tracker_of(self.minimizer)
         if not tracker.contiguous:
             return None  # it may have been frozen at one strategy, thawed, and frozen at another
-        best, _ = self.domain.best_response(tracker.utilities)
-        frozen_value = self.domain.value(tracker.utilities - inner.utilities, self.next_strategy())
-        return RegretBound(
-            "R = best of all u - earned until frozen - <later u, x>",
-            tracker.external,
-            best - inner.earned - frozen_value,
-            exact=True,
-        )
+        bound = self.domain.best_response(tracker.utilities)[0] - inner.earned
+        bound -= self.domain.value(tracker.utilities - inner.utilities, self.next_strategy())
+        statement = "R = best of all u - earned until frozen - <later u, x>"
+        return RegretBound(statement, tracker.external, bound, exact=True)
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         if not self.frozen:
-            self.minimizer._update(utility)
+            super()._learn(utility, strategy)
 
     @override
     def _expect(self, prediction: Vector) -> None:
         if not self.frozen:
-            self.minimizer._predict_internal(prediction)
+            super()._expect(prediction)
+
+
+# What is played of a minimizer
+
+
+@define(eq=False)
+class StrategyWrapper(_SameDomain):
+    """Plays a point made of what its minimizer plays."""
+
+    @abc.abstractmethod
+    def _transform(self, strategy: Vector) -> Vector:
+        """Return what is played where the minimizer would play ``strategy``, a new array."""
+
+    @final
+    @override
+    def _propose(self) -> Vector:
+        return self._transform(self.minimizer.next_strategy())
+
+
+def _reference(value: ArrayLike | None) -> Vector | None:
+    return None if value is None else _validate.constant_vector(value, "reference")
+
+
+@final
+@define(eq=False)
+class ExplorationMixture(StrategyWrapper):
+    """Explore with some probability, and else play as a minimizer does.
+
+        x  =  (1 - gamma) times the minimizer's strategy  +  gamma rho
+
+    The minimizer learns from the utility itself. The regret is a mean of its own and of that of
+    playing rho for ever, exactly:
+
+        R  =  (1 - gamma) R of the minimizer  +  gamma (max over y of sum <u_t, y - rho>)
+
+    It is needed where utilities are estimated from what was played: EXP3 is Hedge in it, with an
+    estimator that owns the importance weight.
+
+    Parameters
+    ----------
+    minimizer
+        Any.
+    gamma
+        How much to explore, from 0 to 1.
+    reference
+        rho, a point of the minimizer's domain; the domain's canonical interior point by default,
+        which on simplices is uniform.
+
+    Examples
+    --------
+    >>> from regretkit import Hedge
+    >>> player = ExplorationMixture(Hedge(2, rate=1.0), gamma=0.25)
+    >>> player.observe_utility([1e3, 0.0])
+    >>> player.next_strategy()
+    array([0.875, 0.125])
+
+    References
+    ----------
+    Auer, Cesa-Bianchi, Freund and Schapire (2002), "The nonstochastic multiarmed bandit problem",
+    SIAM Journal on Computing 32(1). Their text could not be checked.
+    """
+
+    gamma: float = field(validator=_validate.share, kw_only=True)
+    reference: Vector | None = field(default=None, converter=_reference, kw_only=True)
+    _point: Vector = field(init=False, repr=False, metadata=NOT_STATE)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._point = (
+            self.domain.relative_interior_point() if self.reference is None else self.reference
+        )
+        _validate.vector(self._point, self.dimension, "reference")
+        if not self.domain.contains(self._point):
+            raise ValueError(
+                f"reference must be a point of the minimizer's domain, {quote(self.domain)}, "
+                f"got {shorten(str(self.reference))}"
+            )
+
+    @override
+    def _weaker_guarantee(self) -> str:
+        return "what it explores costs it in every iteration" if self.gamma > 0.0 else ""
+
+    @override
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        return super().on_domain(simplices) if self.reference is None else None
+
+    @override
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
+        tracker, inner = tracker_of(self), tracker_of(self.minimizer)
+        explored = self.domain.best_response(tracker.utilities)[0]
+        explored -= self.domain.value(tracker.utilities, self._point)
+        bound = (1.0 - self.gamma) * inner.external + self.gamma * explored
+        statement = "R = (1 - gamma) R of the minimizer + gamma R of rho"
+        return RegretBound(statement, tracker.external, bound, exact=True)
+
+    @override
+    def _transform(self, strategy: Vector) -> Vector:
+        return (1.0 - self.gamma) * strategy + self.gamma * self._point
+
+
+@final
+@define(eq=False)
+class Thresholded(StrategyWrapper):
+    """Play as a minimizer does, but never what it plays too rarely.
+
+    In each block of simplices, or at each decision point of a tree, probabilities below a
+    threshold become zero and the others are scaled to sum to one. Where all are below it, the
+    largest remain. With threshold 1 that is purification: nothing but the largest is played.
+
+    The minimizer learns from the utility itself, as if it had played its own strategy. What is
+    played may earn less, and that in every iteration: of a block with n actions at most a share
+    (n - 1) threshold is cut off, and never more than 1 - 1 / n. So where a path makes several
+    decisions, the product of what these leave over it is played as it should be, and
+
+        R  <=  R of the minimizer  +  (1 - least such product) sum of the ranges of u_t
+
+    That is what may be lost; measure what a cut does cost.
+
+    Parameters
+    ----------
+    minimizer
+        A minimizer on simplices or on a decision tree.
+    threshold
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> from regretkit import Hedge
+    >>> player = Thresholded(Hedge(3, rate=1.0), threshold=0.1)
+    >>> player.observe_utility(np.log([0.72, 0.24, 0.04]))
+    >>> player.next_strategy()
+    array([0.75, 0.25, 0.  ])
+
+    References
+    ----------
+    Ganzfried, Sandholm and Waugh (2012), "Strategy purification and thresholding: effective
+    non-equilibrium approaches for playing large games", AAMAS. Its text could not be checked.
+    """
+
+    threshold: float = field(validator=_validate.share, kw_only=True)
+    _simplices: Simplices = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if not isinstance(self.domain, Simplices | DecisionTree):
+            raise TypeError(
+                "minimizer must play on simplices or on a decision tree, got "
+                f"{quote(self.minimizer)} on {quote(self.domain)}"
+            )
+        domain = self.domain
+        self._simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
+
+    @override
+    def _weaker_guarantee(self) -> str:
+        return "what it cuts off may be what earns" if self.threshold > 0.0 else ""
+
+    @override
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
+        # The minimizer's strategy is a mixture: of what is played, and of something else.
+        tracker, inner, sizes = tracker_of(self), tracker_of(self.minimizer), self._simplices.sizes
+        kept = 1.0 - np.minimum((sizes - 1) * self.threshold, 1.0 - 1.0 / sizes)
+        if isinstance(self.domain, DecisionTree):
+            kept = self.domain.sequence_form(self._simplices.repeat(kept))
+        bound = inner.external + (1.0 - float(kept.min(initial=1.0))) * tracker.width
+        statement = "R <= R of the minimizer + share cut off * ranges of u"
+        return RegretBound(statement, tracker.external, bound, exact=False)
+
+    @override
+    def _transform(self, strategy: Vector) -> Vector:
+        if isinstance(self.domain, DecisionTree):
+            return self.domain.sequence_form(self._cut(self.domain.behavior(strategy)))
+        return self._cut(strategy)
+
+    def _cut(self, strategy: Vector) -> Vector:
+        limit = np.minimum(self._simplices.max(strategy), self.threshold)
+        kept = strategy >= self._simplices.repeat(limit)
+        return self._simplices.normalize(np.where(kept, strategy, 0.0))
+
+
+@final
+@define(eq=False)
+class LastIterateByAveraging(StrategyWrapper):
+    """Play the average of what a minimizer has played, so that the last iterate is its average.
+
+    In iteration t, with y_1 to y_t what the minimizer plays,
+
+        x_t  =  (y_1 + ... + y_t) / t
+        the minimizer learns from  t u_t - (t - 1) u_{t-1}
+
+    In a game in which each player's utility is linear in the profile of the others, as with two
+    players, if all players use it and update simultaneously, that is the utility at the profile
+    y_t: the minimizers play exactly as they would among themselves, and the last iterate converges
+    as their averages do. Against other opponents there is no guarantee: what the minimizer observes
+    adds up to T u_T, so that its comparator is a best response to the last utility alone, and no
+    bound on its regret bounds that of what was played. A ledger has no bound for it.
+
+    Parameters
+    ----------
+    minimizer
+        Any.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatching
+    >>> player = LastIterateByAveraging(RegretMatching(2))
+    >>> player.observe_utility([1.0, 0.0])
+    >>> player.minimizer.next_strategy(), player.next_strategy()
+    (array([1., 0.]), array([0.75, 0.25]))
+
+    References
+    ----------
+    Cai, Luo, Wei and Zheng (2025), "From average-iterate to last-iterate convergence in games: a
+    reduction and its applications", NeurIPS, arXiv:2506.03464. The rule was checked in reviews of
+    the paper, and follows from linearity.
+    """
+
+    _total: Vector = field(init=False, repr=False)
+    _last: Vector = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._total, self._last = np.zeros(self.dimension), np.zeros(self.dimension)
+
+    @override
+    def _weaker_guarantee(self) -> str:
+        return "its promise is about games in which all play so"
+
+    @override
+    def _transform(self, strategy: Vector) -> Vector:
+        return (self._total + strategy) / (self.iteration + 1)
+
+    @override
+    def _inner(self, utility: Vector) -> Vector:
+        # The utility that there would have been without averages
+        return (self.iteration + 1) * utility - self.iteration * self._last
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self._total = self._total + self.minimizer.next_strategy()
+        super()._learn(utility, strategy)
+        self._last = utility.copy()

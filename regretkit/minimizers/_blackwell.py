@@ -1,6 +1,5 @@
 """The conic Blackwell algorithm: regret matching+ on any convex set."""
 
-from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -13,10 +12,6 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers._gradient_descent import as_projectable, project
 from regretkit.sets import StrategySet
 
-_FAR = {
-    "regret_grows_slowly": "on a set far from the origin, or with a kappa far from the size of its "
-    "points, its bound is many times the range of payoffs"
-}
 _LIMIT = 200
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
@@ -80,14 +75,19 @@ class ConicBlackwell(RegretMinimizer):
         return True
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
+    def _weaker_guarantee(self) -> str:
         # The bound has the factor kappa + |y|^2 / kappa, and the payoffs a range of about the
         # diagonal of the smallest box around the set.
         axes = np.eye(self.dimension)
         sides = [sum(self.domain.best_response(s * axis)[0] for s in (-1.0, 1.0)) for axis in axes]
         diagonal, middle = float(np.linalg.norm(sides)), self.domain.relative_interior_point()
         square = float(middle @ middle) + diagonal**2 / 4.0
-        return {} if self.kappa + square / self.kappa <= 2.0 * diagonal or not diagonal else _FAR
+        if self.kappa + square / self.kappa <= 2.0 * diagonal or not diagonal:
+            return ""
+        return (
+            "on a set far from the origin, or with a kappa far from the size of its points, its "
+            "bound is many times the range of payoffs"
+        )
 
     @override
     def _propose(self) -> Vector:

@@ -1,6 +1,5 @@
 """Leaves that do not learn from regret: they play a point, or the best response to the last."""
 
-from collections.abc import Mapping
 from typing import final
 
 from attrs import define, field
@@ -101,11 +100,10 @@ class BestResponse(RegretMinimizer):
         return True
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
-        return {
-            "regret_grows_slowly": "it responds to the last utility alone, so that its regret is "
-            "linear in the worst case"
-        }
+    def _weaker_guarantee(self) -> str:
+        return (
+            "it responds to the last utility alone, so that its regret is linear in the worst case"
+        )
 
     @override
     def _propose(self) -> Vector:

@@ -1,6 +1,5 @@
 """Mirror descent and following the leader: optimistic, reflected, magnetic, and on trees."""
 
-from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -308,9 +307,7 @@ class ReflectedMirrorDescent(_LeaderRule):
         return self._with_leader(accumulator, optimistic=True)
 
 
-_STAYS_NEAR_MAGNET = {
-    "regret_grows_slowly": "with a temperature above 0 it stays near its magnet, at any utilities"
-}
+_NEAR_MAGNET = "with a temperature above 0 it stays near its magnet, at any utilities"
 
 
 def _as_magnet(value: ArrayLike | None) -> Vector | None:
@@ -419,8 +416,8 @@ class MagneticMirrorDescent(ComposedRule):
     optimistic: bool = field(default=False, validator=truth, kw_only=True)
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
-        return _STAYS_NEAR_MAGNET if self.temperature > 0.0 else {}
+    def _weaker_guarantee(self) -> str:
+        return _NEAR_MAGNET if self.temperature > 0.0 else ""
 
     @override
     def on_domain(  # type: ignore[override]  # with a magnet of its own it plays nowhere else
@@ -529,8 +526,8 @@ class DilatedMirrorDescent(Proximal):
         self._initialize(self._project(np.zeros(self.dimension)))
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
-        return _STAYS_NEAR_MAGNET if self.temperature > 0.0 else {}
+    def _weaker_guarantee(self) -> str:
+        return _NEAR_MAGNET if self.temperature > 0.0 else ""
 
     @override
     def _step(self, iterate: Vector, utility: Vector) -> Vector:

@@ -214,7 +214,7 @@ def test_the_bound_on_the_cost_of_a_threshold_is_tight():
 
 
 def test_a_cut_that_takes_more_than_it_says_is_found_out(monkeypatch):
-    monkeypatch.setattr(Thresholded, "_cut", lambda self, simplices, x: 1.0 * (x == x.min()))
+    monkeypatch.setattr(Thresholded, "_cut", lambda self, x: 1.0 * (x == x.min()))
     player = Thresholded(PlayedOn(Simplices(2), np.array([0.9, 0.1])), threshold=0.05)
     RegretLedger(player, strict=True)
 

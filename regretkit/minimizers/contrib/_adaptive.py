@@ -1,7 +1,6 @@
 """Regret matching with scheduled discounts, weighted predictions, or a norm that never falls."""
 
 import math
-from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -36,10 +35,6 @@ from regretkit.minimizers.regret_matching._roles import (
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
 
-_OVERWEIGHTED = {
-    "regret_grows_slowly": "with a weight above 1 it believes what it expects more than what "
-    "happened, and pays for it up to 1 + weight times as much"
-}
 _SMALL, _LARGE = 1e-280, 1e280
 """Between these a sum of squares has lost nothing that mattered to an underflow or overflow."""
 
@@ -221,8 +216,13 @@ class AsymmetricRegretMatchingPlus(ComposedRule):
     weight: float = field(default=1.0 / 3.0, validator=at_least_zero, kw_only=True)
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
-        return {} if self.weight <= 1.0 else _OVERWEIGHTED
+    def _weaker_guarantee(self) -> str:
+        if self.weight <= 1.0:
+            return ""
+        return (
+            "with a weight above 1 it believes what it expects more than what happened, and pays "
+            "for it up to 1 + weight times as much"
+        )
 
     @override
     def _parts(self) -> Parts:

@@ -1,7 +1,6 @@
 """Regret matching and regret matching+: plain, linear, discounted and predictive."""
 
 import math
-from collections.abc import Mapping
 from typing import final
 
 from attrs import define, field
@@ -20,14 +19,8 @@ from regretkit.minimizers.regret_matching._roles import (
 )
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 
-_FORGETFUL = {
-    "regret_grows_slowly": "with alpha below 1 it remembers a share of the past that falls to "
-    "nothing"
-}
-_FORGETFUL_AT_FIRST = {
-    "regret_grows_slowly": "with a shift above 4 it remembers little of the past, at first or for "
-    "ever"
-}
+_FORGETFUL = "with alpha below 1 it remembers a share of the past that falls to nothing"
+_FORGETFUL_AT_FIRST = "with a shift above 4 it remembers little of the past, at first or for ever"
 
 
 @final
@@ -175,8 +168,8 @@ class DiscountedRegretMatching(ComposedRule):
     beta: float = field(default=0.0, validator=extended, kw_only=True)
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
-        return {} if self.alpha >= 1.0 else _FORGETFUL
+    def _weaker_guarantee(self) -> str:
+        return "" if self.alpha >= 1.0 else _FORGETFUL
 
     @override
     def _parts(self) -> Parts:
@@ -228,12 +221,12 @@ class DiscountedRegretMatchingPlus(ComposedRule):
     shift: float = field(default=1.5, validator=at_least_zero, kw_only=True)
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
+    def _weaker_guarantee(self) -> str:
         if self.shift == 0.0 or self.alpha == math.inf:
-            return {}
+            return ""
         if self.alpha < 1.0:
             return _FORGETFUL
-        return _FORGETFUL_AT_FIRST if self.shift > 4.0 else {}
+        return _FORGETFUL_AT_FIRST if self.shift > 4.0 else ""
 
     @override
     def _parts(self) -> Parts:
@@ -344,8 +337,8 @@ class PredictiveDiscountedRegretMatchingPlus(ComposedRule):
     alpha: float = field(default=2.3, validator=extended, kw_only=True)
 
     @override
-    def exemptions(self) -> Mapping[str, str]:
-        return {} if self.alpha >= 1.0 else _FORGETFUL
+    def _weaker_guarantee(self) -> str:
+        return "" if self.alpha >= 1.0 else _FORGETFUL
 
     @override
     def _parts(self) -> Parts:
