@@ -42,6 +42,11 @@ class _SameDomain(SingleMinimizerCircuit):
 class LearningWrapper(_SameDomain):
     """Plays what its minimizer plays, and decides what that one learns."""
 
+    @override
+    @abc.abstractmethod
+    def _weaker_guarantee(self) -> str:
+        """Say what is guaranteed, other than that the regret grows slower than time."""
+
     @final
     @override
     def _propose(self) -> Vector:
