@@ -34,9 +34,13 @@ from regretkit.engine import _block_ops
 from regretkit.engine._block_ops import BlockFunctions
 from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
 from regretkit.engine.kernels import _iteration, _payoffs, _sampled
-from regretkit.estimators.flat._action_sampling import Choose
-from regretkit.estimators.flat._initial_chance import guess, guess_evenly
-from regretkit.estimators.flat._traversal import update_baseline, walker
+from regretkit.estimators.flat._traversal import (
+    Choose,
+    even_search_start,
+    search_start,
+    update_baseline,
+    walker,
+)
 from regretkit.minimizers._kernel import BlockFunction, Kernel
 
 Specialization: TypeAlias = dict[Any, Any]
@@ -152,7 +156,7 @@ def compile_sampled_iterations(kernel: Kernel, choose: Choose, guessing: bool) -
         _iteration.learn: kernel.learn,
         _sampled.draw_sample: walker(choose, guessing),
         _sampled.learn_baseline: update_baseline if guessing else _learn_nothing,
-        guess: guess_evenly,
+        search_start: even_search_start,
     }
     # All inlined at once: a traversal is short, and a call would be a large part of it.
     return SampledCode(
@@ -163,7 +167,7 @@ def compile_sampled_iterations(kernel: Kernel, choose: Choose, guessing: bool) -
 
 def compile_traversal(choose: Choose, guessing: bool) -> Any:
     """Return the function that draws a sample, as machine code."""
-    replaced = {_sampled.draw_sample: walker(choose, guessing), guess: guess_evenly}
+    replaced = {_sampled.draw_sample: walker(choose, guessing), search_start: even_search_start}
     return compile_cached(_sampled.draw_single_sample, replaced)
 
 

@@ -1,8 +1,5 @@
 """Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
 
-from regretkit.estimators._average_strategy import (
-    AverageStrategySampling as AverageStrategySampling,
-)
 from regretkit.estimators._bandit import BanditFeedback as BanditFeedback
 from regretkit.estimators._baselines import Baseline as Baseline
 from regretkit.estimators._baselines import ExactBaseline as ExactBaseline
@@ -12,6 +9,7 @@ from regretkit.estimators._chance import PublicChanceSampling as PublicChanceSam
 from regretkit.estimators._enumeration import assert_unbiased as assert_unbiased
 from regretkit.estimators._estimator import Estimator as Estimator
 from regretkit.estimators._estimator import ExactUtility as ExactUtility
-from regretkit.estimators._external import ExternalSampling as ExternalSampling
-from regretkit.estimators._outcome import OutcomeSampling as OutcomeSampling
-from regretkit.estimators._robust import RobustSampling as RobustSampling
+from regretkit.estimators._mccfr import AverageStrategySampling as AverageStrategySampling
+from regretkit.estimators._mccfr import ExternalSampling as ExternalSampling
+from regretkit.estimators._mccfr import OutcomeSampling as OutcomeSampling
+from regretkit.estimators._mccfr import RobustSampling as RobustSampling

@@ -12,7 +12,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, check_generator, finite, quote
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators._mccfr import payoffs_against_draws
-from regretkit.estimators.flat._action_sampling import pick
+from regretkit.estimators.flat._traversal import pick
 from regretkit.games import Game, NormalFormGame
 
 

@@ -42,12 +42,11 @@ class Baseline(abc.ABC):
         return
 
 
-def _at_most_one(_: object, attribute: "Attribute[float]", value: float) -> None:
+def above_zero_to_one(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a number above zero, at most one."""
     positive(_, attribute, value)
     if value > 1.0:
-        raise ValueError(
-            f"{attribute.name} must be at most 1, got {quote(value)}; 0.5 is a good start"
-        )
+        raise ValueError(f"{attribute.name} must be above 0 and at most 1, got {quote(value)}")
 
 
 @final
@@ -83,7 +82,7 @@ class LearnedBaseline(Baseline, Stateful):
     games", ICML, for guesses by history.
     """
 
-    rate: float = field(default=0.5, kw_only=True, validator=_at_most_one)
+    rate: float = field(default=0.5, kw_only=True, validator=above_zero_to_one)
     values: Vector | None = field(default=None, init=False, repr=False)
     """What is guessed, shape ``(players, histories)``, None before the first sample."""
 

@@ -1,7 +1,7 @@
 """Monte Carlo CFR: estimators that traverse a sampled part of a game."""
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -9,27 +9,39 @@ from attrs import define, field
 from attrs.validators import optional
 from typing_extensions import override
 
-from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import check_generator, of_kind, quote
-from regretkit.estimators._baselines import Baseline
-from regretkit.estimators._estimator import Estimator
-from regretkit.estimators.flat._action_sampling import (
-    Choose,
-    Decision,
-    SamplingData,
-    SamplingRule,
-    follow_average,
-    pick,
+from regretkit._util._validate import (
+    at_least_one,
+    check_generator,
+    of_kind,
+    positive,
+    quote,
+    share,
 )
+from regretkit.estimators._baselines import Baseline, above_zero_to_one
+from regretkit.estimators._estimator import Estimator
 from regretkit.estimators.flat._flat_tree import (
     FlatTree,
     TraversalBuffers,
     flat_tree,
     traversal_buffers,
 )
-from regretkit.estimators.flat._traversal import Walk, walker
+from regretkit.estimators.flat._traversal import (
+    Choose,
+    Decision,
+    SamplingData,
+    SamplingRule,
+    Walk,
+    follow_all,
+    follow_average,
+    follow_one,
+    follow_some,
+    pick,
+    walker,
+)
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
+from regretkit.games._game import as_profile
 from regretkit.sets import DecisionTree, StrategySet
 
 _NO_BASELINE = np.zeros((1, 1))
@@ -74,9 +86,7 @@ class TraversalEstimator(Estimator, Stateful):
 
     generator: np.random.Generator = field(repr=False, validator=check_generator)
     baseline: Baseline | None = field(
-        default=None,
-        kw_only=True,
-        validator=optional(of_kind(Baseline, "LearnedBaseline()")),
+        default=None, kw_only=True, validator=optional(of_kind(Baseline, "LearnedBaseline()"))
     )
     visited: int = field(default=0, init=False, repr=False)
     _flat_game: FlatGame | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
@@ -100,13 +110,13 @@ class TraversalEstimator(Estimator, Stateful):
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if isinstance(game, NormalFormGame):
             return self._in_normal_form(game, player, profile)
-        _, tree, buffers, behavior, utility = flat = self.flat_game(game)
+        played, tree, buffers, behavior, utility = self.flat_game(game)
         behaviors(game.domains, profile, behavior)
         sequences = slice(*tree.sequences[player : player + 2].tolist())
         utility[sequences] = 0.0
         baseline = _NO_BASELINE
         if self.baseline is not None:
-            baseline = self.baseline.baseline_values(flat.game, tree, behavior)
+            baseline = self.baseline.baseline_values(played, tree, behavior)
         walk = self._walk or walker(self._choose(), self.baseline is not None)
         data, parameters = self._sampling_data(game), np.array(self._parameters())
         arguments = (tree, behavior, utility, buffers, data, parameters, baseline)
@@ -201,3 +211,260 @@ def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavio
         if isinstance(domain, DecisionTree):
             strategy = domain.behavior(strategy)
         distributions[...] = strategy
+
+
+# The estimators
+
+
+@final
+@define(eq=False)
+class ExternalSampling(TraversalEstimator):
+    """Follow every action of one's own, and draw those of chance and of the other players.
+
+    At the end of the game, a payoff counts at the player's last sequence. Chance and the others
+    play to that end with the same probability with which it is drawn, and so the two cancel:
+
+        u[a]  =  sum of payoffs over the ends that were come to after a
+
+    Its variance is that of the payoffs among what the others may do; the player's own actions add
+    none to it. Where two players move in turns, it visits about the square root of all histories.
+
+    Parameters
+    ----------
+    generator
+        Draws. Depth first, own actions in their order, one number for each history at which chance
+        or another player has more than one action; the first moves of chance may
+        share one, as in :class:`OutcomeSampling`.
+    baseline
+        Baseline values of histories, none by default.
+
+    Examples
+    --------
+    >>> from regretkit import CFR, RegretMatching, SelfPlay
+    >>> from regretkit.games import kuhn_poker
+    >>> game = kuhn_poker()
+    >>> players = [CFR(tree, RegretMatching) for tree in game.domains]
+    >>> sampling = ExternalSampling(np.random.default_rng(1))
+    >>> run = SelfPlay(game, players, estimator=sampling).run(1_000)
+    >>> bool(abs(game.value(run.average)[0] + 1 / 18) < 0.02)
+    True
+
+    References
+    ----------
+    Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
+    extensive games", NIPS. Its text could not be checked; the mean is, sample by sample.
+    """
+
+    @override
+    def _choose(self) -> Choose:
+        return follow_all
+
+
+def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"toward must be a strategy for each player, got {quote(value)}")
+    return tuple(np.array(strategy, dtype=np.float64) for strategy in value)
+
+
+@final
+@define(eq=False)
+class OutcomeSampling(TraversalEstimator):
+    """Play the game once, and learn from how it ended.
+
+    The other players draw by their strategies, and the player by a mixture of its own and an
+    exploration strategy:
+
+        q  =  exploration toward  +  (1 - exploration) b
+
+    The payoff counts at the player's last sequence, divided by the product of the q's that were
+    drawn on the way. So the variance of an estimate of u is about ``u^2 / q``, and exploring bounds
+    it. What is never drawn is never worth anything: the mean is exact where all q are positive.
+
+    In normal form, with ``exploration=0.0``, this is :class:`BanditFeedback`.
+
+    Parameters
+    ----------
+    generator
+        Draws, one number for each history with more than one action, first to last. The first moves
+        of chance, before any player acts, share one as far as they have at most 64 outcomes, unless
+        there is a baseline.
+    exploration
+        From 0, on policy, to 1, by ``toward`` alone.
+    toward
+        A strategy for each player to explore with; by default every action is as likely as the
+        others.
+    baseline
+        Baseline values of histories, none by default. It helps this estimator the most.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> game = kuhn_poker()
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
+    >>> sampling = OutcomeSampling(np.random.default_rng(1))
+    >>> int(np.count_nonzero(sampling.utility(game, 0, uniform)))
+    1
+
+    References
+    ----------
+    Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
+    extensive games", NIPS. Its text could not be checked; the mean is, sample by sample.
+    """
+
+    exploration: float = field(default=0.6, kw_only=True, validator=share)
+    toward: tuple[Vector, ...] | None = field(
+        default=None, kw_only=True, converter=_vectors, repr=False
+    )
+
+    @override
+    def _choose(self) -> Choose:
+        return follow_one
+
+    @override
+    def _parameters(self) -> Sequence[float]:
+        return self.exploration, float(self.toward is None)
+
+    @override
+    def _sampling_data(self, game: Game) -> SamplingData:
+        if self.toward is None:
+            return NONE, NONE
+        try:
+            toward = as_profile(self.toward, game.domains)
+        except (TypeError, ValueError) as error:
+            error.add_note("that is what toward was, the strategies to explore with")
+            raise
+        explored = np.zeros(int(starts(game.domains)[-1]))
+        behaviors(game.domains, toward, explored)
+        return explored, NONE
+
+
+@final
+@define(eq=False)
+class RobustSampling(TraversalEstimator):
+    """Follow some actions of one's own, any of them as likely as others, and draw all else.
+
+    Of n actions, min(k, n) are followed, so that each is with probability q = min(k, n) / n; the
+    payoff at an end is divided by the q's on the way there. With k = 1 it is outcome sampling with
+    nothing but exploration, and with as many as there are, external sampling.
+
+    Its variance does not depend on what the player's strategy is, hence its name.
+
+    Parameters
+    ----------
+    generator
+        Draws. Depth first; at each of one's own histories, a number for each action in turn until
+        it is clear which are followed.
+    actions
+        k, at least 1.
+    baseline
+        Baseline values of histories, none by default.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> game = kuhn_poker()
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
+    >>> sampling = RobustSampling(np.random.default_rng(1), actions=1)
+    >>> bool(abs(sampling.utility(game, 0, uniform)).max() in (2.0, 4.0, 8.0))
+    True
+
+    References
+    ----------
+    Li, Hu, Zhang, Qi and Song (2020), "Double neural counterfactual regret minimization", ICLR. Its
+    text could not be checked; the mean is, sample by sample.
+    """
+
+    actions: int = field(default=1, kw_only=True, validator=at_least_one)
+
+    @override
+    def _choose(self) -> Choose:
+        return follow_some
+
+    @override
+    def _parameters(self) -> Sequence[float]:
+        return (float(self.actions),)
+
+
+@final
+@define(eq=False)
+class AverageStrategySampling(TraversalEstimator):
+    """Follow those actions of one's own that were often played on average, and draw all else.
+
+    Action a is followed, independently of the others, with probability
+
+        q[a]  =  max(epsilon, (beta + tau s[a]) / (beta + sum of s)),    at most 1
+
+    where s is the sum of the strategies, in sequence form, that the player was seen to play. The
+    payoff at an end is divided by the q's on the way there.
+
+    Its variance is that of external sampling where tau is large, for all actions that matter, and
+    about ``u^2 / epsilon`` for those that were hardly ever played.
+
+    Parameters
+    ----------
+    generator
+        Draws. Depth first; at each of one's own histories, a number for each action that is not
+        sure to be followed.
+    epsilon
+        Above 0, at most 1: the least probability.
+    tau
+        Above 0; the larger, the more actions are followed.
+    beta
+        Above 0; as long as fewer strategies were played than this, most actions are followed.
+    baseline
+        Baseline values of histories, none by default.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> game = kuhn_poker()
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
+    >>> sampling = AverageStrategySampling(np.random.default_rng(1), beta=1e6)
+
+    As long as little was played, it follows all actions, as external sampling does:
+
+    >>> from regretkit.play import ExternalSampling
+    >>> external = ExternalSampling(np.random.default_rng(1))
+    >>> drawn = [estimator.utility(game, 0, uniform) for estimator in (sampling, external)]
+    >>> np.array_equal(*drawn)
+    True
+
+    References
+    ----------
+    Gibson, Burch, Lanctot and Szafron (2012), "Efficient Monte Carlo counterfactual regret
+    minimization in games with many player actions", NIPS. Its text could not be checked; the mean
+    is, sample by sample. There, s is a sampled estimate of what is added up here.
+    """
+
+    epsilon: float = field(default=0.05, kw_only=True, validator=above_zero_to_one)
+    tau: float = field(default=1_000.0, kw_only=True, validator=positive)
+    beta: float = field(default=1e6, kw_only=True, validator=positive)
+    _played: Vector | None = field(default=None, init=False, repr=False)
+    """By sequence, how much of the strategies had come there when it was last visited."""
+    _seen: Vector | None = field(default=None, init=False, repr=False)
+    """By decision point, how much had come to the sequence before it then."""
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        for name in ("_played", "_seen"):
+            if not (state[name] is None or is_finite_array(state[name])):
+                raise ValueError(f"{name} must be a vector of finite numbers, or nothing")
+
+    @override
+    def _choose(self) -> Choose:
+        return follow_average
+
+    @override
+    def _parameters(self) -> Sequence[float]:
+        return (self.epsilon, self.tau, self.beta)
+
+    @override
+    def _sampling_data(self, game: Game) -> SamplingData:
+        size = int(starts(game.domains)[-1])
+        points = sum(getattr(d, "points", 0) or getattr(d, "blocks", 0) for d in game.domains)
+        played, seen = self._played, self._seen
+        if played is None or seen is None or (played.size, seen.size) != (size, points):
+            self._played, self._seen = played, seen = np.zeros(size), np.zeros(points)
+        return played, seen

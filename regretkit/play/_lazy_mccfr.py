@@ -18,7 +18,7 @@ from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.estimators.flat._action_sampling import (
+from regretkit.estimators.flat._traversal import (
     Decision,
     SamplingRule,
     follow_all,

@@ -11,9 +11,9 @@ import numpy as np
 from regretkit._util._validate import check_kind, quote
 from regretkit.estimators import Estimator
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.estimators.flat._action_sampling import follow_average
-from regretkit.estimators.flat._initial_chance import MOST as MOST_DEALS
-from regretkit.estimators.flat._initial_chance import heaped
+from regretkit.estimators.flat._flat_tree import MOST_OUTCOMES as MOST_DEALS
+from regretkit.estimators.flat._flat_tree import cumulative as heaped
+from regretkit.estimators.flat._traversal import follow_average
 from regretkit.games.tree._history import CHANCE, TERMINAL, History, outcomes_of, payoffs_of
 from regretkit.play._infoset_records import Maker, Point
 
@@ -225,7 +225,7 @@ class OneAction:
 
 
 def draw(random: Random, weights: list[float], sums: list[float]) -> int:
-    """Draw one of several, as :func:`~regretkit.estimators.flat._action_sampling.pick` does.
+    """Draw one of several, as :func:`~regretkit.estimators.flat._traversal.pick` does.
 
     ``sums`` are those of the first weight, the first two and so on.
     """

@@ -475,7 +475,7 @@ class SquareGame:
         ),
         (lambda g: AverageStrategySampling(g, tau=-1.0), "tau must be"),
         (lambda g: AverageStrategySampling(g, beta=0.0), "beta must be"),
-        (lambda g: LearnedBaseline(rate=1.5), "rate must be at most 1"),
+        (lambda g: LearnedBaseline(rate=1.5), "rate must be above 0 and at most 1"),
         (lambda g: LearnedBaseline(rate=0.0), "rate must be"),
         (
             lambda g: ExternalSampling(7),

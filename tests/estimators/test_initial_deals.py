@@ -12,8 +12,9 @@ from naive_games import chance, decision, end
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.estimators._enumeration import every_sample
-from regretkit.estimators.flat import _initial_chance as _opening
-from regretkit.estimators.flat._initial_chance import deal, guess_evenly, heaped, opening_of
+from regretkit.estimators.flat import _traversal
+from regretkit.estimators.flat._flat_tree import InitialChance, cumulative, initial_chance
+from regretkit.estimators.flat._traversal import deal, even_search_start
 from regretkit.play import ExternalSampling, LazyMCCFR, LearnedBaseline, OutcomeSampling
 
 
@@ -68,9 +69,9 @@ def tree_of(node):
     ],
 )
 def test_it_ends_before_the_first_decision_or_too_many_deals(tree, moves, deals):
-    opening = opening_of(tree)
+    opening = initial_chance(tree)
 
-    assert (opening.moves, opening.heaped.size) == (moves, deals)
+    assert (opening.moves, opening.cumulative.size) == (moves, deals)
     reached = np.zeros(tree.histories, dtype=int)
     for h in range(1, tree.histories):
         reached[h] = reached[tree.parent[h]] + 1
@@ -93,8 +94,8 @@ def likely(node, moves):
 
 @pytest.mark.parametrize("node", [UNEVEN, SOME_ACT, MANY])
 def test_each_deal_is_as_likely_as_it_is(node):
-    opening = opening_of(tree_of(node))
-    found = np.zeros(opening.heaped.size)
+    opening = initial_chance(tree_of(node))
+    found = np.zeros(opening.cumulative.size)
     for probability, (history, moves) in every_sample(lambda g: deal(opening, g)):
         found[history - opening.first] += probability
         assert moves == opening.moves
@@ -122,20 +123,20 @@ JUST_BELOW_ONE = float(np.nextafter(1.0, 0.0))
 @example([1, 0, 0], JUST_BELOW_ONE, 0, None)
 def test_wherever_one_begins_to_look_one_finds_the_same(parts, number, aside, data):
     chances = np.array(parts) / sum(parts)
-    opening = _opening.Opening(np.uint32(7), np.uint32(1), heaped(chances))
+    opening = InitialChance(np.uint32(7), np.uint32(1), cumulative(chances))
     if data is not None and data.draw(st.booleans()):  # at a bound, or next to it
-        bound = data.draw(st.sampled_from(opening.heaped.tolist()))
+        bound = data.draw(st.sampled_from(opening.cumulative.tolist()))
         number = min(max(float(bound + aside * np.spacing(bound)), 0.0), JUST_BELOW_ONE)
 
     with pytest.MonkeyPatch.context() as patch:
         plainly = deal(opening, Told(number))
-        patch.setattr(_opening, "guess", guess_evenly)
+        patch.setattr(_traversal, "search_start", even_search_start)
         assert deal(opening, Told(number)) == plainly
     chosen = plainly[0] - 7
     assert chances[chosen] > 0.0
-    assert chosen == 0 or number >= opening.heaped[chosen - 1]
+    assert chosen == 0 or number >= opening.cumulative[chosen - 1]
     # Behind the last one that can be drawn there is only what rounding left over.
-    assert number < opening.heaped[chosen] or not chances[chosen + 1 :].any()
+    assert number < opening.cumulative[chosen] or not chances[chosen + 1 :].any()
 
 
 # In play

@@ -5,9 +5,49 @@ from typing import NamedTuple
 import numpy as np
 
 from regretkit._util._typing import Indices, UInt32Array, Vector
-from regretkit.estimators.flat._initial_chance import Opening, opening_of
-from regretkit.games import CHANCE, ExtensiveFormGame
+from regretkit.games import CHANCE, ExtensiveFormGame, GameTree
 from regretkit.games.tree._sequences import levels
+
+MOST_OUTCOMES = 64
+"""Outcomes of the initial chance moves that are worth searching for each number that is drawn."""
+
+
+class InitialChance(NamedTuple):
+    """The chance moves before any player acts, drawn with one number: many games begin with a deal.
+
+    Levels at which only chance moves count, as long as the histories behind them are few.
+    """
+
+    first: np.uint32
+    """The first of the histories after these moves; the others follow it."""
+    moves: np.uint32
+    """Number of moves on the way to each of them."""
+    cumulative: Vector
+    """The probability of each of them or one before it."""
+
+
+def initial_chance(tree: GameTree) -> InitialChance:
+    """Return the initial chance moves of a tree; histories of probability zero do not count."""
+    first, moves, probability = 0, 0, np.ones(1)
+    for level in levels(tree):
+        a_player_acts = (tree.player[first + np.flatnonzero(probability)] != CHANCE).any()
+        following = probability[tree.parent[level] - first] * tree.probability[level]
+        if a_player_acts or np.count_nonzero(following) > MOST_OUTCOMES:
+            break
+        first, moves, probability = level.start, moves + 1, following
+    possible = np.flatnonzero(probability)
+    if possible.size == 1:  # nothing is drawn
+        first, probability = first + int(possible[0]), np.ones(1)
+    return InitialChance(np.uint32(first), np.uint32(moves), cumulative(probability))
+
+
+def cumulative(probability: Vector) -> Vector:
+    """Return each probability with all before it, of even deals not rounded on the way."""
+    possible = probability > 0.0
+    likely = probability[possible]
+    even = bool((likely == likely[0]).all())
+    sums = np.arange(1, likely.size + 1) / likely.size if even else np.cumsum(likely)
+    return np.append(0.0, sums)[np.cumsum(possible)]
 
 
 class FlatTree(NamedTuple):
@@ -32,8 +72,7 @@ class FlatTree(NamedTuple):
     """Where each player's sequences begin, and where the last one's end."""
     points: UInt32Array
     """Where each player's decision points begin, and where the last one's end."""
-    opening: Opening
-    """The initial chance moves."""
+    initial_chance: InitialChance
     over: np.uint32
     """Number of places."""
     evens: Vector
@@ -78,7 +117,7 @@ class TraversalBuffers(NamedTuple):
 
 
 def flat_tree(game: ExtensiveFormGame) -> FlatTree:
-    """Lay a game out for walking."""
+    """Return a game in flat arrays."""
     tree, players = game.tree, game.players
     sequences = np.cumsum([0, *(domain.dimension for domain in game.domains)])
     points = np.cumsum([0, *(domain.points for domain in game.domains)])
@@ -94,8 +133,8 @@ def flat_tree(game: ExtensiveFormGame) -> FlatTree:
     first = np.zeros(places + 1, dtype=np.int64)
     first[points[-1] : -1] = sequences[-1] + np.cumsum(counts[by_chance]) - counts[by_chance]
     for player, domain in enumerate(game.domains):
-        here = tree.player == player
-        place_of[here] = points[player] + tree.information_set[here]
+        acting = tree.player == player
+        place_of[acting] = points[player] + tree.information_set[acting]
         first[points[player] : points[player + 1]] = sequences[player] + domain.first_sequence
     size = np.zeros(places + 1, dtype=np.int64)
     size[place_of] = counts
@@ -107,7 +146,7 @@ def flat_tree(game: ExtensiveFormGame) -> FlatTree:
         payoffs=rows.ravel(),
         sequences=sequences.astype(np.uint32),
         points=points.astype(np.uint32),
-        opening=opening_of(tree),
+        initial_chance=initial_chance(tree),
         over=np.uint32(places),
         evens=1.0 / np.maximum(np.arange(counts.max() + 1), 1),
     )

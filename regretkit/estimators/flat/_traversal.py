@@ -2,9 +2,8 @@
 
 Numbers are drawn depth first, actions in their order: at a decision point of the updated player
 first those that choose actions, then those below the first of these actions, and so on; at a
-history of chance or another player, one number. The initial chance moves share one, see
-:mod:`~regretkit.estimators.flat._initial_chance`, unless a baseline needs each of them. No number
-is drawn for a single action.
+history of chance or another player, one number. The initial chance moves share one, unless a
+baseline needs each of them. No number is drawn for a single action.
 
 With a baseline, sampled values are replaced by their expectations under its values. The correction
 has mean zero for any baseline.
@@ -16,33 +15,223 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from regretkit._util._typing import Vector, as_int64
-from regretkit.estimators.flat._action_sampling import (
-    Choose,
-    Decision,
-    SamplingData,
-    SamplingRule,
-    action_probability,
-    follow_average,
-    pick,
-)
-from regretkit.estimators.flat._flat_tree import FlatTree, TraversalBuffers
-from regretkit.estimators.flat._initial_chance import deal, deal_nothing
+from regretkit._util._typing import UInt32Array, Vector, as_int64
+from regretkit.estimators.flat._flat_tree import FlatTree, InitialChance, TraversalBuffers
 
-Walk: TypeAlias = Callable[
-    [
-        int,
-        FlatTree,
-        Vector,
-        Vector,
-        TraversalBuffers,
-        SamplingData,
-        Vector,
-        Vector,
-        np.random.Generator,
-    ],
-    tuple[int, int],
-]
+SamplingData: TypeAlias = tuple[Vector, Vector]
+"""Two arrays whose meaning depends on the sampling rule, by sequence and by decision point."""
+
+
+class Decision(NamedTuple):
+    """A visit of the updated player's decision point."""
+
+    point: int
+    """Number of the decision point,"""
+    sequence: int
+    """the player's sequence before it,"""
+    first: int
+    """its first sequence,"""
+    size: int
+    """and number of actions."""
+    reach: float
+    """The player's own reach probability."""
+    uniform: float
+    """1 / ``count``."""
+
+
+class SamplingRule(NamedTuple):
+    """What a choice of actions depends on, beside the strategy."""
+
+    data: SamplingData
+    parameters: Vector
+    generator: np.random.Generator
+
+
+Choose: TypeAlias = Callable[[Decision, Vector, UInt32Array, Vector, SamplingRule], int]
+"""Samples actions of the updated player: ``choose(decision, behavior, actions, probabilities,
+rule)`` writes their indices to ``actions``, in order, and to ``probabilities`` with which
+probability each is sampled; it returns their number."""
+
+
+# Sampling of actions
+
+FEW = 6
+"""Up to this number of weights, all are read."""
+
+
+def pick(generator: np.random.Generator, weights: Vector, first: int, count: int) -> int:
+    """Draw one of ``count`` actions, by weights that sum to one; return its index.
+
+    The last action of positive weight takes the rounding error; no number is drawn for a single
+    action.
+    """
+    if count == 1:
+        return 0
+    return find(generator.random(), weights, first, count)
+
+
+def find(drawn: float, weights: Vector, first: int, count: int) -> int:
+    """Return the first action at which the cumulative weight exceeds ``drawn``."""
+    total, chosen = weights[first], 0
+    if count <= FEW:
+        # Counting needs no branch; a mispredicted one costs as much as ten additions.
+        chosen += drawn >= total
+        for a in range(first + 1, first + count - 1):
+            total += weights[a]
+            chosen += drawn >= total
+    else:
+        while chosen < count - 1 and drawn >= total:
+            chosen += 1
+            total += weights[first + chosen]
+    while weights[first + chosen] == 0.0:
+        chosen -= 1
+    return chosen
+
+
+def action_probability(behavior: Vector, a: int, decision: Decision) -> float:
+    """Return the probability of an action, uniform where the strategy never reaches."""
+    if decision.reach > 0.0:
+        return float(behavior[decision.first + a])
+    return decision.uniform
+
+
+def follow_all(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
+    """Sample every action."""
+    for a in range(decision.size):
+        actions[a], probabilities[a] = a, 1.0
+    return decision.size
+
+
+def follow_one(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
+    """Sample one action, from a mixture of the strategy and an exploration strategy.
+
+    The latter is uniform, or in ``rule.data``.
+    """
+    last, chosen = decision.size - 1, 0
+    probability = _mixture(0, decision, behavior, rule)
+    if last > 0:
+        drawn, total = rule.generator.random(), probability
+        if last == 1:
+            chosen += drawn >= total
+        else:
+            while chosen < last and drawn >= total:
+                chosen += 1
+                total += _mixture(chosen, decision, behavior, rule)
+        probability = _mixture(chosen, decision, behavior, rule)
+        while probability == 0.0:  # a rounding error, as in find
+            chosen -= 1
+            probability = _mixture(chosen, decision, behavior, rule)
+    probabilities[0] = probability
+    actions[0] = np.uint32(chosen)  # last, since it is read next
+    return 1
+
+
+def _mixture(a: int, decision: Decision, behavior: Vector, rule: SamplingRule) -> float:
+    """Return the probability of an action with exploration."""
+    exploration, uniform = rule.parameters[0], rule.parameters[1] > 0.0
+    explored = decision.uniform if uniform else rule.data[0][decision.first + a]
+    exploited = action_probability(behavior, a, decision)
+    return float(exploration * explored + (1.0 - exploration) * exploited)
+
+
+def follow_some(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
+    """Sample a subset of fixed size, uniformly."""
+    count, sampled = decision.size, 0
+    wanted = min(int(rule.parameters[0]), count)
+    for a in range(count):
+        missing, remaining = wanted - sampled, count - a
+        if missing == remaining or (missing > 0 and rule.generator.random() < missing / remaining):
+            actions[sampled], probabilities[sampled] = a, wanted / count
+            sampled += 1
+    return sampled
+
+
+def follow_average(
+    decision: Decision,
+    behavior: Vector,
+    actions: UInt32Array,
+    probabilities: Vector,
+    rule: SamplingRule,
+) -> int:
+    """Sample each action independently, with a probability that grows with its average."""
+    cumulative, last_reach = rule.data
+    epsilon, tau, beta = rule.parameters[0], rule.parameters[1], rule.parameters[2]
+    # The strategy has not changed since the last visit: add what has reached here since.
+    since = cumulative[decision.sequence] - last_reach[decision.point]
+    last_reach[decision.point] = cumulative[decision.sequence]
+    total = 0.0
+    for a in range(decision.size):
+        cumulative[decision.first + a] += since * action_probability(behavior, a, decision)
+        total += cumulative[decision.first + a]
+    sampled = 0
+    for a in range(decision.size):
+        probability = (beta + tau * cumulative[decision.first + a]) / (beta + total)
+        probability = min(1.0, max(epsilon, probability))
+        if probability == 1.0 or rule.generator.random() < probability:
+            actions[sampled], probabilities[sampled] = a, probability
+            sampled += 1
+    return sampled
+
+
+# The initial chance moves
+
+
+def search_start(drawn: float, outcomes: int) -> int:
+    """Return where a search begins: in machine code, where it ends if outcomes are even.
+
+    In Python, numbers that are drawn are only compared, so that samples can be enumerated.
+    """
+    return 0
+
+
+def even_search_start(drawn: float, outcomes: int) -> int:
+    """Return where a search ends if outcomes are even, as in most games."""
+    return min(int(drawn * outcomes), outcomes - 1)
+
+
+def deal(chance: InitialChance, generator: np.random.Generator) -> tuple[int, int]:
+    """Draw the initial chance moves; return the history, and how many come before it."""
+    sums, chosen = chance.cumulative, 0
+    last = len(sums) - 1
+    if last > 0:
+        drawn = generator.random()
+        chosen = search_start(drawn, len(sums))
+        while chosen > 0 and drawn < sums[chosen - 1]:
+            chosen -= 1
+        while chosen < last and drawn >= sums[chosen]:
+            chosen += 1
+        while chosen > 0 and sums[chosen] == sums[chosen - 1]:  # left over by rounding
+            chosen -= 1
+    return int(chance.first) + chosen, int(chance.moves)
+
+
+def deal_nothing(chance: InitialChance, generator: np.random.Generator) -> tuple[int, int]:
+    """Return the empty history, since a baseline needs each move of chance."""
+    return 0, 0
+
+
+# Traversal
+
+Walk: TypeAlias = Callable[..., tuple[int, int]]
+"""What :func:`walker` returns."""
 
 
 class Traversal(NamedTuple):
@@ -123,7 +312,7 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
     ) -> tuple[int, int]:
         rule = SamplingRule(data, parameters, generator)
         arguments = Traversal(player, tree, behavior, utility, buffers, rule, baseline)
-        h, visited = deal_first(tree.opening, generator)
+        h, visited = deal_first(tree.initial_chance, generator)
         root = as_int64(tree.sequences[player])
         if counts:
             data[0][root] += 1.0
@@ -202,28 +391,24 @@ def _decider(
         buffers.single_action[at] = single
         if sampled == 0:
             return Step(pending, -1, 0.0, 0.0, 0.0)
-        push(pending, sampled, decision, visit, arguments)
-        if with_baseline:
-            weigh(pending, sampled, decision, visit, arguments)
+        for k in range(sampled - 1, 0, -1):
+            b = as_int64(actions[k])
+            probability = action_probability(behavior, b, decision)
+            buffers.history[pending], buffers.sequence[pending] = (
+                visit.child + b,
+                decision.first + b,
+            )
+            buffers.scale[pending] = visit.scale / probabilities[k]
+            buffers.reach[pending] = decision.reach * probability
+            if with_baseline:
+                buffers.parent[pending] = visit.number
+                buffers.weight[pending] = probability / probabilities[k]
+            pending += 1
         probability = action_probability(behavior, a, decision)
         weight, scale = probability / sampling_probability, visit.scale / sampling_probability
-        return Step(pending + sampled - 1, a, weight, scale, decision.reach * probability)
+        return Step(pending, a, weight, scale, decision.reach * probability)
 
     return decide
-
-
-def push(
-    pending: int, sampled: int, decision: Decision, visit: Visit, arguments: Traversal
-) -> None:
-    """Push the sampled actions on the stack, but for the first one, which is followed at once."""
-    buffers = arguments.buffers
-    for k in range(sampled - 1, 0, -1):
-        a = as_int64(buffers.sampled_actions[k])
-        buffers.history[pending], buffers.sequence[pending] = visit.child + a, decision.first + a
-        buffers.scale[pending] = visit.scale / buffers.sampling_probabilities[k]
-        probability = action_probability(arguments.behavior, a, decision)
-        buffers.reach[pending] = decision.reach * probability
-        pending += 1
 
 
 # With a baseline
@@ -234,19 +419,6 @@ def record_visit(
 ) -> None:
     buffers.visited_history[visited], buffers.visited_parent[visited] = h, parent
     buffers.visited_weight[visited] = weight
-
-
-def weigh(
-    pending: int, sampled: int, decision: Decision, visit: Visit, arguments: Traversal
-) -> None:
-    """Record the weights of the values below pushed actions."""
-    buffers = arguments.buffers
-    for k in range(sampled - 1, 0, -1):
-        a = as_int64(buffers.sampled_actions[k])
-        probability = action_probability(arguments.behavior, a, decision)
-        buffers.parent[pending] = visit.number
-        buffers.weight[pending] = probability / buffers.sampling_probabilities[k]
-        pending += 1
 
 
 def correct_opponent(
