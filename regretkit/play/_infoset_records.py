@@ -1,4 +1,4 @@
-"""Information sets that are made when first met, each with a rule of its own."""
+"""Records of information sets, created at the first visit, each with a rule of its own."""
 
 import abc
 import copy
@@ -6,9 +6,10 @@ import math
 import pickle
 from collections.abc import Callable, Hashable, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
+from attrs import define, field
 from typing_extensions import override
 
 from regretkit._util._state import generators
@@ -20,236 +21,248 @@ from regretkit.minimizers._kernel import Kernel
 from regretkit.sets import Simplices
 
 Numbers: TypeAlias = list[float]
-Saved: TypeAlias = dict[str, Any]
+Learned: TypeAlias = dict[str, Any]
+"""What was learned, as it is in files."""
 
 
-class Point(abc.ABC):
+@define(eq=False)
+class InfosetRecord(abc.ABC):
     """What is known of one information set.
 
-    The average is a sum along sequences, and lazy: what is played here does not change between
-    visits, so a visit adds for all iterations since the last one at once.
+    The average is a sum along sequences, and lazy: the strategy does not change between visits, so
+    a visit adds for all iterations since the last one at once.
     """
 
-    __slots__ = ("actions", "before", "key", "player", "seen", "strategy", "sums", "total", "via")
+    key: Hashable
+    actions: Sequence[Hashable] = field(converter=tuple)
+    parent: "InfosetRecord | None" = None
+    parent_action: int = 0
+    """The player's last information set and action before this one."""
+    strategy: Numbers = field(init=False)
+    cumulative: Numbers = field(init=False)
+    total: Numbers = field(init=False)
+    """Weighted sum of the sequence form, for each action."""
+    reach: float = field(default=0.0, init=False)
+    """Weighted sum of the sequence before this information set, as of the last visit."""
 
-    def __init__(
-        self,
-        key: Hashable,
-        player: int,
-        actions: Sequence[Hashable],
-        before: "Point | None",
-        via: int,
-    ) -> None:
-        self.key, self.player, self.actions = key, player, tuple(actions)
-        self.before, self.via = before, via
-        """The player's last information set and action before this one."""
-        self.strategy: Numbers = []
-        """What is played here."""
-        self.sums: Numbers = []
-        """What :meth:`sum_up` has come to, empty where that is not known."""
-        self.total: Numbers = [0.0] * len(self.actions)
-        """Weighted sum of the sequence form, for each action."""
-        self.seen = 0.0
-        """The weighted sum of the sequence before this information set, as of the last visit."""
-
-    def add_up(self, roots: Sequence[float]) -> None:
-        """Add what was played since the last visit; ``roots`` are the sums of the empty sequences.
-
-        Those of the information sets before must have been added up.
-        """
-        come = roots[self.player] if self.before is None else self.before.total[self.via]
-        since = come - self.seen
-        if since != 0.0:
-            pairs = zip(self.total, self.strategy, strict=True)
-            self.total[:] = [so_far + since * share for so_far, share in pairs]
-            self.seen = come
-
-    def sum_up(self) -> Numbers:
-        """Return the sums of the first action's share, the first two actions' and so on."""
-        self.sums = list(accumulate(self.strategy))
-        return self.sums
+    def __attrs_post_init__(self) -> None:
+        self.total = [0.0] * len(self.actions)
+        self.play(self._initial_strategy())
 
     @abc.abstractmethod
-    def learn(self, utility: Numbers, value: float) -> None:
-        """Learn, and work out what is played from now on."""
+    def _initial_strategy(self) -> Numbers:
+        """Return the first strategy."""
+
+    def play(self, strategy: Numbers) -> None:
+        """Set the strategy, and its cumulative sums."""
+        self.strategy, self.cumulative = strategy, list(accumulate(strategy))
+
+    def settle(self, weight: float) -> None:
+        """Add what was played since the last visit; ``weight`` is that of the empty sequence.
+
+        The information sets before must have been settled.
+        """
+        reach = weight if self.parent is None else self.parent.total[self.parent_action]
+        since = reach - self.reach
+        if since != 0.0:
+            pairs = zip(self.total, self.strategy, strict=True)
+            self.total[:] = [total + since * probability for total, probability in pairs]
+            self.reach = reach
+
+    @abc.abstractmethod
+    def update(self, utility: Numbers, value: float) -> None:
+        """Learn from utilities, and set the next strategy."""
 
     @property
     def is_lazy(self) -> bool:
-        """Whether :meth:`learn` makes up for iterations in which every action earned 0."""
+        """Whether :meth:`update` makes up for iterations in which every action earned 0."""
         return False
 
-    def learn_nothing(self) -> None:
-        """Learn from an iteration in which every action earned 0."""
-        if not self.is_lazy:
-            self.learn([0.0] * len(self.actions), 0.0)
+    @property
+    def is_constant(self) -> bool:
+        """Whether such iterations change nothing, not even how it learns."""
+        return False
+
+    def advance(self, iteration: int) -> None:
+        """Prepare for an iteration in which the player learns; called for templates alone."""
+        return
 
     @abc.abstractmethod
-    def saved(self) -> Saved:
+    def copy(self, *place: Any) -> "InfosetRecord":
+        """Return the record of another information set, which has learned the same."""
+
+    @abc.abstractmethod
+    def learned(self) -> Learned:
         """Return what was learned."""
 
     @abc.abstractmethod
-    def restore(self, saved: Saved) -> None:
+    def restore(self, learned: Learned) -> None:
         """Take what was learned from a file."""
 
 
-Discounts: TypeAlias = tuple[float, float, float, float]
-"""Sum of the logarithms of the factors above 0, and number of the factors that were 0; for positive
-regrets, then for others."""
+class LazyDiscount(NamedTuple):
+    """A product of discounts, of which some may be 0."""
+
+    logarithm: float = 0.0
+    """Of the positive ones."""
+    zeros: float = 0.0
+    """Number of the others."""
+
+    def times(self, factor: float) -> "LazyDiscount":
+        """Return the product with one more discount."""
+        if factor > 0.0:
+            return LazyDiscount(self.logarithm + math.log(factor), self.zeros)
+        return LazyDiscount(self.logarithm, self.zeros + 1.0)
+
+    def since(self, earlier: "LazyDiscount") -> float:
+        """Return the product of the discounts after an earlier product."""
+        same = self.zeros == earlier.zeros
+        return math.exp(self.logarithm - earlier.logarithm) if same else 0.0
+
+
+Discounts: TypeAlias = tuple[LazyDiscount, LazyDiscount]
+"""Of positive regrets, and of others."""
+NO_DISCOUNTS = LazyDiscount(), LazyDiscount()
 
 
 @final
-class Shared:
-    """What all information sets of a player with a rule and a size have in common."""
-
-    __slots__ = ("after", "before", "kernel", "learn", "numbers", "propose", "rule")
+class SharedKernel:
+    """What all information sets of a player with one number of actions have in common."""
 
     def __init__(self, rule: SimplexRule, kernel: Kernel) -> None:
-        self.rule, self.kernel = rule, kernel
-        self.propose, self.learn = plain(kernel.propose), plain(kernel.learn)
-        self.numbers: Sequence[float] = kernel.parameters_at(0)
-        self.before: Discounts = (0.0, 0.0, 0.0, 0.0)
-        """The product of all discounts before the iteration to come,"""
-        self.after: Discounts = self.before
+        self.rule, self.kernel, traits = rule, kernel, kernel.traits
+        self.names = (*kernel.state, *kernel.block_state)
+        # As they were before they were compiled
+        self.propose: Callable[..., object] = getattr(kernel.propose, "py_func", kernel.propose)
+        self.learn: Callable[..., object] = getattr(kernel.learn, "py_func", kernel.learn)
+        self.discounts_on_zero = traits.only_discounts_on_zero_utility
+        self.is_lazy = traits.invariant_to_zero_utility or self.discounts_on_zero
+        self.is_constant = not (callable(kernel.parameters) or self.discounts_on_zero)
+        self.parameters: Sequence[float] = kernel.parameters_at(0)
+        self.before: Discounts = NO_DISCOUNTS
+        """All discounts before the iteration to come,"""
+        self.after: Discounts = NO_DISCOUNTS
         """and after it."""
 
-    def advance(self, iteration: int) -> None:
-        """Look up the kernel's numbers of the next iteration in which the player learns."""
-        self.numbers = self.kernel.parameters_at(iteration)
-        self.before = self.after
-        if self.kernel.traits.only_discounts_on_zero_utility:
-            positive, other = self.numbers[:2]
-            self.after = (*_times(self.before[:2], positive), *_times(self.before[2:], other))
-
-
-def _times(product: tuple[float, float], factor: float) -> tuple[float, float]:
-    logarithm, zeros = product
-    return (logarithm + math.log(factor), zeros) if factor > 0.0 else (logarithm, zeros + 1.0)
-
-
-def _over(product: tuple[float, float], earlier: tuple[float, float]) -> float:
-    return math.exp(product[0] - earlier[0]) if product[1] == earlier[1] else 0.0
+    def start(self, iteration: int, before: Discounts) -> None:
+        """Look up the parameters of an iteration, with the discounts before it."""
+        self.parameters, self.before = self.kernel.parameters_at(iteration), before
+        if self.discounts_on_zero:
+            positive, other = self.parameters[:2]
+            self.after = before[0].times(positive), before[1].times(other)
 
 
 @final
-class OfKernel(Point):
+@define(eq=False)
+class KernelRecord(InfosetRecord):
     """One whose rule has a kernel, run as plain Python on lists: no array pays for two numbers.
 
     Discounts of the iterations since it last learned are made up for when it learns again.
     """
 
-    __slots__ = ("_discounts", "_shared", "_state")
+    shared: SharedKernel = field(kw_only=True)
+    state: tuple[Numbers, ...] = field(init=False)
+    discounts: Discounts = field(default=NO_DISCOUNTS, init=False)
+    """Of all iterations up to the last one in which it learned."""
 
-    def __init__(self, shared: Shared, *place: Any) -> None:
-        super().__init__(*place)
-        learned, kernel = shared.rule._learned(), shared.kernel
-        names = (*kernel.state, *kernel.block_state)
-        self._shared = shared
-        self._discounts: Discounts = (0.0, 0.0, 0.0, 0.0)
-        """Of all iterations up to the last one in which it learned."""
-        self._state: tuple[Numbers, ...] = tuple(learned[name].tolist() for name in names)
-        size = len(self.actions)
-        self.strategy = [0.0] * size
-        shared.propose(0, 0, size, self.strategy, self._state, kernel.parameters_at(0))
+    @override
+    def _initial_strategy(self) -> Numbers:
+        shared, learned, size = self.shared, self.shared.rule._learned(), len(self.actions)
+        self.state = tuple(learned[name].tolist() for name in shared.names)
+        strategy = [0.0] * size
+        shared.propose(0, 0, size, strategy, self.state, shared.kernel.parameters_at(0))
+        return strategy
 
     @property
     @override
     def is_lazy(self) -> bool:
-        traits = self._shared.kernel.traits
-        return traits.invariant_to_zero_utility or traits.only_discounts_on_zero_utility
+        return self.shared.is_lazy
+
+    @property
+    @override
+    def is_constant(self) -> bool:
+        return self.shared.is_lazy and self.shared.is_constant
 
     @override
-    def learn(self, utility: Numbers, value: float) -> None:
-        shared, strategy, state = self._shared, self.strategy, self._state
-        size, numbers, self.sums = len(strategy), shared.numbers, []
-        if shared.kernel.traits.only_discounts_on_zero_utility:
-            if self._discounts != shared.before:
-                self._discount(shared.before)
-            self._discounts = shared.after
-        shared.learn(0, 0, size, utility, value, strategy, state, numbers)
-        shared.propose(0, 0, size, strategy, state, numbers)
-
-    def _discount(self, now: Discounts) -> None:
-        positive = _over(now[:2], self._discounts[:2])
-        other = _over(now[2:], self._discounts[2:])
-        regrets = self._state[0]
-        regrets[:] = [regret * (positive if regret > 0.0 else other) for regret in regrets]
-
-    def copy(self, *place: Any) -> "OfKernel":
-        """Return another information set that has learned the same."""
-        point = OfKernel(self._shared, *place)
-        point.strategy, point._discounts = list(self.strategy), self._discounts
-        point._state = tuple(list(array) for array in self._state)
-        return point
+    def advance(self, iteration: int) -> None:
+        if not self.shared.is_constant:
+            self.shared.start(iteration, self.shared.after)
 
     @override
-    def saved(self) -> Saved:
+    def update(self, utility: Numbers, value: float) -> None:
+        shared, strategy, state = self.shared, self.strategy, self.state
+        size, parameters = len(strategy), shared.parameters
+        if shared.discounts_on_zero:
+            if self.discounts != shared.before:
+                positive, other = map(LazyDiscount.since, shared.before, self.discounts)
+                regrets = state[0]
+                regrets[:] = [r * (positive if r > 0.0 else other) for r in regrets]
+            self.discounts = shared.after
+        shared.learn(0, 0, size, utility, value, strategy, state, parameters)
+        shared.propose(0, 0, size, strategy, state, parameters)
+        self.play(strategy)
+
+    @override
+    def copy(self, *place: Any) -> "KernelRecord":
+        record = KernelRecord(*place, shared=self.shared)
+        record.play(list(self.strategy))
+        record.discounts, record.state = self.discounts, tuple(map(list, self.state))
+        return record
+
+    @override
+    def learned(self) -> Learned:
         return {
             "strategy": list(self.strategy),
-            "state": [list(array) for array in self._state],
-            "discounts": list(self._discounts),
+            "state": [list(array) for array in self.state],
+            "discounts": [*self.discounts[0], *self.discounts[1]],
         }
 
     @override
-    def restore(self, saved: Saved) -> None:
-        kernel, rule = self._shared.kernel, self._shared.rule
-        check_entries(saved, {"strategy", "state", "discounts"})
-        learned = _as_learned(rule, (*kernel.state, *kernel.block_state), saved["state"])
-        self._state = tuple(array.tolist() for array in learned)
-        self._discounts = as_discounts(saved["discounts"])
-        self.strategy, self.sums = _as_numbers(saved["strategy"]).tolist(), []
+    def restore(self, learned: Learned) -> None:
+        check_entries(learned, {"strategy", "state", "discounts"})
+        rule, names, rows = self.shared.rule, self.shared.names, learned["state"]
+        if not isinstance(rows, list) or len(rows) != len(names):
+            raise ValueError(f"a state must have {len(names)} lists of numbers")
+        arrays = dict(zip(names, map(as_numbers, rows), strict=True))
+        shapes = {name: rule._learned()[name].shape for name in names}
+        if {name: array.shape for name, array in arrays.items()} != shapes:
+            raise ValueError(f"the arrays of a state must have the shapes {shapes}")
+        rule._check_learned(arrays)
+        self.state = tuple(array.tolist() for array in arrays.values())
+        self.discounts = as_discounts(learned["discounts"])
+        self.play(as_numbers(learned["strategy"]).tolist())
 
 
 @final
-class OfMinimizer(Point):
+@define(eq=False)
+class MinimizerRecord(InfosetRecord):
     """One with a minimizer of its own."""
 
-    __slots__ = ("_minimizer",)
-
-    def __init__(self, minimizer: RegretMinimizer, *place: Any) -> None:
-        super().__init__(*place)
-        self._minimizer = minimizer
-        self.strategy = minimizer.next_strategy().tolist()
+    minimizer: RegretMinimizer = field(kw_only=True)
 
     @override
-    def learn(self, utility: Numbers, value: float) -> None:
-        self.sums = []
-        self._minimizer.observe_utility(np.array(utility))
-        self.strategy = self._minimizer.next_strategy().tolist()
-
-    def copy(self, *place: Any) -> "OfMinimizer":
-        """Return another information set that has learned the same."""
-        return OfMinimizer(copy.deepcopy(self._minimizer), *place)
+    def _initial_strategy(self) -> Numbers:
+        strategy: Numbers = self.minimizer.next_strategy().tolist()
+        return strategy
 
     @override
-    def saved(self) -> Saved:
-        return {"strategy": self.strategy, "state": self._minimizer.state_dict()}
+    def update(self, utility: Numbers, value: float) -> None:
+        self.minimizer.observe_utility(np.array(utility))
+        self.play(self.minimizer.next_strategy().tolist())
 
     @override
-    def restore(self, saved: Saved) -> None:
-        check_entries(saved, {"strategy", "state"})
-        self._minimizer.load_state_dict(saved["state"])
-        self.strategy, self.sums = self._minimizer.next_strategy().tolist(), []
+    def copy(self, *place: Any) -> "MinimizerRecord":
+        return MinimizerRecord(*place, minimizer=copy.deepcopy(self.minimizer))
 
+    @override
+    def learned(self) -> Learned:
+        return {"state": self.minimizer.state_dict()}
 
-def _as_learned(rule: SimplexRule, names: Sequence[str], rows: object) -> list[Vector]:
-    """Return the arrays of a rule that a file holds, or refuse what is none of its states."""
-    if not isinstance(rows, list) or len(rows) != len(names):
-        raise ValueError(f"a state must have {len(names)} lists of numbers")
-    arrays = [_as_numbers(row) for row in rows]
-    shapes = [rule._learned()[name].shape for name in names]
-    if [array.shape for array in arrays] != shapes:
-        raise ValueError(f"the arrays of a state must have the shapes {shapes}")
-    rule._check_learned(dict(zip(names, arrays, strict=True)))
-    return arrays
-
-
-def as_discounts(row: object) -> Discounts:
-    """Return the discounts that a file holds, or refuse what is none."""
-    array = _as_numbers(row)
-    if array.shape != (4,) or (array[::2] > 0.0).any() or (array[1::2] < 0.0).any():
-        raise ValueError("discounts must be sums of logarithms up to 0, and numbers of zeros")
-    positive, no_positive, other, no_other = array.tolist()
-    return positive, no_positive, other, no_other
+    @override
+    def restore(self, learned: Learned) -> None:
+        check_entries(learned, {"state"})
+        self.minimizer.load_state_dict(learned["state"])
+        self.play(self.minimizer.next_strategy().tolist())
 
 
 def check_entries(saved: object, names: set[str]) -> None:
@@ -258,7 +271,8 @@ def check_entries(saved: object, names: set[str]) -> None:
         raise ValueError(f"what was learned must have the entries {sorted(names)}")
 
 
-def _as_numbers(row: object) -> Vector:
+def as_numbers(row: object) -> Vector:
+    """Return the finite numbers of a list in a file."""
     if not isinstance(row, list) or not all(type(number) in (int, float) for number in row):
         raise ValueError("what was learned must be lists of numbers")
     array = np.array(row, dtype=np.float64)
@@ -267,141 +281,99 @@ def _as_numbers(row: object) -> Vector:
     return array
 
 
-def plain(function: Callable[..., object]) -> Callable[..., object]:
-    """Return a function as it was before it was compiled."""
-    found: Callable[..., object] = getattr(function, "py_func", function)
-    return found
-
-
-Template: TypeAlias = OfKernel | OfMinimizer
+def as_discounts(row: object) -> Discounts:
+    """Return the discounts of a file, or refuse what is none."""
+    array = as_numbers(row)
+    if array.shape != (4,) or (array[::2] > 0.0).any() or (array[1::2] < 0.0).any():
+        raise ValueError("discounts must be sums of logarithms up to 0, and numbers of zeros")
+    return LazyDiscount(*array[:2].tolist()), LazyDiscount(*array[2:].tolist())
 
 
 @final
-class Maker:
-    """Makes one player's information sets.
+class RecordFactory:
+    """Creates one player's records.
 
-    For each number of actions there is a template, an information set that no sample visits. Each
-    new one is a copy, so that it has learned zero utilities in all earlier iterations, as the rule
-    has on the game's tree.
+    For each number of actions there is a template, a record that no sample visits. Each new record
+    is a copy, so that it has learned zero utilities in all earlier iterations, as the rule has on
+    the game's tree.
     """
 
-    def __init__(self, local: LocalRule, player: int, generator: np.random.Generator) -> None:
-        self._local, self._player, self._generator = local, player, generator
-        self._templates: dict[int, Template] = {}
-        self._initial: dict[int, list[float]] = {}
-        """What templates play, which must not change."""
-        self._changing: list[Shared] = []
-        """Those whose kernel's numbers are not always the same."""
+    def __init__(self, rule: LocalRule, generator: np.random.Generator) -> None:
+        self._rule, self._generator = rule, generator
+        self.templates: dict[int, InfosetRecord] = {}
+        self._initial: dict[int, Numbers] = {}
+        """The strategies of templates, which must not change."""
         self.iteration = 0
         """Number of iterations in which the player has learned."""
-        self._saved: Saved = {}
-        """Templates from a file that were not made yet."""
 
     def make(
-        self, key: Hashable, actions: Sequence[Hashable], before: Point | None, via: int
-    ) -> Point:
-        """Return a new information set."""
+        self,
+        key: Hashable,
+        actions: Sequence[Hashable],
+        parent: InfosetRecord | None,
+        parent_action: int,
+    ) -> InfosetRecord:
+        """Return a new record."""
         size = len(actions)
-        if size not in self._templates:
-            self._templates[size] = self._template(size)
-        return self._templates[size].copy(key, self._player, actions, before, via)
+        if size not in self.templates:
+            template = self._template(size)
+            for t in range(1, 1 if template.is_constant else self.iteration + 1):
+                self._advance(template, t + 1)
+            self.templates[size] = template
+        return self.templates[size].copy(key, actions, parent, parent_action)
 
-    def saved(self) -> Saved:
+    def advance(self) -> None:
+        """End an iteration in which the player learned."""
+        self.iteration += 1
+        for template in self.templates.values():
+            self._advance(template, self.iteration + 1)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether all information sets only need to learn when they are visited."""
+        return all(template.is_lazy for template in self.templates.values())
+
+    def saved(self) -> Learned:
         """Return the templates by number of actions, and how often the player has learned."""
-        return {
-            "iteration": self.iteration,
-            "templates": {str(n): _saved(template) for n, template in self._templates.items()},
-        }
+        templates = {str(n): _saved(template) for n, template in self.templates.items()}
+        return {"iteration": self.iteration, "templates": templates}
 
-    def restore(self, saved: Saved, most: int) -> None:
+    def restore(self, saved: Learned, most: int, sizes: set[int]) -> None:
         """Take what :meth:`saved` returned from a file, of at most this many iterations.
 
-        Templates are made when information sets of their size are, in a time that does not depend
-        on what the file says of iterations.
+        It takes a time that does not depend on what the file says of iterations.
         """
         check_entries(saved, {"iteration", "templates"})
         iteration, templates = saved["iteration"], saved["templates"]
         if type(iteration) is not int or not 0 <= iteration <= most:
             raise ValueError(f"a player must have learned in 0 to {most} iterations")
-        if not isinstance(templates, dict):
-            raise ValueError("templates must be a dict")
-        self.iteration, self._saved = iteration, templates
+        check_entries(templates, {str(size) for size in sizes})
+        self.iteration = iteration
+        for size in sizes:
+            template, learned = self._template(size), templates[str(size)]
+            check_entries(learned, {"learned", "discounts"})
+            template.restore(learned["learned"])
+            self._check_initial(template)
+            if isinstance(template, KernelRecord):
+                template.shared.start(iteration + 1, as_discounts(learned["discounts"]))
+            self.templates[size] = template
 
-    def has(self, size: int) -> bool:
-        """Say whether there is a template of that many actions, or there was one in the file."""
-        return size in self._templates or str(size) in self._saved
-
-    def advance(self) -> None:
-        """End an iteration in which the player learned."""
-        for template in self._templates.values():
-            self._learn_nothing(template)
-        self.iteration += 1
-        for shared in self._changing:
-            shared.advance(self.iteration + 1)
-
-    @property
-    def is_lazy(self) -> bool:
-        """Whether all information sets only need to learn when they are visited."""
-        return all(template.is_lazy for template in self._templates.values())
-
-    @property
-    def kernels(self) -> list[bool]:
-        """For each number of actions met, whether the rule has a kernel."""
-        return [isinstance(template, OfKernel) for template in self._templates.values()]
-
-    def _template(self, size: int) -> Template:
-        template: Template
-        made = self._minimizer(size)
-        kernel = made._kernel() if isinstance(made, SimplexRule) else None
-        place = (None, self._player, range(size), None, 0)
-        if kernel is None or not isinstance(made, SimplexRule):
-            shared, template = None, OfMinimizer(made, *place)
+    def _template(self, size: int) -> InfosetRecord:
+        minimizer = self._minimizer(size)
+        kernel = minimizer._kernel() if isinstance(minimizer, SimplexRule) else None
+        template: InfosetRecord
+        if kernel is not None and isinstance(minimizer, SimplexRule):
+            template = KernelRecord(None, (*range(size),), shared=SharedKernel(minimizer, kernel))
         else:
-            shared = Shared(made, kernel)
-            template = OfKernel(shared, *place)
-            if callable(kernel.parameters) or kernel.traits.only_discounts_on_zero_utility:
-                self._changing.append(shared)
-            shared.advance(1)
+            template = MinimizerRecord(None, (*range(size),), minimizer=minimizer)
+        template.advance(1)
         self._initial[size] = list(template.strategy)
-        if str(size) in self._saved:
-            self._restore(template, self._saved.pop(str(size)))
-            return template
-        idle = template.is_lazy and shared not in self._changing
-        for t in range(1, 1 if idle else self.iteration + 1):
-            self._learn_nothing(template)
-            if shared in self._changing:
-                shared.advance(t + 1)
         return template
-
-    def _restore(self, template: Template, saved: Saved) -> None:
-        check_entries(saved, {"learned", "before", "after"})
-        template.restore(saved["learned"])
-        self._check_initial(template)
-        if isinstance(template, OfKernel):
-            shared = template._shared
-            shared.numbers = shared.kernel.parameters_at(self.iteration + 1)
-            shared.before = as_discounts(saved["before"])
-            shared.after = as_discounts(saved["after"])
-
-    def _learn_nothing(self, template: Template) -> None:
-        if template.is_lazy:
-            return
-        template.learn_nothing()
-        self._check_initial(template)
-
-    def _check_initial(self, template: Template) -> None:
-        initial = self._initial[len(template.actions)]
-        if not np.allclose(template.strategy, initial, rtol=0.0, atol=1e-12):
-            raise ValueError(
-                "rule must not change what it plays before it has learned a utility other than 0, "
-                f"but with {len(initial)} actions it plays {template.strategy} after "
-                f"{initial}; play on the game's tree with SelfPlay"
-            )
 
     def _minimizer(self, size: int) -> RegretMinimizer:
         state = self._generator.bit_generator.state
         before = pickle.dumps(state)
-        made = local_minimizer(self._local, Simplices(size), "rule")
+        made = local_minimizer(self._rule, Simplices(size), "rule")
         if pickle.dumps(self._generator.bit_generator.state) != before or any(generators(made)):
             self._generator.bit_generator.state = state
             raise ValueError(
@@ -411,8 +383,22 @@ class Maker:
             )
         return made
 
+    def _advance(self, template: InfosetRecord, iteration: int) -> None:
+        if not template.is_lazy:
+            template.update([0.0] * len(template.actions), 0.0)
+            self._check_initial(template)
+        template.advance(iteration)
 
-def _saved(template: Template) -> Saved:
-    shared = template._shared if isinstance(template, OfKernel) else None
-    before, after = ([], []) if shared is None else (list(shared.before), list(shared.after))
-    return {"learned": template.saved(), "before": before, "after": after}
+    def _check_initial(self, template: InfosetRecord) -> None:
+        initial = self._initial[len(template.actions)]
+        if not np.allclose(template.strategy, initial, rtol=0.0, atol=1e-12):
+            raise ValueError(
+                "rule must not change what it plays before it has learned a utility other than 0, "
+                f"but with {len(initial)} actions it plays {template.strategy} after "
+                f"{initial}; play on the game's tree with SelfPlay"
+            )
+
+
+def _saved(template: InfosetRecord) -> Learned:
+    before = template.shared.before if isinstance(template, KernelRecord) else NO_DISCOUNTS
+    return {"learned": template.learned(), "discounts": [*before[0], *before[1]]}

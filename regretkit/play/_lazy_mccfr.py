@@ -2,45 +2,41 @@
 
 import ast
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import accumulate, pairwise
 from typing import Any, Self, cast, final
 
 import numpy as np
 from attrs import define, field
 
-from regretkit._util import _validate
 from regretkit._util._files import FilePath, read_file, replace_file
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
-from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten
+from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten, whole_number
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.estimators.flat._traversal import (
-    Decision,
-    SamplingRule,
-    follow_all,
-    follow_one,
-)
 from regretkit.games._adapters import Playable, as_history
 from regretkit.games._game import ATOL
 from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, play_watched
 from regretkit.play._checkpoint_file import described, difference, packed, unpacked
-from regretkit.play._infoset_records import Maker, Point
+from regretkit.play._infoset_records import (
+    InfosetRecord,
+    KernelRecord,
+    RecordFactory,
+    as_numbers,
+    check_entries,
+)
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
 from regretkit.play._lazy_tree import (
-    Draws,
-    Follow,
-    OneAction,
-    Sample,
-    Unfolding,
+    BufferedUniforms,
+    LazyTree,
+    Traversal,
     check_estimator,
     players_of,
 )
-from regretkit.play._orders import Alternating, Order
+from regretkit.play._orders import Alternating, Order, UpdateSchedule
 from regretkit.sets import Simplices
 
 
@@ -126,7 +122,7 @@ class LazyMCCFR:
         How much each iteration counts; finite weights.
     horizon
         Number of iterations planned, for weights that depend on it.
-    remember
+    cached_histories
         Number of histories to keep in memory, which makes visiting them again several times
         faster; information sets are all kept.
 
@@ -166,33 +162,30 @@ class LazyMCCFR:
     order: Order = field(factory=Alternating, kw_only=True)
     averaging: Averaging = field(factory=Uniform, kw_only=True)
     horizon: int | None = field(default=None, kw_only=True)
-    remember: int = field(default=250_000, kw_only=True)
+    cached_histories: int = field(default=250_000, kw_only=True)
     iteration: int = field(default=0, init=False)
     players: int = field(init=False)
     _guard: RunGuard = field(factory=RunGuard, init=False)
-    _unfolding: Unfolding = field(init=False)
-    _roots: list[float] = field(init=False)
-    """How much all strategies count so far, for each player."""
+    _tree: LazyTree = field(init=False)
     _failure: str | None = field(default=None, init=False)
-    _turn: tuple[bool, list[int]] | None = field(default=None, init=False)
+    _schedule: UpdateSchedule | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         check_estimator(self.estimator)
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.horizon is not None:
-            self.horizon = _validate.whole_number(self.horizon, "horizon", least=1)
+            self.horizon = whole_number(self.horizon, "horizon", least=1)
         self.averaging.weight(1, self.horizon)
         self.players = players_of(self.game)
         if self.order.schedule(self.players, 0) is None:
             raise ValueError(
                 f"{quote(self.order)} does more in an iteration than to let players learn"
             )
-        self._roots = [0.0] * self.players
-        room = _validate.whole_number(self.remember, "remember", least=0)
+        room = whole_number(self.cached_histories, "cached_histories", least=0)
         generator = self.estimator.generator
-        makers = [Maker(self.rule, player, generator) for player in range(self.players)]
-        self._unfolding = Unfolding(self.game, makers, room)
+        factories = [RecordFactory(self.rule, generator) for _ in range(self.players)]
+        self._tree = LazyTree(self.game, factories, room)
 
     def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -206,7 +199,7 @@ class LazyMCCFR:
             After Ctrl-C, once the iteration that it came in is whole and callbacks have seen it; a
             second Ctrl-C ends within it.
         """
-        iterations = _validate.whole_number(iterations, "iterations", least=0)
+        iterations = whole_number(iterations, "iterations", least=0)
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
@@ -221,24 +214,28 @@ class LazyMCCFR:
         return self
 
     def _iterate(self, iterations: int, interrupt: DeferredInterrupt) -> None:
-        # Whether rules may draw as well, those say that the first iteration comes to.
+        # Whether rules may draw as well, those of the first iteration show.
         for count in filter(None, (min(iterations, 1), iterations - 1)):
-            with self._draws(count) as draws:
-                sample = Sample(self._unfolding, self._follower(draws), self._roots, draws.random)
+            with self._uniforms(count) as uniforms:
+                traversal = Traversal(self._tree, self.estimator, uniforms)
                 for _ in range(count):
                     if interrupt.requested():
                         break
-                    self._play_once(sample)
+                    self._play_once(traversal)
 
-    def _draws(self, count: int) -> AbstractContextManager[Draws | np.random.Generator]:
+    def _uniforms(
+        self, count: int
+    ) -> AbstractContextManager[BufferedUniforms | np.random.Generator]:
         """Return what draws: many numbers at once, unless others may draw from the generator."""
+        # Kernels never draw; which rules the first iteration creates is not known yet.
         generator = self.estimator.generator
-        kernels = [kernel for maker in self._unfolding.makers for kernel in maker.kernels]
-        # Kernels never draw; what the first iteration did not come to is not known yet.
-        others_may_draw = isinstance(self.order, Stateful) or not kernels or not all(kernels)
-        return nullcontext(generator) if count == 1 or others_may_draw else Draws(generator)
+        templates = [t for factory in self._tree.factories for t in factory.templates.values()]
+        kernels = bool(templates) and all(isinstance(t, KernelRecord) for t in templates)
+        if count == 1 or isinstance(self.order, Stateful) or not kernels:
+            return nullcontext(generator)
+        return BufferedUniforms(generator)
 
-    def _play_once(self, sample: Sample) -> None:
+    def _play_once(self, traversal: Traversal) -> None:
         weight = self.averaging.weight(self.iteration + 1, self.horizon)
         if not 0.0 <= weight < math.inf:
             raise ValueError(
@@ -246,12 +243,20 @@ class LazyMCCFR:
                 f"{quote(weight)}; without a tree weights must be finite, use current for the last "
                 "strategies"
             )
-        if self._turn is None or isinstance(self.order, Stateful):
-            self._turn = self._next_turn()
+        if self._schedule is None or isinstance(self.order, Stateful):
+            self._schedule = self.order.schedule(self.players, 1)
+        players, simultaneous = cast(UpdateSchedule, self._schedule)
+        movers = [player for player in players[0].tolist() if player >= 0]
         try:
-            self._roots[:] = [total + weight for total in self._roots]
-            self._learn_once(sample, *self._turn)
-            self.estimator.visited += sample.visited
+            self._tree.weight += weight
+            traversal.visited = 0
+            for player in movers:
+                traversal.sample(player)
+                if not simultaneous:
+                    traversal.update([player])
+            if simultaneous:
+                traversal.update(movers)
+            self.estimator.visited += traversal.visited
             self.iteration += 1
         except BaseException as error:
             self._failure = (
@@ -260,50 +265,14 @@ class LazyMCCFR:
             )
             raise
 
-    def _learn_once(self, sample: Sample, simultaneous: bool, movers: Sequence[int]) -> None:
-        sample.visited = 0
-        for player in movers:
-            sample.play(player)
-            if not simultaneous:
-                sample.teach([player])
-        if simultaneous:
-            sample.teach(movers)
-
     def _check_whole(self) -> None:
         if self._failure is not None:
             raise RuntimeError(f"{self._failure}; load it from a file, or start anew")
 
-    def _next_turn(self) -> tuple[bool, list[int]]:
-        """Return whether all learn at once, and who learns in this iteration."""
-        turns = self.order.schedule(self.players, 1)
-        if turns is None:
-            raise TypeError(f"{quote(self.order)} was refused, and cannot be followed")
-        return turns.simultaneous, [int(player) for player in turns.players[0] if player >= 0]
-
-    def _follower(self, draws: Draws | np.random.Generator) -> Follow | OneAction | None:
-        """Return what chooses among the own actions, None where all are followed."""
-        choose: Callable[..., int] = self.estimator._choose()
-        parameters = self.estimator._parameters()
-        if choose is follow_all:
-            return None
-        if choose is follow_one:
-            return OneAction(parameters[0], draws.random)
-
-        rule = SamplingRule(cast(Any, ()), cast(Any, parameters), cast(Any, draws))
-
-        def follow(strategy: list[float], reach: float) -> tuple[Sequence[int], list[float]]:
-            size, actions, probabilities = len(strategy), [0] * len(strategy), [0.0] * len(strategy)
-            decision = Decision(0, 0, 0, size, reach, 1.0 / size)
-            # It is written for arrays, and does the same with lists.
-            count = choose(decision, strategy, actions, probabilities, rule)
-            return actions[:count], probabilities[:count]
-
-        return follow
-
     @property
     def information_sets(self) -> tuple[int, ...]:
         """Number of information sets met so far, for each player."""
-        return tuple(map(len, self._unfolding.met))
+        return tuple(map(len, self._tree.infosets))
 
     @property
     def current(self) -> tuple[VisitedStrategy, ...]:
@@ -316,8 +285,8 @@ class LazyMCCFR:
         """
         self._check_whole()
         return tuple(
-            VisitedStrategy({key: np.array(point.strategy) for key, point in own.items()})
-            for own in self._unfolding.met
+            VisitedStrategy({key: np.array(record.strategy) for key, record in infosets.items()})
+            for infosets in self._tree.infosets
         )
 
     @property
@@ -331,14 +300,17 @@ class LazyMCCFR:
         """
         self._check_whole()
         averages = []
-        for own, root in zip(self._unfolding.met, self._roots, strict=True):
-            sums: dict[Point, Vector] = {}
-            for point in own.values():  # each stands behind those before it
-                come = root if point.before is None else sums[point.before][point.via]
-                sums[point] = np.array(point.total) + (come - point.seen) * np.array(point.strategy)
-            averages.append(
-                VisitedStrategy({point.key: _shares(sums[point]) for point in own.values()})
-            )
+        for infosets in self._tree.infosets:
+            sums: dict[InfosetRecord, Vector] = {}
+            distributions: dict[Hashable, Vector] = {}
+            for key, record in infosets.items():  # each stands behind those before it
+                parent = record.parent
+                reach = self._tree.weight if parent is None else sums[parent][record.parent_action]
+                since = reach - record.reach
+                sums[record] = own = np.array(record.total) + since * np.array(record.strategy)
+                total = float(own.sum())
+                distributions[key] = own / total if total > 0.0 else np.full(own.size, 1 / own.size)
+            averages.append(VisitedStrategy(distributions))
         return tuple(averages)
 
     def save(self, path: FilePath) -> None:
@@ -354,7 +326,16 @@ class LazyMCCFR:
         """
         with self._guard.reading():
             self._check_whole()
-            save_points(self, path)
+            content: dict[str, Any] = {
+                "kind": _KIND,
+                "built": _built(self),
+                "iteration": self.iteration,
+                "weight": self._tree.weight,
+                "estimator": self.estimator.state_dict(),
+                "factories": [factory.saved() for factory in self._tree.factories],
+                "infosets": [_saved(infosets.values()) for infosets in self._tree.infosets],
+            }
+            replace_file(path, [packed(content)])
 
     @classmethod
     def load(
@@ -383,7 +364,20 @@ class LazyMCCFR:
             averaging=Uniform() if averaging is None else averaging,
             horizon=horizon,
         )
-        load_points(run, path)
+        data, name = read_file(path), str(path)
+        content = unpacked(data, name)
+        if content.get("kind") != _KIND:
+            raise ValueError(f"{name} is a checkpoint of something else; load it as what wrote it")
+        if content.keys() != _ENTRIES:
+            raise ValueError(f"{name} is not what regretkit writes: something else is in it")
+        # Compared as a file would hold it.
+        found = difference(content["built"], unpacked(packed(_built(run)), name), "run")
+        if found is not None:
+            raise ValueError(f"{name} is of another run: {found}")
+        try:
+            _restore(run, content)
+        except (TypeError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
+            raise ValueError(f"{name} does not fit this run: {shorten(str(error))}") from error
         return run
 
     def __repr__(self) -> str:
@@ -391,33 +385,14 @@ class LazyMCCFR:
         return f"<LazyMCCFR: {self.iteration} iterations, {met} information sets met>"
 
 
-def _shares(sums: Vector) -> Vector:
-    total = float(sums.sum())
-    return sums / total if total > 0.0 else np.full(sums.size, 1.0 / sums.size)
-
-
 # Files
 
 _KIND = "self-play without a tree"
-_ENTRIES = {"kind", "built", "iteration", "roots", "estimator", "met", "makers"}
-_COLUMNS = {"keys", "actions", "before", "via", "seen", "total", "learned"}
+_ENTRIES = {"kind", "built", "iteration", "weight", "estimator", "factories", "infosets"}
+_ROW = {"key", "actions", "parent", "parent_action", "reach", "total", "learned"}
 
 
-def save_points(run: "LazyMCCFR", path: FilePath) -> None:
-    """Write a run into a file."""
-    content: dict[str, Any] = {
-        "kind": _KIND,
-        "built": _built(run),
-        "iteration": run.iteration,
-        "makers": [maker.saved() for maker in run._unfolding.makers],
-        "roots": list(run._roots),
-        "estimator": run.estimator.state_dict(),
-        "met": [_saved(list(own.values())) for own in run._unfolding.met],
-    }
-    replace_file(path, [packed(content)])
-
-
-def _built(run: "LazyMCCFR") -> dict[str, Any]:
+def _built(run: LazyMCCFR) -> dict[str, Any]:
     """Return what must be the same when the file is read again."""
     return {
         "order": described(run.order),
@@ -429,18 +404,24 @@ def _built(run: "LazyMCCFR") -> dict[str, Any]:
     }
 
 
-def _saved(points: Sequence[Point]) -> dict[str, Any]:
-    """Return information sets in the order in which they were met."""
-    numbers = {id(point): number for number, point in enumerate(points)}
-    return {
-        "keys": [_text(point.key) for point in points],
-        "actions": [_text(point.actions) for point in points],
-        "before": np.array([numbers.get(id(point.before), -1) for point in points], dtype=np.int64),
-        "via": np.array([point.via for point in points], dtype=np.int64),
-        "seen": np.array([point.seen for point in points]),
-        "total": np.array([share for point in points for share in point.total]),
-        "learned": [point.saved() for point in points],
-    }
+def _saved(records: Iterable[InfosetRecord]) -> list[dict[str, Any]]:
+    """Return records in the order in which they were created."""
+    numbers: dict[InfosetRecord | None, int] = {None: -1}
+    rows = []
+    for number, record in enumerate(records):
+        numbers[record] = number
+        rows.append(
+            {
+                "key": _text(record.key),
+                "actions": _text(record.actions),
+                "parent": numbers[record.parent],
+                "parent_action": record.parent_action,
+                "reach": record.reach,
+                "total": record.total,
+                "learned": record.learned(),
+            }
+        )
+    return rows
 
 
 def _text(thing: Hashable) -> str:
@@ -456,102 +437,67 @@ def _text(thing: Hashable) -> str:
     )
 
 
-def load_points(run: "LazyMCCFR", path: FilePath) -> None:
+def _restore(run: LazyMCCFR, content: dict[str, Any]) -> None:
     """Restore a run that was built in the same way, which is not to be used where this fails."""
-    what = str(path)
-    content = unpacked(read_file(path), what)
-    if content.get("kind") != _KIND:
-        raise ValueError(f"{what} is a checkpoint of something else; load it as what wrote it")
-    if content.keys() != _ENTRIES:
-        raise ValueError(f"{what} is not what regretkit writes: something else is in it")
-    found = difference(content["built"], _plain(_built(run)), "run")
-    if found is not None:
-        raise ValueError(f"{what} is of another run: {found}")
-    try:
-        _restore(run, content)
-    except (TypeError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
-        raise ValueError(f"{what} does not fit this run: {shorten(str(error))}") from error
-
-
-def _restore(run: "LazyMCCFR", content: dict[str, Any]) -> None:
-    iteration, roots, met = content["iteration"], content["roots"], content["met"]
+    iteration, weight, infosets = content["iteration"], content["weight"], content["infosets"]
     if type(iteration) is not int or not 0 <= iteration < 2**62:
         raise ValueError("iteration must be a number of iterations")
-    for name, rows in (("roots", roots), ("met", met), ("makers", content["makers"])):
-        if not isinstance(rows, list) or len(rows) != run.players:
+    if type(weight) is not float or not 0.0 <= weight < math.inf:
+        raise ValueError("weight must be a finite number, at least 0")
+    for name, entry in (("infosets", infosets), ("factories", content["factories"])):
+        if not isinstance(entry, list) or len(entry) != run.players:
             raise ValueError(f"{name} must be a list with an entry for each player")
-    if not all(type(root) is float and 0.0 <= root < math.inf for root in roots):
-        raise ValueError("roots must be finite numbers, at least 0")
-    for maker, saved in zip(run._unfolding.makers, content["makers"], strict=True):
-        maker.restore(saved, most=iteration)
-    points = [_points(run, player, saved, roots[player]) for player, saved in enumerate(met)]
+    tree, restored = run._tree, []
+    for factory, saved, rows in zip(tree.factories, content["factories"], infosets, strict=True):
+        if not isinstance(rows, list):
+            raise ValueError("information sets must be a list")
+        for row in rows:
+            check_entries(row, _ROW)
+        actions = [ast.literal_eval(row["actions"]) for row in rows]
+        if not all(isinstance(names, tuple) and names for names in actions):
+            raise ValueError("actions must be tuples")
+        factory.restore(saved, iteration, {len(names) for names in actions})
+        restored.append(_records(factory, rows, actions, weight))
     # Last, because the estimator is the caller's.
     run.estimator.load_state_dict(content["estimator"])
-    run.iteration, run._roots = iteration, roots
-    run._unfolding.met[:] = points
+    run.iteration, tree.weight = iteration, weight
+    tree.infosets[:] = restored
 
 
-def _points(
-    run: "LazyMCCFR", player: int, saved: dict[str, Any], root: float
-) -> dict[Hashable, Point]:
-    _check_columns(saved)
-    points: list[Point] = []
-    fields = (saved["keys"], saved["actions"], saved["before"].tolist(), saved["via"].tolist())
-    for key, names, before, via in zip(*fields, strict=True):
-        actions = ast.literal_eval(names)
-        if not isinstance(actions, tuple) or not run._unfolding.makers[player].has(len(actions)):
-            raise ValueError("actions must be tuples, of a size for which there is a template")
-        if not -1 <= before < len(points):
-            raise ValueError(f"an information set cannot come after number {before}")
-        parent = points[before] if before >= 0 else None
-        if not 0 <= via < (1 if parent is None else len(parent.actions)):
-            raise ValueError(f"an information set cannot come after action {via}")
-        place = ast.literal_eval(key), actions
-        points.append(run._unfolding.makers[player].make(*place, parent, via))
-    ends = [0, *accumulate(len(point.actions) for point in points)]
-    if len(saved["total"]) != ends[-1]:
-        raise ValueError("total must have a number for each action")
-    totals, rest = saved["total"].tolist(), zip(saved["seen"], saved["learned"], strict=True)
-    for point, (first, last), (seen, learned) in zip(points, pairwise(ends), rest, strict=True):
-        point.total, point.seen = totals[first:last], float(seen)
-        point.restore(learned)
-        _check_point(point, root)
-    met = {point.key: point for point in points}
-    if len(met) < len(points):
+def _records(
+    factory: RecordFactory,
+    rows: Sequence[dict[str, Any]],
+    actions: Sequence[tuple[Hashable, ...]],
+    weight: float,
+) -> dict[Hashable, InfosetRecord]:
+    records: list[InfosetRecord] = []
+    for row, names in zip(rows, actions, strict=True):
+        number, action = row["parent"], row["parent_action"]
+        if type(number) is not int or not -1 <= number < len(records):
+            raise ValueError(f"an information set cannot come after number {quote(number)}")
+        parent = records[number] if number >= 0 else None
+        if type(action) is not int or not 0 <= action < (len(parent.actions) if parent else 1):
+            raise ValueError(f"an information set cannot come after action {quote(action)}")
+        record = factory.make(ast.literal_eval(row["key"]), names, parent, action)
+        total, (record.reach,) = as_numbers(row["total"]), as_numbers([row["reach"]]).tolist()
+        record.total = total.tolist()
+        record.restore(row["learned"])
+        reach = weight if parent is None else parent.total[action]
+        slack = ATOL * reach
+        # Sums that strategies have, and a strategy that is a distribution
+        if min(record.reach, *record.total) < 0.0:
+            raise ValueError("there must be no negative sums")
+        fits = record.reach <= reach + slack and abs(math.fsum(total) - record.reach) <= slack
+        if len(total) != len(names) or not fits:
+            raise ValueError(
+                f"the sums of strategies at {quote(str(record.key), 60)} do not fit together"
+            )
+        if not Simplices(len(names)).contains(record.strategy, atol=ATOL):
+            raise ValueError(
+                f"what is played at {quote(str(record.key), 60)} must be a distribution"
+            )
+        records.append(record)
+    found = {record.key: record for record in records}
+    if len(found) < len(records):
         raise ValueError("information sets must differ")
-    return met
-
-
-def _check_columns(saved: object) -> None:
-    """Refuse what is no table of information sets."""
-    if not isinstance(saved, dict) or saved.keys() != _COLUMNS:
-        raise ValueError(f"information sets must have the entries {sorted(_COLUMNS)}")
-    lists = [saved[name] for name in ("keys", "actions", "learned")]
-    if not all(isinstance(column, list) for column in lists):
-        raise ValueError("keys, actions and learned must be lists")
-    if not all(isinstance(text, str) for text in [*saved["keys"], *saved["actions"]]):
-        raise ValueError("keys and actions must be texts")
-    for name, kind in (("before", "i"), ("via", "i"), ("seen", "f"), ("total", "f")):
-        column = saved[name]
-        if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind != kind:
-            raise ValueError(f"{name} must be a vector")
-        if not np.isfinite(column).all() or (name in ("seen", "total") and (column < 0.0).any()):
-            raise ValueError(f"{name} must hold finite numbers, and no negative sums")
-
-
-def _check_point(point: Point, root: float) -> None:
-    """Refuse sums that no strategies have, and a strategy that is no distribution."""
-    reached = root if point.before is None else point.before.total[point.via]
-    slack = ATOL * reached
-    if point.seen > reached + slack or abs(math.fsum(point.total) - point.seen) > slack:
-        raise ValueError(
-            f"the sums of strategies at {quote(str(point.key), 60)} do not fit together"
-        )
-    if not Simplices(len(point.actions)).contains(point.strategy, atol=ATOL):
-        raise ValueError(f"what is played at {quote(str(point.key), 60)} must be a distribution")
-
-
-def _plain(built: dict[str, Any]) -> dict[str, Any]:
-    """Return what a file would hold of it."""
-    plain: dict[str, Any] = unpacked(packed(built), "this run")
-    return plain
+    return found

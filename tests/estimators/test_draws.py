@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regretkit.play._lazy_tree import Draws
+from regretkit.play._lazy_tree import BufferedUniforms
 
 KINDS = [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64]
 
@@ -15,7 +15,7 @@ def test_the_generator_is_left_where_calls_would_have_left_it(kind, count):
     for generator in (hurried, patient):
         generator.integers(5, dtype=np.int32)  # half of what is drawn is kept for the next one
 
-    with Draws(hurried) as draws:
+    with BufferedUniforms(hurried) as draws:
         drawn = [draws.random() for _ in range(count)]
 
     assert drawn == [patient.random() for _ in range(count)]
@@ -27,7 +27,7 @@ def test_it_is_left_there_as_well_when_something_goes_wrong():
     hurried, patient = np.random.default_rng(1), np.random.default_rng(1)
 
     def fail():
-        with Draws(hurried) as draws:
+        with BufferedUniforms(hurried) as draws:
             draws.random()
             raise KeyError
 
@@ -42,7 +42,7 @@ def test_two_in_turn_draw_what_one_does():
     hurried, patient = np.random.default_rng(1), np.random.default_rng(1)
     drawn = []
     for count in (5, 600, 2):
-        with Draws(hurried) as draws:
+        with BufferedUniforms(hurried) as draws:
             drawn += [draws.random() for _ in range(count)]
 
     assert drawn == patient.random(607).tolist()

@@ -198,7 +198,7 @@ def test_a_rule_that_draws_is_refused():
         state = generator.bit_generator.state
         run = LazyMCCFR(GAMES["kuhn"], rule, ExternalSampling(generator))
         with pytest.raises(ValueError, match="rule draws random numbers for 2 actions"):
-            run._unfolding.makers[0].make("now", ["a", "b"], None, 0)
+            run._tree.factories[0].make("now", ["a", "b"], None, 0)
         assert generator.bit_generator.state == state
 
 
@@ -247,11 +247,13 @@ def on_the_tree(game, run):
     return profile
 
 
-@pytest.mark.parametrize("remember", [0, 10])
-def test_what_is_kept_in_memory_changes_nothing(remember):
+@pytest.mark.parametrize("cached", [0, 10])
+def test_what_is_kept_in_memory_changes_nothing(cached):
     few, all_ = (
-        LazyMCCFR(GAMES["leduc"], rk.RegretMatching, ExternalSampling(rng()), remember=room).run(40)
-        for room in (remember, 10**6)
+        LazyMCCFR(
+            GAMES["leduc"], rk.RegretMatching, ExternalSampling(rng()), cached_histories=room
+        ).run(40)
+        for room in (cached, 10**6)
     )
     for mine, other in zip(few.average, all_.average, strict=True):
         assert set(mine) == set(other)
@@ -495,6 +497,6 @@ class Indifferent:
 def test_with_equal_payoffs_the_regret_is_exactly_zero(make):
     run = LazyMCCFR(Indifferent(), rk.RegretMatching, make(rng())).run(5)
 
-    (point,) = run._unfolding.met[0].values()
-    assert point.saved()["state"][0] == [0.0] * 6
+    (record,) = run._tree.infosets[0].values()
+    assert record.learned()["state"][0] == [0.0] * 6
     assert run.average[0]["now"].tolist() == pytest.approx([1 / 6] * 6)

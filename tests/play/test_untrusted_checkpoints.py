@@ -171,27 +171,39 @@ def sampled(path=None):
 
 
 UNFOLDED = {
-    "sums that do not fit": (("met", 0, "total"), lambda x: x * 3.0, "do not fit together"),
-    "negative sums": (("met", 0, "seen"), negative, "no negative sums"),
-    "a strategy": (("met", 0, "learned", 0, "strategy"), lambda x: [2.0, -1.0], "a distribution"),
-    "a predecessor behind": (("met", 0, "before"), lambda x: x + 99, "cannot come after number"),
-    "an action too many": (("met", 0, "via"), lambda x: x + 9, "cannot come after action"),
-    "no literal": (("met", 0, "keys", 0), lambda x: "print()", "malformed"),
-    "a deep literal": (("met", 0, "keys", 0), lambda x: "(" * 9_999, "does not fit this run"),
-    "one set twice": (("met", 0, "keys", 0), lambda x: "'Kpb'", "must differ"),
-    "more iterations than there were": (("makers", 0, "iteration"), lambda x: 2**60, "in 0 to 30"),
-    "no templates": (("makers", 0, "templates"), lambda x: {}, "for which there is a template"),
-    "fewer entries": (("met", 0), lambda x: {}, "must have the entries"),
+    "sums that do not fit": ((0, 0, "total"), [3.0, 9.0], "do not fit together"),
+    "negative sums": ((0, 0, "total"), [-1.0, 1.0], "no negative sums"),
+    "a negative reach": ((0, 0, "reach"), -1.0, "no negative sums"),
+    "too many sums": ((0, 0, "total"), [0.0, 0.0, 0.0], "do not fit together"),
+    "no number": ((0, 0, "total"), [np.inf, 0.0], "finite numbers"),
+    "a strategy": ((0, 0, "learned", "strategy"), [2.0, -1.0], "a distribution"),
+    "a predecessor behind": ((0, 0, "parent"), 99, "cannot come after number"),
+    "no predecessor": ((0, 0, "parent"), 0.5, "cannot come after number"),
+    "an action too many": ((0, 0, "parent_action"), 9, "cannot come after action"),
+    "no literal": ((0, 0, "key"), "print()", "malformed"),
+    "a deep literal": ((0, 0, "key"), "(" * 9_999, "does not fit this run"),
+    "one set twice": ((0, 0, "key"), "'Kpb'", "must differ"),
+    "no actions": ((0, 0, "actions"), "()", "actions must be tuples"),
+    "fewer entries": ((0, 0), {}, "must have the entries"),
+    "no rows": ((0,), {}, "must be a list"),
+}
+FACTORIES = {
+    "more iterations than there were": ((0, "iteration"), 2**60, "in 0 to 30"),
+    "no templates": ((0, "templates"), {}, r"must have the entries \['2'\]"),
+    "other discounts": ((0, "templates", "2", "discounts"), [1.0, 0.0, 0.0, 0.0], "up to 0"),
+}
+UNFOLDED = {name: (("infosets", *place), *rest) for name, (place, *rest) in UNFOLDED.items()} | {
+    name: (("factories", *place), *rest) for name, (place, *rest) in FACTORIES.items()
 }
 
 
 @pytest.mark.parametrize("name", UNFOLDED)
 def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
-    (*above, key), change, message = UNFOLDED[name]
+    (*above, key), value, message = UNFOLDED[name]
     holder = content = copy.deepcopy(saved(sampled().run(30), tmp_path / "run"))
     for step in above:
         holder = holder[step]
-    holder[key] = change(holder[key])
+    holder[key] = value
     (tmp_path / "run").write_bytes(packed(content))
 
     with pytest.raises(ValueError, match=message):
@@ -201,8 +213,8 @@ def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
 def test_many_iterations_in_a_file_take_no_time(tmp_path):
     content = saved(sampled().run(30), tmp_path / "run")
     content["iteration"] = 2**60
-    for maker in content["makers"]:
-        maker["iteration"] = 2**60
+    for factory in content["factories"]:
+        factory["iteration"] = 2**60
     (tmp_path / "run").write_bytes(packed(content))
 
     assert sampled(tmp_path / "run").iteration == 2**60
