@@ -4,9 +4,8 @@ import base64
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from regretkit.display._game_figure import game_figure, size_of, tree_of
+from regretkit.display._games import game_figure, size_of, table_lines, tree_lines, tree_of
 from regretkit.display._style import number, shortened, svg_of, title_of
-from regretkit.display._text import table_lines, tree_lines
 from regretkit.evaluation import nash_conv
 from regretkit.games import (
     ExtensiveFormGame,

@@ -1,10 +1,9 @@
 """What all figures share: text that is safe to draw, colors, axes, and thinning of curves."""
 
 import io
-import itertools
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -30,8 +29,8 @@ PLAYERS = ("#0072B2", "#D55E00", "#009E73", "#4B0092", "#661100", "#A0522D")
 """Colors of the players, dark enough for white text."""
 CHANCE_COLOR = "#555555"
 
-LONGEST, NAME = 40, 28
-"""Characters of a name that are shown, and in drawings of games."""
+LONGEST = 40
+"""Characters of a name that are shown."""
 
 _STRIPS = 400
 """Strips of the axis that a dense curve is thinned to; each keeps at most four points."""
@@ -80,6 +79,11 @@ def _spelled(name: str) -> str:
 def number(value: float) -> str:
     """Return a number to six digits, without a minus before zero."""
     return f"{value + 0.0:.6g}"
+
+
+def numbers(values: Sequence[float]) -> str:
+    """Return numbers, such as the payoffs of all players."""
+    return ", ".join(map(number, values))
 
 
 class Style(TypedDict):
@@ -198,29 +202,6 @@ def width_of(text: str, size: float) -> float:
     font, shown = FontProperties(size=size), text.replace(r"\$", "$")
     with warnings.catch_warnings(action="ignore"):  # drawing warns of glyphs that the font lacks
         return float(text_to_path.get_text_width_height_descent(shown, font, False)[0])
-
-
-class PayoffColumns:
-    """Payoffs of all players side by side, each in its player's color, right-aligned.
-
-    ``payoffs`` are all that are to be written, shape ``(places, players)``.
-    """
-
-    def __init__(self, payoffs: Iterable[Sequence[float]]) -> None:
-        self._size = text_size()
-        columns, gap = zip(*payoffs, strict=True), 0.9 * self._size
-        widths = [
-            max(width_of(number(p), self._size) for p in {*column}) + gap for column in columns
-        ]
-        self._ends = [end - gap for end in itertools.accumulate(widths)]
-        self.width = self._ends[-1]
-
-    def write(self, ax: "Axes", place: tuple[float, float], payoffs: Sequence[float]) -> None:
-        """Write the payoffs of one place to the right of it."""
-        look: dict[str, Any] = {"ha": "right", "va": "center_baseline", "fontsize": self._size}
-        for player, (end, payoff) in enumerate(zip(self._ends, payoffs, strict=True)):
-            offset: dict[str, Any] = {"xytext": (end, 0.0), "textcoords": "offset points"}
-            ax.annotate(number(payoff), place, color=color_of(player), **offset, **look)
 
 
 def svg_of(figure: "Figure") -> str:

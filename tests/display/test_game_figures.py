@@ -17,9 +17,8 @@ from naive_games import chance, decision, end, random_game
 import regretkit as rk
 from regretkit import games
 from regretkit.display import draw_game
-from regretkit.display._game_figure import game_figure
+from regretkit.display._games import game_figure, probability
 from regretkit.display._style import PLAYERS, plain, svg_of
-from regretkit.display._tree_figure import probability
 from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, NormalFormGame, read_efg
 
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing")
@@ -92,27 +91,22 @@ def boxes(axes):
     return [text for text in axes.texts if text.get_bbox_patch()]
 
 
-def payoffs(axes):
-    """Return the payoffs that are written, by their place: one number a player."""
-    found = {}
-    for text in axes.texts:
-        if hasattr(text, "anncoords") and text.get_text():
-            found.setdefault(text.xy, []).append((text.xyann[0], text.get_color(), text.get_text()))
-    for place, written in found.items():
-        colors = [color for _, color, _ in sorted(written)]
-        assert colors == list(PLAYERS[: len(colors)])
-        found[place] = tuple(float(text) for _, _, text in sorted(written))
-    return found
+def leaves(axes, tree):
+    """Return the payoffs that are written, one text a terminal."""
+    texts = [text for text in axes.texts if not hasattr(text, "anncoords")]
+    rest = [text.get_text() for text in texts[tree.histories - 1 :] if not text.get_bbox_patch()]
+    return Counter(tuple(map(float, text.split(", "))) for text in rest)
 
 
 def rounded(earned):
     return Counter(tuple(float(f"{payoff:.6g}") for payoff in row) for row in earned)
 
 
-def written(axes):
-    """Return the texts but for payoffs and histories."""
-    rest = [text for text in axes.texts if not hasattr(text, "anncoords")]
-    return [text for text in rest if not text.get_bbox_patch()]
+def cells_of(table):
+    """Return the texts of a table by rows."""
+    cells = table.get_celld()
+    rows, columns = (1 + max(numbers) for numbers in zip(*cells, strict=True))
+    return [[cells[i, j].get_text().get_text() for j in range(columns)] for i in range(rows)]
 
 
 def acting(tree):
@@ -164,7 +158,8 @@ def test_a_dashed_line_joins_the_histories_of_an_information_set(make):
 
 @each_tree
 def test_a_tree_shows_the_payoffs_of_each_end_once(make):
-    assert Counter(payoffs(drawn(make)).values()) == rounded(make().tree.payoffs.tolist())
+    tree = make().tree
+    assert leaves(drawn(make), tree) == rounded(tree.payoffs.tolist())
 
 
 @each_tree
@@ -173,7 +168,7 @@ def test_an_edge_names_its_action_and_the_probability_of_chance(make):
     names = [tree.history_path(history)[-1] for history in range(1, tree.histories)]
     by_chance = tree.player[tree.parent[1:]] == CHANCE
 
-    shown = [text.get_text() for text in written(drawn(make))]
+    shown = [text.get_text() for text in drawn(make).texts[: len(names)]]
 
     for name, text, chance_moves, value in zip(
         names, shown, by_chance, tree.probability[1:], strict=True
@@ -190,7 +185,7 @@ def test_kuhn_poker_as_in_the_literature():
     assert captions["chance"] == 4
     assert sum(captions.values()) == 4 + 24
     assert captions["1: Qb"] == 2
-    assert Counter(payoffs(axes).values()) == {
+    assert leaves(axes, games.kuhn_poker().tree) == {
         (-1.0, 1.0): 9,
         (1.0, -1.0): 9,
         (2.0, -2.0): 6,
@@ -231,24 +226,30 @@ def test_lines_that_join_information_sets_never_lie_on_one_another(make):
 @pytest.mark.parametrize("make", MATRICES.values(), ids=MATRICES)
 def test_payoffs_stand_in_the_row_and_column_of_their_actions(make):
     game = make()
+    names = [[name[:27] for name in domain.labels.actions(0)] for domain in game.domains]
+    columns = names[1] if game.players > 1 else ["payoff"]
+    tables = game.payoffs.reshape(game.players, len(names[0]), len(columns), -1)
 
-    cells = sorted(((y, x), earned) for (x, y), earned in payoffs(drawn(lambda: game)).items())
-
-    columns = game.payoffs.shape[2] if game.players > 1 else 1
-    tables = game.payoffs.reshape(game.players, game.payoffs.shape[1], columns, -1)
-    below = np.moveaxis(tables, -1, 1).reshape(game.players, -1, columns)
-    for (row, column), ((y, x), earned) in zip(np.ndindex(*below.shape[1:]), cells, strict=True):
-        assert earned == tuple(float(f"{p:.6g}") for p in below[:, row, column])
-        assert y == cells[row * columns][0][0]
-        assert x == pytest.approx(cells[column][0][1])
+    drawn_tables = [cells_of(table) for table in drawn(make).tables]
+    assert len(drawn_tables) == tables.shape[-1]
+    for k, (head, *rows) in enumerate(drawn_tables):
+        assert [name[:27] for name in head] == ["", *columns]
+        assert [name[:27] for name, *_ in rows] == names[0]
+        for i, j in np.ndindex(*tables.shape[1:3]):
+            shown = tuple(map(float, rows[i][1 + j].split(", ")))
+            assert shown == tuple(float(f"{payoff:.6g}") for payoff in tables[:, i, j, k])
 
 
 def test_other_players_actions_stand_above_their_tables():
-    game = NormalFormGame(np.zeros((3, 2, 2, 2)), actions=[["a", "b"], ["c", "d"], ["e", "f"]])
+    axes = drawn(MATRICES["three"])
 
-    shown = [text.get_text() for text in written(drawn(lambda: game))]
-
-    assert shown == ["player 2: e", "c", "d", "a", "b", "player 2: f", "c", "d", "a", "b"]
+    assert [text.get_text() for text in axes.texts] == ["player 2: 0", "player 2: 1"]
+    tops = [
+        extent.y1
+        for thing in zip(axes.texts, axes.tables, strict=True)
+        for extent in [part.get_window_extent() for part in thing]
+    ]
+    assert tops == sorted(tops, reverse=True)
 
 
 # Positions
@@ -256,7 +257,9 @@ def test_other_players_actions_stand_above_their_tables():
 
 def texts_of(axes):
     """Return where each text is, with the box around it, but for half a pixel."""
+    cells = [cell for table in axes.tables for cell in table.get_celld().values()]
     texts = [*axes.texts, *axes.get_legend().get_texts(), axes.title]
+    texts += [cell.get_text() for cell in cells]
     return [
         (text, (text.get_bbox_patch() or text).get_window_extent().padded(-0.5))
         for text in texts
@@ -394,7 +397,8 @@ def test_a_higher_limit_draws_it_all_the_same():
     with pytest.raises(ValueError, match="pass limit=441"):
         draw_game(games.blotto(), limit=440)
 
-    assert len(payoffs(draw_game(games.blotto(), limit=441))) == 441
+    [table] = draw_game(games.blotto(), limit=441).tables
+    assert len(table.get_celld()) == 22 * 22
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", None, 3])

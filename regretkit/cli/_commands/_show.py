@@ -42,7 +42,7 @@ def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> i
 
 
 def _drawing(game: Game, limit: int) -> str:
-    from regretkit.display._game_figure import game_figure, size_of
+    from regretkit.display._games import game_figure, size_of
     from regretkit.display._style import svg_of
 
     try:
@@ -70,7 +70,7 @@ def _facts(facts: dict[str, Any]) -> list[str]:
 
 
 def _text(game: Game, limit: int) -> list[str]:
-    from regretkit.display._text import table_lines, tree_lines
+    from regretkit.display._games import table_lines, tree_lines
 
     if isinstance(game, NormalFormGame):
         outcomes = game.payoffs[0].size
