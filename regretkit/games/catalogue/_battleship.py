@@ -1,17 +1,15 @@
 """Battleship: hidden fleets and shots at them."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from numbers import Real
 from string import ascii_lowercase
 from typing import final
 
 from attrs import evolve, frozen
 
-from regretkit._util._validate import quote, vector, whole_number, whole_numbers
+from regretkit._util._validate import must_be, number, quote, vector, whole_number, whole_numbers
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
@@ -21,8 +19,6 @@ Ship = tuple[str, ...]
 
 _COUNTED_SHOTS = 100
 """Largest number of shots for which all histories are counted."""
-_COUNTED_SHIPS = 100
-"""Number of ships that count towards the lower bound on the placements."""
 _TRIED = 3_000_000
 """Largest number of cells that are visited to count the placements."""
 
@@ -87,11 +83,18 @@ def battleship(
     Farina, Ling, Fang and Sandholm (2019), "Correlation in extensive-form games: saddle-point
     formulation and benchmarks", NeurIPS. Rules as in OpenSpiel's ``battleship``.
     """
-    rules = _rules(height, width, lengths, values, shots, loss_multiplier, repeated_shots)
-    budget = MemoryBudget(memory_limit, walked=True)
-    # Up to one shot of each player
-    budget.check_histories(rules.least_ways**2 * rules.area * (rules.area - 1), more=True)
-    rules.check_room(sum(rules.lengths) <= rules.area and any(rules.openings()))
+    root = battleship_history(
+        height, width, lengths, values, shots, loss_multiplier, repeated_shots
+    )
+    rules, budget = root.rules, MemoryBudget(memory_limit, walked=True)
+    fit = sum(rules.lengths) <= rules.area
+    # A fleet of each player, and one shot of each
+    budget.check_histories(rules.area * (rules.area - 1) if fit else 1, more=True)
+    if not (fit and any(_openings(rules))):
+        raise ValueError(
+            f"ships of lengths {list(rules.lengths)} do not fit on {rules.height} x {rules.width} "
+            "cells; pass a larger board, or fewer or shorter ships"
+        )
     budget.check_levels(rules.levels())
     name = call_text(
         battleship,
@@ -103,7 +106,6 @@ def battleship(
         loss_multiplier=rules.loss_multiplier,
         repeated_shots=rules.repeated_shots,
     )
-    root = BattleshipHistory(rules)
     return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
@@ -116,49 +118,27 @@ def battleship_history(
     loss_multiplier: float = 1.0,
     repeated_shots: bool = False,
 ) -> "BattleshipHistory":
-    """Return the empty history of Battleship."""
-    rules = _rules(height, width, lengths, values, shots, loss_multiplier, repeated_shots)
-    rules.check_room(rules.have_room(rules.lengths, frozenset(rules.cells())))
-    return BattleshipHistory(rules)
-
-
-def _rules(
-    height: int,
-    width: int,
-    lengths: Sequence[int],
-    values: Sequence[float] | None,
-    shots: int,
-    loss_multiplier: float,
-    repeated_shots: bool,
-) -> "Rules":
+    """Return the empty history of Battleship, whose ships must fit on the board."""
     height = whole_number(height, "height", least=1, most=len(ascii_lowercase))
     width = whole_number(width, "width", least=1)
     sizes = whole_numbers(lengths, "lengths").tolist()
     lengths = tuple(whole_number(size, "each of lengths", least=1) for size in sizes)
     if not lengths:
         raise ValueError("lengths must have one number for each ship, got none; pass at least one")
-    checked = (1.0,) * len(lengths) if values is None else _values(values, len(lengths))
+    earned = vector([1.0] * len(lengths) if values is None else values, len(lengths), "values")
+    if earned.min() < 0.0:
+        raise ValueError(f"values must be at least 0, got {quote(earned.tolist())}")
     if not isinstance(repeated_shots, bool):
-        raise TypeError(f"repeated_shots must be True or False, got {quote(repeated_shots)}")
+        raise TypeError(must_be("repeated_shots", "True or False", repeated_shots))
     most = None if repeated_shots else height * width
     shots = whole_number(shots, "shots", least=1, most=most)
-    loss_multiplier = _multiplier(loss_multiplier)
-    return Rules(height, width, lengths, checked, shots, loss_multiplier, repeated_shots)
-
-
-def _values(values: Sequence[float], ships: int) -> tuple[float, ...]:
-    checked = tuple(vector(values, ships, "values").tolist())
-    if min(checked) < 0.0:
-        raise ValueError(f"values must be at least 0, got {quote(list(checked))}")
-    return checked
-
-
-def _multiplier(value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"loss_multiplier must be a number, got {quote(value)}")
-    if not 0.0 <= value < math.inf:
-        raise ValueError(f"loss_multiplier must be a finite number, at least 0, got {quote(value)}")
-    return float(value)
+    multiplier = number(loss_multiplier, "loss_multiplier")
+    if multiplier < 0.0:
+        raise ValueError(must_be("loss_multiplier", "a finite number, at least 0", loss_multiplier))
+    values = tuple(earned.tolist())
+    return BattleshipHistory(
+        Rules(height, width, lengths, values, shots, multiplier, repeated_shots)
+    )
 
 
 def _name(ship: Ship) -> str:
@@ -203,50 +183,9 @@ class Rules:
         """Number of cells of a board."""
         return self.height * self.width
 
-    @property
-    def least_ways(self) -> int:
-        """A lower bound, quick to compute, on the number of placements of all ships that fit."""
-        if sum(self.lengths) > self.area:
-            return 0
-        ways, covered = [], 0
-        for length in self.lengths:
-            across = self.height * max(self.width - length + 1, 0)
-            down = self.width * max(self.height - length + 1, 0)
-            directions = min(length, 2)  # both are the same for a ship of one cell
-            places = across + down if directions == 2 else self.area
-            # Each covered cell excludes at most `length` placements in each direction.
-            ways.append(places - covered * length * directions)
-            covered += length
-        return math.prod(ways[:_COUNTED_SHIPS]) if min(ways) > 0 else 1
-
-    def have_room(self, lengths: Sequence[int], free: frozenset[str]) -> bool:
-        """Return whether ships of these lengths fit on the free cells."""
-        if not lengths:
-            return True
-        return sum(lengths) <= len(free) and any(
-            self.have_room(lengths[1:], free.difference(ship))
-            for ship in self.places(lengths[0]).values()
-            if free.issuperset(ship)
-        )
-
-    def check_room(self, fit: bool) -> None:
-        """Raise a ValueError unless the ships ``fit`` on the board."""
-        if not fit:
-            raise ValueError(
-                f"ships of lengths {list(self.lengths)} do not fit on {self.height} x {self.width} "
-                "cells; pass a larger board, or fewer or shorter ships"
-            )
-
-    def openings(self) -> tuple[Mapping[frozenset[str], int], ...]:
-        """Return, for each number of ships, the number of placements by the cells they leave free.
-
-        Only sets of free cells on which the later ships fit are included.
-        """
-        return _openings(self.height, self.width, self.lengths)
-
     def levels(self) -> Iterator[tuple[int, int]]:
         """Yield the numbers of histories by length, as ``MemoryBudget.check_levels`` takes them."""
-        ways = [sum(opening.values()) for opening in self.openings()]
+        ways = [sum(opening.values()) for opening in _openings(self)]
         for fewer, more in pairwise(ways):
             yield from ((fewer * fewer, 1), (more * fewer, 1))
         fleets, afloat = ways[-1] ** 2, [1]
@@ -274,39 +213,35 @@ class Rules:
 
 
 @lru_cache(maxsize=16)
-def _openings(
-    height: int, width: int, lengths: tuple[int, ...]
-) -> tuple[Mapping[frozenset[str], int], ...]:
-    rules = Rules(height, width, lengths, (), 1, 1.0, False)
-    places = {length: list(rules.places(length).values()) for length in lengths}
+def _openings(rules: Rules) -> tuple[Mapping[frozenset[str], int], ...]:
+    """Return, for each number of ships, the number of placements by the cells they leave free.
+
+    Only sets of free cells on which the later ships fit are included.
+    """
+    places = {length: list(rules.places(length).values()) for length in rules.lengths}
     openings = [Counter({frozenset(rules.cells()): 1})]
     tried = 0
-    for length in lengths:
+    for length in rules.lengths:
         following: Counter[frozenset[str]] = Counter()
         for free, ways in openings[-1].items():
             tried += len(places[length]) * rules.area
             if tried > _TRIED:
                 raise MemoryError(
-                    f"there are too many ways to place {len(lengths)} ships on {height} x {width} "
-                    "cells to count the histories of the game; choose a smaller game"
+                    f"there are too many ways to place {len(rules.lengths)} ships on "
+                    f"{rules.height} x {rules.width} cells to count the histories of the game; "
+                    "choose a smaller game"
                 )
             for ship in places[length]:
                 if free.issuperset(ship):
                     following[free.difference(ship)] += ways
         openings.append(following)
-    for number, length in reversed(list(enumerate(lengths))):
-        following = openings[number + 1]
-        openings[number] = Counter(
-            {
-                free: ways
-                for free, ways in openings[number].items()
-                if any(
-                    free.difference(ship) in following
-                    for ship in places[length]
-                    if free.issuperset(ship)
-                )
-            }
-        )
+    for (opening, following), length in reversed(
+        list(zip(pairwise(openings), rules.lengths, strict=True))
+    ):
+        for free in list(opening):
+            later = (free.difference(ship) for ship in places[length] if free.issuperset(ship))
+            if following.keys().isdisjoint(later):
+                del opening[free]
     return tuple(openings)
 
 
@@ -338,12 +273,11 @@ class BattleshipHistory:
         player, rules = self.player(), self.rules
         if not self._placed:
             placed = self.ships[player::2]
-            free = frozenset(rules.cells()).difference(*placed)
-            length, *later = rules.lengths[len(placed) :]
+            free, openings = frozenset(rules.cells()).difference(*placed), _openings(rules)
             return [
                 name
-                for name, ship in rules.places(length).items()
-                if free.issuperset(ship) and rules.have_room(later, free.difference(ship))
+                for name, ship in rules.places(rules.lengths[len(placed)]).items()
+                if free.issuperset(ship) and free.difference(ship) in openings[len(placed) + 1]
             ]
         fired = set() if rules.repeated_shots else self._fired(player)
         return [cell for cell in rules.cells() if cell not in fired]

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from regretkit._util._typing import Indices
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
@@ -103,7 +103,7 @@ def oshi_zumo_history(
             "might not end; pass a number of rounds, or minimum_bid=1"
         )
     if not isinstance(alesia, bool):
-        raise TypeError(f"alesia must be True or False, got {quote(alesia)}")
+        raise TypeError(must_be("alesia", "True or False", alesia))
     return OshiZumoHistory(size, minimum_bid, horizon, alesia, (coins, coins))
 
 
@@ -198,11 +198,17 @@ def _after_first_round(bids: int, size: int) -> Standings:
 
 
 def _after_round(standings: Standings, size: int, least: int) -> Standings:
-    following: defaultdict[int, Indices] = defaultdict(lambda: np.zeros((), dtype=np.int64))
+    coins = np.arange(len(next(iter(standings.values()))))
+    following: defaultdict[int, Indices]
+    following = defaultdict(lambda: np.zeros((coins.size, coins.size), dtype=np.int64))
     for position, counts in standings.items():
-        following[position] = following[position] + _shifted(_along_diagonals(counts), least)
-        following[position + 1] = following[position + 1] + _higher_bids(counts, least)
-        following[position - 1] = following[position - 1] + _higher_bids(counts.T, least).T
+        for first, second in np.argwhere(counts).tolist():
+            # A player with less than the least bid bids it all.
+            rows, columns = max(first - least, 0) + 1, max(second - least, 0) + 1
+            push = np.sign(first - coins[:rows, np.newaxis] - (second - coins[:columns]))
+            for step in (-1, 0, 1):
+                after = following[position + step][:rows, :columns]
+                after += counts[first, second] * (push == step)
     return _open(following, size)
 
 
@@ -215,30 +221,3 @@ def _open(standings: Standings, size: int) -> Standings:
         for position, counts in standings.items()
         if abs(position) <= size and counts.any()
     }
-
-
-def _higher_bids(counts: Indices, least: int) -> Indices:
-    """Return the standings after one round in which player 0 bids more."""
-    richer = np.cumsum(counts[::-1], axis=0)[::-1]
-    following = _along_diagonals(np.append(richer[1:], 0 * richer[:1], axis=0))
-    following = _shifted(following, least)
-    if least:
-        # Player 1 has less than the least bid, and bids it all.
-        all_in = _shifted(richer[:, :least].sum(axis=1, keepdims=True), least, columns=0)
-        following[:, :1] += all_in
-    return following
-
-
-def _along_diagonals(counts: Indices) -> Indices:
-    """Return the sum of each entry and all later entries of its diagonal."""
-    sums = counts.copy()
-    for row in range(len(sums) - 2, -1, -1):
-        sums[row, :-1] += sums[row + 1, 1:]
-    return sums
-
-
-def _shifted(counts: Indices, rows: int, columns: int | None = None) -> Indices:
-    """Return the counts shifted up and to the left, padded with zeros."""
-    shifted = counts[rows:, rows if columns is None else columns :]
-    padding = [(0, n - m) for n, m in zip(counts.shape, shifted.shape, strict=True)]
-    return np.pad(shifted, padding)
