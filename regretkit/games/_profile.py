@@ -27,7 +27,7 @@ from regretkit.games._profile_table import (
     table,
     write_json,
 )
-from regretkit.sets import Simplices, StrategySet
+from regretkit.sets import StrategySet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,9 +225,6 @@ class Profile(tuple[Vector, ...]):
 
     # Information sets by name
 
-    def _simplices(self, player: int) -> Simplices | None:
-        return blocks_of(self.domains[player])
-
     def _place(self, key: str | tuple[int, str | int]) -> tuple[int, int]:
         """Return the player and the number of an information set."""
         if isinstance(key, str):
@@ -238,14 +235,14 @@ class Profile(tuple[Vector, ...]):
             )
         player, name = key
         self._check_player(player)
-        simplices = self._simplices(player)
+        simplices = blocks_of(self.domains[player])
         if simplices is None:
             raise ValueError(
                 f"player {player} has no information sets, it plays on "
                 f"{quote(self.domains[player])}; ask for profile[{player}]"
             )
         if isinstance(name, str) and not simplices.labels.named:
-            raise self._unnamed(name)
+            raise _unnamed(name)
         return player, simplices.labels.find(name)
 
     def _check_player(self, player: SupportsIndex, *, least: int = 0) -> None:
@@ -258,36 +255,23 @@ class Profile(tuple[Vector, ...]):
         if not least <= number < len(self):
             raise ValueError(f"there is no player {player}: they go from 0 to {len(self) - 1}")
 
-    def _unnamed(self, label: str) -> ValueError:
-        return ValueError(
-            f"there is no information set {quote(label)}, because none is named, as in a normal "
-            "form: ask for a player's strategy, as in profile[0]"
-        )
-
     def _owner(self, label: str) -> int:
         """Return the only player with an information set of this label."""
-        owners = [
-            player
-            for player in range(len(self))
-            if (simplices := self._simplices(player)) and simplices.labels.numbers(label)
-        ]
+        sets = [(player, blocks_of(domain)) for player, domain in enumerate(self.domains)]
+        owners = [player for player, own in sets if own and own.labels.numbers(label)]
         if len(owners) > 1:
             shown = ", ".join(f"profile[{player}, {quote(label)}]" for player in owners)
             raise ValueError(f"label {quote(label)} is ambiguous: ask for one of {shown}")
-        if not owners:
-            known = [
-                simplices.labels.block(number)
-                for player in range(len(self))
-                if (simplices := self._simplices(player)) and simplices.labels.named
-                for number in range(simplices.blocks)
-            ]
-            if not known:
-                raise self._unnamed(label)
-            shown = _validate.candidates(known)
-            raise ValueError(
-                f"no player has an information set {quote(label)}; the labels are {shown}"
-            )
-        return owners[0]
+        if owners:
+            return owners[0]
+        named = [own for _, own in sets if own and own.labels.named]
+        known = [own.labels.block(number) for own in named for number in range(own.blocks)]
+        if not known:
+            raise _unnamed(label)
+        raise ValueError(
+            f"no player has an information set {quote(label)}; the labels are "
+            f"{_validate.candidates(known)}"
+        )
 
     def __str__(self) -> str:
         return "\n".join(
@@ -303,3 +287,10 @@ class Profile(tuple[Vector, ...]):
         from regretkit.display._html import profile_html
 
         return profile_html(self)
+
+
+def _unnamed(label: str) -> ValueError:
+    return ValueError(
+        f"there is no information set {quote(label)}, because none is named, as in a normal form: "
+        "ask for a player's strategy, as in profile[0]"
+    )

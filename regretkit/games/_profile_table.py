@@ -162,53 +162,65 @@ def strategies(data: object, game: Game, what: str) -> list[Vector]:
     opened = _opened(data, what)
     check_described(game, opened["game"], what)
     players = opened["players"]
-    if not isinstance(players, list) or len(players) != len(game.domains):
-        raise ValueError(
-            f"{what}: players must be a list of {len(game.domains)}, got {_shown(players)}"
-        )
+    fits = isinstance(players, list) and len(players) == len(game.domains)
+    _expect(fits, f"{what}: players", f"be a list of {len(game.domains)}", players)
     return [
         _strategy(records, domain, player, f"{what}: players[{player}]")
         for player, (records, domain) in enumerate(zip(players, game.domains, strict=True))
     ]
 
 
+def _expect(fits: bool, where: str, wanted: str, value: object) -> None:
+    """Raise a ValueError unless a value in a file fits."""
+    if not fits:
+        raise ValueError(f"{where} must {wanted}, got {quote(value, 60)}")
+
+
 def _opened(data: object, what: str) -> dict[str, Any]:
     """Return the entries of a profile, checked."""
     top = _entries(data, _KEYS, what)
-    if top["format"] != FORMAT:
-        raise ValueError(
-            f"{what} must have the format {quote(FORMAT)}, got {_shown(top['format'])}"
-        )
+    _expect(top["format"] == FORMAT, what, f"have the format {quote(FORMAT)}", top["format"])
     if top["version"] != VERSION or isinstance(top["version"], bool):
         raise ValueError(
-            f"{what} has version {_shown(top['version'])} of the format, but only "
+            f"{what} has version {quote(top['version'], 60)} of the format, but only "
             f"{VERSION} can be read; use the version of regretkit that wrote it"
         )
-    if not is_description(top["game"]):
-        raise ValueError(
-            f"{what}: game must have a name and a fingerprint, both texts, got "
-            f"{_shown(top['game'])}"
-        )
+    described = is_description(top["game"])
+    _expect(described, f"{what}: game", "have a name and a fingerprint, both texts", top["game"])
     return top
 
 
-def _strategy(records: object, domain: StrategySet, player: int, where: str) -> Vector:
+def _entries(value: Any, keys: set[str], where: str) -> dict[str, Any]:
+    held = sorted(map(str, value)) if isinstance(value, dict) else value
+    fits = isinstance(value, dict) and value.keys() == keys
+    _expect(fits, where, f"have the entries {sorted(keys)}", held)
+    entries: dict[str, Any] = value
+    return entries
+
+
+def _strategy(records: Any, domain: StrategySet, player: int, where: str) -> Vector:
     simplices = simplices_of(domain, player)
-    if not isinstance(records, list):
-        raise ValueError(f"{where} must be a list of information sets, got {_shown(records)}")
+    _expect(isinstance(records, list), where, "be a list of information sets", records)
     behavior = np.full(simplices.dimension, np.nan)
     read = np.zeros(simplices.blocks, dtype=np.bool_)
     for place, entry in enumerate(records):
         path = f"{where}[{place}]"
         record = _entries(entry, _RECORD_KEYS, path)
-        number = _number(record["information_set"], simplices, path)
+        number, last = record["information_set"], simplices.blocks - 1
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        known = whole and 0 <= number <= last
+        _expect(known, path, f"be of an information set from 0 to {last}", number)
         path = f"{path}, information set {_name_of(simplices, number)}"
         if read[number]:
             raise ValueError(f"{path} is a duplicate; remove it")
         read[number] = True
-        _check_names(record, simplices, number, path)
-        size = int(simplices.sizes[number])
-        behavior[simplices.block(number)] = _distribution(record["probabilities"], size, path)
+        label, actions = label_of(simplices, number), list(simplices.labels.actions(number))
+        _expect(record["label"] == label, path, f"have the label {quote(label)}", record["label"])
+        wanted = f"have the actions [{_validate.candidates(actions)}]"
+        _expect(record["actions"] == actions, path, wanted, record["actions"])
+        behavior[simplices.block(number)] = _distribution(
+            record["probabilities"], len(actions), path
+        )
     if not read.all():
         missing = [_name_of(simplices, int(number)) for number in np.flatnonzero(~read)[:6]]
         more = int(np.count_nonzero(~read)) - len(missing)
@@ -219,54 +231,19 @@ def _strategy(records: object, domain: StrategySet, player: int, where: str) -> 
     return domain.sequence_form(behavior) if isinstance(domain, DecisionTree) else behavior
 
 
-def _number(value: object, simplices: Simplices, where: str) -> int:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not (whole and 0 <= value < simplices.blocks):  # type: ignore[operator]
-        raise ValueError(
-            f"{where} is of an unknown information set, {_shown(value)}; their numbers go from 0 "
-            f"to {simplices.blocks - 1}"
-        )
-    return int(value)  # type: ignore[call-overload, no-any-return]
-
-
-def _check_names(record: Mapping[str, Any], simplices: Simplices, number: int, where: str) -> None:
-    label, actions = label_of(simplices, number), list(simplices.labels.actions(number))
-    if record["label"] != label:
-        raise ValueError(
-            f"{where} has the label {_shown(record['label'])}, but must have {quote(label)}"
-        )
-    if record["actions"] != actions:
-        known = _validate.candidates(actions)
-        raise ValueError(
-            f"{where} has the actions {_shown(record['actions'])}, but must have [{known}]"
-        )
-
-
-def _distribution(value: object, size: int, where: str) -> Vector:
-    if not isinstance(value, list) or len(value) != size:
-        raise ValueError(f"{where} must have {size} probabilities, got {_shown(value)}")
+def _distribution(value: Any, size: int, where: str) -> Vector:
+    fits = isinstance(value, list) and len(value) == size
+    _expect(fits, where, f"have {size} probabilities", value)
     for probability in value:
         number = isinstance(probability, int | float) and not isinstance(probability, bool)
         # Comparisons with NaN are false.
-        if not (number and 0.0 <= probability <= 1.0 + ATOL):
-            raise ValueError(
-                f"{where} must have probabilities from 0 to 1, got {_shown(probability)}"
-            )
+        proper = number and 0.0 <= probability <= 1.0 + ATOL
+        _expect(proper, where, "have probabilities from 0 to 1", probability)
     total = math.fsum(value)
-    if not abs(total - 1.0) <= ATOL:
-        raise ValueError(
-            f"{where} has probabilities that must sum to 1 within {ATOL:g}, but sum to "
-            f"{quote(total)}"
-        )
+    wanted = f"have probabilities that sum to 1 within {ATOL:g}"
+    _expect(abs(total - 1.0) <= ATOL, where, wanted, total)
     distribution = np.array(value, dtype=np.float64)
     return distribution if abs(total - 1.0) <= _ROUNDING else distribution / total
-
-
-def _entries(value: object, keys: set[str], where: str) -> dict[str, Any]:
-    if not isinstance(value, dict) or value.keys() != keys:
-        held = sorted(map(str, value)) if isinstance(value, dict) else value
-        raise ValueError(f"{where} must have the entries {sorted(keys)}, got {_shown(held)}")
-    return value
 
 
 def _name_of(simplices: Simplices, number: int) -> str:
@@ -274,27 +251,15 @@ def _name_of(simplices: Simplices, number: int) -> str:
     return str(number) if label is None else f"{number} ({label!r})"
 
 
-def _shown(value: object) -> str:
-    return quote(value, 60)
-
-
 # Files
 
 
 def write_json(data: Mapping[str, Any], path: str | PathLike[str]) -> None:
     """Write the dict of a profile, with a line for each information set."""
-    replace_file(path, (line.encode("ascii") for line in _lines(data)))
-
-
-def _lines(data: Mapping[str, Any]) -> Iterator[str]:
-    head = {key: value for key, value in data.items() if key != "players"}
-    yield f'{json.dumps(head)[:-1]}, "players": ['
-    for player, records in enumerate(data["players"]):
-        yield ", [" if player else "["
-        for place, record in enumerate(records):
-            yield f"{',' if place else ''}\n{json.dumps(record)}"
-        yield "\n]"
-    yield "]}\n"
+    head = json.dumps({key: value for key, value in data.items() if key != "players"})
+    players = (",".join(f"\n{json.dumps(record)}" for record in own) for own in data["players"])
+    lists = ", ".join(f"[{records}\n]" for records in players)
+    replace_file(path, [f'{head[:-1]}, "players": [{lists}]}}\n'.encode("ascii")])
 
 
 def read_json(path: Path) -> object:
