@@ -17,8 +17,7 @@ from regretkit.games.openspiel._states import (
     openspiel_history,
 )
 from regretkit.games.tree._game_tree import GameTree
-from regretkit.games.tree._history import CHANCE, TERMINAL, History, HistoryBatch
-from regretkit.sets import Simplices
+from regretkit.games.tree._history import TERMINAL, History, HistoryBatch
 
 Playable: TypeAlias = (
     ExtensiveFormGame
@@ -65,14 +64,14 @@ def as_history(game: Playable) -> History:
     ('J', ('p', 'b'))
     """
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
-        return TreeHistory(game.tree, 0)
+        game = game.tree
     if isinstance(game, GameTree):
         return TreeHistory(game, 0)
     if isinstance(game, NormalFormGame):
         return NormalFormHistory(game)
     # A class has the methods of its instances.
     if isinstance(game, HistoryBatch) and not isinstance(game, type):
-        return BatchHistory(_Names(game), game)
+        return BatchHistory(game, game)
     if isinstance(game, History) and not isinstance(game, type):
         return game
     if is_openspiel(game, "Game", "State"):
@@ -181,7 +180,7 @@ class NormalFormHistory:
         return ()
 
     def actions(self) -> tuple[str, ...]:
-        return self._domain(len(self.chosen)).labels.actions(0)
+        return self.game.domains[len(self.chosen)].labels.actions(0)
 
     def child(self, action: str) -> "NormalFormHistory":
         return NormalFormHistory(self.game, (*self.chosen, action))
@@ -192,40 +191,20 @@ class NormalFormHistory:
     def payoffs(self) -> Sequence[float]:
         paid = self.game.payoffs
         for player, action in enumerate(self.chosen):
-            paid = paid[:, self._domain(player).labels.actions(0).index(action)]
+            paid = paid[:, self.game.domains[player].labels.actions(0).index(action)]
         payoffs: list[float] = paid.tolist()
         return payoffs
-
-    def _domain(self, player: int) -> Simplices:
-        return self.game.domains[player]
-
-
-@final
-@frozen(eq=False)
-class _Names:
-    """The names of a game in batches; those of actions are cached."""
-
-    root: HistoryBatch
-    _known: dict[tuple[int, int], str] = field(factory=dict, init=False, repr=False)
-
-    def action(self, player: int, action: int) -> str:
-        """Return the name of an action of a player or of chance."""
-        if (player, action) not in self._known:
-            self._known[player, action] = self.root.action_name(player, action)
-        return self._known[player, action]
-
-    def label(self, player: int, information_set: int) -> str:
-        """Return the label of an information set."""
-        return self.root.label(player, information_set)
 
 
 @final
 @frozen(eq=False)
 class BatchHistory:
-    """A batch of one history, with the names of the game."""
+    """A batch of one history, with the batch of the empty one, which has the names."""
 
-    names: _Names
+    root: HistoryBatch
     batch: HistoryBatch
+    _known: dict[tuple[int, int], str] = field(factory=dict, repr=False)
+    """The names of actions, cached for all histories of the game."""
 
     def is_terminal(self) -> bool:
         return self.player() == TERMINAL
@@ -236,20 +215,22 @@ class BatchHistory:
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
         actions = self._legal()
         drawn = self.batch.probability(np.zeros(actions.size, dtype=np.int64), actions)
-        names = [self.names.action(CHANCE, action) for action in actions.tolist()]
-        return list(zip(names, floats(drawn, "probability()").tolist(), strict=True))
+        return list(zip(self.actions(), floats(drawn, "probability()").tolist(), strict=True))
 
     def actions(self) -> tuple[str, ...]:
-        player = self.player()
-        return tuple(self.names.action(player, action) for action in self._legal().tolist())
+        moves = [(self.player(), action) for action in self._legal().tolist()]
+        for move in moves:
+            if move not in self._known:
+                self._known[move] = self.root.action_name(*move)
+        return tuple(self._known[move] for move in moves)
 
     def child(self, action: str) -> "BatchHistory":
         number = self._legal()[self.actions().index(action)]
-        return BatchHistory(self.names, self.batch.child(_FIRST, np.array([number])))
+        return BatchHistory(self.root, self.batch.child(_FIRST, np.array([number])), self._known)
 
     def information_set(self) -> str:
         number = int(self.batch.information_set(_FIRST)[0])
-        return self.names.label(self.player(), number)
+        return self.root.label(self.player(), number)
 
     def payoffs(self) -> Sequence[float]:
         payoffs: list[float] = floats(self.batch.payoffs(_FIRST), "payoffs()")[0].tolist()

@@ -46,17 +46,26 @@ def behaviors(
             "strategies must be a Profile, or a function or a dict for each player, got "
             f"{quote(strategies)}; pass a list of them"
         )
-    return tuple(
-        ValidatedStrategy(_as_function(strategy, player), player)
-        for player, strategy in enumerate(strategies)
-    )
+    functions = []
+    for player, strategy in enumerate(strategies):
+        if not callable(strategy) and not isinstance(strategy, Mapping):
+            raise TypeError(
+                f"strategies[{player}] must be a function of an information set and its actions, "
+                f"or a dict from information sets to probabilities, got {quote(strategy)}"
+            )
+        behavior = MappingStrategy(strategy, player) if isinstance(strategy, Mapping) else strategy
+        functions.append(ValidatedStrategy(behavior, player))
+    return tuple(functions)
 
 
 def behaviors_in(
     game: object, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
 ) -> tuple["ValidatedStrategy", ...]:
     """Return :func:`behaviors`; vectors are strategies of the game's players."""
-    if not isinstance(strategies, Profile) and _are_vectors(strategies):
+    vectors = isinstance(strategies, Sequence) and all(
+        isinstance(strategy, np.ndarray | list | tuple) for strategy in strategies
+    )
+    if vectors and not isinstance(strategies, Profile):
         if not hasattr(game, "domains"):
             raise TypeError(
                 "strategies are vectors, which need the game's strategy sets: pass a Profile, or a "
@@ -65,23 +74,6 @@ def behaviors_in(
         known: Game = game  # type: ignore[assignment]
         strategies = Profile(as_strategies(known, strategies), known.domains)  # type: ignore[arg-type]
     return behaviors(strategies)
-
-
-def _are_vectors(strategies: object) -> bool:
-    return isinstance(strategies, Sequence) and all(
-        isinstance(strategy, np.ndarray | list | tuple) for strategy in strategies
-    )
-
-
-def _as_function(strategy: BehavioralStrategyLike | Vector, player: int) -> BehavioralStrategy:
-    if isinstance(strategy, Mapping):
-        return MappingStrategy(strategy, player)
-    if not callable(strategy):
-        raise TypeError(
-            f"strategies[{player}] must be a function of an information set and its actions, or "
-            f"a dict from information sets to probabilities, got {quote(strategy)}"
-        )
-    return strategy
 
 
 @final

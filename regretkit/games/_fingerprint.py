@@ -1,7 +1,7 @@
 """Fingerprints: hashes that identify games independently of their names."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -51,18 +51,27 @@ def fingerprint(game: Game) -> str:
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
         return _digest(_by_utilities(game))
     if game not in _KNOWN:
-        numbers = _tree(game) if isinstance(game, ExtensiveFormGame) else _table(game)
-        _KNOWN[game] = _digest(numbers)
+        parts: list[tuple[str, Numbers]] = []
+        if isinstance(game, NormalFormGame):
+            parts.append(("normal form", game.payoffs))
+        else:
+            tree = game.tree
+            parts += [
+                ("extensive form", tree.parent),
+                ("player", tree.player),
+                ("information set", tree.information_set),
+                ("action", tree.action),
+                ("probability", tree.probability),
+                ("payoffs", tree.payoffs),
+            ]
+        _KNOWN[game] = _digest(parts)
     return _KNOWN[game]
 
 
 def describe(game: Game) -> dict[str, str | None]:
     """Return the description of a game in files."""
     name = getattr(game, "name", None)
-    return {
-        "name": name if isinstance(name, str) else None,
-        "fingerprint": fingerprint(game),
-    }
+    return {"name": name if isinstance(name, str) else None, "fingerprint": fingerprint(game)}
 
 
 def is_description(value: object) -> bool:
@@ -112,7 +121,7 @@ def _shown(name: str | None) -> str:
     return shorten(ascii(name)[1:-1], _MOST_SHOWN) if name else "without a name"
 
 
-def _digest(parts: Iterator[tuple[str, Numbers | str]]) -> str:
+def _digest(parts: Iterable[tuple[str, Numbers | str]]) -> str:
     digest = hashlib.sha256()
     for name, part in parts:
         if isinstance(part, str):
@@ -124,20 +133,6 @@ def _digest(parts: Iterator[tuple[str, Numbers | str]]) -> str:
         digest.update(f"{name} {part.shape};".encode())
         digest.update(np.ascontiguousarray(numbers, kind).data)
     return digest.hexdigest()[:32]
-
-
-def _table(game: NormalFormGame) -> Iterator[tuple[str, Numbers]]:
-    yield "normal form", game.payoffs
-
-
-def _tree(game: ExtensiveFormGame) -> Iterator[tuple[str, Numbers]]:
-    tree = game.tree
-    yield "extensive form", tree.parent
-    yield "player", tree.player
-    yield "information set", tree.information_set
-    yield "action", tree.action
-    yield "probability", tree.probability
-    yield "payoffs", tree.payoffs
 
 
 def _by_utilities(game: Game) -> Iterator[tuple[str, Numbers | str]]:
