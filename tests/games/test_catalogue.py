@@ -4,12 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from corpus import reference
 
 from regretkit import games
 from regretkit.games import (
     CHANCE,
-    ExtensiveFormGame,
     NormalFormGame,
     _registry,
     catalogue,
@@ -19,28 +17,7 @@ from regretkit.games._registry import call_text, load, names, register
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.games.catalogue._leduc_poker import leduc_history
 
-# OpenSpiel's name of a game, and its first history here
-TREES = {
-    "kuhn_poker": kuhn_history(),
-    "kuhn_poker(players=3)": kuhn_history(3),
-    "leduc_poker": leduc_history(),
-    "leduc_poker(suit_isomorphism=True)": leduc_history(merge_suits=True),
-}
-TABLES = {
-    "matrix_rps": "rock_paper_scissors",
-    "matrix_brps": "biased_rock_paper_scissors",
-    "matrix_mp": "matching_pennies",
-    "matrix_pd": "prisoners_dilemma",
-    "matrix_bos": "battle_of_the_sexes",
-    "matrix_shapleys_game": "shapley_game",
-    "blotto(coins=7,fields=3)": "blotto(soldiers=7)",
-}
 OURS = sorted(name for name in vars(catalogue) if callable(vars(catalogue)[name]))
-
-
-@pytest.fixture(scope="session")
-def openspiel():
-    return reference("openspiel_values.json")
 
 
 def uniform_payoffs(history):
@@ -69,64 +46,6 @@ def after(text, **arguments):
     return play(leduc_history(**arguments), *text.split())
 
 
-# Sizes and payoffs, next to those of OpenSpiel
-
-
-@pytest.mark.parametrize("name", TREES)
-def test_sizes_are_those_of_openspiel(name, openspiel):
-    tree, known = games.GameTree.from_history(TREES[name]), openspiel[name]
-
-    assert tree.histories == known["histories"]
-    assert tree.terminals.size == known["terminals"]
-    assert (tree.player == CHANCE).sum() == known["chance_nodes"]
-    assert list(tree.information_sets) == known["infosets"]
-    assert tree.depth == known["depth"]
-
-
-@pytest.mark.parametrize("name", TREES)
-def test_uniform_play_earns_what_it_does_in_openspiel(name, openspiel):
-    known = openspiel[name]["uniform_payoffs"]
-
-    assert uniform_payoffs(TREES[name]) == pytest.approx(known, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_are_those_of_openspiel(name, openspiel):
-    game, known = load(TABLES[name]), openspiel[name]
-    uniform = [domain.relative_interior_point() for domain in game.domains]
-    payoffs = [game.payoffs[player].mean() for player in (0, 1)]
-    gains = [game.utility(player, uniform).max() - payoffs[player] for player in (0, 1)]
-
-    assert game.payoffs[0].size == known["terminals"]
-    assert payoffs == pytest.approx(known["uniform_payoffs"], abs=1e-9)
-    assert sum(gains) == pytest.approx(known["nash_conv_uniform"], abs=1e-9)
-
-
-# With more than two players as in OpenSpiel 2.0.2. Else deals times betting: after a deal, Kuhn has
-# 9 histories of which 5 are ends.
-@pytest.mark.parametrize(
-    ("root", "histories", "terminals", "information_sets"),
-    [
-        (kuhn_history(4), 7_886, 3_960, (40,) * 4),
-        (kuhn_history(deck=2), 1 + 2 + 2 * 9, 2 * 5, (4, 4)),
-        (kuhn_history(deck=13), 1 + 13 + 156 * 9, 156 * 5, (26, 26)),
-        pytest.param(
-            leduc_history(3, merge_suits=True),
-            223_881,
-            126_996,
-            (2_476,) * 3,
-            marks=pytest.mark.slow,
-        ),
-    ],
-)
-def test_sizes_for_other_arguments(root, histories, terminals, information_sets):
-    tree = games.GameTree.from_history(root)
-
-    assert tree.histories == histories
-    assert tree.terminals.size == terminals
-    assert tree.information_sets == information_sets
-
-
 @pytest.mark.parametrize(("ranks", "suits"), [(3, 1), (2, 2), (3, 2), (2, 3), (4, 2)])
 def test_leduc_sizes_are_deals_times_betting(ranks, suits):
     tree = games.GameTree.from_history(leduc_history(ranks=ranks, suits=suits))
@@ -142,36 +61,6 @@ def test_leduc_sizes_are_deals_times_betting(ranks, suits):
 def test_leduc_has_936_information_sets_with_suits_and_288_without():
     assert sum(games.GameTree.from_history(leduc_history()).information_sets) == 936
     assert sum(games.GameTree.from_history(leduc_history(merge_suits=True)).information_sets) == 288
-
-
-@pytest.mark.parametrize("name", TREES)
-def test_no_two_information_sets_of_a_player_share_a_label(name):
-    tree = games.GameTree.from_history(TREES[name])
-
-    for labels in tree.labels:
-        assert len(set(labels)) == len(labels)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "kuhn_poker(players=4)",
-        "leduc_poker",
-        "leduc_poker(players=3, ranks=2, merge_suits=True)",
-        "liars_dice(sides=3, players=3)",
-        "goofspiel(cards=3, players=3)",
-        "blotto",
-        "rock_paper_scissors",
-        "biased_rock_paper_scissors",
-        "matching_pennies",
-    ],
-)
-def test_what_one_wins_others_lose(name):
-    game = load(name)
-    payoffs = game.tree.payoffs.T if isinstance(game, ExtensiveFormGame) else game.payoffs
-
-    # Pots are split in three at most: nothing is lost but rounding.
-    assert np.abs(payoffs.sum(axis=0)).max() < 1e-12
 
 
 # Kuhn poker
@@ -336,45 +225,6 @@ def test_blotto_has_every_placement_once_and_compares_field_by_field():
             assert payoffs[i, j] == (won > lost) - (won < lost)
 
 
-# Arguments
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("kuhn_poker(players=1)", "players must be a whole number from 2 to 13, got 1"),
-        ("kuhn_poker(players=13)", "deck must be a whole number from 13 to 13, got 14"),
-        ("kuhn_poker(players=3, deck=2)", "deck must be a whole number from 3 to 13, got 2"),
-        ("kuhn_poker(deck=14)", "deck must be a whole number from 2 to 13, got 14"),
-        ("leduc_poker(players=1)", "players must be a whole number, at least 2, got 1"),
-        ("leduc_poker(ranks=14)", "ranks must be a whole number from 1 to 13, got 14"),
-        ("leduc_poker(suits=5)", "suits must be a whole number from 1 to 4, got 5"),
-        ("leduc_poker(ranks=1)", "1 ranks in 2 suits are 2 cards, but 2 players need at least 3"),
-        ("blotto(soldiers=0)", "soldiers must be a whole number, at least 1, got 0"),
-        ("blotto(fields=0)", "fields must be a whole number, at least 1, got 0"),
-        ("traffic_light(crash=1e999)", "crash must be finite, got inf"),
-    ],
-)
-def test_an_argument_out_of_range_is_refused_with_the_range(call, message):
-    with pytest.raises(ValueError, match=message):
-        load(call)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("kuhn_poker(players=2.0)", "players must be a whole number.*, got 2.0"),
-        ("leduc_poker(suits='two')", "suits must be a whole number.*, got 'two'"),
-        ("leduc_poker(merge_suits=1)", "merge_suits must be True or False, got 1"),
-        ("blotto(fields=None)", "fields must be a whole number.*, got None"),
-        ("traffic_light(crash='bang')", "crash must be a number, got 'bang'"),
-    ],
-)
-def test_an_argument_of_the_wrong_kind_is_refused(call, message):
-    with pytest.raises(TypeError, match=message):
-        load(call)
-
-
 # The registry
 
 
@@ -387,21 +237,6 @@ def test_every_game_of_the_catalogue_can_be_loaded_by_its_name():
 @pytest.mark.parametrize("name", OURS)
 def test_a_game_is_called_what_it_was_loaded_by(name):
     assert load(name).name == load(f" {name}( )").name == name
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        ("kuhn_poker(3)", "kuhn_poker(players=3)"),
-        ("kuhn_poker(deck=3)", "kuhn_poker"),
-        ("leduc_poker(ranks=4, merge_suits=True)", "leduc_poker(ranks=4, merge_suits=True)"),
-        ("blotto(5, fields=2)", "blotto(fields=2)"),
-        ("traffic_light(-10)", "traffic_light(crash=-10.0)"),
-    ],
-)
-def test_a_name_says_which_arguments_made_the_game(call, name):
-    assert load(call).name == name
-    assert load(name).name == name
 
 
 def test_an_unknown_name_is_refused_with_what_is_close_and_what_there_is():

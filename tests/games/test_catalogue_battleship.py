@@ -13,67 +13,9 @@ from regretkit.games import GameTree
 from regretkit.games._registry import load
 from regretkit.games.catalogue._battleship import battleship_history
 
-# OpenSpiel 2.0.2's ``battleship`` with the same board, ships, values and so on: histories, ends,
-# information sets of each player, what uniform play earns them, and for the smaller ones its gap.
-OPENSPIEL = {
-    "battleship(1, 2, shots=1)": (23, 12, (3, 3), (0.25, -0.25), 0.0),
-    "battleship(loss_multiplier=2.0)": (1_573, 1_072, (53, 109), (-0.1875, -0.5625), 0.0),
-    "battleship(repeated_shots=True)": (
-        2_581,
-        1_936,
-        (53, 157),
-        (0.09765625, -0.09765625),
-        0.09375,
-    ),
-    "battleship(shots=3)": (3_877, 2_224, (341, 397), (0.1875, -0.1875), 0.0),
-    "battleship(lengths=[2], values=[2.0])": (3_029, 2_048, (133, 337), (1 / 18, -1 / 18), 1 / 3),
-    "battleship(lengths=[1, 2], values=[1.0, 2.0])": (
-        13_685,
-        9_216,
-        (397, 1_189),
-        (0.0, 0.0),
-        1 / 3,
-    ),
-    "battleship(lengths=[2, 1], values=[1.0, 2.0])": (
-        13_685,
-        9_216,
-        (397, 1_189),
-        (0.0, 0.0),
-        1 / 6,
-    ),
-    "battleship(2, 2, [2, 2], [1.0, 2.0], 2, 1.5, True)": (
-        5_493,
-        4_096,
-        (73, 277),
-        (-0.1875, -0.1875),
-        0.75,
-    ),
-    "battleship(2, 3)": (23_839, 19_116, (187, 751), (1 / 18, -1 / 18), None),
-    "battleship(3, 2, lengths=[2], loss_multiplier=0.0)": (
-        52_095,
-        41_748,
-        (512, 2_395),
-        (1 / 15, 14 / 225),
-        None,
-    ),
-    "battleship(1, 4, [2, 2], [1.0, 3.0], 2, 0.5)": (863, 576, (37, 107), (1 / 3, 1 / 3), 8 / 3),
-    "battleship(1, 3, [2, 1], [1.0, 2.0], 2, 1.0, True)": (495, 324, (35, 99), (0.0, 0.0), 4 / 3),
-}
-
 
 def uniform(game):
     return [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
-
-
-@pytest.mark.parametrize("name", OPENSPIEL)
-def test_sizes_and_uniform_play_are_those_of_openspiel(name):
-    game, (histories, terminals, information_sets, payoffs, gap) = load(name), OPENSPIEL[name]
-
-    assert game.tree.histories == histories
-    assert game.tree.terminals.size == terminals
-    assert game.tree.information_sets == information_sets
-    assert game.value(uniform(game)) == pytest.approx(payoffs, abs=1e-12)
-    assert gap is None or nash_conv(game, uniform(game)) == pytest.approx(gap, abs=1e-12)
 
 
 # By the linear programs of others, with OpenSpiel's trees
@@ -330,71 +272,3 @@ def test_a_shot_at_a_ship_that_is_sunk_says_so():
     history = play(root, "a1-a2", "a1-a2", "b1", "b1", "a1", "b2", "a2", "b2", "a1", "b2")
 
     assert history.information_set() == "0:a1-a2,b1/a1 hit,b2,a2 sunk,b2,a1 sunk,b2"
-
-
-# Arguments
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("battleship(height=0)", "height must be a whole number from 1 to 26, got 0"),
-        ("battleship(height=27)", "height must be a whole number from 1 to 26, got 27"),
-        ("battleship(width=0)", "width must be a whole number, at least 1, got 0"),
-        ("battleship(lengths=[])", "lengths must have one number for each ship, got none"),
-        ("battleship(lengths=[1, 0])", "each of lengths must be .*, at least 1, got 0"),
-        (
-            "battleship(lengths=[3])",
-            r"ships of lengths \[3\] do not fit on 2 x 2 cells; pass a larg",
-        ),
-        ("battleship(2, 3, [2, 2, 2, 1])", "do not fit on 2 x 3 cells"),
-        # Too many to try all ways of placing them
-        (f"battleship(4, 4, {[1] * 17})", "do not fit on 4 x 4 cells"),
-        ("battleship(values=[1.0, 2.0])", r"values has shape \(2,\)"),
-        ("battleship(values=[-1.0])", r"values must be at least 0, got \[-1.0\]"),
-        ("battleship(values=[1e999])", "values must be finite, got inf"),
-        ("battleship(shots=0)", "shots must be a whole number from 1 to 4, got 0"),
-        ("battleship(shots=5)", "shots must be a whole number from 1 to 4, got 5"),
-        ("battleship(shots=0, repeated_shots=True)", "shots must be .*, at least 1, got 0"),
-        ("battleship(loss_multiplier=-1)", "loss_multiplier must be a finite number, .*got -1"),
-        ("battleship(loss_multiplier=1e999)", "loss_multiplier must be a finite number, .*got inf"),
-    ],
-)
-def test_an_argument_out_of_range_is_refused_with_the_range(call, message):
-    with pytest.raises(ValueError, match=message):
-        load(call)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("battleship(height=2.0)", "height must be a whole number.*, got 2.0"),
-        ("battleship(lengths=[1.5])", r"lengths must be whole numbers, got \[1.5\]"),
-        ("battleship(lengths='ship')", "lengths must be whole numbers, got"),
-        ("battleship(values=['a'])", r"values must be numbers, got \['a'\]"),
-        ("battleship(shots=True)", "shots must be a whole number.*, got True"),
-        ("battleship(loss_multiplier='2')", "loss_multiplier must be a number, got '2'"),
-        ("battleship(loss_multiplier=True)", "loss_multiplier must be a number, got True"),
-        ("battleship(repeated_shots=1)", "repeated_shots must be True or False, got 1"),
-    ],
-)
-def test_an_argument_of_the_wrong_kind_is_refused(call, message):
-    with pytest.raises(TypeError, match=message):
-        load(call)
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        ("battleship(2, 2, [1], [1])", "battleship"),
-        (
-            "battleship(1, lengths=[2], loss_multiplier=2)",
-            "battleship(height=1, lengths=(2,), loss_multiplier=2.0)",
-        ),
-        ("battleship(values=[2])", "battleship(values=(2.0,))"),
-        ("battleship(shots=1, repeated_shots=True)", "battleship(shots=1, repeated_shots=True)"),
-    ],
-)
-def test_a_name_says_which_arguments_made_the_game(call, name):
-    assert load(call).name == name
-    assert load(name).name == name

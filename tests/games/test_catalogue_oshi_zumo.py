@@ -7,31 +7,11 @@ import pytest
 from scipy.optimize import linprog
 from test_catalogue import play
 
-from regretkit import ExtensiveFormGame, nash_conv
+from regretkit import ExtensiveFormGame
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games import GameTree
-from regretkit.games._registry import load
 from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
 
-# OpenSpiel 2.0.2's ``oshi_zumo``, turned into a game in which player 1 bids without having seen
-# player 0's bid; its ``min_bid`` is our least bid. Histories, ends, information sets of each
-# player, and the gap of uniform play.
-OPENSPIEL = {
-    "oshi_zumo(coins=2, minimum_bid=0, horizon=3)": (197, 96, 34, 1.0925925925925926),
-    "oshi_zumo(coins=5, minimum_bid=0, horizon=3)": (4_064, 2_646, 371, 1.3487037037037035),
-    "oshi_zumo(coins=6, minimum_bid=0, horizon=3)": (8_413, 5_768, 644, 1.3798461289277615),
-    "oshi_zumo(4, 2, minimum_bid=0, horizon=4, alesia=True)": (8_815, 4_840, 1_211, 0.04325),
-    "oshi_zumo": (738, 230, 214, 1.3),
-    "oshi_zumo(alesia=True)": (738, 230, 214, 0.9),
-    "oshi_zumo(size=0)": (115, 68, 16, 1.6),
-    "oshi_zumo(size=2)": (861, 256, 256, 1.5666666666666667),
-    "oshi_zumo(coins=6)": (2_612, 826, 748, 1.3444444444444443),
-    "oshi_zumo(coins=6, horizon=2)": (393, 256, 36, 0.6888888888888889),
-    "oshi_zumo(coins=6, size=2, minimum_bid=2)": (211, 64, 64, 1.2),
-    "oshi_zumo(coins=7, minimum_bid=2, alesia=True)": (519, 163, 153, 0.6666666666666667),
-    "oshi_zumo(coins=7, minimum_bid=3)": (117, 36, 36, 1.2),
-    "oshi_zumo(coins=9, minimum_bid=2)": (3_077, 988, 890, 1.3319444444444444),
-}
 ROOTS = [
     oshi_zumo_history(),
     oshi_zumo_history(alesia=True),
@@ -39,21 +19,6 @@ ROOTS = [
     oshi_zumo_history(3, 1, 0, 3),
     oshi_zumo_history(4, 0, 1),
 ]
-
-
-def uniform(game):
-    return [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
-
-
-@pytest.mark.parametrize("name", OPENSPIEL)
-def test_sizes_and_uniform_play_are_those_of_openspiel(name):
-    game, (histories, terminals, information_sets, gap) = load(name), OPENSPIEL[name]
-
-    assert game.tree.histories == histories
-    assert game.tree.terminals.size == terminals
-    assert game.tree.information_sets == (information_sets, information_sets)
-    assert game.value(uniform(game)) == pytest.approx([0.0, 0.0], abs=1e-12)
-    assert nash_conv(game, uniform(game)) == pytest.approx(gap, abs=1e-12)
 
 
 # Independent recomputation: rounds are matrix games, the sign of the position is the result
@@ -253,46 +218,3 @@ def test_player_1_does_not_see_the_bid_of_its_own_round_and_later_both_do():
     assert play(start, 1, 2).information_set() == "0:1-2"
     assert play(start, 1, 2, 3).information_set() == "1:1-2"
     assert play(start, 1, 2, 3, 1).information_set() == "0:1-2,3-1"
-
-
-# Arguments
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        ("oshi_zumo(coins=0)", ValueError, "coins must be a whole number, at least 1, got 0"),
-        ("oshi_zumo(size=-1)", ValueError, "size must be a whole number, at least 0, got -1"),
-        ("oshi_zumo(minimum_bid=6)", ValueError, "minimum_bid must be .* from 0 to 5, got 6"),
-        ("oshi_zumo(minimum_bid=-1)", ValueError, "minimum_bid must be .* from 0 to 5, got -1"),
-        ("oshi_zumo(horizon=0)", ValueError, "horizon must be a whole number, at least 1, got 0"),
-        (
-            "oshi_zumo(minimum_bid=0)",
-            ValueError,
-            "horizon must be a whole number where minimum_bid is 0.*; pass a number of rounds",
-        ),
-        ("oshi_zumo(coins=5.0)", TypeError, "coins must be a whole number.*, got 5.0"),
-        ("oshi_zumo(size=None)", TypeError, "size must be a whole number.*, got None"),
-        ("oshi_zumo(horizon='long')", TypeError, "horizon must be a whole number.*, got 'long'"),
-        ("oshi_zumo(alesia=1)", TypeError, "alesia must be True or False, got 1"),
-    ],
-)
-def test_bad_arguments_are_refused(call, error, message):
-    with pytest.raises(error, match=message):
-        load(call)
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        ("oshi_zumo(3)", "oshi_zumo(coins=3)"),
-        ("oshi_zumo(coins=5, alesia=False, horizon=None)", "oshi_zumo"),
-        (
-            "oshi_zumo(2, 3, 0, 4, True)",
-            "oshi_zumo(coins=2, size=3, minimum_bid=0, horizon=4, alesia=True)",
-        ),
-    ],
-)
-def test_a_name_says_which_arguments_made_the_game(call, name):
-    assert load(call).name == name
-    assert load(name).name == name

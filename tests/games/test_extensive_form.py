@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from corpus import reference
 from naive_games import (
     chance,
     decision,
@@ -33,19 +32,6 @@ ROOTS |= {
     "leduc, suits merged": leduc_history(merge_suits=True),
 }
 each_game = pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)
-
-# OpenSpiel's name of a game, and ours
-NAMES = {
-    "kuhn_poker": "kuhn_poker",
-    "kuhn_poker(players=3)": "kuhn_poker(players=3)",
-    "leduc_poker": "leduc_poker",
-    "leduc_poker(suit_isomorphism=True)": "leduc_poker(merge_suits=True)",
-}
-
-
-@pytest.fixture(scope="module")
-def openspiel():
-    return reference("openspiel_values.json")
 
 
 def game_of(root):
@@ -144,30 +130,6 @@ def test_decision_points_are_the_information_sets_of_the_tree(root):
         for number in range(domain.points):
             assert labels.block(number) == game.tree.labels[player][number]
             assert tuple(labels.actions(number)) == game.tree.actions[player][number]
-
-
-# Next to OpenSpiel
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_decision_trees_have_the_sizes_that_openspiel_finds(name, openspiel):
-    game, known = games.load(NAMES[name]), openspiel[name]
-
-    assert [domain.points for domain in game.domains] == known["infosets"]
-    assert [domain.dimension for domain in game.domains] == known["sequences"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_uniform_play_earns_and_loses_what_it_does_in_openspiel(name, openspiel):
-    game, known = games.load(NAMES[name]), openspiel[name]
-    uniform = [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
-    best = [evaluation.best_response(game, i, uniform)[0] for i in range(game.players)]
-
-    assert game.value(uniform) == pytest.approx(known["uniform_payoffs"], abs=1e-9)
-    assert best == pytest.approx(known["best_response_to_uniform"], abs=1e-9)
-    assert evaluation.nash_conv(game, uniform) == pytest.approx(
-        known["nash_conv_uniform"], abs=1e-9
-    )
 
 
 def test_merging_suits_changes_no_value_and_no_gap():

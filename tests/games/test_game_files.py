@@ -118,7 +118,9 @@ def test_bytes_that_are_no_text_are_refused_where_they_stand(tmp_path, content, 
 # Writing
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "traffic_light", "blotto"])
+@pytest.mark.parametrize(
+    "name", ["kuhn_poker(3)", "leduc_poker", "liars_dice(sides=2)", "traffic_light", "blotto"]
+)
 def test_a_game_of_the_catalogue_is_the_same_after_a_file(tmp_path, name):
     game = load(name)
     path = tmp_path / f"game.{'nfg' if isinstance(game, rk.NormalFormGame) else 'efg'}"

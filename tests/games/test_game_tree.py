@@ -1,9 +1,7 @@
 """The flat tree of a game: what its arrays mean, and what it refuses."""
 
-import inspect
 from fractions import Fraction
 
-import attrs
 import numpy as np
 import pytest
 from attrs import frozen
@@ -99,6 +97,7 @@ def test_histories_stand_level_by_level_in_the_order_of_their_parents_actions(ro
     paths = [tree.history_path(history) for history in range(tree.histories)]
 
     assert paths == [path for path, _ in by_level(root)]
+    assert tree.depth == max(map(len, paths))
 
 
 @each_game
@@ -146,24 +145,6 @@ def test_uniform_play_ends_somewhere_with_probability_one(root):
     assert (tree.probability[1:][~by_chance] == 1.0).all()
 
 
-@each_game
-def test_depth_is_the_length_of_the_longest_path(root):
-    tree = GameTree.from_history(root)
-
-    assert tree.depth == max(len(path) for path, _ in by_level(root))
-
-
-@each_game
-def test_a_tree_built_from_the_arrays_of_another_is_the_same(root):
-    tree = GameTree.from_history(root)
-    arguments = [*inspect.signature(GameTree).parameters]
-
-    again = GameTree(**{name: getattr(tree, name) for name in arguments})
-
-    for name in [field.name for field in attrs.fields(GameTree)]:
-        np.testing.assert_equal(getattr(again, name), getattr(tree, name))
-
-
 def test_arrays_are_read_only_and_those_passed_in_are_not_kept():
     payoffs = np.array([[1.0], [2.0]])
     tree = one_choice(payoffs=payoffs)
@@ -208,118 +189,93 @@ def test_a_player_without_moves_and_imperfect_recall_are_fine():
     assert tree.information_set.tolist() == [0, 0, 0, -1, -1, -1, -1]
 
 
-def test_chance_may_give_an_outcome_probability_zero():
-    tree = tree_of(chance(1.0, 0.0, h=[1.0], t=[2.0]))
-
-    assert tree.probability.tolist() == [1.0, 1.0, 0.0]
-
-
-def test_chance_may_be_off_by_rounding():
+def test_chance_may_give_an_outcome_probability_zero_and_be_off_by_rounding():
     third = float(Fraction(1, 3))
-    tree = tree_of(chance(third, third, third, a=[0.0], b=[0.0], c=[0.0]))
+    certain = tree_of(chance(1.0, 0.0, h=[1.0], t=[2.0]))
+    thirds = tree_of(chance(third, third, third, a=[0.0], b=[0.0], c=[0.0]))
 
-    assert tree.probability[1:].tolist() == [third] * 3
+    assert certain.probability.tolist() == [1.0, 1.0, 0.0]
+    assert thirds.probability[1:].tolist() == [third] * 3
 
 
 # What a walk refuses, with the history that shows it
 
-
-def refused(node, message, error=ValueError):
-    with pytest.raises(error, match=message):
-        tree_of(node)
-
-
-def test_an_information_set_with_different_actions_is_refused_with_both_histories():
-    one, other = choice(1, "K", p=[0, 0], b=[1, 1]), choice(1, "K", p=[0, 0], c=[1, 1])
-
-    refused(
-        choice(0, a=one, b=other),
-        r"information set 'K' of player 1 has actions \['p', 'b'\] at history 'a', "
-        r"but \['p', 'c'\] at history 'b'; give",
-    )
+K_PB, K_PC, K_BP = (
+    choice(1, "K", **{a: [0, 0] for a in actions}) for actions in ("pb", "pc", "bp")
+)
+TWICE = {"player": 0, "actions": ["x", "y", "x"], "x": [0.0], "y": [0.0]}
+NAN, INF = float("nan"), float("inf")
 
 
-def test_an_information_set_with_actions_in_another_order_is_refused():
-    one, other = choice(1, "K", p=[0, 0], b=[1, 1]), choice(1, "K", b=[1, 1], p=[0, 0])
-
-    refused(chance(0.5, 0.5, J=choice(0, x=one), Q=choice(0, x=other)), "at history 'Q' 'x'; give")
-
-
-def test_chance_that_does_not_sum_to_one_is_refused_with_its_sum():
-    refused(
-        choice(0, a=chance(0.5, 0.6, h=[0.0], t=[0.0]), b=[0.0]),
-        r"chance at history 'a' sum to 1\.1, not to 1 .*divide",
-    )
+def before(node):
+    """Return a choice with a node after the first action."""
+    return choice(0, "J", a=node, b=[0.0])
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [(-0.5, 1.5), (float("nan"), 1.0), (float("inf"), 0.0)]
+    ("node", "message"),
+    [
+        (
+            choice(0, a=K_PB, b=K_PC),
+            r"information set 'K' of player 1 has actions \['p', 'b'\] at history 'a', "
+            r"but \['p', 'c'\] at history 'b'; give",
+        ),
+        (
+            chance(0.5, 0.5, J=choice(0, x=K_PB), Q=choice(0, x=K_BP)),
+            "at history 'Q' 'x'; give",
+        ),
+        (before(chance(0.5, 0.6, h=[0], t=[0])), r"at history 'a' sum to 1\.1, not to 1 .*divide"),
+        *(
+            (
+                before(chance(first, second, h=[0.0], t=[0.0])),
+                rf"outcome 'h' at history 'a' has probability {first}; pass",
+            )
+            for first, second in [(-0.5, 1.5), (NAN, 1.0), (INF, 0.0)]
+        ),
+        ({"chance": ["h", "t"]}, "pairs of an action and its probability, got .* at the"),
+        (before(choice(0, "K")), r"actions\(\) is empty at history 'a'; .*is_terminal"),
+        (before(chance()), r"chance_outcomes\(\) is empty at history 'a'"),
+        (before(TWICE), r"actions\(\) has duplicates at history 'a': .*list each"),
+        (
+            before({"chance": [("h", 0.5), ("h", 0.5)], "h": [0.0]}),
+            r"chance_outcomes\(\) has duplicates at history 'a'",
+        ),
+        (before([1.0, 2.0]), r"payoffs\(\) has 1 numbers at history 'b', but 2 at the first end"),
+        *(
+            (before(payoffs), "one number for each player, got .* at history 'a'")
+            for payoffs in (3.0, None, ["much", "little"], [[1.0], [2.0]])
+        ),
+        *((before([payoff]), rf"finite, got {payoff} at history 'a'") for payoff in (NAN, INF)),
+        *(
+            (before([payoff]), r"at most 1e\+300 in size, got .* at history 'a'")
+            for payoff in (1.1e300, -1e308)
+        ),
+        ([], "empty at the empty history: a game needs at least one player"),
+        (before(choice(2, "K", b=[0.0])), r"player 2 acts at history 'a', but .* 1 numbers"),
+        *(
+            (before(choice(player, "K", b=[1.0])), "CHANCE, which is -1, got .* at history 'a'")
+            for player in (-2, -7, None, "Alice")
+        ),
+    ],
 )
-def test_a_probability_below_zero_or_not_finite_is_refused(first, second):
-    refused(
-        choice(0, a=chance(first, second, h=[0.0], t=[0.0]), b=[0.0]),
-        rf"outcome 'h' at history 'a' has probability {first}; pass",
-    )
+def test_what_makes_no_tree_is_refused_with_the_history_that_shows_it(node, message):
+    with pytest.raises(ValueError, match=message):
+        tree_of(node)
 
 
-def test_outcomes_that_are_not_pairs_are_refused():
-    refused({"chance": ["h", "t"]}, "pairs of an action and its probability, got .* at the")
-
-
-def test_no_actions_and_no_outcomes_are_refused():
-    refused(choice(0, a=choice(0, "J")), r"actions\(\) is empty at history 'a'; .*is_terminal")
-    refused(choice(0, a=chance()), r"chance_outcomes\(\) is empty at history 'a'")
-
-
-def test_an_action_or_an_outcome_listed_twice_is_refused():
-    node = {"player": 0, "actions": ["x", "y", "x"], "x": [0.0], "y": [0.0]}
-    refused(choice(0, "J", a=node), r"actions\(\) has duplicates at history 'a': .*list each")
-
-    node = {"chance": [("h", 0.5), ("h", 0.5)], "h": [0.0]}
-    refused(choice(0, "J", a=node), r"chance_outcomes\(\) has duplicates at history 'a'")
-
-
-def test_payoffs_of_different_lengths_are_refused():
-    refused(
-        choice(0, a=[1.0, 2.0], b=[1.0]),
-        r"payoffs\(\) has 1 numbers at history 'b', but 2 at the first end",
-    )
-
-
-@pytest.mark.parametrize("payoffs", [3.0, None, ["much", "little"], [[1.0], [2.0]]])
-def test_payoffs_that_are_not_numbers_one_a_player_are_refused(payoffs):
-    refused(choice(0, a=payoffs, b=[1.0]), "one number for each player, got .* at history 'a'")
-
-
-@pytest.mark.parametrize("payoff", [float("nan"), float("inf")])
-def test_payoffs_that_are_not_finite_are_refused(payoff):
-    refused(choice(0, a=[0.0], b=[payoff]), rf"finite, got {payoff} at history 'b'")
-
-
-@pytest.mark.parametrize("payoff", [1.1e300, -1e308])
-def test_payoffs_that_no_minimizer_would_take_are_refused(payoff):
-    refused(choice(0, a=[0.0], b=[payoff]), r"at most 1e\+300 in size, got .* at history 'b'")
-
-
-def test_a_game_without_players_is_refused():
-    refused([], "empty at the empty history: a game needs at least one player")
-
-
-def test_a_player_without_a_payoff_is_refused_where_it_acts():
-    refused(
-        choice(0, a=choice(2, "J", b=[1.0, 2.0])), r"player 2 acts at history 'a', but .* 2 numbers"
-    )
-
-
-@pytest.mark.parametrize("player", [-2, -7, None, "Alice"])
-def test_a_player_that_is_no_number_is_refused(player):
-    refused(choice(0, a=choice(player, "J", b=[1.0])), "CHANCE, which is -1, got .* at history 'a'")
-
-
-def test_what_is_not_hashable_is_refused():
-    refused(choice(0, ["I"], a=[0.0]), r"information_set\(\) must be hashable, .*", TypeError)
-    node = {"player": 0, "actions": [["x"]]}
-    refused(node, r"actions\(\) must be hashable, got \[\['x'\]\] at the empty", TypeError)
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        (choice(0, ["I"], a=[0.0]), r"information_set\(\) must be hashable, .*"),
+        (
+            {"player": 0, "actions": [["x"]]},
+            r"actions\(\) must be hashable, got \[\['x'\]\] at the empty",
+        ),
+    ],
+)
+def test_what_is_not_hashable_is_refused(node, message):
+    with pytest.raises(TypeError, match=message):
+        tree_of(node)
 
 
 def test_what_is_no_history_is_refused():
@@ -449,13 +405,13 @@ def test_numbers_that_are_none_are_refused():
         one_choice(payoffs=[["much"], ["little"]])
 
 
-@pytest.mark.parametrize("history", [-1, 3])
-def test_the_path_of_a_history_that_is_not_there_is_refused(history):
-    with pytest.raises(ValueError, match="history must be one of 0 to 2"):
-        one_choice().history_path(history)
-
-
-@pytest.mark.parametrize("history", ["x", None, 1.0])
-def test_a_history_is_asked_for_by_its_number(history):
-    with pytest.raises(TypeError, match="history must be a number, got"):
+@pytest.mark.parametrize(
+    ("history", "error", "message"),
+    [
+        *((history, ValueError, "history must be one of 0 to 2") for history in (-1, 3)),
+        *((history, TypeError, "history must be a number, got") for history in ("x", None, 1.0)),
+    ],
+)
+def test_the_path_of_a_history_that_is_not_there_is_refused(history, error, message):
+    with pytest.raises(error, match=message):
         one_choice().history_path(history)

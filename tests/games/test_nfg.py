@@ -1,12 +1,8 @@
 """Gambit's format of normal form: its two forms, and what is said where a text breaks it."""
 
-import io
-
 import numpy as np
 import pytest
-from assert_games import assert_same_game
 
-import regretkit as rk
 from regretkit import games
 from regretkit.games import read_nfg, write_nfg
 
@@ -31,11 +27,6 @@ def game(text, players=2):
     """Return the game with this table; the first line after the heading is line 2."""
     names = " ".join(f'"{player}"' for player in "ABC"[:players])
     return read_nfg(f'NFG 1 R "game" {{ {names} }}\n{text}')
-
-
-def random_table(generator, players):
-    sizes = generator.integers(1, 4, players)
-    return generator.normal(size=(players, *sizes)) * 10.0 ** generator.integers(-20, 20)
 
 
 @pytest.mark.parametrize("text", [AS_PAYOFFS, AS_OUTCOMES])
@@ -116,35 +107,7 @@ def test_more_players_than_an_array_has_dimensions_are_refused():
         read_nfg(f'NFG 1 R "" {{ {players} }} {{ {ones} }} {ones}')
 
 
-@pytest.mark.parametrize("players", [1, 2, 3, 5])
-@pytest.mark.parametrize("seed", range(5))
-def test_a_written_game_is_read_as_the_same_game(players, seed):
-    payoffs = random_table(np.random.default_rng(seed), players)
-    names = [[f'"{player}" {i} \\' for i in range(n)] for player, n in enumerate(payoffs.shape[1:])]
-
-    for actions, name in [(None, None), (names, "a \\ title"), (names, '"')]:
-        written = rk.NormalFormGame(payoffs, actions=actions, name=name)
-        assert_same_game(read_nfg(write_nfg(written)), written)
-
-
-def test_tables_of_the_catalogue_survive_being_written():
-    for table in (games.matching_pennies(), games.shapley_game(), games.blotto(), games.chicken()):
-        assert_same_game(read_nfg(write_nfg(table)), table)
-
-
 @pytest.mark.parametrize("wrong", [games.kuhn_poker(), "chicken", None])
 def test_only_tables_are_written_as_tables(wrong):
     with pytest.raises(TypeError, match="game must be a NormalFormGame"):
         write_nfg(wrong)
-
-
-@pytest.mark.parametrize("players", [1, 2, 3])
-def test_gambit_reads_the_same_payoffs(players):
-    pygambit = pytest.importorskip("pygambit")
-    payoffs = random_table(np.random.default_rng(players), players)
-    named = rk.NormalFormGame(payoffs, name="table")
-
-    theirs = pygambit.read_nfg(io.BytesIO(write_nfg(named).encode()))
-
-    found = np.array([[float(x) for x in array.ravel()] for array in theirs.to_arrays()])
-    np.testing.assert_array_equal(found.reshape(payoffs.shape), payoffs)
