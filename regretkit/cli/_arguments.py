@@ -1,29 +1,41 @@
-"""Parameter types of click: numbers, files, games, strategies and algorithms."""
+"""What the commands are told: numbers, files, games, strategies, and the options of a run."""
 
-import inspect
+import functools
 import math
 import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias, cast, final
 
 import click
-from attrs import frozen
+import numpy as np
+from attrs import evolve, frozen
 from click.shell_completion import CompletionItem
 
 from regretkit import games
-from regretkit._util._errors import argument_of
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote
-from regretkit.cli._console import silent_descriptor, slow_notice
-from regretkit.cli._exit_codes import Failure, Refusal, reason, refusing
-from regretkit.cli._rules import load_rule, rule_error
-from regretkit.games import Game, ImperfectRecallGame, Profile
+from regretkit.cli._console import Refusal, reason, refusing, silent_descriptor, slow_notice
+from regretkit.games import (
+    ExtensiveFormGame,
+    Game,
+    ImperfectRecallGame,
+    NormalFormGame,
+    Profile,
+)
 from regretkit.games._extensive_form import game_from_tree
-from regretkit.play import ALGORITHMS, Algorithm, Estimator, SelfPlay, cfr, named
+from regretkit.play import (
+    ALGORITHMS,
+    ChanceSampling,
+    Estimator,
+    ExternalSampling,
+    OutcomeSampling,
+)
 from regretkit.play._algorithms import Kinds
+from regretkit.play._engines import engine_names
 
+Decorator: TypeAlias = Callable[[Any], Any]
 Parameter: TypeAlias = click.Parameter | None
 Context: TypeAlias = click.Context | None
 
@@ -36,24 +48,25 @@ def argument_name(parameter: Parameter) -> str:
 
 
 @final
+@frozen
 class Number(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     """A number of which ``accepts`` is true; whole numbers may have commas."""
 
-    def __init__(
-        self, name: str, wanted: str, accepts: Callable[[float], bool], *, whole: bool = False
-    ) -> None:
-        self.name, self._wanted, self._accepts, self._whole = name, wanted, accepts, whole
+    name: str
+    wanted: str
+    accepts: Callable[[float], bool]
+    whole: bool = False
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> float:
         """Return the number, or refuse it."""
         try:
-            number = float(str(value).replace(",", "") if self._whole else value)
+            number = float(str(value).replace(",", "") if self.whole else value)
         except ValueError:
             number = math.nan
         whole = number.is_integer() and number < 2.0**53
-        if not self._accepts(number) or (self._whole and not whole):
-            self.fail(f"must be {self._wanted}, got {quote(str(value))}", param, ctx)
-        return int(number) if self._whole else number
+        if not self.accepts(number) or (self.whole and not whole):
+            self.fail(f"must be {self.wanted}, got {quote(str(value))}", param, ctx)
+        return int(number) if self.whole else number
 
 
 COUNT = Number("n", "a whole number, at least 1", lambda x: x >= 1.0, whole=True)
@@ -74,22 +87,20 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since cli
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> Path:
         """Return the path, or refuse now what could not be written hours later."""
-        from regretkit.display._style import require_matplotlib
-
-        argument, endings = argument_name(param), " or ".join(self._endings)
-        if endings and Path(value).suffix.lower() not in self._endings:
+        argument = argument_name(param)
+        if self._endings and Path(value).suffix.lower() not in self._endings:
             raise Refusal(
-                f"{argument}: the name of the file must end in {endings}, got {quote(value)}"
+                f"{argument}: the name of the file must end in {' or '.join(self._endings)}, got "
+                f"{quote(value)}"
             )
         with refusing(argument):
             check_target(value)
             if self._figure:
+                from regretkit.display._style import require_matplotlib
+
                 require_matplotlib("a figure")
         return Path(value)
 
-
-STRATEGY_FILE = OutputFile(".json", ".csv")
-FIGURE_FILE = OutputFile(".svg", ".pdf", ".png", figure=True)
 
 # Games
 
@@ -102,13 +113,16 @@ GAME_HELP = (
 )
 
 
+AnyGame: TypeAlias = ExtensiveFormGame | NormalFormGame | ImperfectRecallGame
+"""What the catalogue, files and OpenSpiel have."""
+
+
 @frozen
 class NamedGame:
     """A game, and how it was named."""
 
     text: str
-    game: Game
-    """The game; of imperfect recall perhaps."""
+    game: AnyGame
     argument: str = "GAME"
 
     @property
@@ -117,14 +131,20 @@ class NamedGame:
         return self.game if isinstance(self.game, ImperfectRecallGame) else None
 
     @property
-    def played(self) -> Game:
+    def played(self) -> ExtensiveFormGame | NormalFormGame:
         """The game that self-play runs: the perfect-recall refinement if recall is imperfect."""
-        return self.game if self.original is None else self.original.refinement
+        game = self.game
+        return game.refinement if isinstance(game, ImperfectRecallGame) else game
 
     @property
     def groups(self) -> Kinds | None:
         """Which decision points share a strategy, None with perfect recall."""
         return None if self.original is None else self.original.coarse_information_set
+
+    @property
+    def name(self) -> str:
+        """The name of the game that is played."""
+        return name_of(self.played)
 
     def coarsen(self, profile: Profile) -> Profile:
         """Return a profile with one strategy for each original information set."""
@@ -139,19 +159,25 @@ class NamedGame:
             "has no convergence guarantee"
         )
 
-    def check_gap(self, gap: float | None) -> None:
-        """Refuse a gap as a limit with imperfect recall."""
-        if gap is not None and self.original is not None:
-            raise Refusal(
-                f"--gap: got {gap:g}, but with imperfect recall no gap is known to vanish; pass "
-                "--iterations or --time"
-            )
+    def load_strategy(self, text: str) -> Profile:
+        """Return the profile that a text names, one strategy for each original information set."""
+        game = self.played
+        hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
+        if text == UNIFORM:
+            interior = [domain.relative_interior_point() for domain in game.domains]
+            return self.coarsen(Profile(interior, game.domains, game))
+        if not text.strip():
+            raise Refusal(f"STRATEGY: got nothing; {hint}")
+        if Path(text).suffix.lower() == ".csv":
+            raise Refusal(f"STRATEGY: got {quote(text)}, but tables in .csv are not read; {hint}")
+        try:
+            return self.coarsen(Profile.from_json(text, game))
+        except (OSError, TypeError, ValueError, MemoryError) as error:
+            raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
 
-    @property
-    def absolute(self) -> str:
-        """A text that names the same game from any folder."""
-        is_file = not self.text.startswith(OPENSPIEL) and names_file(self.text)
-        return os.path.abspath(self.text) if is_file else self.text  # noqa: PTH100 # keeps links
+
+UNIFORM = "uniform"
+"""The name of the profile in which all actions have the same probability."""
 
 
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
@@ -163,7 +189,7 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
         """Return the game, or refuse it."""
         argument = argument_name(param)
         with slow_notice("building the game takes a while; Ctrl-C ends it"):
-            return NamedGame(value, load_game(value, argument), argument)
+            return NamedGame(value, cast("AnyGame", load_game(value, argument)), argument)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -171,27 +197,6 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
         """Return the games of the catalogue that begin like this, or let the shell name files."""
         found = [CompletionItem(name) for name in games.names() if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
-
-
-@final
-class GamesType(GameType):
-    """One of several games, among which algorithms and lists with commas are mistakes."""
-
-    def convert(self, value: Any, param: Parameter, ctx: Context) -> NamedGame:
-        """Return the game, or refuse it."""
-        pieces = split_at_commas(str(value))
-        parts = [piece.strip() for piece in pieces if piece.strip()]
-        if parts and len(pieces) > 1 and not os.path.exists(value):  # noqa: PTH110 # takes any name
-            raise Refusal(
-                f"GAMES: got {quote(value)}, but games are separated by spaces; write "
-                f"{shlex.join(parts)}"
-            )
-        if value in ALGORITHMS:
-            raise Refusal(
-                f"GAMES: {value} is an algorithm; write all of them after --algorithms, with "
-                "commas between them and no spaces"
-            )
-        return super().convert(value, param, ctx)
 
 
 def load_game(text: str, argument: str) -> Game:
@@ -204,20 +209,19 @@ def load_game(text: str, argument: str) -> Game:
             f"{argument}: got {quote(text)}, but games are in Gambit files, and strategies in "
             ".json; the game comes first"
         )
+    if text in ALGORITHMS:
+        raise Refusal(f"{argument}: {text} is an algorithm; name it after --algorithm(s)")
     with refusing(argument, "name an existing file, or a game that regretkit games lists"):
         if text.startswith(OPENSPIEL):
+            from regretkit.games.openspiel._tree import tree_from_openspiel
+
             with silent_descriptor():
-                return _of_openspiel(text.removeprefix(OPENSPIEL))
+                name, tree = tree_from_openspiel(text.removeprefix(OPENSPIEL))
+                return game_from_tree(tree, name)
         if names_file(text):
             return games.load(Path(text))
-        name, colon, rest = text.partition(":")
-        if colon and name in games.names():
-            raise ValueError(
-                f"cannot read {quote(text)}; write '{name}({rest})' in quotation marks"
-            )
-        underscored = text.replace("-", "_")
-        if is_known(underscored) and not is_known(text):
-            raise ValueError(f"cannot read {quote(text)}; did you mean {quote(underscored)}?")
+        if advice := _advice(text):
+            raise ValueError(f"cannot read {quote(text)}; {advice}")
         try:
             return games.load(text)
         except ValueError as error:
@@ -226,11 +230,16 @@ def load_game(text: str, argument: str) -> Game:
             ) from error
 
 
-def _of_openspiel(name: str) -> Game:
-    from regretkit.games.openspiel._tree import tree_from_openspiel  # which few commands need
-
-    name, tree = tree_from_openspiel(name)
-    return game_from_tree(tree, name)
+def _advice(text: str) -> str:
+    """Return what to write instead of a name that is nearly one of the catalogue, or nothing."""
+    words, underscored = split_at_commas(text), text.replace("-", "_")
+    name, colon, rest = text.partition(":")
+    if len(words) > 1:
+        return f"games are separated by spaces; write {shlex.join(filter(None, words))}"
+    if colon and is_known(name):
+        return f"write '{name}({rest})' in quotation marks"
+    close = is_known(underscored) and not is_known(text)
+    return f"did you mean {quote(underscored)}?" if close else ""
 
 
 def is_known(text: str) -> bool:
@@ -240,10 +249,10 @@ def is_known(text: str) -> bool:
 
 def names_file(text: str) -> bool:
     """Return whether a text names a file; a name of the catalogue never does."""
-    if is_known(text):
+    if is_known(text) or text.startswith(OPENSPIEL):
         return False
-    path = Path(text)
-    return path.suffix.lower() in (".efg", ".nfg") or os.sep in text or path.exists()
+    is_path = Path(text).suffix.lower() in (".efg", ".nfg") or os.sep in text
+    return is_path or os.path.exists(text)  # noqa: PTH110 # takes any name
 
 
 def name_of(game: Game) -> str:
@@ -251,119 +260,8 @@ def name_of(game: Game) -> str:
     return getattr(game, "name", None) or "a game without a name"
 
 
-# Strategies
-
-UNIFORM = "uniform"
-
-
-def load_strategy(game: Game, text: str) -> Profile:
-    """Return the profile that a text names, or refuse it."""
-    if text == UNIFORM:
-        return Profile(
-            [domain.relative_interior_point() for domain in game.domains], game.domains, game
-        )
-    hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
-    if not text.strip():
-        raise Refusal(f"STRATEGY: got nothing; {hint}")
-    if Path(text).suffix.lower() == ".csv":
-        raise Refusal(f"STRATEGY: got {quote(text)}, but tables in .csv are not read; {hint}")
-    try:
-        return Profile.from_json(text, game)
-    except (OSError, TypeError, ValueError, MemoryError) as error:
-        raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
-
-
-# Algorithms
-
-NAMES = ", ".join(ALGORITHMS)
-DEFAULT = "cfr+"
-
-
-@frozen
-class Choice:
-    """An algorithm, and the words that chose it."""
-
-    name: str | None
-    """One of ``ALGORITHMS``, or None."""
-    rule: str | None
-    """A user-defined rule, or None."""
-    algorithm: Algorithm
-    argument: str = "--algorithm"
-    """The option that chose it."""
-
-    @classmethod
-    def of(cls, name: str | None, rule: str | None, argument: str = "--algorithm") -> "Choice":
-        """Return the algorithm of a name, a rule, or an algorithm with its rule replaced.
-
-        A rule alone is played as in CFR: alternating updates, with the uniform average.
-        """
-        if rule is None:
-            name = name or DEFAULT
-            with refusing(argument):
-                return cls(name, None, named(name), argument)
-        argument = "--rule" if argument == "--algorithm" else argument
-        loaded = load_rule(rule, argument)
-        if not isinstance(loaded, Algorithm):
-            base = cfr if name is None else cls.of(name, None).algorithm
-            algorithm = Algorithm(loaded, order=base.order, averaging=base.averaging)
-            return cls(name, rule, algorithm, argument)
-        if name is not None:
-            raise Refusal(
-                f"--rule: {quote(rule)} is an Algorithm, which has its own order and averaging, "
-                f"got --algorithm {name} as well; leave one of them out"
-            )
-        return cls(None, rule, loaded, argument)
-
-    @property
-    def label(self) -> str:
-        """The name in reports."""
-        return " in ".join(filter(None, (self.rule, self.name)))
-
-    def start(
-        self, game: NamedGame, horizon: int | None, engine: str, estimator: Estimator | None
-    ) -> SelfPlay:
-        """Return a run before its first iteration, or refuse arguments that do not fit together."""
-        try:
-            return self.algorithm.start(
-                game.played,
-                estimator=estimator,
-                horizon=horizon,
-                engine=engine,
-                kinds=game.groups,
-            )
-        except (TypeError, ValueError) as error:
-            if argument_of(error) == "engine":
-                raise Refusal(f"--engine: {reason(error)}; leave it out") from error
-            raise Refusal(
-                f"{self.argument}: {self.label} cannot play {quote(game.played)}: {reason(error)}"
-                f"{self._hint()}"
-            ) from error
-        except (Exception, SystemExit) as error:
-            if self.rule is None:
-                raise
-            raise Failure(f"{self.argument}: {rule_error(error, self.rule)}") from error
-
-    def _hint(self) -> str:
-        try:
-            inspect.signature(self.algorithm.local).bind(None)
-        except TypeError:
-            return f"; pass it as in '{self.rule}(name=value)'"
-        except ValueError:  # some built-in classes have no signature
-            pass
-        return ""
-
-
-def choices_of(texts: tuple[str, ...]) -> list[Choice]:
-    """Return the algorithms of lists such as ``cfr+,dcfr,my_rules:MyRule(power=2)``."""
-    words = [word.strip() for text in texts for word in split_at_commas(text) if word.strip()]
-    if not words:
-        raise Refusal(f"--algorithms: got none; name some of {NAMES}, or module:Class")
-    pairs = [(None, word) if ":" in word else (word, None) for word in dict.fromkeys(words)]
-    return [Choice.of(name, rule, "--algorithms") for name, rule in pairs]
-
-
 def split_at_commas(text: str) -> list[str]:
-    """Split a text at the commas outside parentheses."""
+    """Split a text at the commas outside parentheses, and strip the parts."""
     words, depth = [""], 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -371,4 +269,130 @@ def split_at_commas(text: str) -> list[str]:
             words.append("")
         else:
             words[-1] += letter
-    return words
+    return [word.strip() for word in words]
+
+
+# Options
+
+_SAMPLERS: dict[str, Callable[[np.random.Generator], Estimator]] = {
+    "chance": ChanceSampling,
+    "external": ExternalSampling,
+    "outcome": OutcomeSampling,
+}
+
+
+@frozen(kw_only=True)
+class Settings:
+    """The options of runs; each command has some of them."""
+
+    iterations: int | None = None
+    gap: float | None = None
+    seconds: float | None = None
+    sample: str | None = None
+    seed: int | None = None
+    engine: str = "auto"
+    imperfect_recall: bool = False
+    checkpoint: Path | None = None
+    every: float = math.inf
+    """Seconds between two checkpoints."""
+    out: Path | None = None
+    plot: Path | None = None
+    quiet: bool = False
+    as_json: bool = False
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit; the first one that is reached stops a run."""
+        return any((self.iterations, self.gap, self.seconds))
+
+    def or_default(self) -> Self:
+        """Return these settings, with a thousand iterations if there is no limit."""
+        return self if self.limited else evolve(self, iterations=1_000)
+
+    def estimator(self) -> Estimator | None:
+        """Return a new estimator, None for exact utilities."""
+        if self.sample is None and self.seed is not None:
+            raise Refusal(
+                f"--seed: got {self.seed}, but nothing is drawn at random without --sample "
+                f"{' or '.join(_SAMPLERS)}; leave it out"
+            )
+        if self.sample is None:
+            return None
+        if self.sample not in _SAMPLERS:
+            raise Refusal(
+                f"--sample: must be one of {', '.join(_SAMPLERS)}, got {quote(self.sample)}"
+            )
+        return _SAMPLERS[self.sample](np.random.default_rng(self.seed or 0))
+
+
+def option(names: str, text: str, kind: Any = None, **more: Any) -> Decorator:
+    """Return an option; files are refused first, before a large game is built."""
+    eager = isinstance(kind, OutputFile)
+    return click.option(*names.split(), type=kind, help=text, is_eager=eager, **more)
+
+
+def options(*several: Decorator) -> Decorator:
+    """Return a decorator that adds several options, which are listed in this order."""
+    return lambda command: functools.reduce(lambda made, add: add(made), several[::-1], command)
+
+
+game_argument = click.argument("game", type=GameType())
+out_option = option(
+    "--out", "Write the strategy, as .json or as a table in .csv.", OutputFile(".json", ".csv")
+)
+figure_file = OutputFile(".svg", ".pdf", ".png", figure=True)
+json_option = option("--json as_json", "Write one JSON object and nothing else.", is_flag=True)
+quiet_option = option("--quiet", "Show no progress.", is_flag=True)
+recall_option = option(
+    "--imperfect-recall",
+    "Accept a game of imperfect recall: strategies are shared within each information set, and "
+    "there is no convergence guarantee.",
+    is_flag=True,
+)
+engine_option = option(
+    "--engine",
+    "How to run the iterations; the results are the same.",
+    click.Choice(engine_names()),
+    default="auto",
+)
+rule_option = option(
+    "--rule",
+    "A rule is module:Class, with hyperparameters if needed, as in 'my_rules:MyRule(power=2)'; "
+    "modules are looked for in this folder too. It may also be a function from simplices to a "
+    "minimizer, or an Algorithm.",
+    metavar="MODULE:CLASS",
+)
+limit_options = options(
+    option("--iterations", "Stop after N iterations.", COUNT),
+    option(
+        "--gap",
+        "Stop once the gap is at most this: the gain of best responses, summed over players, in "
+        "units of payoff.",
+        GAP,
+    ),
+    option("--time seconds", "Stop after S seconds of play.", SECONDS),
+)
+output_options = options(
+    out_option,
+    option("--plot", "Draw how the gap fell, as .svg, .pdf or .png.", figure_file),
+    quiet_option,
+    json_option,
+)
+checkpoint_options = options(
+    option(
+        "--checkpoint",
+        "Save the run in this file while it plays, to resume it; resume saves in its own FILE by "
+        "default.",
+        OutputFile(),
+    ),
+    option("--checkpoint-every every", "Seconds between two checkpoints.", SECONDS, default=10.0),
+)
+sampling_options = options(
+    option(
+        "--sample",
+        "Sample utilities: the chance moves, all actions but a player's own, or one play of the "
+        "game. By default utilities are exact.",
+        click.Choice([*_SAMPLERS]),
+    ),
+    option("--seed", "The seed of the draws with --sample; 0 by default.", FROM_ZERO),
+)

@@ -1,23 +1,91 @@
-"""Results on standard output, and messages on standard error."""
+"""Results on standard output, messages and progress on standard error, and errors in one line."""
 
 import json
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+
+import click
+
+from regretkit._util._errors import problem_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_WIDE = 100_000
-"""Columns of files and pipes, where no line is ever wrapped."""
+DONE, FAILED, REFUSED, SHORT_OF_GAP = range(4)
+"""Exit codes: done, failed, invalid, and done except that the gap was not reached."""
+
+
+class Refusal(click.ClickException):
+    """An argument or a file is invalid, as the message says."""
+
+    exit_code = REFUSED
+
+
+class Failure(click.ClickException):
+    """The request is valid, but could not be carried out: a full disk, a rule that fails."""
+
+    exit_code = FAILED
+
+
+def reason(error: BaseException) -> str:
+    """Return the message of an error without advice for Python, or its class if it has none."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{str(error.filename)!r}: " if error.filename is not None else ""
+        return f"{where}{error.strerror}"
+    return problem_of(error) or type(error).__name__
+
+
+@contextmanager
+def refusing(argument: str, hint: str = "") -> Iterator[None]:
+    """Refuse an argument for errors of the library; the hint is for files that are not read."""
+    try:
+        yield
+    except OSError as error:
+        raise Refusal(f"{argument}: {reason(error)}{hint and f'; {hint}'}") from error
+    except ImportError as error:
+        raise Failure(f"{argument}: {reason(error)}") from error
+    except (TypeError, ValueError, MemoryError) as error:
+        raise Refusal(f"{argument}: {reason(error)}") from error
+
+
+@contextmanager
+def failing(task: str) -> Iterator[None]:
+    """Report errors as failures of a task."""
+    try:
+        yield
+    except (ImportError, OSError, MemoryError, RuntimeError) as error:
+        raise Failure(f"{task}: {reason(error)}") from error
+
+
+# Streams
 
 
 def is_terminal(stream: TextIO) -> bool:
     """Return whether a stream is a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def clean(text: str) -> str:
+    """Return a text with escapes for control characters and line ends."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def say(text: str) -> None:
+    """Write one line on standard error, unless its terminal is closed."""
+    try:
+        print(f"regretkit: {clean(' '.join(text.split()))}", file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr.fileno())
+
+
+def discard(descriptor: int) -> None:
+    """Discard what is written on a descriptor from now on."""
+    with open(os.devnull, "wb") as null:  # noqa: PTH123 # no Path is meant
+        os.dup2(null.fileno(), descriptor)
 
 
 @contextmanager
@@ -26,7 +94,7 @@ def silent_descriptor() -> Iterator[None]:
     sys.stderr.flush()
     kept = os.dup(2)
     try:
-        discard(sys.stderr, 2)
+        discard(2)
         yield
     finally:
         os.dup2(kept, 2)
@@ -52,33 +120,6 @@ def slow_notice(text: str, seconds: float = 3.0) -> Iterator[None]:
         os.close(stream)
 
 
-def rich_console(stream: TextIO) -> "Console":
-    """Return a console that writes on a stream, as wide as the terminal if it is one."""
-    from rich.console import Console
-
-    width = None if stream.isatty() else _WIDE
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
-
-
-def clean(text: str) -> str:
-    """Return a text with escapes for control characters and line ends."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def say(text: str) -> None:
-    """Write one line on standard error, unless its terminal is closed."""
-    try:
-        print(f"regretkit: {clean(' '.join(text.split()))}", file=sys.stderr, flush=True)
-    except OSError:
-        discard(sys.stderr)
-
-
-def discard(stream: TextIO, descriptor: int | None = None) -> None:
-    """Discard all further output of a stream, whose terminal may be closed."""
-    with open(os.devnull, "wb") as null:  # noqa: PTH123 # no Path is meant
-        os.dup2(null.fileno(), stream.fileno() if descriptor is None else descriptor)
-
-
 def show(*lines: str) -> None:
     """Write lines on standard output."""
     for line in lines:
@@ -91,7 +132,7 @@ def show_json(data: Mapping[str, Any]) -> None:
 
 
 def show_table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), soft: int
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int], soft: int
 ) -> None:
     """Write a table on standard output, with the columns in ``right`` aligned to the right.
 
@@ -100,14 +141,10 @@ def show_table(
     from rich.table import Table
     from rich.text import Text
 
-    table, right = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0)), {*right}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column, head in enumerate(heads):
-        table.add_column(
-            Text(head),
-            justify="right" if column in right else "left",
-            overflow="fold",
-            no_wrap=column != soft,
-        )
+        table.add_column(Text(head), overflow="fold", no_wrap=column != soft)
+        table.columns[column].justify = "right" if column in right else "left"
     for row in rows:
         table.add_row(*(Text(clean(cell)) for cell in row))
     console = rich_console(sys.stdout)
@@ -115,3 +152,36 @@ def show_table(
         console.print(table)
     for line in captured.get().splitlines():
         print(line.rstrip())
+
+
+def rich_console(stream: TextIO) -> "Console":
+    """Return a console that writes on a stream, as wide as the terminal if it is one."""
+    from rich.console import Console
+
+    width = None if stream.isatty() else 100_000  # lines of files and pipes are never wrapped
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+
+
+Progress: TypeAlias = Callable[[Sequence[str], float, float | None], object]
+"""Shows facts, how much is done, and how much is left, None if that is unknown."""
+
+
+@contextmanager
+def progress(title: str = "", *, quiet: bool = False) -> Iterator[Progress]:
+    """Show progress on one line of standard error, if that is a terminal."""
+    if quiet or not is_terminal(sys.stderr):
+        yield lambda facts, done, left: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = BarColumn(bar_width=12), TextColumn("{task.description}", markup=False)
+    title = f"{clean(title)}\n" if title else ""
+    with Progress(*columns, console=rich_console(sys.stderr), transient=True) as shown:
+        task = shown.add_task(f"{title}starting", total=None)
+
+        def update(facts: Sequence[str], done: float, left: float | None) -> None:
+            total = None if left is None else done + left
+            text = f"{title}{'  '.join(facts)}"
+            shown.update(task, completed=done, total=total, description=text)
+
+        yield update

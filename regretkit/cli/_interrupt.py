@@ -19,14 +19,16 @@ _NOTICE_AFTER = 1.0
 
 _NOTICE = b"regretkit: stopping once this iteration is complete; Ctrl-C again ends at once\n"
 
-_SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
-"""Ctrl-C; what batch systems send before they kill; and the closing of a terminal."""
 
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def _replace_handlers(names: list[str], old: tuple[object, ...], new: Any) -> dict[int, Any]:
+    """Replace handlers of signals that are among the old ones, and return those."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # the only one that may
+        for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
+            handler = signal.getsignal(number)
+            if handler in old or isinstance(getattr(handler, "__self__", None), AfterImports):
+                before[number] = signal.signal(number, new)
+    return before
 
 
 @final
@@ -38,62 +40,55 @@ class AfterImports:
     """
 
     def __init__(self) -> None:
-        self._before: Any = None
-        self._since: float | None = None
-        """When Ctrl-C was pressed during an import."""
-        self._raised = False
+        self._pressed: float | None = None
+        self._waits = False
 
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` if it is pending, or was caught by an imported module."""
-        if self._raised or self._since is not None:
+        if self._pressed is not None:
             raise KeyboardInterrupt
 
     def __enter__(self) -> Self:
-        if _in_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._interrupt)
+        python = (signal.default_int_handler,)
+        self._before = _replace_handlers(["SIGINT"], python, self._interrupt)
         return self
 
     def _interrupt(self, _number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        since = now if self._since is None else self._since
-        if not _is_importing(frame) or now - since > _LONGEST_IMPORT:
-            self._since = None
-            self._raised = True
+        if not self._waits:
+            self._pressed = now
+        self._waits = _is_importing(frame) and now - (self._pressed or now) < _LONGEST_IMPORT
+        if not self._waits:
             raise KeyboardInterrupt
-        self._since = since
         # Not a threading.Thread: to start one takes locks that the interrupted code may hold.
         _thread.start_new_thread(self._repeat, ())
 
     def _repeat(self) -> None:
         time.sleep(0.02)
-        if self._since is None:
-            return
-        if os.name == "posix":  # a real signal also ends a wait of the main thread
+        if self._waits and os.name == "posix":  # a real signal also ends a wait of the main thread
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        else:
+        elif self._waits:
             _thread.interrupt_main()
 
     def __exit__(self, *_: object) -> None:
-        self._since = None
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        self._waits = False
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
 
 def _is_importing(frame: FrameType | None) -> bool:
     """Return whether a frame, or one of its callers, imports a module."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
-    return False
+    return frame is not None
 
 
 @final
 class StopRequest:
     """Within it, the first Ctrl-C only requests a stop, and a second one ends the process.
 
-    So a run always ends between two iterations, where it can be saved. Requests to terminate do
-    the same.
+    So a run always ends between two iterations, where it can be saved. Requests to terminate, as
+    batch systems send them, and the closing of a terminal do the same.
 
     Parameters
     ----------
@@ -105,7 +100,6 @@ class StopRequest:
         self._at_once = at_once
         self.code: int | None = None
         """The exit code of the signal, None while there is no request."""
-        self._before: dict[signal.Signals, Any] = {}
         self._checked = time.monotonic()
 
     def requested(self) -> bool:
@@ -114,12 +108,9 @@ class StopRequest:
         return self.code is not None
 
     def __enter__(self) -> Self:
-        for number in _SIGNALS if _in_main_thread() else ():
-            handler = signal.getsignal(number)
-            replaceable = isinstance(getattr(handler, "__self__", None), AfterImports)
-            if replaceable or handler in (signal.SIG_DFL, signal.default_int_handler):
-                self._before[number] = handler
-                signal.signal(number, self._note)
+        names = ["SIGINT", "SIGTERM", "SIGHUP"]
+        usual = (signal.SIG_DFL, signal.default_int_handler)
+        self._before = _replace_handlers(names, usual, self._note)
         return self
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
@@ -134,4 +125,3 @@ class StopRequest:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        self._before = {}

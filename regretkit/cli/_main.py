@@ -11,28 +11,20 @@ from regretkit.cli._interrupt import INTERRUPTED, AfterImports
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code; errors are reported in one line."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    _prepare_streams()
+    # Closed streams are reopened in their order, so that each gets its own descriptor: a file with
+    # one of these descriptors would receive the output of the stream.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):  # terminals may lack characters
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     with AfterImports() as imports:
         try:
-            from regretkit.cli._app import run  # which imports NumPy and more
+            from regretkit.cli._commands import run  # which imports NumPy and more
 
             imports.check()
             return run(arguments)
         except KeyboardInterrupt:
             say("interrupted")
             return INTERRUPTED
-
-
-def _prepare_streams() -> None:
-    """Escape characters that a terminal cannot show, and replace closed streams by empty ones.
-
-    Closed streams are reopened in their order, so that each gets its own descriptor: a file with
-    one of these descriptors would receive the output of the stream.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")

@@ -1,30 +1,19 @@
-"""Reports: facts about games, results of runs, strategies and figures."""
+"""Reports: results of runs, strategies and figures."""
 
 import io
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
-from regretkit.cli._arguments import is_known, name_of
-from regretkit.cli._console import say, show, show_json
-from regretkit.cli._exit_codes import SHORT_OF_GAP, Refusal, failing
-from regretkit.cli._monitor import RunMonitor
-from regretkit.cli._options import Outputs
-from regretkit.cli._progress import clock
-from regretkit.cli._run import Outcome
+from regretkit.cli._arguments import Settings, is_known
+from regretkit.cli._console import SHORT_OF_GAP, failing, say, show, show_json
+from regretkit.cli._run import RunMonitor, clock
 from regretkit.display._style import number
-from regretkit.games import (
-    ExtensiveFormGame,
-    Game,
-    ImperfectRecallGame,
-    NormalFormGame,
-    Profile,
-    fingerprint,
-)
-from regretkit.games._game import constant
+from regretkit.games import Game, Profile, fingerprint
+from regretkit.play import SelfPlay
 from regretkit.sets import DecisionTree
 
 Curve: TypeAlias = Mapping[str, Sequence[float]]
@@ -39,65 +28,53 @@ def numbers(values: Iterable[float]) -> str:
     return ", ".join(map(number, values))
 
 
-def facts_of(game: Game) -> dict[str, Any]:
-    """Return the sizes and properties of a game, as in JSON."""
-    if isinstance(game, NormalFormGame):
-        actions, tree, total = [d.dimension for d in game.domains], None, game.constant_sum
-    elif isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
-        actions, tree = None, game.tree
-        total = constant(tree.payoffs.sum(axis=1), tree.payoffs)
-    else:
-        raise Refusal(f"GAME: {quote(game)} is neither in normal nor in extensive form")
-    perfect_recall = not isinstance(game, ImperfectRecallGame)
-    return {
-        "name": name_of(game),
-        "form": "normal" if tree is None else "extensive",
-        "players": game.players,
-        "actions": actions,
-        "histories": None if tree is None else tree.histories,
-        "terminals": None if tree is None else int(tree.terminals.size),
-        "depth": None if tree is None else tree.depth,
-        "information_sets": [1] * game.players if tree is None else list(tree.information_sets),
-        "constant_sum": total,
-        "perfect_recall": perfect_recall,
-        "fingerprint": fingerprint(game) if perfect_recall else None,
-    }
-
-
 def value_of(game: Game, profile: Profile) -> list[float]:
     """Return every player's expected payoff."""
     return [float(value) for value in game.value(profile)]
 
 
-def best_responses(*, imperfect_recall: bool) -> str:
-    """Return the name of the best responses by which a gap is measured."""
-    return "best responses with perfect recall" if imperfect_recall else "best responses"
+def meaning_of_gap(*, imperfect_recall: bool) -> str:
+    """Return what a gap is, in words."""
+    recall = " with perfect recall" if imperfect_recall else ""
+    return f"what best responses{recall} would gain, summed over players"
 
 
-# Runs
-
-
-def finish(outcome: Outcome, outputs: Outputs, checkpoint: Path | None) -> int:
-    """Write the files, report, and return the exit code."""
-    files: dict[str, str | None] = {
-        "checkpoint": None if checkpoint is None else str(checkpoint),
-        "strategy": None,
-        "figure": None,
-    }
-    if outcome.run.iteration:
-        write_strategy(outcome.average, outputs.strategy)
-        if outputs.figure is not None:
-            label, name = outcome.monitor.label, name_of(outcome.run.game)
-            draw_curves({f"{name}, {label}": {label: outcome.curve()}}, outputs.figure)
-        for name, path in (("strategy", outputs.strategy), ("figure", outputs.figure)):
-            files[name] = None if path is None else str(path)
-    if outputs.as_json:
-        show_json(_as_json(outcome, files))
+def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
+    """Write the files, report the run, and return its exit code."""
+    game, checkpoint = monitor.named, settings.checkpoint
+    average = monitor.average(run) if run.iteration else None
+    gap = monitor.gap if run.iteration else None
+    written = {"checkpoint": checkpoint}
+    if average is not None:
+        written |= {"strategy": settings.out, "figure": settings.plot}
+        write_strategy(average, settings.out)
+        if settings.plot is not None:
+            curves = {monitor.label: monitor.curve}
+            draw_curves({f"{game.name}, {monitor.label}": curves}, settings.plot)
+    files = {name: str(path) for name, path in written.items() if path is not None}
+    if settings.as_json:
+        report = {
+            "game": game.name,
+            "fingerprint": fingerprint(run.game),
+            "algorithm": monitor.algorithm,
+            "rule": monitor.rule,
+            "sample": monitor.sample,
+            "imperfect_recall": game.original is not None,
+            "engine": run.engine,
+            "iterations": run.iteration,
+            "seconds": monitor.played,
+            "gap": gap,
+            "exploitability": None if gap is None else gap / run.players,
+            "value": None if average is None else value_of(run.game, average),
+            "stopped_by": monitor.stopped_by,
+            "curve": monitor.curve,
+        }
+        show_json(report | dict.fromkeys(("checkpoint", "strategy", "figure")) | files)
     else:
-        _show(outcome, files)
-    if outcome.interrupted:
-        say(f"interrupted; {how_to_resume(checkpoint, outcome.monitor)}")
-    return outcome.code
+        _show(run, monitor, average, files)
+    if monitor.interrupted:
+        say(f"interrupted; {how_to_resume(checkpoint, monitor)}")
+    return monitor.code
 
 
 def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
@@ -105,57 +82,35 @@ def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
     if checkpoint is None:
         return "with --checkpoint FILE a run can be resumed"
     words = ["regretkit", "resume", str(checkpoint)]
-    if not is_known(monitor.game):
-        words += ["--game", monitor.game]
-    if monitor.rule is not None:
-        words += ["--rule", monitor.rule]
+    words += [] if is_known(monitor.game) else ["--game", monitor.game]
+    words += [] if monitor.rule is None else ["--rule", monitor.rule]
     return f"{shlex.join(words)} continues from here"
 
 
-def _as_json(outcome: Outcome, files: Mapping[str, str | None]) -> dict[str, Any]:
-    run, monitor = outcome.run, outcome.monitor
-    return {
-        "game": name_of(run.game),
-        "fingerprint": fingerprint(run.game),
-        "algorithm": monitor.algorithm,
-        "rule": monitor.rule,
-        "sample": monitor.sample,
-        "imperfect_recall": monitor.imperfect_recall,
-        "engine": run.engine,
-        "iterations": run.iteration,
-        "seconds": monitor.played,
-        "gap": outcome.gap,
-        "exploitability": None if outcome.gap is None else outcome.gap / run.players,
-        "value": value_of(run.game, outcome.average) if run.iteration else None,
-        "stopped_by": outcome.stopped_by,
-        "curve": outcome.curve(),
-        **files,
-    }
-
-
-def _show(outcome: Outcome, files: Mapping[str, str | None]) -> None:
-    run, monitor, seconds = outcome.run, outcome.monitor, outcome.monitor.played
+def _show(
+    run: SelfPlay, monitor: RunMonitor, average: Profile | None, files: Mapping[str, str]
+) -> None:
+    seconds, original = monitor.played, monitor.named.original
     ends = {"interrupt": ", then interrupted", "time": ", then time was up"}
-    short = "; the gap asked for was not reached" if outcome.code == SHORT_OF_GAP else ""
+    end = ends.get(monitor.stopped_by, "")
+    short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
     show(
-        f"game        {name_of(run.game)}",
+        f"game        {monitor.named.name}",
         f"algorithm   {monitor.label}, {run.engine}",
         f"iterations  {run.iteration:,} in "
         f"{f'{seconds:.3g} s' if seconds < 60.0 else clock(seconds)}, "
-        f"{number(run.iteration / max(seconds, 1e-9))} a second"
-        f"{ends.get(outcome.stopped_by, '')}{short}",
+        f"{number(run.iteration / max(seconds, 1e-9))} a second{end}{short}",
     )
-    if outcome.gap is None:
+    if average is None:
         return
-    average, responses = outcome.average, best_responses(imperfect_recall=monitor.imperfect_recall)
+    meaning = meaning_of_gap(imperfect_recall=original is not None)
     show(
-        f"gap         {number(outcome.gap)} in units of payoff: what {responses} would gain, "
-        "summed over players",
+        f"gap         {number(monitor.gaps[-1])} in units of payoff: {meaning}",
         f"value       {numbers(value_of(run.game, average))}",
-        *(f"{name:<11} {path}" for name, path in files.items() if path is not None),
+        *(f"{name:<11} {path}" for name, path in files.items()),
     )
-    show_strategy(average, written=files["strategy"] is not None)
-    if monitor.imperfect_recall and information_sets(average) <= _SMALL:
+    show_strategy(average, written="strategy" in files)
+    if original is not None and information_sets(average) <= _SMALL:
         show("", "One information set is on several lines if the player forgets its own past.")
 
 
@@ -163,13 +118,11 @@ def _show(outcome: Outcome, files: Mapping[str, str | None]) -> None:
 
 
 def write_strategy(profile: Profile, path: Path | None) -> None:
-    """Write a strategy in the format of the file's ending."""
-    if path is None:
-        return
-    write: Callable[[Path], None]
-    write = profile.to_json if path.suffix.lower() == ".json" else profile.to_csv
-    with failing(f"cannot write the strategy to {quote(str(path))}"):
-        write(path)
+    """Write a strategy in the format of the file's ending, if there is one."""
+    if path is not None:
+        write = profile.to_json if path.suffix.lower() == ".json" else profile.to_csv
+        with failing(f"cannot write the strategy to {quote(str(path))}"):
+            write(path)
 
 
 def show_strategy(profile: Profile, *, written: bool) -> None:

@@ -21,7 +21,7 @@ from regretkit import evaluation, games
 from regretkit.cli import _console
 from regretkit.cli._commands._games import LARGE
 from regretkit.cli._main import main
-from regretkit.cli._progress import iterations_to
+from regretkit.cli._run import iterations_to
 from regretkit.games import Profile
 from regretkit.play import Algorithm, Checkpoint, Every, Recorder, SelfPlay
 

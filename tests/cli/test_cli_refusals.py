@@ -11,9 +11,9 @@ import pytest
 import regretkit as rk
 from regretkit import games
 from regretkit._util._errors import advised
-from regretkit.cli._exit_codes import reason
+from regretkit.cli._console import reason
 from regretkit.cli._main import main
-from regretkit.cli._monitor import RunMonitor
+from regretkit.cli._run import RunMonitor
 from regretkit.play import resume
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "games"
@@ -64,7 +64,7 @@ WRONG = [
     (["solve", str(EXAMPLES / "absent_minded_driver.efg")], "imperfect recall: player 0"),
     (["solve", "openspiel:nope"], "got 'nope': Unknown game 'nope'"),
     (["exact", "kuhn_poker(players=3)"], "has 3 players and is in extensive form"),
-    (["games", "nope"], "NAME: there is no game 'nope' in the catalogue; it has"),
+    (["games", "nope"], "NAME: there is no game 'nope'; the games are"),
     # Numbers
     (["solve", "kuhn_poker", "--iterations", "ten"], "at least 1, got 'ten'"),
     (["solve", "kuhn_poker", "--iterations", "0"], "'--iterations': must be a whole number"),
@@ -118,7 +118,10 @@ WRONG = [
     ),
     (["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(1)"], "literals with their names"),
     (["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(rate=x)"], "literals with their"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(raet=1)"], "no argument 'raet'; it"),
+    (
+        ["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(raet=1)"],
+        "argument 'raet'; it has",
+    ),
     (["solve", "kuhn_poker", "--rule", "regretkit.play:cfr", "--algorithm", "cfr"], "leave one"),
     # Files to write
     (["solve", "kuhn_poker", "--out", "a.txt"], "--out: the name of the file must end in .json or"),
@@ -163,7 +166,7 @@ WRONG = [
     (["solve", "a_strategy.json"], "strategies in .json; the game comes first"),
     (["solve", "kuhn-poker"], "cannot read 'kuhn-poker'; did you mean 'kuhn_poker'?"),
     (["solve", "kuhn_poker", "dcfr"], "(dcfr); write --algorithm dcfr"),
-    (["games", "kuhn"], "did you mean kuhn_poker? It has"),
+    (["games", "kuhn"], "did you mean kuhn_poker? The games"),
     # Who plays
     (["play"], "Missing argument 'GAME'"),
     (["play", "nope"], "GAME: there is no game 'nope'"),
@@ -236,7 +239,7 @@ def test_invalid_arguments_are_refused_in_one_line(folder, capfd, words, said):
     ],
 )
 def test_a_forged_checkpoint_is_refused(folder, capsys, name, value):
-    monitor = RunMonitor(lambda: False)
+    monitor = RunMonitor()
     monitor.game, monitor.algorithm, monitor.iterations_limit = "kuhn_poker", "cfr+", 30
     setattr(monitor, name, value)
     rk.solve(games.kuhn_poker(), "cfr+", iterations=3).save("mine", callbacks=[monitor])

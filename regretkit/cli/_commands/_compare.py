@@ -1,28 +1,21 @@
 """``regretkit compare``: many algorithms on many games, in one table and one figure."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import click
-from attrs import frozen
 
 from regretkit._util._files import write_csv
 from regretkit._util._validate import quote
+from regretkit.cli._algorithms import Choice, choices_of
 from regretkit.cli._arguments import (
-    FIGURE_FILE,
     GAME_HELP,
-    GamesType,
+    GameType,
     NamedGame,
     OutputFile,
-    choices_of,
-)
-from regretkit.cli._console import say, show, show_json, show_table
-from regretkit.cli._exit_codes import DONE, FAILED, failing
-from regretkit.cli._interrupt import StopRequest
-from regretkit.cli._options import (
-    Limits,
-    Sampling,
+    Settings,
     engine_option,
+    figure_file,
     json_option,
     limit_options,
     option,
@@ -30,8 +23,10 @@ from regretkit.cli._options import (
     recall_option,
     sampling_options,
 )
-from regretkit.cli._report import Curve, best_responses, draw_curves
-from regretkit.cli._run import RunPlan
+from regretkit.cli._console import DONE, FAILED, failing, say, show, show_json, show_table
+from regretkit.cli._interrupt import StopRequest
+from regretkit.cli._report import Curve, draw_curves, meaning_of_gap
+from regretkit.cli._run import RunMonitor, play
 from regretkit.display._style import number
 
 _COLUMNS = ("game", "algorithm", "iteration", "seconds", "gap")
@@ -40,7 +35,7 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 
 
 @click.command(short_help="Run many algorithms on many games.", epilog=GAME_HELP)
-@click.argument("games", metavar="GAMES...", type=GamesType(), nargs=-1, required=True)
+@click.argument("games", metavar="GAMES...", type=GameType(), nargs=-1, required=True)
 @option(
     "--algorithms",
     "Names, and rules as module:Class, with commas between them.",
@@ -50,7 +45,7 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 )
 @limit_options
 @option("--out", "Write all measurements as one table, in .csv.", OutputFile(".csv"))
-@option("--plot", "Draw all curves, as .svg, .pdf or .png.", FIGURE_FILE)
+@option("--plot", "Draw all curves, as .svg, .pdf or .png.", figure_file)
 @option(
     "--against", "The horizontal axis of the figure.", click.Choice([*_AXES]), default="iterations"
 )
@@ -60,114 +55,89 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 @recall_option
 @engine_option
 def compare(
-    games: tuple[NamedGame, ...],
-    algorithms: tuple[str, ...],
-    limits: Limits,
-    out: Path | None,
-    plot: Path | None,
-    against: str,
-    quiet: bool,
-    as_json: bool,
-    sampling: Sampling,
-    imperfect_recall: bool,
-    engine: str,
+    games: tuple[NamedGame, ...], algorithms: tuple[str, ...], against: str, **given: Any
 ) -> int:
     """Run every algorithm on every game, and compare how their gaps fall.
 
     The limits are those of each run; without one it is a thousand iterations. A rule that fails
     does not stop the others, and Ctrl-C writes the results so far.
     """
-    limits, choices = limits.or_default(), choices_of(algorithms)
-    unique = {game.text: game.accept(imperfect_recall=imperfect_recall) for game in games}
-    plans = [
-        RunPlan(game, choice, limits, sampling, engine)
-        for game in unique.values()
-        for choice in choices
-    ]
-    for plan in plans:
-        plan.start()  # refuses now what could not run later
-    code, results = _play(plans, quiet=quiet)
-    rows = [row for result in results for row in result.rows()]
-    if out is not None:
-        with failing(f"--out: cannot write {quote(str(out))}"):
-            write_csv(out, _COLUMNS, rows)
-    if plot is not None and results:
+    settings, choices = Settings(**given).or_default(), choices_of(algorithms)
+    recall = settings.imperfect_recall
+    unique = {game.text: game.accept(imperfect_recall=recall) for game in games}
+    pairs = [(game, choice) for game in unique.values() for choice in choices]
+    for game, choice in pairs:
+        choice.start(game, settings)  # refuses now what could not run later
+    code, results = _play(pairs, settings)
+    rows = [row for monitor in results for row in _rows(monitor)]
+    if settings.out is not None:
+        with failing(f"--out: cannot write {quote(str(settings.out))}"):
+            write_csv(settings.out, _COLUMNS, rows)
+    if settings.plot is not None and results:
         panels: dict[str, dict[str, Curve]] = {}
-        for result in results:
-            panels.setdefault(result.game, {})[result.algorithm] = result.curve
-        draw_curves(panels, plot, x=_AXES[against])
-    files = {name: path and str(path) for name, path in (("out", out), ("plot", plot))}
-    if as_json:
+        for monitor in results:
+            panels.setdefault(monitor.named.text, {})[monitor.choice.label] = monitor.curve
+        draw_curves(panels, settings.plot, x=_AXES[against])
+    files = {name: given[name] and str(given[name]) for name in ("out", "plot")}
+    if settings.as_json:
         show_json({"rows": [dict(zip(_COLUMNS, row, strict=True)) for row in rows], **files})
-    else:
-        refined = any(game.original is not None for game in games)
-        _show(results, [file for file in files.values() if file], imperfect_recall=refined)
+        return code
+    _show_table(results)
+    refined = any(game.original is not None for game in games)
+    cut = ", and ... was interrupted" if any(monitor.interrupted for monitor in results) else ""
+    show(
+        "",
+        f"Gaps are {meaning_of_gap(imperfect_recall=refined)}, in units of payoff; * is the "
+        f"smallest of a game{cut}.",
+    )
+    if written := ", ".join(filter(None, files.values())):
+        show(f"Written: {written}")
     return code
 
 
-@frozen
-class _Result:
-    """What is kept of a run, which itself may be large."""
-
-    game: str
-    algorithm: str
-    curve: Curve
-    seconds: float
-    interrupted: bool
-
-    def rows(self) -> list[tuple[str, str, int, float, float]]:
-        """Return a row for each measurement."""
-        return [
-            (self.game, self.algorithm, int(iteration), seconds, gap)
-            for iteration, seconds, gap in zip(*self.curve.values(), strict=True)
-        ]
+def _rows(monitor: RunMonitor) -> list[tuple[Any, ...]]:
+    """Return a row for each measurement."""
+    names = (monitor.named.text, monitor.choice.label)
+    return [(*names, *row) for row in zip(*monitor.curve.values(), strict=True)]
 
 
-def _play(plans: Sequence[RunPlan], *, quiet: bool) -> tuple[int, list[_Result]]:
+def _play(
+    pairs: Sequence[tuple[NamedGame, Choice]], settings: Settings
+) -> tuple[int, list[RunMonitor]]:
     """Play all runs, and return the exit code and the results."""
     code, results = DONE, []
     with StopRequest() as request:
-        for index, plan in enumerate(plans, start=1):
-            place, game, label = f"{index} of {len(plans)}", plan.game.text, plan.choice.label
+        for index, (game, choice) in enumerate(pairs, start=1):
+            place = f"{index} of {len(pairs)}"
+            monitor = RunMonitor.of(game, choice, settings)
             try:
-                title = f"{place}: {game}, {label}"
-                outcome = plan.play(plan.start(), request, title=title, quiet=quiet)
+                run = choice.start(game, settings)
+                play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
             except click.ClickException as error:
-                say(f"{game}: {error.format_message()}; the other runs continue")
+                say(f"{game.text}: {error.format_message()}; the other runs continue")
                 code = FAILED
                 continue
-            if outcome.gap is not None:
-                seconds = outcome.monitor.played
-                result = _Result(game, label, outcome.curve(), seconds, outcome.interrupted)
-                results.append(result)
-            if outcome.interrupted:
+            if run.iteration:
+                results.append(monitor)
+            if monitor.interrupted:
                 say(f"interrupted at {place}; these are the results so far")
-                return outcome.code, results
-            code = code or outcome.code
+                return monitor.code, results
+            code = code or monitor.code
     return code, results
 
 
-def _show(results: Sequence[_Result], files: Sequence[str], *, imperfect_recall: bool) -> None:
-    """Show the last gap of every run, and the smallest of each game."""
+def _show_table(results: Sequence[RunMonitor]) -> None:
+    """Show the last gap of every run, and mark the smallest of each game."""
     gaps: dict[str, list[float]] = {}
-    for result in results:
-        if not result.interrupted:
-            gaps.setdefault(result.game, []).append(result.curve["gap"][-1])
+    for monitor in results:
+        if not monitor.interrupted:
+            gaps.setdefault(monitor.game, []).append(monitor.gaps[-1])
     rows = []
-    for result in results:
-        _, _, iteration, _, gap = result.rows()[-1]
-        smallest = len(gaps.get(result.game, [])) > 1 and gap == min(gaps[result.game])
-        mark = "..." if result.interrupted else "*" if smallest else ""
-        cells = (f"{iteration:,}", f"{result.seconds:.3g}", number(gap), mark)
-        rows.append((result.game, result.algorithm, *cells))
+    for monitor in results:
+        game, algorithm, iteration, _, gap = _rows(monitor)[-1]
+        smallest = len(gaps.get(monitor.game, [])) > 1 and gap == min(gaps[monitor.game])
+        mark = "..." if monitor.interrupted else "*" if smallest else ""
+        cells = (f"{iteration:,}", f"{monitor.played:.3g}", number(gap), mark)
+        rows.append((game, algorithm, *cells))
     heads = ("game", "algorithm", "iterations", "seconds", "gap", "")
     show_table(heads, rows, right=(2, 3, 4), soft=1)
-    responses = best_responses(imperfect_recall=imperfect_recall)
-    cut = ", and ... was interrupted" if any(result.interrupted for result in results) else ""
-    show(
-        "",
-        f"Gaps are what {responses} would gain, summed over players, in units of payoff; * is the "
-        f"smallest of a game{cut}.",
-    )
-    if files:
-        show(f"Written: {', '.join(files)}")

@@ -5,11 +5,18 @@ from typing import Any
 
 import click
 
-from regretkit.cli._arguments import GAME_HELP, PROBABILITY, NamedGame, load_strategy, name_of
-from regretkit.cli._console import show, show_json
-from regretkit.cli._exit_codes import DONE, Refusal
-from regretkit.cli._options import game_argument, json_option, option, out_option, recall_option
-from regretkit.cli._report import best_responses, numbers, value_of, write_strategy
+from regretkit.cli._arguments import (
+    GAME_HELP,
+    PROBABILITY,
+    NamedGame,
+    game_argument,
+    json_option,
+    option,
+    out_option,
+    recall_option,
+)
+from regretkit.cli._console import DONE, Refusal, show, show_json
+from regretkit.cli._report import meaning_of_gap, numbers, value_of, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import best_response_gains, threshold
 
@@ -41,43 +48,34 @@ def evaluate(
             "--purify: it is --threshold 1, got --threshold as well; leave one of them out"
         )
     game.accept(imperfect_recall=imperfect_recall)
-    played = game.played
-    profile = game.coarsen(load_strategy(played, strategy))
+    coarsened = game.original is not None
+    profile = game.load_strategy(strategy)
     report: dict[str, Any] = {
-        "game": name_of(played),
+        "game": game.name,
         "strategy": strategy,
-        "imperfect_recall": game.original is not None,
+        "imperfect_recall": coarsened,
     }
+    before = []
     if purify or least is not None:
-        cleaned = threshold(played, profile, 1.0 if least is None else least)
+        cleaned = threshold(game.played, profile, 1.0 if least is None else least)
         profile = game.coarsen(cleaned.profile)
         report["gap_before"] = cleaned.gap_before
-    gained = [float(gain) for gain in best_response_gains(played, profile)]
-    report |= {
-        "value": value_of(played, profile),
-        "gains": gained,
-        "gap": sum(gained),
-        "exploitability": sum(gained) / len(gained),
-        "out": None if out is None else str(out),
-    }
+        before = [f"gap before      {number(cleaned.gap_before)}"]
+    gains = [float(gain) for gain in best_response_gains(game.played, profile)]
+    value, gap, mean = value_of(game.played, profile), sum(gains), sum(gains) / len(gains)
     write_strategy(profile, out)
     if as_json:
-        show_json(report)
-    else:
-        _show(report)
-    return DONE
-
-
-def _show(report: dict[str, Any]) -> None:
-    show(f"game            {report['game']}", f"value           {numbers(report['value'])}")
-    if "gap_before" in report:
-        show(f"gap before      {number(report['gap_before'])}")
-    responses = best_responses(imperfect_recall=report["imperfect_recall"])
+        report |= {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
+        show_json({**report, "out": None if out is None else str(out)})
+        return DONE
     show(
-        f"gap             {number(report['gap'])} in units of payoff: what {responses} would "
-        "gain, summed over players",
-        f"gains           {numbers(report['gains'])}",
-        f"exploitability  {number(report['exploitability'])}, the mean over players",
+        f"game            {game.name}",
+        f"value           {numbers(value)}",
+        *before,
+        f"gap             {number(gap)} in units of payoff: "
+        f"{meaning_of_gap(imperfect_recall=coarsened)}",
+        f"gains           {numbers(gains)}",
+        f"exploitability  {number(mean)}, the mean over players",
+        *([] if out is None else [f"strategy        {out}"]),
     )
-    if report["out"] is not None:
-        show(f"strategy        {report['out']}")
+    return DONE

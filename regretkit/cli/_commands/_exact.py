@@ -7,11 +7,9 @@ from typing import Any
 import click
 import numpy as np
 
-from regretkit.cli._arguments import GAME_HELP, NamedGame, name_of
-from regretkit.cli._console import clean, show, show_json
-from regretkit.cli._exit_codes import DONE, Refusal, failing
-from regretkit.cli._options import game_argument, json_option, out_option
-from regretkit.cli._report import facts_of, numbers, show_strategy, write_strategy
+from regretkit.cli._arguments import GAME_HELP, NamedGame, game_argument, json_option, out_option
+from regretkit.cli._console import DONE, Refusal, clean, failing, show, show_json
+from regretkit.cli._report import numbers, show_strategy, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import (
     best_correlated_equilibrium,
@@ -42,105 +40,85 @@ def exact(game: NamedGame, out: Path | None, as_json: bool) -> int:
             f"GAME: {game.original.recall_violation}; such games are not solved exactly, but "
             "regretkit solve --imperfect-recall plays them, without a convergence guarantee"
         )
-    found: Any = game.game
-    facts, profile = facts_of(found), None
-    with failing("exact"):
-        if facts["constant_sum"] is not None and facts["players"] == 2:
-            report, profile = _value(found)
-        else:
-            report = _security_levels(found, facts["players"])
-    if profile is None and out is not None:
+    solved: Any = game.played  # in a form that the functions below take
+    zero_sum = solved.players == 2 and solved.constant_sum is not None
+    if solved.players != 2 and not isinstance(solved, NormalFormGame):
         raise Refusal(
-            f"--out: {name_of(found)} is no zero-sum game of two players, and so no strategy is "
-            "its solution; leave it out"
+            f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
+            "not solved exactly; regretkit solve plays it, and measures the gap"
         )
+    if out is not None and not zero_sum:
+        raise Refusal(
+            f"--out: {game.name} is no zero-sum game of two players, and so no strategy is its "
+            "solution; leave it out"
+        )
+    report: dict[str, Any] = {"game": game.name}
+    profile, lines = None, [f"game    {game.name}"]
+    with failing("exact"):
+        if zero_sum:
+            profile = _value(solved, report, lines)
+        else:
+            levels = [maxmin(solved, player).value for player in range(solved.players)]
+            report["maxmin"] = levels
+            lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
+        if isinstance(solved, NormalFormGame) and not zero_sum:
+            _normal_form(solved, report, lines)
+    report["out"] = None if out is None else str(out)
     if profile is not None:
         write_strategy(profile, out)
-    report["out"] = None if out is None else str(out)
     if as_json:
         show_json(report)
-    else:
-        _show(report, profile)
+        return DONE
+    show(*lines)
+    if profile is not None:
+        show(*([] if out is None else [f"strategy written to {out}"]))
+        show_strategy(profile, written=out is not None)
     return DONE
 
 
-def _value(game: Any) -> tuple[dict[str, Any], Profile]:
+def _value(game: Any, report: dict[str, Any], lines: list[str]) -> Profile:
+    """Report the value of a zero-sum game, and return strategies that prove it."""
     solution = solve_zero_sum(game)
-    report = {
-        "game": name_of(game),
-        "value": [solution.value, game.constant_sum - solution.value],
-        "lower": solution.lower,
-        "upper": solution.upper,
-        "gap": solution.gap,
-    }
-    return report, solution.profile
+    lower, upper = solution.lower, solution.upper
+    report["value"] = [solution.value, game.constant_sum - solution.value]
+    report |= {"lower": lower, "upper": upper, "gap": solution.gap}
+    lines += [
+        f"value   {numbers(report['value'])}",
+        f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
+    ]
+    return solution.profile
 
 
-def _security_levels(game: Any, players: int) -> dict[str, Any]:
-    """Return what is known of games that are not zero-sum, or have more than two players."""
-    is_normal = isinstance(game, NormalFormGame)
-    if not is_normal and players != 2:
-        raise Refusal(
-            f"GAME: {name_of(game)} has {players} players and is in extensive form, and so is not "
-            "solved exactly; regretkit solve plays it, and measures the gap"
-        )
-    levels = [maxmin(game, player).value for player in range(players)]
-    return {"game": name_of(game), "maxmin": levels} | (_normal_form(game) if is_normal else {})
-
-
-def _normal_form(game: NormalFormGame) -> dict[str, Any]:
+def _normal_form(game: NormalFormGame, report: dict[str, Any], lines: list[str]) -> None:
+    """Report what else is known of a game in normal form."""
     names = [list(map(clean, domain.labels.actions(0))) for domain in game.domains]
 
     def named(outcome: Sequence[int]) -> list[str]:
         return [actions[action] for actions, action in zip(names, outcome, strict=True)]
 
+    pure = [named(outcome) for outcome in pure_equilibria(game)]
+    dominated = [
+        [names[player][action] for action in dominated_actions(game, player)]
+        for player in range(game.players)
+    ]
     best = best_correlated_equilibrium(game)
-    support = [tuple(outcome) for outcome in np.argwhere(best.distribution > 0.0).tolist()]
-    return {
-        "pure_equilibria": [named(outcome) for outcome in pure_equilibria(game)],
-        "strictly_dominated": [
-            [names[player][action] for action in dominated_actions(game, player)]
-            for player in range(game.players)
-        ],
-        "best_correlated_equilibrium": {
-            "payoffs": best.payoffs.tolist(),
-            "gap": best.gap,
-            "outcomes": [
-                {"actions": named(outcome), "probability": float(best.distribution[outcome])}
-                for outcome in support
-            ],
-        },
+    outcomes: list[dict[str, Any]] = [
+        {"actions": named(outcome), "probability": float(best.distribution[tuple(outcome)])}
+        for outcome in np.argwhere(best.distribution > 0.0).tolist()
+    ]
+    payoffs = best.payoffs.tolist()
+    report |= {
+        "pure_equilibria": pure,
+        "strictly_dominated": dominated,
+        "best_correlated_equilibrium": {"payoffs": payoffs, "gap": best.gap, "outcomes": outcomes},
     }
-
-
-def _show(report: dict[str, Any], profile: Profile | None) -> None:
-    show(f"game    {report['game']}")
-    if profile is not None:
-        show(
-            f"value   {numbers(report['value'])}",
-            f"proof   player 0 gets at least {report['lower']:.12g}, and player 1 gives at most "
-            f"{report['upper']:.12g}",
-        )
-        if report["out"] is not None:
-            show(f"strategy written to {report['out']}")
-        show_strategy(profile, written=report["out"] is not None)
-        return
-    show(f"maxmin  {numbers(report['maxmin'])}: what each player is sure to get")
-    if "pure_equilibria" in report:
-        _show_normal_form(report)
-
-
-def _show_normal_form(report: dict[str, Any]) -> None:
-    pure = report["pure_equilibria"]
-    show("", f"pure equilibria: {len(pure)}", *_first(", ".join(outcome) for outcome in pure))
-    for player, actions in enumerate(report["strictly_dominated"]):
+    lines += ["", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure))]
+    for player, actions in enumerate(dominated):
         if actions:
-            show(f"strictly dominated for player {player}: {', '.join(actions)}")
-    best = report["best_correlated_equilibrium"]
-    outcomes = ((row["probability"], row["actions"]) for row in best["outcomes"])
-    lines = (f"{number(probability)}  {', '.join(actions)}" for probability, actions in outcomes)
-    title = f"correlated equilibrium of largest welfare, which pays {numbers(best['payoffs'])}"
-    show("", title, *_first(lines))
+            lines.append(f"strictly dominated for player {player}: {', '.join(actions)}")
+    title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
+    shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
+    lines += ["", title, *_first(shown)]
 
 
 def _first(lines: Iterable[str]) -> list[str]:

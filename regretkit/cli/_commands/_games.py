@@ -1,19 +1,41 @@
-"""``regretkit games``: the catalogue."""
+"""``regretkit games``, ``show`` and ``convert``: the catalogue, a game as text, and in a file."""
 
-import difflib
 import inspect
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from regretkit import games
+from regretkit._util._errors import problem_of
+from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
-from regretkit.cli._arguments import GameType
-from regretkit.cli._console import show, show_json, show_table
-from regretkit.cli._exit_codes import DONE, Refusal
-from regretkit.cli._options import json_option
-from regretkit.cli._report import facts_of
+from regretkit.cli._arguments import (
+    COUNT,
+    GAME_HELP,
+    AnyGame,
+    GameType,
+    NamedGame,
+    OutputFile,
+    game_argument,
+    json_option,
+    name_of,
+    option,
+)
+from regretkit.cli._console import (
+    DONE,
+    Refusal,
+    failing,
+    refusing,
+    show,
+    show_json,
+    show_table,
+)
+from regretkit.display._style import number
+from regretkit.games import NormalFormGame
+from regretkit.games._game import constant
 from regretkit.games._registry import _FACTORIES
 
 LARGE: dict[str, dict[str, Any]] = {
@@ -37,54 +59,163 @@ def list_games(name: str | None, as_json: bool) -> int:
     The sizes are those without arguments; with other arguments a game can be much larger.
     """
     if name is not None:
-        return _explain(name, as_json)
-    rows = [_row(known) for known in games.names()]
+        return _explain(name.partition("(")[0].strip(), as_json)
+    rows = []
+    for known in games.names():
+        facts = LARGE.get(known) or _facts(games.load(known))  # type: ignore[arg-type]
+        call, text = _documentation(known)
+        what = text.partition("\n")[0].rstrip(".")
+        rows.append(
+            {"name": known, "call": call, "what": what, **{k: facts[k] for k in LARGE["dudo"]}}
+        )
     if as_json:
         show_json({"games": rows})
         return DONE
     heads = ("game", "players", "histories", "information sets", "what it is")
-    show_table(heads, map(_cells, rows), right=(1, 2), soft=-1 % len(heads))
+    show_table(heads, map(_cells, rows), right=(1, 2), soft=len(heads) - 1)
     show("", "regretkit games NAME explains a game and its arguments.")
     return DONE
 
 
-def _row(name: str) -> dict[str, Any]:
-    facts = LARGE[name] if name in LARGE else facts_of(games.load(name))
-    what = _documentation(name).partition("\n")[0].rstrip(".")
-    return {"name": name, "call": _call(name), "what": what, **{k: facts[k] for k in LARGE["dudo"]}}
-
-
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     histories = "" if row["histories"] is None else f"{row['histories']:,}"
-    if row["actions"] is None:
-        sets = " + ".join(f"{count:,}" for count in row["information_sets"])
-    else:
+    sets = " + ".join(f"{count:,}" for count in row["information_sets"])
+    if row["actions"] is not None:
         sets = f"{' x '.join(map(str, row['actions']))} actions"
     return row["name"], str(row["players"]), histories, sets, re.split("[,:]", row["what"])[0]
 
 
-def _documentation(name: str) -> str:
-    text = (inspect.getdoc(_FACTORIES[name]) or "").partition("\nRaises\n")[0]
-    return text.partition("\nExamples\n")[0].replace("``", "").removeprefix("Return ").strip()
-
-
-def _call(name: str) -> str:
-    signature = inspect.signature(_FACTORIES[name])
-    return f"{name}{signature.replace(return_annotation=inspect.Signature.empty)}"
-
-
-def _explain(text: str, as_json: bool) -> int:
-    name, known = text.partition("(")[0].strip(), games.names()
-    if name not in known:
-        close = difflib.get_close_matches(name, known) or [n for n in known if name and name in n]
-        hint = f"did you mean {' or '.join(close)}? It" if close else "it"
-        raise Refusal(
-            f"NAME: there is no game {quote(text)} in the catalogue; {hint} has {', '.join(known)}"
-        )
-    text = _documentation(name)
+def _explain(name: str, as_json: bool) -> int:
+    if name not in games.names():
+        with refusing("NAME"):
+            games.load(f"{name}()")  # which says what there is
+    call, text = _documentation(name)
     text = text[:1].upper() + text[1:]
     if as_json:
-        show_json({"name": name, "call": _call(name), "text": text})
+        show_json({"name": name, "call": call, "text": text})
     else:
-        show(_call(name), "", *text.splitlines())
+        show(call, "", *text.splitlines())
+    return DONE
+
+
+def _documentation(name: str) -> tuple[str, str]:
+    """Return how a game is called with its default arguments, and what it is."""
+    signature = inspect.signature(_FACTORIES[name])
+    text = re.split(r"\n(?:Raises|Examples)\n", inspect.getdoc(_FACTORIES[name]) or "")[0]
+    text = text.replace("``", "").removeprefix("Return ").strip()
+    return f"{name}{signature.replace(return_annotation=inspect.Signature.empty)}", text
+
+
+@click.command("show", short_help="Show a game as text, or draw it.", epilog=GAME_HELP)
+@game_argument
+@option("--limit", "Show at most N histories, or outcomes of a normal form.", COUNT, default=250)
+@option("--svg", "Draw it into an SVG file instead.", OutputFile(".svg", figure=True))
+@json_option
+def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> int:
+    """Show a game: its sizes, and its tree or its table of payoffs."""
+    facts = _facts(game.game)
+    if svg is not None:
+        drawing = _drawing(game.game, limit)
+        with failing(f"--svg: cannot write {quote(str(svg))}"):
+            replace_file(svg, [drawing.encode()])
+    if as_json:
+        show_json({**facts, "svg": None if svg is None else str(svg)})
+        return DONE
+    players = f"{facts['players']} player{'s' if facts['players'] > 1 else ''}"
+    recall = "" if facts["perfect_recall"] else ", imperfect recall"
+    show(facts["name"], f"form              {facts['form']}, {players}{recall}")
+    if facts["form"] == "normal":
+        show(f"actions           {' x '.join(map(str, facts['actions']))}")
+    else:
+        show(
+            f"histories         {facts['histories']:,}, of which {facts['terminals']:,} are "
+            f"terminal; the longest has {facts['depth']:,} actions",
+            f"information sets  {' + '.join(f'{n:,}' for n in facts['information_sets'])}",
+        )
+    total = facts["constant_sum"]
+    show(f"payoffs           {'general sum' if total is None else f'they sum to {number(total)}'}")
+    show(*([f"drawing           {svg}"] if svg is not None else ["", *_text(game.game, limit)]))
+    return DONE
+
+
+def _facts(game: AnyGame) -> dict[str, Any]:
+    """Return the sizes and properties of a game, as in JSON."""
+    normal = isinstance(game, NormalFormGame)
+    facts: dict[str, Any] = {
+        "name": name_of(game),
+        "form": "normal" if normal else "extensive",
+        "players": game.players,
+        "actions": None,
+        "histories": None,
+        "terminals": None,
+        "depth": None,
+        "information_sets": [1] * game.players,
+        "constant_sum": None,
+        "perfect_recall": not isinstance(game, games.ImperfectRecallGame),
+        "fingerprint": None,
+    }
+    if isinstance(game, NormalFormGame):
+        facts["actions"] = [domain.dimension for domain in game.domains]
+        facts["constant_sum"] = game.constant_sum
+    else:
+        tree = game.tree
+        facts["histories"], facts["terminals"] = tree.histories, int(tree.terminals.size)
+        facts["depth"], facts["information_sets"] = tree.depth, list(tree.information_sets)
+        facts["constant_sum"] = constant(tree.payoffs.sum(axis=1), tree.payoffs)
+    if facts["perfect_recall"]:
+        facts["fingerprint"] = games.fingerprint(game)
+    return facts
+
+
+def _drawing(game: AnyGame, limit: int) -> str:
+    from regretkit.display._games import game_figure, size_of
+    from regretkit.display._style import svg_of
+
+    try:
+        return svg_of(game_figure(game, limit))
+    except (TypeError, ValueError) as error:
+        size = size_of(game)[0]
+        raise Refusal(f"--svg: {problem_of(error)}; pass --limit {size} to draw it") from error
+
+
+def _text(game: AnyGame, limit: int) -> list[str]:
+    from regretkit.display._games import table_lines, tree_lines
+
+    if isinstance(game, NormalFormGame):
+        outcomes = game.payoffs[0].size
+        if outcomes > limit:
+            return [f"It has {outcomes:,} outcomes: --limit {outcomes} shows them."]
+        lines = list(table_lines(game))
+        return lines if lines[0] else lines[1:]
+    try:  # whether the encoding of the output has these letters
+        ascii_only = not "├─└│".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        ascii_only = True
+    lines = list(tree_lines(game.tree, limit, ascii_only=ascii_only))
+    if game.tree.histories > limit:
+        advice = f"--limit {game.tree.histories} shows them too"
+        lines += ["", f"{game.tree.histories - limit:,} longer histories are left out: {advice}."]
+    return lines
+
+
+@click.command(short_help="Write a game into a Gambit file.", epilog=GAME_HELP)
+@click.argument("source", metavar="IN", type=GameType())
+@click.argument("target", metavar="OUT", type=OutputFile(".efg", ".nfg"))
+@option("--for-gambit", "Replace what Gambit rejects, such as odd characters.", is_flag=True)
+@json_option
+def convert(source: NamedGame, target: Path, for_gambit: bool, as_json: bool) -> int:
+    """Write the game IN into the file OUT, in Gambit's format.
+
+    IN is a GAME. OUT ends in .efg for a game in extensive form and in .nfg for one in normal form.
+    """
+    game, path, name = source.game, quote(str(target)), name_of(source.game)
+    form, ending = ("normal", "nfg") if isinstance(game, NormalFormGame) else ("extensive", "efg")
+    if target.suffix != f".{ending}":
+        raise Refusal(f"OUT: {name} is in {form} form, got {path}; let the name end in .{ending}")
+    with failing(f"OUT: cannot write {path}"):
+        games.save(game, target, for_gambit=for_gambit)
+    if as_json:
+        show_json({"game": name, "out": str(target)})
+    else:
+        show(f"{name} written to {target}")
     return DONE

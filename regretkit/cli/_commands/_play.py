@@ -1,24 +1,31 @@
 """``regretkit play``: the user against a strategy, or strategies against each other."""
 
+import math
+import sys
 from collections.abc import Sequence
+from typing import TextIO, final
 
 import click
+import numpy as np
 
-from regretkit._util._validate import quote
 from regretkit.cli._arguments import (
     COUNT,
     FROM_ZERO,
     GAME_HELP,
     UNIFORM,
     NamedGame,
-    load_strategy,
+    game_argument,
+    is_known,
+    json_option,
     name_of,
+    option,
+    quiet_option,
 )
-from regretkit.cli._commands._dialog import play_at_terminal
 from regretkit.cli._commands._match import Lineup, play_matches
-from regretkit.cli._exit_codes import Refusal
-from regretkit.cli._options import game_argument, json_option, option, quiet_option
-from regretkit.games import ExtensiveFormGame, NormalFormGame
+from regretkit.cli._console import DONE, Refusal, clean, discard, say, show_json
+from regretkit.cli._interrupt import INTERRUPTED, StopRequest
+from regretkit.games import fingerprint
+from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
 
 
 @click.command(
@@ -67,40 +74,128 @@ def play(
         raise Refusal(
             "--rounds: is how long you play, got --matches as well; leave one of them out"
         )
-    played = game.played
-    players, name = len(played.domains), name_of(played)
+    players = len(game.played.domains)
+    has = f"{game.name} has {players} player{'' if players == 1 else 's'}"
     if seat is not None and seat >= players:
+        raise Refusal(f"--seat: {has}, numbered from 0 to {players - 1}, got {seat}")
+    places = players - (matches is None)
+    texts = list(strategies) or [UNIFORM] * bool(places)
+    if len(texts) not in (min(1, places), places):
+        all_of, user = ("players", "") if matches else ("the others", ", of which you are one")
+        one_each = "" if places == 1 else f", or {places}, one for each"
+        wanted = f"one for all {all_of}{one_each}" if places else "none"
+        raise Refusal(f"STRATEGY: {has}{user}; name {wanted}, got {len(texts)}")
+    if matches is not None and len(texts) == 1 and seat is not None:
         raise Refusal(
-            f"--seat: {name} has {_counted(players)}, numbered from 0 to {players - 1}, got {seat}"
-        )
-    names = _participants(name, players, strategies, alone=matches is not None)
-    if matches is not None and len(names) == 1 and seat is not None:
-        raise Refusal(
-            f"--seat: {names[0]} plays for all players, got {seat}; leave it out, or name a "
+            f"--seat: {texts[0]} plays for all players, got {seat}; leave it out, or name a "
             "strategy for each player"
         )
-    if not isinstance(played, ExtensiveFormGame | NormalFormGame):
-        raise Refusal(f"GAME: {quote(played)} is neither in normal nor in extensive form")
-    profiles = {n: game.coarsen(load_strategy(played, n)) for n in dict.fromkeys(names)}
-    lineup = Lineup(played, tuple((n, profiles[n]) for n in names), seat)
+    profiles = {text: game.load_strategy(text) for text in dict.fromkeys(texts)}
+    lineup = Lineup(game.played, [(text, profiles[text]) for text in texts], seat)
     if matches is not None:
         return play_matches(lineup, matches, seed or 0, quiet=quiet, as_json=as_json)
-    return play_at_terminal(lineup, rounds, seed, as_json=as_json)
+    return _play_at_terminal(lineup, rounds, seed, as_json=as_json)
 
 
-def _participants(game: str, players: int, strategies: Sequence[str], *, alone: bool) -> list[str]:
-    """Return the strategies that play, beside the user if there is one, or refuse their number."""
-    places = players if alone else players - 1
-    names = list(strategies) or [UNIFORM] * bool(places)
-    if len(names) in (min(1, places), places):
-        return names
-    user = "" if alone else ", of which you are one"
-    one_each = "" if places <= 1 else f", or {places}, one for each"
-    wanted = f"one for all {'players' if alone else 'the others'}{one_each}" if places else "none"
-    raise Refusal(
-        f"STRATEGY: {game} has {_counted(players)}{user}; name {wanted}, got {len(names)}"
+@final
+class _Dialog:
+    """Questions on a stream, and answers from standard input."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._is_terminal = stream, stream.isatty()
+        self.questions = 0
+        if hasattr(sys.stdin, "reconfigure"):
+            sys.stdin.reconfigure(errors="replace")  # bytes that are no text are no action either
+
+    def tell(self, *lines: str, end: str = "\n") -> None:
+        """Write lines; a closed terminal is no error."""
+        try:
+            print(*map(clean, lines), sep="\n", end=end, file=self._stream, flush=True)
+        except OSError:
+            if not self._is_terminal:
+                raise
+            discard(self._stream.fileno())
+
+    def ask(self, question: str) -> str:
+        """Return the answer to a question, or raise ``EOFError`` at the end of the input."""
+        self.questions += 1
+        self.tell(question, end="")
+        answer = ""
+        try:
+            answer = sys.stdin.readline()
+        except OSError as error:  # the terminal is closed
+            raise EOFError from error
+        finally:
+            if not answer or not sys.stdin.isatty():  # which echoes the input, and ends its line
+                self.tell(answer.rstrip("\r\n"))
+        if not answer:
+            raise EOFError
+        return answer
+
+
+def _play_at_terminal(
+    lineup: Lineup, rounds: int | None, seed: int | None, *, as_json: bool
+) -> int:
+    """Let the user play, report the payoffs, and return the exit code."""
+    dialog, generator = _Dialog(sys.stderr if as_json else sys.stdout), np.random.default_rng(seed)
+    agents: list[Agent] = [HumanAgent(dialog.ask, dialog.tell)]
+    agents += [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
+    agents += agents[1:2] * (lineup.players - len(agents))
+    payoffs: list[float] = []
+    stopped_by, code = "rounds", DONE
+    with StopRequest(at_once=True) as request:
+        try:
+            dialog.tell(_welcome(lineup))
+            while rounds is None or len(payoffs) < rounds:
+                asked = dialog.questions
+                participants = lineup.participants(len(payoffs))
+                player, playing = participants.index(0), [agents[p] for p in participants]
+                total = f"; so far you have earned {math.fsum(payoffs):+g}" if payoffs else ""
+                dialog.tell("", f"Round {len(payoffs) + 1}, as player {player}{total}")
+                match = play_match(lineup.game, playing, 1, generator)
+                payoffs.append(float(match.payoffs[0, player]))
+                if rounds is None and dialog.questions == asked:
+                    dialog.ask("There was no decision for you. Press Return to continue. ")
+        except EOFError:
+            stopped_by = "end of input"
+        except KeyboardInterrupt:
+            stopped_by, code = "interrupt", request.code or INTERRUPTED
+    dialog.tell("", _summary(payoffs))
+    if as_json:
+        show_json(
+            {
+                "game": name_of(lineup.game),
+                "fingerprint": fingerprint(lineup.game),
+                "strategies": [name for name, _ in lineup.strategies],
+                "seat": lineup.seat,
+                "seed": seed,
+                "rounds": len(payoffs),
+                "payoffs": payoffs,
+                "earned": math.fsum(payoffs),
+                "stopped_by": stopped_by,
+            }
+        )
+    if code != DONE:
+        say("interrupted")
+    return code
+
+
+def _welcome(lineup: Lineup) -> str:
+    opponents = ", ".join(dict.fromkeys(name for name, _ in lineup.strategies))
+    fixed = "seats rotate after every round"
+    if lineup.seat is not None:
+        fixed = f"you are player {lineup.seat}"
+    against = f"against {opponents}; {fixed}" if opponents else "by yourself"
+    name = name_of(lineup.game)
+    rules = (
+        f" regretkit games {name.partition('(')[0]} explains the game." if is_known(name) else ""
     )
+    return f"You play {name} {against}. Ctrl-D leaves.{rules}"
 
 
-def _counted(players: int) -> str:
-    return f"{players} player{'' if players == 1 else 's'}"
+def _summary(payoffs: Sequence[float]) -> str:
+    if not payoffs:
+        return "No round was played to its end."
+    rounds = "1 round" if len(payoffs) == 1 else f"{len(payoffs):,} rounds"
+    total = math.fsum(payoffs)
+    return f"In {rounds} you have earned {total:+g}, which is {total / len(payoffs):+g} a round."
