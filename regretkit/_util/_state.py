@@ -33,7 +33,29 @@ _MOST_ITERATIONS = 2**63
 
 
 class Stateful:
-    """Something with a state that can be taken out and put back."""
+    """Base class of everything whose state can be taken out, put back, and saved with a run.
+
+    The state is every array, number, random generator and part that is an attribute and was not
+    passed to the constructor.
+
+    Examples
+    --------
+    An averaging that counts how often it was asked:
+
+    >>> from regretkit.play import Averaging, Stateful
+    >>> class Counting(Averaging, Stateful):
+    ...     def __init__(self):
+    ...         self.asked = 0
+    ...
+    ...     def weight(self, t, horizon):
+    ...         self.asked += 1
+    ...         return 1.0
+    >>> averaging = Counting()
+    >>> averaging.weight(1, None)
+    1.0
+    >>> averaging.state_dict()
+    {'asked': 1}
+    """
 
     @final
     def state_dict(self) -> StateDict:

@@ -57,6 +57,29 @@ class PlayerBuffers:
         pairs = zip(state, parts, strict=True)
         self._views = dict(zip(names, (array[part] for array, part in pairs), strict=True))
         self._check_names()
+        self._check_functions()
+
+    def _check_functions(self) -> None:
+        """Call the kernel once as plain Python, which notices what is read beyond an array."""
+        kernel, learned, actions = self.kernel, self.rule._learned(), self.rule.simplices.block(0)
+        state = [learned[name][actions].copy() for name in kernel.state]
+        state += [learned[name][:1].copy() for name in kernel.block_state]
+        zeros, now = np.zeros(actions.stop), self.rule.iteration
+        for name, known in {"propose": (), "learn": (zeros.copy(), 0.0)}.items():
+            function = getattr(kernel, name)
+            numbers = np.array(kernel.parameters_at(now + bool(known)), np.float64)
+            plain = getattr(function, "py_func", function)
+            try:
+                with np.errstate(all="ignore"):
+                    plain(0, 0, actions.stop, *known, zeros, tuple(state), numbers)
+            except IndexError as error:
+                raise ValueError(
+                    f"the kernel of {quote(self.rule)} reads beyond its arrays in {name} ({error}):"
+                    f" state has {len(state)} arrays and parameters {numbers.size} numbers; "
+                    "declare in Kernel(...) what it reads"
+                ) from error
+            except Exception:  # the compiler refuses it, or knows how to divide by zero
+                continue
 
     def _check_names(self) -> None:
         learned = self.rule._learned()

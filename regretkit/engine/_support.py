@@ -88,7 +88,10 @@ def unsupported_sampled_rules(run: SelfPlay) -> str | None:
     """Return why rules cannot skip decision points without a sample, None if they can."""
     for player, rule in enumerate(rules_of(run)):
         if not kernel_of(rule).traits.invariant_to_zero_utility:
-            return f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn"
+            return (
+                f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn: "
+                "its kernel does not declare invariant_to_zero_utility"
+            )
     return None
 
 
@@ -116,8 +119,8 @@ def rules_of(run: SelfPlay) -> list[SimplexRule]:
 def kernel_of(rule: SimplexRule) -> Kernel:
     """Return the kernel of a rule that has one."""
     kernel = rule._kernel()
-    if kernel is None:
-        raise TypeError(f"{quote(rule)} has no kernel, and cannot be compiled")
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"_kernel of {quote(rule)} must return a Kernel, got {quote(kernel)}")
     return kernel
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._arrays import RESOLUTION, zero_cancelled
 from regretkit._util._typing import Vector
-from regretkit._util._validate import floats, quote
+from regretkit._util._validate import floats, quote, strings
 from regretkit.games._game import as_profile, check_payoffs, check_player, constant
 from regretkit.sets import Simplices
 
@@ -98,9 +98,11 @@ class NormalFormGame:
             raise ValueError(
                 f"actions must name those of {self.players} players, got {len(names)} lists"
             )
+        sizes = self.payoffs.shape[1:]
+        labels = [strings(names[i], size, f"actions[{i}]") for i, size in enumerate(sizes)]
         self.domains = tuple(
-            Simplices(count, actions=None if labels is None else [labels])
-            for count, labels in zip(self.payoffs.shape[1:], names, strict=True)
+            Simplices(size, actions=None if names is None else [names])
+            for size, names in zip(sizes, labels, strict=True)
         )
 
     @property

@@ -142,8 +142,8 @@ class AdaHedge(SimplexRule):
     checked in a translation; their bound is quoted from memory.
     """
 
-    regrets: Vector = state()  # noqa: RUF009 - declares a field
-    gaps: Vector = state(per="block")  # noqa: RUF009 - declares a field
+    regrets: Vector = state()
+    gaps: Vector = state(per="block")
     _log_sizes: Vector = field(init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:

@@ -1,13 +1,13 @@
 """A rule written for one block at a time, so that an engine can turn it into machine code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any, TypeAlias, final
 
 from attrs import Attribute, field, frozen
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import of_kind, quote, truth
+from regretkit._util._validate import constant_vector, of_kind, quote, truth
 
 BlockFunction: TypeAlias = Callable[..., object]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""
@@ -19,6 +19,17 @@ def _function(_: object, attribute: "Attribute[Any]", value: object) -> None:
         raise TypeError(
             f"{attribute.name} must be a plain function, got {quote(value)}; write it with def"
         )
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"names of arrays must be several, got {quote(names)}; pass [{names!r}]")
+    return tuple(names)
+
+
+def _numbers_or_function(_: object, attribute: "Attribute[Any]", value: Any) -> None:
+    if not callable(value):
+        constant_vector(value, attribute.name)
 
 
 def settle_none(
@@ -160,9 +171,11 @@ class Kernel:
 
     propose: BlockFunction = field(validator=_function)
     learn: BlockFunction = field(validator=_function)
-    state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
-    block_state: Sequence[str] = field(default=(), kw_only=True, converter=tuple[str, ...])
-    parameters: Sequence[float] | Callable[[int], Sequence[float]] = field(default=(), kw_only=True)
+    state: Sequence[str] = field(default=(), kw_only=True, converter=_names)
+    block_state: Sequence[str] = field(default=(), kw_only=True, converter=_names)
+    parameters: Sequence[float] | Callable[[int], Sequence[float]] = field(
+        default=(), kw_only=True, validator=_numbers_or_function
+    )
     traits: KernelTraits = field(
         factory=KernelTraits, kw_only=True, validator=of_kind(KernelTraits, "KernelTraits()")
     )

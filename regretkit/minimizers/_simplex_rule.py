@@ -17,6 +17,8 @@ from regretkit.sets import Simplices, as_simplices
 
 _PER = "per"
 _START = "start"
+_NOT_YET_A_FIELD = type(field())
+"""What is declared in a class before attrs has made fields of it."""
 
 
 def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> Vector:
@@ -111,6 +113,14 @@ class SimplexRule(RegretMinimizer):
 
     def __attrs_post_init__(self) -> None:
         self.domain = self.simplices
+        declared = [
+            (name, value) for kind in type(self).__mro__ for name, value in vars(kind).items()
+        ]
+        if names := [name for name, value in declared if isinstance(value, _NOT_YET_A_FIELD)]:
+            raise TypeError(
+                f"{type(self).__name__} declares {', '.join(names)}, but nothing makes fields of "
+                "declarations; put @attrs.define(eq=False) before the class"
+            )
         for attribute in attrs.fields(type(self)):
             if _PER in attribute.metadata:
                 by_action = attribute.metadata[_PER] == "action"

@@ -335,7 +335,7 @@ def _built(run: "SelfPlay") -> dict[str, Any]:
         if draws and not isinstance(part, Stateful):
             raise TypeError(
                 f"{name} draws at random, but {quote(part)} has no state that could be saved, and "
-                "so this run cannot be; let its class be Stateful, of regretkit._util._state"
+                "so this run cannot be; let its class derive from regretkit.play.Stateful"
             )
     return {name: described(getattr(run, name)) for name in (*_PARTS, "minimizers")}
 

@@ -229,6 +229,31 @@ def test_a_kernel_that_does_not_fit_its_rule_is_refused(names, message):
     assert run.iteration == 0
 
 
+def decaying(block, first, last, utility, value, strategy, state, numbers):
+    for a in range(first, last):
+        state[0][a] = numbers[0] * state[0][a] + utility[a] - value
+
+
+def test_a_kernel_that_reads_numbers_it_does_not_declare_is_refused_before_it_is_compiled():
+    # Machine code would read beyond the array, and return strategies all the same.
+    message = r"^the kernel of Mine\(.* reads beyond its arrays in learn .* parameters 0 numbers"
+    with pytest.raises(ValueError, match=message):
+        with_kernel(propose, decaying).run(10)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"state": "regrets"}, TypeError, r"must be several, got 'regrets'; pass \['regrets'\]"),
+        ({"parameters": 0.9}, ValueError, r"parameters has shape \(\)"),
+        ({"parameters": ("0.9",)}, TypeError, "parameters must be numbers"),
+    ],
+)
+def test_wrong_names_and_parameters_make_no_kernel(wrong, error, message):
+    with pytest.raises(error, match=message):
+        Kernel(propose, learn, **wrong)
+
+
 @pytest.mark.parametrize("function", [3, None, "propose", partial(propose), math.exp, Mine])
 def test_what_is_no_plain_function_makes_no_kernel(function):
     with pytest.raises(TypeError, match=r"propose must be a plain function, got .*; write it with"):

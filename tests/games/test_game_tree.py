@@ -279,7 +279,7 @@ def test_what_is_not_hashable_is_refused(node, message):
 
 
 def test_what_is_no_history_is_refused():
-    with pytest.raises(TypeError, match="the methods of a History, got 'kuhn'"):
+    with pytest.raises(TypeError, match="the methods of a History, got 'kuhn' without"):
         GameTree.from_history("kuhn")
 
 

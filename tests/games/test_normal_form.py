@@ -274,6 +274,7 @@ def test_a_player_that_is_not_in_the_game_is_refused(player):
     ("actions", "message"),
     [
         ([["a", "b"]], "actions must name those of 2 players, got 1 lists"),
+        ([["a", "b"], ["x", "y"]], r"actions\[1\] must hold 3 strings, got 2"),
         ([["a", "b"], ["a", "b"]], "actions"),
         ([["a", "b"], ["a", "b", "c", "d"]], "actions"),
     ],

@@ -193,6 +193,14 @@ def test_a_rule_without_its_hooks_cannot_be_built():
         Half()
 
 
+def test_a_class_without_its_decorator_is_refused_with_the_decorator():
+    class Undecorated(rk.SimplexRule):
+        regrets: np.ndarray = rk.state()
+
+    with pytest.raises(TypeError, match=r"Undecorated declares regrets, .*@attrs.define"):
+        Undecorated(2)
+
+
 def test_a_state_per_anything_else_is_refused():
     with pytest.raises(ValueError, match="per must be 'action' or 'block', got 'tree'"):
         rk.state("tree")

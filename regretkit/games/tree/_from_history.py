@@ -17,10 +17,18 @@ _CHECK_INTERVAL = 4096
 """Number of histories between two checks of the memory budget."""
 
 
+_METHODS = ["is_terminal", "player", "chance_outcomes", "actions", "child"]
+_METHODS += ["information_set", "payoffs"]
+
+
 def walk(root: History, budget: MemoryBudget) -> dict[str, Any]:
     """Return the arguments of the ``GameTree`` with this root."""
     if not isinstance(root, History):
-        raise TypeError(f"root must have the methods of a History, got {quote(root)}")
+        missing = [name for name in _METHODS if not hasattr(root, name)]
+        raise TypeError(
+            f"root must have the methods of a History, got {quote(root)} without {missing}; "
+            "a game without chance has chance_outcomes as well, which is never called"
+        )
     walker = _Walker(budget)
     level = [root]
     while level:

@@ -38,7 +38,7 @@ class History(Protocol[Action]):
     A player guesses the outcome of a toss of a fair coin:
 
     >>> from attrs import frozen
-    >>> from regretkit.games import GameTree
+    >>> from regretkit.games import CHANCE, GameTree
     >>> @frozen
     ... class Toss:
     ...     moves: str = ""
