@@ -81,6 +81,24 @@ def meets(player, seed, iterations=60):
         player.observe_utility(utility)
 
 
+def same_play(one, other, seed=1, iterations=60, atol=0.0, told=None):
+    """Require the same strategies of two players that observe and expect the same.
+
+    They expect ``told`` in every iteration, or "sometimes" another random utility.
+    """
+    generator, adversaries = np.random.default_rng(seed), list(ADVERSARIES.values())
+    for t in range(1, iterations + 1):
+        if told is not None and (not isinstance(told, str) or t % 4 == 0):
+            coming = generator.normal(size=one.dimension) if isinstance(told, str) else told
+            one.expect_utility(coming)
+            other.expect_utility(coming)
+        strategy = one.next_strategy()
+        np.testing.assert_allclose(strategy, other.next_strategy(), rtol=0.0, atol=atol)
+        utility = adversaries[t % len(adversaries)](strategy, t, generator)
+        one.observe_utility(utility)
+        other.observe_utility(utility)
+
+
 def regret(domain, history):
     earned = math.fsum(float(u @ x) for x, u in history)
     return domain.best_response(sum(u for _, u in history))[0] - earned

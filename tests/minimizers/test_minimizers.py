@@ -1,117 +1,79 @@
-"""The leaves: each is its published recurrence, and the recurrences are related as they should."""
+"""Rules over simplices are their published recurrences, and special cases of each other."""
 
 import math
 from functools import partial
 
 import numpy as np
 import pytest
-from factories import ADVERSARIES, INF, LEAVES, MAKERS, PREDICTIVE, train
+from factories import ADVERSARIES, INF, LEAVES, PREDICTIVE, same_play, train
+from test_adaptive_hedge import NaiveAdaHedge, NaiveNormalHedge
+from test_regret_matching_family import FAMILY
 
 import regretkit as rk
-from regretkit import minimizers
+from regretkit import minimizers as m
 from regretkit.minimizers import (
     Composed,
     Cumulative,
+    Entropy,
     LastUtilityPrediction,
     NonNegative,
     PositivePartLink,
     SoftmaxLink,
+    Tsallis,
+    contrib,
 )
+from regretkit.sets import Hull, Simplices, Singleton
 
-each_leaf = pytest.mark.parametrize("name", LEAVES)
+PRM = rk.PredictiveRegretMatchingPlus
+TWINS = LEAVES | FAMILY
+TWINS |= {"adahedge": (m.AdaHedge, NaiveAdaHedge), "normalhedge": (m.NormalHedge, NaiveNormalHedge)}
 
 
-def same_play(one, other, generator, iterations=100, **tolerance):
-    """Show both the same utilities, and require the same strategies throughout."""
-    adversaries = list(ADVERSARIES.values())
-    for t in range(1, iterations + 1):
-        np.testing.assert_allclose(
-            one.next_strategy(), other.next_strategy(), **({"rtol": 0.0, "atol": 0.0} | tolerance)
-        )
-        utility = adversaries[t % len(adversaries)](one.next_strategy(), t, generator)
-        one.observe_utility(utility)
-        other.observe_utility(utility)
+def atol_of(name):
+    return 1e-11 if name in LEAVES else 1e-8 if "hedge" in name else 1e-9
 
 
 # The recurrences
 
 
-@each_leaf
-@pytest.mark.parametrize("adversary", ["random", "drifting", "bursting"])
-@pytest.mark.parametrize("actions", [1, 2, 5])
-def test_a_leaf_plays_its_recurrence(name, adversary, actions):
+@pytest.mark.deep_beyond(100)
+@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("adversary", ["random", "drifting", "bursting", "best-reply-punishing"])
+@pytest.mark.parametrize("actions", [1, 2, 5, 20])
+def test_a_rule_plays_its_recurrence(name, adversary, actions):
     generator = np.random.default_rng(actions)
-    leaf, naive_leaf = (make(actions) for make in LEAVES[name])
+    player, naive = (make(actions) for make in TWINS[name])
 
-    for t in range(1, 61):
-        strategy = leaf.next_strategy()
-        np.testing.assert_allclose(strategy, naive_leaf.play(), atol=1e-11)
+    for t in range(1, 81):
+        strategy = player.next_strategy()
+        np.testing.assert_allclose(strategy, naive.play(), atol=atol_of(name))
         utility = ADVERSARIES[adversary](strategy, t, generator)
-        leaf.observe_utility(utility)
-        naive_leaf.learn(utility.tolist())
+        player.observe_utility(utility)
+        naive.learn(utility.tolist())
+        if hasattr(naive, "R"):
+            near = 1e-10 * max(1.0, np.abs(player.regrets).max())
+            np.testing.assert_allclose(player.regrets, naive.R, rtol=0.0, atol=near)
 
 
-@pytest.mark.parametrize("name", sorted(LEAVES.keys() - {"hedge", "optimistic"}))
-def test_remembered_regrets_are_those_of_the_recurrence(name):
-    generator = np.random.default_rng(1)
-    leaf, naive_leaf = (make(4) for make in LEAVES[name])
+@pytest.mark.parametrize("name", [*PREDICTIVE, *FAMILY])
+def test_a_rule_plays_its_recurrence_with_the_predictions_it_is_given(name):
+    player, naive = (make(4) for make in TWINS[name])
 
-    for utility in generator.normal(size=(40, 4)):
-        leaf.observe_utility(utility)
-        naive_leaf.learn(utility.tolist())
-        near = 1e-12 * np.abs(leaf.regrets).max()
-        np.testing.assert_allclose(leaf.regrets, naive_leaf.R, rtol=0.0, atol=near)
-
-
-@pytest.mark.parametrize("name", PREDICTIVE)
-def test_a_predictive_leaf_plays_its_recurrence_with_the_predictions_it_is_given(name):
-    generator = np.random.default_rng(2)
-    leaf, naive_leaf = (make(4) for make in LEAVES[name])
-
-    for utility, prediction in generator.normal(size=(60, 2, 4)):
+    for utility, prediction in np.random.default_rng(2).normal(size=(80, 2, 4)):
         if prediction[0] > 0.0:  # some iterations have no prediction
-            leaf.expect_utility(prediction)
-            naive_leaf.expect(prediction.tolist())
-        np.testing.assert_allclose(leaf.next_strategy(), naive_leaf.play(), atol=1e-11)
-        leaf.observe_utility(utility)
-        naive_leaf.learn(utility.tolist())
-
-
-@pytest.mark.parametrize("name", PREDICTIVE)
-def test_expecting_the_last_utility_is_what_happens_anyway(name):
-    generator = np.random.default_rng(3)
-    told, untold = PREDICTIVE[name](4), PREDICTIVE[name](4)
-
-    for utility in generator.normal(size=(30, 4)):
-        np.testing.assert_array_equal(told.next_strategy(), untold.next_strategy())
-        told.observe_utility(utility)
-        untold.observe_utility(utility)
-        told.expect_utility(utility)
-        np.testing.assert_allclose(told.next_strategy(), untold.next_strategy(), atol=1e-12)
-        untold.expect_utility(utility)
-
-
-@pytest.mark.parametrize("name", PREDICTIVE)
-def test_what_is_expected_is_played_towards(name):
-    leaf = train(PREDICTIVE[name](4), np.random.default_rng(4))
-    before = leaf.next_strategy()[2]
-
-    leaf.expect_utility([0.0, 0.0, 1e3, 0.0])
-
-    assert leaf.next_strategy()[2] > max(before, 0.9)
-
-
-@pytest.mark.parametrize("name", sorted(LEAVES.keys() - PREDICTIVE.keys()))
-def test_who_predicts_nothing_takes_no_notice_of_what_is_expected(name):
-    leaf = train(MAKERS[name](4), np.random.default_rng(5))
-    before = leaf.next_strategy()
-
-    leaf.expect_utility([0.0, 0.0, 1e3, 0.0])
-
-    np.testing.assert_array_equal(leaf.next_strategy(), before)
+            player.expect_utility(prediction)
+            naive.expect(prediction.tolist())
+        np.testing.assert_allclose(player.next_strategy(), naive.play(), atol=atol_of(name))
+        player.observe_utility(utility)
+        naive.learn(utility.tolist())
 
 
 # Special cases of each other
+
+
+def composed(accumulator, link=None, predictor=None):
+    parts = {} if predictor is None else {"predictor": predictor}
+    return partial(Composed, accumulator=accumulator, link=link or PositivePartLink(), **parts)
 
 
 @pytest.mark.parametrize(
@@ -119,36 +81,56 @@ def test_who_predicts_nothing_takes_no_notice_of_what_is_expected(name):
     [
         (partial(rk.DiscountedRegretMatching, alpha=INF, beta=INF), rk.RegretMatching),
         (partial(rk.DiscountedRegretMatching, alpha=INF, beta=-INF), rk.RegretMatchingPlus),
-        (partial(Composed, accumulator=Cumulative(), link=PositivePartLink()), rk.RegretMatching),
+        (composed(Cumulative()), rk.RegretMatching),
+        (composed(NonNegative()), rk.RegretMatchingPlus),
+        (composed(Cumulative(), SoftmaxLink(rate=2.0)), partial(rk.Hedge, rate=2.0)),
+        (composed(NonNegative(), predictor=LastUtilityPrediction()), PRM),
+        (partial(m.DiscountedRegretMatchingPlus, alpha=INF), rk.RegretMatchingPlus),
+        (partial(m.DiscountedRegretMatchingPlus, shift=0.0), rk.RegretMatchingPlus),
+        (partial(m.DiscountedRegretMatchingPlus, alpha=-1e9, shift=0.0), rk.RegretMatchingPlus),
+        (partial(m.PredictiveDiscountedRegretMatchingPlus, alpha=INF), PRM),
+        (partial(contrib.AsymmetricRegretMatchingPlus, weight=0.0), rk.RegretMatchingPlus),
+        (partial(contrib.AsymmetricRegretMatchingPlus, weight=1.0), PRM),
+        (partial(contrib.AdaptiveAsymmetricRegretMatchingPlus, limit=1e-17), PRM),
         (
-            partial(Composed, accumulator=NonNegative(), link=PositivePartLink()),
-            rk.RegretMatchingPlus,
+            composed(contrib.NormPreserving(), predictor=LastUtilityPrediction()),
+            contrib.IREGPredictiveRegretMatchingPlus,
         ),
         (
-            partial(Composed, accumulator=Cumulative(), link=SoftmaxLink(rate=2.0)),
-            partial(rk.Hedge, rate=2.0),
+            partial(m.DiscountedRegretMatchingPlus, shift=1.0),
+            partial(rk.DiscountedRegretMatching, beta=-INF),
         ),
         (
-            partial(
-                Composed,
-                accumulator=NonNegative(),
-                link=PositivePartLink(),
-                predictor=LastUtilityPrediction(),
-            ),
-            rk.PredictiveRegretMatchingPlus,
+            partial(m.DiscountedRegretMatchingPlus, alpha=-INF),
+            partial(rk.DiscountedRegretMatching, alpha=-INF, beta=-INF),
         ),
     ],
 )
-def test_a_rule_is_bitwise_another_one_with_these_parts(special, plain):
-    same_play(special([3, 4]), plain([3, 4]), np.random.default_rng(6))
+def test_a_rule_is_bitwise_another_one_with_these_parameters(special, plain):
+    same_play(special([3, 4]), plain([3, 4]), iterations=100)
+
+
+@pytest.mark.parametrize(
+    ("special", "plain"),
+    [
+        (partial(contrib.SmoothPredictiveRegretMatchingPlus, rate=1e15), PRM),
+        (partial(contrib.StablePredictiveRegretMatchingPlus, floor=1e-200), PRM),
+        (
+            partial(contrib.HSDiscountedRegretMatching, horizon=10**15),
+            partial(rk.DiscountedRegretMatching, alpha=1.0, beta=-1.0),
+        ),
+        (partial(contrib.ExtragradientRegretMatchingPlus, rate=1e15), rk.RegretMatchingPlus),
+    ],
+)
+def test_a_rule_comes_to_another_one_in_the_limit(special, plain):
+    same_play(special(4), plain(4), atol=1e-12)
 
 
 def test_discounting_by_one_and_one_plays_as_linear_regret_matching():
     discounted = rk.DiscountedRegretMatching(4, alpha=1.0, beta=1.0)
     linear = rk.LinearRegretMatching(4)
-    generator = np.random.default_rng(7)
 
-    for t, utility in enumerate(generator.normal(size=(80, 4)), start=1):
+    for t, utility in enumerate(np.random.default_rng(7).normal(size=(80, 4)), start=1):
         discounted.observe_utility(utility)
         linear.observe_utility(utility)
         np.testing.assert_allclose(discounted.next_strategy(), linear.next_strategy(), atol=1e-11)
@@ -165,116 +147,6 @@ def test_an_exponent_of_zero_halves_what_is_not_positive():
     np.testing.assert_array_equal(player.regrets, np.where(before > 0.0, before, before / 2))
 
 
-@pytest.mark.parametrize(
-    ("predictive", "plain"),
-    [
-        (rk.PredictiveRegretMatching, rk.RegretMatching),
-        (rk.PredictiveRegretMatchingPlus, rk.RegretMatchingPlus),
-        (partial(rk.OptimisticHedge, rate=0.5), partial(rk.Hedge, rate=0.5)),
-    ],
-)
-def test_a_zero_prediction_turns_prediction_off_bitwise(predictive, plain):
-    generator = np.random.default_rng(9)
-    player, other = predictive([2, 3]), plain([2, 3])
-
-    for utility in generator.normal(size=(50, 5)):
-        player.expect_utility(np.zeros(5))
-        np.testing.assert_array_equal(player.next_strategy(), other.next_strategy())
-        player.observe_utility(utility)
-        other.observe_utility(utility)
-
-
-# Invariances
-
-
-@each_leaf
-def test_a_leaf_over_several_blocks_is_bitwise_a_product_of_leaves(name):
-    sizes, make = [3, 1, 4, 3], MAKERS[name]
-    together, apart = make(sizes), rk.Product([make(size) for size in sizes])
-
-    same_play(together, apart, np.random.default_rng(10))
-
-    together.expect_utility(np.arange(11.0))
-    apart.expect_utility(np.arange(11.0))
-    np.testing.assert_array_equal(together.next_strategy(), apart.next_strategy())
-
-
-@each_leaf
-def test_renaming_the_actions_renames_the_play(name):
-    generator = np.random.default_rng(11)
-    order = generator.permutation(5)
-    player, renamed = MAKERS[name](5), MAKERS[name](5)
-
-    for utility in generator.normal(size=(60, 5)):
-        player.observe_utility(utility)
-        renamed.observe_utility(utility[order])
-        np.testing.assert_allclose(
-            player.next_strategy()[order], renamed.next_strategy(), atol=1e-11
-        )
-
-
-@each_leaf
-def test_what_all_actions_earn_alike_changes_nothing(name):
-    generator = np.random.default_rng(12)
-    player, paid = MAKERS[name]([2, 4]), MAKERS[name]([2, 4])
-
-    for utility in generator.normal(size=(60, 6)):
-        bonus = 100.0 * generator.normal(size=2)
-        np.testing.assert_allclose(player.next_strategy(), paid.next_strategy(), atol=1e-9)
-        player.observe_utility(utility)
-        paid.observe_utility(utility + player.simplices.repeat(bonus))
-
-
-@pytest.mark.parametrize("exponent", [30, -30, 300, -300])
-@pytest.mark.parametrize("name", [name for name in MAKERS if MAKERS[name](2).scale_free])
-def test_who_is_scale_free_plays_the_same_bits_in_another_unit(name, exponent):
-    generator = np.random.default_rng(13)
-    player, scaled = MAKERS[name]([3, 5]), MAKERS[name]([3, 5])
-    unit = 2.0**exponent
-
-    for t in range(1, 101):
-        strategy = player.next_strategy()
-        np.testing.assert_array_equal(scaled.next_strategy(), strategy)
-        utility = list(ADVERSARIES.values())[t % len(ADVERSARIES)](strategy, t, generator)
-        player.observe_utility(utility)
-        scaled.observe_utility(unit * utility)
-        if t % 3 == 0:
-            player.expect_utility(utility[::-1])
-            scaled.expect_utility(unit * utility[::-1])
-
-
-def test_all_but_exponential_weights_are_scale_free():
-    not_scale_free = {name for name, make in MAKERS.items() if not make(3).scale_free}
-
-    assert not_scale_free == {"hedge", "optimistic"}
-
-
-@each_leaf
-@pytest.mark.parametrize("exponent", [-200, 0, 200])
-def test_equal_utilities_leave_no_trace_in_regrets(name, exponent):
-    generator = np.random.default_rng(14)
-    player = train(MAKERS[name]([3, 7]), generator)
-    worth = generator.normal(size=2) * 10.0**exponent
-    same = MAKERS[name]([3, 7])
-    same.load_state_dict(player.state_dict())
-
-    player.observe_utility(player.simplices.repeat(worth))
-    same.observe_utility(np.zeros(10))
-
-    np.testing.assert_array_equal(player.regrets, same.regrets)
-    np.testing.assert_array_equal(player.next_strategy(), same.next_strategy())
-
-
-@each_leaf
-def test_an_untrained_leaf_is_uniform_and_stays_so_while_all_actions_earn_the_same(name):
-    player = MAKERS[name]([3, 7, 11])
-
-    for worth in (0.1, 1e-200, -1e200, 7.0):
-        np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
-        player.observe_utility(np.full(21, worth))
-    np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
-
-
 def test_hedge_with_a_large_rate_plays_finite_numbers():
     player = rk.Hedge(2, rate=1e10)
 
@@ -283,63 +155,179 @@ def test_hedge_with_a_large_rate_plays_finite_numbers():
     np.testing.assert_array_equal(player.next_strategy(), [1.0, 0.0])
 
 
+# Accumulators are pure functions of a state
+
+
+@pytest.mark.parametrize(
+    "accumulator",
+    [
+        Cumulative(),
+        NonNegative(),
+        m.LinearAccumulator(),
+        m.Discounted(alpha=1.5, beta=0.0),
+        m.Discounted(alpha=INF, beta=-INF),
+        m.Discounted(alpha=-INF, beta=INF),
+        m.Discounted(alpha=2.3, beta=-1.0),
+    ],
+    ids=str,
+)
+def test_an_update_changes_nothing_that_it_was_given(accumulator):
+    generator = np.random.default_rng(16)
+    state, regret = {"regrets": generator.normal(size=4)}, generator.normal(size=4)
+    before = state["regrets"].copy(), regret.copy()
+
+    after = accumulator.update(Simplices(4), state, regret, 3)
+    after["regrets"] += 1.0
+
+    np.testing.assert_array_equal(state["regrets"], before[0])
+    np.testing.assert_array_equal(regret, before[1])
+
+
+def discounted(alpha, beta, iteration):
+    state = {"regrets": np.array([4.0, -4.0])}
+    accumulator = m.Discounted(alpha=alpha, beta=beta)
+    return accumulator.update(Simplices(2), state, np.zeros(2), iteration)["regrets"].tolist()
+
+
+def test_nothing_is_discounted_before_the_second_iteration_unless_all_is():
+    for exponent in (-5.0, 0.0, 3.0, INF):
+        assert discounted(exponent, exponent, iteration=1) == [4.0, -4.0]
+    assert discounted(-INF, -INF, iteration=1) == [0.0, 0.0]
+    # One so strong that it overflows is its limit.
+    assert discounted(-1e6, 1e6, iteration=3) == [0.0, -4.0]
+
+
+# Refusals
+
+
+FTRL, OMD, MMD = m.FollowTheRegularizedLeader, m.OnlineMirrorDescent, m.MagneticMirrorDescent
+SEGMENT = Hull([Singleton([0.0]), Singleton([1.0])])
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments", "error", "message"),
+    [
+        (rk.Hedge, {"rate": 0.0}, ValueError, "rate must be a finite number above 0"),
+        (rk.Hedge, {"rate": INF}, ValueError, "rate must be a finite number above 0"),
+        (rk.Hedge, {"rate": 10**400}, ValueError, "rate must be a finite number above 0"),
+        (rk.OptimisticHedge, {"rate": "1"}, TypeError, "rate must be a number"),
+        (rk.DiscountedRegretMatching, {"alpha": math.nan}, ValueError, "alpha must be"),
+        (rk.DiscountedRegretMatching, {"beta": None}, TypeError, "beta must be a number"),
+        (m.DiscountedRegretMatchingPlus, {"alpha": math.nan}, ValueError, "alpha must be"),
+        (m.DiscountedRegretMatchingPlus, {"shift": -1.0}, ValueError, "shift"),
+        (m.DiscountedRegretMatchingPlus, {"shift": INF}, ValueError, "shift must be"),
+        (m.PredictiveDiscountedRegretMatchingPlus, {"alpha": "1"}, TypeError, "alpha must"),
+        (
+            contrib.AsymmetricRegretMatchingPlus,
+            {"weight": -0.1},
+            ValueError,
+            "weight must be a fin",
+        ),
+        (contrib.AsymmetricRegretMatchingPlus, {"weight": None}, TypeError, "weight must be"),
+        (contrib.AdaptiveAsymmetricRegretMatchingPlus, {"limit": 0.0}, ValueError, "limit must"),
+        (contrib.SmoothPredictiveRegretMatchingPlus, {"rate": 0.0}, ValueError, "rate must be"),
+        (contrib.SmoothPredictiveRegretMatchingPlus, {}, TypeError, "rate"),
+        (contrib.SmoothOptimisticRegretMatchingPlus, {"rate": -1.0}, ValueError, "rate must be"),
+        (contrib.ExtragradientRegretMatchingPlus, {"rate": INF}, ValueError, "rate must be"),
+        (contrib.StablePredictiveRegretMatchingPlus, {"floor": 0.0}, ValueError, "floor must be"),
+        (contrib.HSDiscountedRegretMatching, {"horizon": 0}, ValueError, "horizon.*at least 1"),
+        (
+            contrib.HSDiscountedRegretMatching,
+            {"horizon": 1.5},
+            TypeError,
+            "horizon must be",
+        ),
+        (contrib.HSDiscountedRegretMatching, {}, TypeError, "horizon"),
+        (OMD, {"regularizer": Entropy(), "rate": 0.0}, ValueError, "rate must be a finite number"),
+        (
+            OMD,
+            {"regularizer": Entropy(), "rate": 1.0, "optimistic": 1},
+            TypeError,
+            "optimistic must be True or False, got 1",
+        ),
+        (
+            FTRL,
+            {"regularizer": Entropy, "rate": 1.0},
+            TypeError,
+            r"regularizer must be a regularizer, got .* as in Entropy\(\)",
+        ),
+        (MMD, {"rate": 1.0, "temperature": -0.1}, ValueError, "temperature must be a .*, got -0.1"),
+        (
+            MMD,
+            {"rate": 1.0, "temperature": 0.1, "magnet": [1.0, 0.0]},
+            ValueError,
+            "magnet must be a strategy of Simplices.2. that plays every action",
+        ),
+        (
+            MMD,
+            {"rate": 1.0, "temperature": 0.1, "magnet": [0.3, 0.3, 0.4]},
+            ValueError,
+            "dimension 2 is wanted",
+        ),
+        (
+            Composed,
+            {"accumulator": NonNegative, "link": PositivePartLink()},
+            TypeError,
+            "accumulator must be an Accumulator, got",
+        ),
+        (
+            Composed,
+            {"accumulator": NonNegative(), "link": NonNegative()},
+            TypeError,
+            r"link must be a LinkFunction, got NonNegative\(\)",
+        ),
+    ],
+)
+def test_a_rule_with_impossible_parameters_is_refused(rule, arguments, error, message):
+    with pytest.raises(error, match=message):
+        rule(2, **arguments)
+
+
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
-        (lambda: rk.Hedge(3, rate=0.0), ValueError, "rate must be a finite number above 0"),
-        (lambda: rk.Hedge(3, rate=INF), ValueError, "rate must be a finite number above 0"),
-        (lambda: rk.OptimisticHedge(3, rate="1"), TypeError, "rate must be a number"),
-        (lambda: rk.DiscountedRegretMatching(3, alpha=math.nan), ValueError, "alpha must be"),
-        (lambda: rk.DiscountedRegretMatching(3, beta=None), TypeError, "beta must be a number"),
         (lambda: rk.RegretMatching(0), ValueError, "each at least 1"),
         (lambda: rk.RegretMatching("three"), TypeError, "sizes must be whole numbers"),
         (lambda: rk.BestResponse(3), TypeError, "domain must be a strategy set"),
         (lambda: rk.Point([math.nan]), ValueError, "point must be finite"),
+        (lambda: Tsallis(q=1.0), ValueError, "q must be strictly between 0 and 1, got 1.0"),
+        (lambda: Tsallis(q=None), TypeError, "q must be a number"),
+        (lambda: m.OnlineGradientDescent(SEGMENT, rate=1.0), TypeError, "with a method project"),
+        (lambda: m.OnlineGradientDescent(3, rate=1.0), TypeError, "got 3; pass Simplices"),
+        (lambda: m.ConicBlackwell(Simplices(3), kappa=0.0), ValueError, "kappa must be a finite"),
+        (lambda: m.DilatedMirrorDescent(3, rate=0.1), TypeError, "tree must be a DecisionTree"),
+        (lambda: m.AdaptiveStep(5), TypeError, "predictor must be a Predictor, got 5"),
+        (lambda: m.Weighted(LastUtilityPrediction, weight=1.0), TypeError, "predictor must be a"),
+        (
+            lambda: m.ProximalToReference(rate=1.0, temperature=-5.0),
+            ValueError,
+            "temperature must be a finite",
+        ),
     ],
 )
-def test_a_leaf_of_impossible_parts_is_refused(build, error, message):
+def test_what_cannot_be_a_part_is_refused_when_it_is_built(build, error, message):
     with pytest.raises(error, match=message):
         build()
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: minimizers.AdaptiveStep(5), "predictor must be a Predictor, got 5"),
-        (
-            lambda: minimizers.Weighted(minimizers.LastUtilityPrediction, weight=1.0),
-            "predictor must be a",
-        ),
-        (
-            lambda: minimizers.Composed(
-                2, accumulator=minimizers.NonNegative, link=minimizers.PositivePartLink()
-            ),
-            "accumulator must be an Accumulator, got",
-        ),
-        (
-            lambda: minimizers.Composed(
-                2, accumulator=minimizers.NonNegative(), link=minimizers.NonNegative()
-            ),
-            r"link must be a LinkFunction, got NonNegative\(\)",
-        ),
-        (lambda: rk.Hedge(3, rate=10**400), "rate must be a finite number above 0"),
-        (
-            lambda: minimizers.ProximalToReference(rate=1.0, temperature=-5.0),
-            "temperature must be a finite",
-        ),
-        (
-            lambda: minimizers.contrib.AsymmetricRegretMatchingPlus(2, weight=-1),
-            "weight must be a finite",
-        ),
-        (
-            lambda: minimizers.OnlineMirrorDescent(
-                2, regularizer=minimizers.Entropy(), rate=1.0, optimistic=1
-            ),
-            "optimistic must be True or False, got 1",
-        ),
-        (lambda: minimizers.DilatedMirrorDescent(3, rate=0.1), "tree must be a DecisionTree"),
-    ],
-)
-def test_what_cannot_be_a_part_is_refused_when_the_rule_is_built(build, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        build()
+def test_an_adaptive_step_without_a_weight_names_accumulators_that_have_one():
+    adaptive = m.AdaptiveStep(LastUtilityPrediction())
+    player = composed(NonNegative(), predictor=adaptive)(2)
+
+    with pytest.raises(ValueError, match=r"such as AdaptivePredictionWeight\(\) or RestartAtFloor"):
+        player.next_strategy()
+
+
+# States
+
+
+def test_a_state_with_negative_regrets_round_trips_where_a_rule_comes_to_them():
+    make = partial(contrib.SmoothOptimisticRegretMatchingPlus, 3, rate=3.0)
+    player, other = train(make(), np.random.default_rng(24), iterations=3), make()
+    state = player.state_dict()
+
+    other.load_state_dict(state)
+
+    assert state["state"]["regrets"].min() < 0.0
+    np.testing.assert_equal(other.state_dict(), state)
+    same_play(player, other, told="sometimes")

@@ -6,7 +6,7 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
-from factories import ADVERSARIES, MAKERS, play
+from factories import ADVERSARIES, play
 
 import regretkit as rk
 from regretkit import minimizers
@@ -89,20 +89,6 @@ def test_the_bounds_are_not_vacuous_a_constant_strategy_violates_them():
 
     assert regret_by_iteration(x, u)[-1] == pytest.approx(210.0)
     assert regret_by_iteration(x, u)[-1] > np.sqrt((gains(x, u) ** 2).sum())
-
-
-@pytest.mark.parametrize("name", [name for name in MAKERS if "inf" not in name])
-def test_every_leaf_finds_the_one_good_action(name):
-    generator = np.random.default_rng(4)
-    good = np.array([0.0, 0.0, 1.0, 0.0])
-
-    def noisy(strategy, t, generator):
-        return good + generator.normal(size=4)
-
-    x, u = play(MAKERS[name](4), noisy, 2_000, generator)
-
-    assert x[-500:, 2].mean() > 0.9
-    assert naive.external_regret(list(zip(x.tolist(), u.tolist(), strict=True))) < 200.0
 
 
 @against_everyone

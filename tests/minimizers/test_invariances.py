@@ -1,0 +1,211 @@
+"""What holds of every rule over simplices: blocks, units, constants, actions, predictions."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from factories import MAKERS, PREDICTIVE, meets, same_play, train
+from test_mirror_descent import RULES as LEADERS
+from test_regret_matching_family import FAMILY, FLOOR, RATE
+
+import regretkit as rk
+from regretkit import minimizers as m
+from regretkit.minimizers import AdaHedge, Composed, NormalHedge, PositivePartLink, contrib
+from regretkit.sets import Ball
+
+RULES = MAKERS | {name: make for name, (make, _) in FAMILY.items()} | LEADERS
+RULES |= {"adahedge": AdaHedge, "normalhedge": NormalHedge}
+SCALE_FREE = [name for name, make in RULES.items() if make(2).scale_free]
+HAVE_A_UNIT = {"smooth", "smooth optimistic", "extragradient", "stable"}
+each_rule = pytest.mark.parametrize("name", RULES)
+
+
+@each_rule
+def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
+    sizes, make = [3, 1, 40, 3, 9], RULES[name]
+    together, apart = make(sizes), rk.Product([make(size) for size in sizes])
+
+    same_play(together, apart, told="sometimes")
+
+
+@each_rule
+def test_blocks_may_begin_at_different_times(name):
+    sizes, make = [3, 1, 30, 3, 2], RULES[name]
+    together, apart = make(sizes), rk.Product([make(size) for size in sizes])
+
+    for t, utility in enumerate(np.random.default_rng(1).normal(size=(60, 39))):
+        np.testing.assert_array_equal(together.next_strategy(), apart.next_strategy())
+        utility[: 10 * (5 - t // 10)] *= t > 50
+        together.observe_utility(utility)
+        apart.observe_utility(utility)
+
+
+@pytest.mark.parametrize("exponent", [30, 300, -300, 600, -600])
+@pytest.mark.parametrize("name", SCALE_FREE)
+def test_a_scale_free_rule_plays_the_same_bits_in_another_unit(name, exponent):
+    player, scaled, unit = RULES[name]([3, 5]), RULES[name]([3, 5]), 2.0**exponent
+
+    for t, (_, utility) in enumerate(meets(player, seed=4)):
+        if t % 3 == 0:
+            player.expect_utility(utility[::-1])
+            scaled.expect_utility(unit * utility[::-1])
+        np.testing.assert_array_equal(scaled.next_strategy(), player.next_strategy())
+        scaled.observe_utility(unit * utility)
+
+
+def test_what_has_a_rate_a_floor_or_a_temperature_is_not_scale_free():
+    assert RULES.keys() - SCALE_FREE == HAVE_A_UNIT | LEADERS.keys() | {"hedge", "optimistic"}
+    assert not Composed(
+        3, accumulator=contrib.ChoppedOrthant(rate=1.0), link=PositivePartLink()
+    ).scale_free
+
+
+@pytest.mark.parametrize("name", sorted(HAVE_A_UNIT))
+@pytest.mark.parametrize("exponent", [20, -20])
+def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, exponent):
+    unit = 2.0**exponent
+    rate = {"floor": FLOOR * unit} if name == "stable" else {"rate": RATE / unit}
+    player, other = RULES[name]([3, 5]), RULES[name].func([3, 5], **rate)
+
+    for _, utility in meets(player, seed=5):
+        player.expect_utility(utility[::-1])
+        other.expect_utility(unit * utility[::-1])
+        np.testing.assert_array_equal(player.next_strategy(), other.next_strategy())
+        other.observe_utility(unit * utility)
+
+
+@pytest.mark.parametrize("exponent", [30, -30, 300, -300])
+def test_the_conic_algorithm_plays_the_same_bits_in_another_unit(exponent):
+    player, scaled = (m.ConicBlackwell(Ball([1.0, 2.0, 0.0], 1.5)) for _ in "12")
+
+    for utility in np.random.default_rng(21).normal(size=(60, 3)):
+        np.testing.assert_array_equal(scaled.next_strategy(), player.next_strategy())
+        player.observe_utility(utility)
+        scaled.observe_utility(2.0**exponent * utility)
+
+
+@each_rule
+def test_renaming_the_actions_renames_the_play(name):
+    generator = np.random.default_rng(11)
+    order = generator.permutation(5)
+    player, renamed = RULES[name](5), RULES[name](5)
+
+    for utility in generator.normal(size=(60, 5)):
+        player.observe_utility(utility)
+        renamed.observe_utility(utility[order])
+        np.testing.assert_allclose(
+            player.next_strategy()[order], renamed.next_strategy(), atol=1e-9
+        )
+
+
+@each_rule
+def test_what_all_actions_earn_alike_changes_nothing(name):
+    generator = np.random.default_rng(12)
+    player, paid = RULES[name]([2, 4]), RULES[name]([2, 4])
+
+    for utility in generator.normal(size=(60, 6)):
+        np.testing.assert_allclose(player.next_strategy(), paid.next_strategy(), atol=1e-9)
+        player.observe_utility(utility)
+        paid.observe_utility(utility + player.simplices.repeat(100.0 * generator.normal(size=2)))
+
+
+@pytest.mark.parametrize("name", sorted(RULES.keys() - HAVE_A_UNIT))
+def test_an_untrained_rule_is_uniform_and_stays_so_while_all_actions_earn_the_same(name):
+    player = RULES[name]([3, 7, 11, 1])
+
+    for value in (0.1, 1e-200, -1e200, 7.0):
+        np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
+        player.observe_utility(np.full(22, value))
+    np.testing.assert_array_equal(player.next_strategy(), player.simplices.uniform())
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("exponent", [-200, 0, 200])
+def test_equal_utilities_leave_no_trace_in_regrets(name, exponent):
+    generator = np.random.default_rng(14)
+    player, same = train(RULES[name]([3, 7]), generator), RULES[name]([3, 7])
+    same.load_state_dict(player.state_dict())
+
+    player.observe_utility(player.simplices.repeat(generator.normal(size=2) * 10.0**exponent))
+    same.observe_utility(np.zeros(10))
+
+    np.testing.assert_array_equal(player.regrets, same.regrets)
+    np.testing.assert_array_equal(player.next_strategy(), same.next_strategy())
+
+
+@each_rule
+@pytest.mark.parametrize("size", [1e-250, 1e298])
+def test_very_small_and_very_large_utilities_do_no_harm(name, size):
+    player = RULES[name]([2, 3])
+
+    for signs in np.random.default_rng(6).choice([-1.0, 0.0, 1.0], size=(30, 5)):
+        player.observe_utility(size * signs)
+        player.expect_utility(-size * signs)
+        assert player.domain.contains(player.next_strategy())
+
+
+@pytest.mark.parametrize("name", sorted(RULES.keys() - LEADERS.keys() - {"drm(-inf,-inf)"}))
+def test_a_rule_finds_the_one_good_action(name):
+    generator, good = np.random.default_rng(9), np.array([0.0, 0.0, 1.0, 0.0])
+    player, played = RULES[name](4), []
+
+    for noise in generator.normal(size=(2_000, 4)):
+        played.append(player.next_strategy()[2])
+        player.observe_utility(good + noise)
+
+    assert np.mean(played[-500:]) > 0.9
+
+
+# Predictions
+
+
+@pytest.mark.parametrize(
+    ("predictive", "plain"),
+    [
+        (rk.PredictiveRegretMatching, rk.RegretMatching),
+        (rk.PredictiveRegretMatchingPlus, rk.RegretMatchingPlus),
+        (partial(rk.OptimisticHedge, rate=0.5), partial(rk.Hedge, rate=0.5)),
+        (
+            m.PredictiveDiscountedRegretMatchingPlus,
+            partial(m.DiscountedRegretMatchingPlus, alpha=2.3, shift=1.0),
+        ),
+        (contrib.AsymmetricRegretMatchingPlus, rk.RegretMatchingPlus),
+        (contrib.AdaptiveAsymmetricRegretMatchingPlus, rk.RegretMatchingPlus),
+        # The positive part of Q + g is no shorter than Q when g is orthogonal to Q.
+        (contrib.IREGPredictiveRegretMatchingPlus, rk.RegretMatchingPlus),
+        (RULES["smooth"], RULES["extragradient"]),
+        (RULES["smooth optimistic"], RULES["extragradient"]),
+        *(
+            (make, LEADERS[name.removesuffix("+optimism")])
+            for name, make in LEADERS.items()
+            if name.endswith("+optimism") and "mmd" not in name
+        ),
+    ],
+)
+def test_a_prediction_of_zero_turns_prediction_off(predictive, plain):
+    same_play(predictive([2, 3]), plain([2, 3]), atol=1e-12, told=np.zeros(5))
+
+
+@pytest.mark.parametrize("name", PREDICTIVE)
+def test_a_prediction_of_the_last_utility_changes_nothing(name):
+    generator = np.random.default_rng(3)
+    told, untold = PREDICTIVE[name](4), PREDICTIVE[name](4)
+
+    for utility in generator.normal(size=(30, 4)):
+        told.observe_utility(utility)
+        untold.observe_utility(utility)
+        told.expect_utility(utility)
+        np.testing.assert_allclose(told.next_strategy(), untold.next_strategy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_only_a_predictive_rule_plays_towards_what_is_predicted(name):
+    player = train(MAKERS[name](4), np.random.default_rng(4))
+    before = player.next_strategy()
+
+    player.expect_utility([0.0, 0.0, 1e3, 0.0])
+
+    if name in PREDICTIVE:
+        assert player.next_strategy()[2] > max(before[2], 0.9)
+    else:
+        np.testing.assert_array_equal(player.next_strategy(), before)
