@@ -1,7 +1,7 @@
 """Chance sampling: chance outcomes are drawn, all or the public ones, the rest enumerated."""
 
 import abc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -66,40 +66,32 @@ def _public_states(tree: GameTree) -> Indices:
     Histories that some player cannot tell apart, or some of whose successors some player cannot
     tell apart, are in one public state.
     """
-    found = np.zeros(tree.histories, dtype=np.int64)
-    used = 0
-    for level in reversed([slice(0, 1), *levels(tree)]):
-        links = [*_links(tree, found, level)]
-        found[level] = used + _joined(links, level.stop - level.start)
-        used = int(found[level].max()) + 1
-    return found
-
-
-def _links(tree: GameTree, found: Indices, level: slice) -> Iterator[tuple[Indices, Indices]]:
-    """Yield histories of a level, and things of which those that share one belong together."""
-    here = np.arange(level.start, level.stop)
-    for player in range(tree.players):
-        own = here[tree.player[here] == player]
-        yield own - level.start, tree.information_set[own]
-    begin, end = np.searchsorted(tree.parent, [level.start, level.stop])
-    children = np.arange(max(begin, 1), end)
-    yield tree.parent[children] - level.start, found[children]
-
-
-def _joined(links: list[tuple[Indices, Indices]], size: int) -> Indices:
-    """Return for each of some things the number of the group that links make it part of."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    ends, whole = [], size
-    for _, shared in links:
-        _, shared = np.unique(shared, return_inverse=True)
-        ends.append(whole + shared)
-        whole += int(shared.max(initial=-1)) + 1
-    row, column = np.concatenate([things for things, _ in links]), np.concatenate(ends)
-    graph = coo_array((np.ones(row.size), (row, column)), shape=(whole, whole))
-    groups: Indices = connected_components(graph, directed=False)[1][:size]
-    return groups
+    found = np.zeros(tree.histories, dtype=np.int64)
+    used = 0
+    for level in reversed([slice(0, 1), *levels(tree)]):
+        # Histories, and things of which those that share one belong together
+        histories, links, size = [], [], level.stop - level.start
+        for player in range(tree.players):
+            own = np.flatnonzero(tree.player[level] == player)
+            histories.append(own)
+            links.append(tree.information_set[level][own])
+        begin, end = np.searchsorted(tree.parent, [level.start, level.stop])
+        children = np.arange(max(begin, 1), end)
+        histories.append(tree.parent[children] - level.start)
+        links.append(found[children])
+        total, ends = size, []
+        for shared in links:
+            numbers = np.unique(shared, return_inverse=True)[1]
+            ends.append(total + numbers)
+            total += int(numbers.max(initial=-1)) + 1
+        row, column = np.concatenate(histories), np.concatenate(ends)
+        graph = coo_array((np.ones(row.size), (row, column)), shape=(total, total))
+        found[level] = used + connected_components(graph, directed=False)[1][:size]
+        used = int(found[level].max()) + 1
+    return found
 
 
 @final
@@ -141,19 +133,15 @@ class ChanceDraws:
         found = []
         for level in levels(tree):
             found.append(np.flatnonzero((level.start <= moves) & (moves < level.stop)))
-            here, before = last[level], last[tree.parent[level]]
-            last[level] = np.where(here < 0, before, here)
+            last[level] = np.where(last[level] < 0, last[tree.parent[level]], last[level])
         self.levels = tuple(level for level in found if level.size)
         self.previous = last[tree.parent[moves]]
         self.last = last[tree.terminals]
         self.behind = np.bincount(last % (moves.size + 1), minlength=moves.size + 1)
         self.sequences = last_sequences(tree)[:, tree.terminals]
-        self._weigh(tree.probability[moves])
-
-    def _weigh(self, probability: Vector) -> None:
-        drawn = self.split.probability[self.split.kind]
-        self.weight = np.append(np.zeros(probability.size), 1.0)
-        more = np.divide(probability, drawn, out=np.zeros(drawn.size), where=drawn > 0.0)
+        drawn = split.probability[split.kind]
+        more = np.divide(tree.probability[moves], drawn, out=np.zeros(moves.size), where=drawn > 0)
+        self.weight = np.append(np.zeros(moves.size), 1.0)
         for moves in self.levels:
             self.weight[moves] = more[moves] * self.weight[self.previous[moves]]
 
@@ -186,12 +174,12 @@ class ChanceDraws:
     def utility(self, alive: NDArray[np.bool_], player: int, profile: Sequence[Vector]) -> Vector:
         """Return the utility of a player over the ends that can still come about."""
         ends = np.flatnonzero(alive[self.last])
-        worth = self.game.tree.payoffs[ends, player] * self.weight[self.last[ends]]
+        value = self.game.tree.payoffs[ends, player] * self.weight[self.last[ends]]
         for other, strategy in enumerate(profile):
             if other != player:
-                worth = worth * strategy[self.sequences[other, ends]]
+                value = value * strategy[self.sequences[other, ends]]
         own = self.sequences[player, ends]
-        return segment_sum(own, worth, self.game.domains[player].dimension)
+        return segment_sum(own, value, self.game.domains[player].dimension)
 
 
 @define(eq=False)

@@ -17,7 +17,7 @@ from regretkit._util._validate import check_kind, whole_number
 from regretkit.estimators._estimator import Estimator
 from regretkit.games import Game
 from regretkit.games._game import as_profile, check_game
-from regretkit.sets import DecisionTree, StrategySet
+from regretkit.sets import DecisionTree
 
 MOST = 1_000_000
 """The largest number of samples that are enumerated."""
@@ -28,29 +28,20 @@ Result = TypeVar("Result")
 class _Forks:
     """The branch taken at each fork, and the probability of all of them."""
 
-    def __init__(self, way: Sequence[tuple[int, int]]) -> None:
-        self.way = list(way)
+    def __init__(self, path: Sequence[tuple[int, int]]) -> None:
+        self.path = list(path)
         """For each fork, which branch to take, and their number."""
         self.probability = 1.0
         self._passed = 0
 
     def take(self, probabilities: Sequence[float]) -> int:
         """Return which of several branches to take; at a new fork, the first one."""
-        if self._passed == len(self.way):
-            self.way.append((0, len(probabilities)))
-        choice = self.way[self._passed][0]
+        if self._passed == len(self.path):
+            self.path.append((0, len(probabilities)))
+        choice = self.path[self._passed][0]
         self._passed += 1
         self.probability *= probabilities[choice]
         return choice
-
-    def next(self) -> list[tuple[int, int]]:
-        """Return the next path in lexicographic order, an empty one after the last."""
-        way = list(self.way)
-        while way:
-            choice, count = way.pop()
-            if choice + 1 < count:
-                return [*way, (choice + 1, count)]
-        return []
 
 
 @final
@@ -91,7 +82,7 @@ class _Undrawn:
 
 @final
 class _Script(np.random.Generator):
-    """A generator that goes the ways that it is told, instead of drawing."""
+    """A generator that takes the branches that it is told, instead of drawing."""
 
     def __init__(self, forks: _Forks) -> None:
         super().__init__(np.random.PCG64(0))
@@ -107,26 +98,26 @@ def _random(script: _Script, size: Any = None, *_: object, **__: object) -> Any:
     return numbers
 
 
+_SINGLE = "to go through all samples, draw one at a time, without size"
+
+
 def _integers(script: _Script, low: Any, high: Any = None, size: Any = None, **_: object) -> int:
+    if size is not None:
+        raise TypeError(_SINGLE)
     first, last = (0, int(low)) if high is None else (int(low), int(high))
-    _check_single(size)
     return first + script.forks.take([1.0 / (last - first)] * (last - first))
 
 
 def _choice(
     script: _Script, a: Any, size: Any = None, replace: Any = True, p: Any = None, **_: object
 ) -> Any:
-    _check_single(size)
+    if size is not None:
+        raise TypeError(_SINGLE)
     options = np.arange(a) if isinstance(a, int | np.integer) else np.asarray(a)
     even = np.full(len(options), 1.0 / len(options))
     probabilities = even if p is None else np.asarray(p, dtype=np.float64)
     possible = np.flatnonzero(probabilities > 0.0)
     return options[possible[script.forks.take(probabilities[possible].tolist())]]
-
-
-def _check_single(size: object) -> None:
-    if size is not None:
-        raise TypeError("to go through all samples, draw one at a time, without size")
 
 
 def _refuse(name: str) -> Callable[..., NoReturn]:
@@ -158,14 +149,18 @@ def every_sample(
     ValueError
         When there are more than ``most``.
     """
-    way: list[tuple[int, int]] = []
+    path: list[tuple[int, int]] = []
     for _ in range(most):
-        forks = _Forks(way)
+        forks = _Forks(path)
         result = sample(_Script(forks))
         yield forks.probability, result
-        way = forks.next()
-        if not way:
+        # The next path in lexicographic order
+        path = forks.path
+        while path and path[-1][0] + 1 == path[-1][1]:
+            path.pop()
+        if not path:
             return
+        path[-1] = path[-1][0] + 1, path[-1][1]
     raise ValueError(f"there are more than {most:,} samples; take a smaller game, or more patience")
 
 
@@ -179,12 +174,12 @@ def every_estimate(
     TypeError, ValueError
         As :func:`every_sample`.
     """
-    ours = twin(estimator, np.random.default_rng(0))
+    untouched = clone_with_rng(estimator, np.random.default_rng(0))
 
     def sample(generator: np.random.Generator) -> Vector:
-        drawing = twin(ours, generator)
-        utility = drawing.utility(game, player, profile)
-        _keep_derived(drawing, ours)
+        clone = clone_with_rng(untouched, generator)
+        utility = clone.utility(game, player, profile)
+        _keep_derived(clone, untouched)
         return utility
 
     yield from every_sample(sample, most)
@@ -194,31 +189,25 @@ def mean_and_variance(
     estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], most: int = MOST
 ) -> tuple[Vector, Vector]:
     """Return the mean of all estimates that may come next, and their variance."""
-    probabilities, estimates = zip(
-        *every_estimate(estimator, game, player, profile, most), strict=True
-    )
-    weights, found = np.array(probabilities), np.array(estimates)
-    mean = weights @ found
-    return mean, weights @ (found - mean) ** 2
+    samples = every_estimate(estimator, game, player, profile, most)
+    probabilities, estimates = map(np.array, zip(*samples, strict=True))
+    mean: Vector = probabilities @ estimates
+    return mean, probabilities @ (estimates - mean) ** 2
 
 
-Thing = TypeVar("Thing")
-
-
-def twin(thing: Thing, generator: np.random.Generator) -> Thing:
+def clone_with_rng(thing: Result, generator: np.random.Generator) -> Result:
     """Return a copy that draws from ``generator``, and whose state is its own."""
-    duplicate = copy.copy(thing)
+    clone = copy.copy(thing)
     for name, value in [*attributes(thing)]:
-        object.__setattr__(duplicate, name, _own(value, generator))
-    return duplicate
-
-
-def _own(value: object, generator: np.random.Generator) -> object:
-    if isinstance(value, np.random.Generator):
-        return generator
-    if isinstance(value, Estimator | Stateful):
-        return twin(cast(object, value), generator)
-    return copy.deepcopy(value) if isinstance(value, np.ndarray | list) else value
+        held = value
+        if isinstance(value, np.random.Generator):
+            held = generator
+        elif isinstance(value, Estimator | Stateful):
+            held = clone_with_rng(cast(object, value), generator)
+        elif isinstance(value, np.ndarray | list):
+            held = copy.deepcopy(value)
+        object.__setattr__(clone, name, held)
+    return clone
 
 
 def _keep_derived(source: object, target: object) -> None:
@@ -281,42 +270,28 @@ def assert_unbiased(
     most = whole_number(most, "most", least=1)
     for profile in _interior(game) if profiles is None else profiles:
         strategies = as_profile(profile, game.domains)
-        for player in range(len(game.domains)):
+        for player, domain in enumerate(game.domains):
             mean, _ = mean_and_variance(estimator, game, player, strategies, most)
-            _compare(game, player, strategies, mean, tolerance)
+            exact = game.utility(player, strategies)
+            _require_equal(player, "sequence", mean, exact, tolerance)
+            if isinstance(domain, DecisionTree):
+                behavior = domain.behavior(strategies[player])
+                found, wanted = (domain.counterfactual(u, behavior)[1] for u in (mean, exact))
+                _require_equal(player, "action", found, wanted, tolerance)
 
 
-def _interior(game: Game) -> list[list[Vector]]:
-    """Return profiles in which every action has positive probability."""
-    generator, profiles = np.random.default_rng(1), []
+def _interior(game: Game) -> Iterator[list[Vector]]:
+    """Yield profiles in which every action has positive probability."""
+    generator = np.random.default_rng(1)
     for _ in range(2):
-        profile = []
-        for domain in game.domains:
-            inner, (_, outer) = domain.relative_interior_point(), _corner(domain, generator)
-            profile.append(0.6 * inner + 0.4 * outer)
-        profiles.append(profile)
-    return profiles
+        corners = [d.best_response(generator.normal(size=d.dimension))[1] for d in game.domains]
+        pairs = zip(game.domains, corners, strict=True)
+        yield [0.6 * domain.relative_interior_point() + 0.4 * corner for domain, corner in pairs]
 
 
-def _corner(domain: StrategySet, generator: np.random.Generator) -> tuple[float, Vector]:
-    return domain.best_response(generator.normal(size=domain.dimension))
-
-
-def _compare(
-    game: Game, player: int, profile: Sequence[Vector], mean: Vector, tolerance: float
-) -> None:
-    exact, domain = game.utility(player, profile), game.domains[player]
-    _require(player, "sequence", mean, exact, tolerance)
-    if isinstance(domain, DecisionTree):
-        behavior = domain.behavior(profile[player])
-        below = [domain.counterfactual(worth, behavior)[1] for worth in (mean, exact)]
-        _require(player, "action", below[0], below[1], tolerance)
-
-
-def _require(player: int, what: str, mean: Vector, exact: Vector, tolerance: float) -> None:
+def _require_equal(player: int, what: str, mean: Vector, exact: Vector, tolerance: float) -> None:
     off = np.abs(mean - exact)
-    unit = max(1.0, float(np.abs(exact).max(initial=0.0)))
-    if not (off <= tolerance * unit).all():
+    if not (off <= tolerance * max(1.0, float(np.abs(exact).max(initial=0.0)))).all():
         worst = int(np.argmax(np.where(np.isfinite(off), off, np.inf)))
         raise AssertionError(
             f"the estimate is biased: for player {player}, {what} {worst} has utility "

@@ -8,7 +8,6 @@ from typing import TypeAlias, final
 
 import numpy as np
 from attrs import evolve, field, frozen
-from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import quote, whole_number
@@ -296,8 +295,8 @@ def solve(
     True
     """
     chosen = named(algorithm)
-    forgetful = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
-    game = game if forgetful is None else forgetful.refinement
+    imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
+    game = game if imperfect is None else imperfect.refinement
     check_game(game)
     if iterations is None and target_gap is None:
         raise ValueError("iterations and target_gap are both missing: pass one, or both")
@@ -305,31 +304,27 @@ def solve(
         iterations = whole_number(iterations, "iterations", least=0)
     watching = as_callbacks(callbacks)
     if target_gap is not None:
-        if forgetful is not None:
+        if imperfect is not None:
             raise ValueError(
                 "target_gap has no meaning in games of imperfect recall: no gap is known to "
                 "vanish, and finding a best response is NP-hard; pass iterations"
             )
         watching.append(AtGeometricSteps(StopAtGap(target_gap), ratio=1.05))
         if iterations is None:
-            _check_reached(target_gap, game, chosen, estimator)
+            doubt = doubt_of_reaching(target_gap, game, chosen, estimator)
+            if doubt is not None:
+                raise ValueError(
+                    f"target_gap alone could go on forever: {doubt}; pass iterations as well"
+                )
     horizon = None if iterations is None else max(iterations, 1)
     run = chosen.start(
         game,
         estimator=estimator,
         horizon=horizon,
         engine=engine,
-        kinds=None if forgetful is None else forgetful.coarse_information_set,
+        kinds=None if imperfect is None else imperfect.coarse_information_set,
     )
     return run.run(_EVER if iterations is None else iterations, callbacks=watching)
-
-
-def _check_reached(
-    target_gap: float, game: Game, algorithm: Algorithm, estimator: Estimator | None
-) -> None:
-    doubt = doubt_of_reaching(target_gap, game, algorithm, estimator)
-    if doubt is not None:
-        raise ValueError(f"target_gap alone could go on forever: {doubt}; pass iterations as well")
 
 
 def doubt_of_reaching(
@@ -341,22 +336,17 @@ def doubt_of_reaching(
         return f"only for {names} is it known that the gap vanishes, and this is another algorithm"
     if not (estimator is None or isinstance(estimator, ExactUtility)):
         return f"with {quote(estimator)}, utilities are not exact"
-    payoffs = _payoffs_of(game)
-    if payoffs is None:
+    if not (
+        isinstance(game, NormalFormGame | ExtensiveFormGame)
+        and game.players == 2
+        and game.constant_sum is not None
+    ):
         return (
             "only in two-player constant-sum games is the gap sure to vanish, and this is "
             f"{quote(game)}"
         )
+    payoffs = game.payoffs if isinstance(game, NormalFormGame) else game.tree.payoffs
     least = _ROUNDING * float(np.abs(payoffs).max())
     if target_gap < least:
         return f"{quote(target_gap)} is below {least:g}, the rounding error of payoffs of this size"
     return None
-
-
-def _payoffs_of(game: Game) -> NDArray[np.float64] | None:
-    """Return the payoffs of a two-player constant-sum game, None of any other."""
-    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
-        return None
-    if game.players != 2 or game.constant_sum is None:
-        return None
-    return game.payoffs if isinstance(game, NormalFormGame) else game.tree.payoffs

@@ -4,6 +4,7 @@ import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, final
 
@@ -110,33 +111,6 @@ def play_watched(
             with guard.watching(interrupt):
                 if stopped(run, callbacks):
                     break
-
-
-@final
-@define(eq=False)
-class _Watched(Stateful):
-    """Which run a callback has seen, and how far, so that it does not take another for it.
-
-    One that was put back takes the first run that it sees for the one that it was put back with.
-    """
-
-    _run: "weakref.ref[SelfPlay] | None" = field(default=None, init=False, metadata=NOT_STATE)
-    _iteration: int = field(default=-1, init=False)
-    """Where the run was when it was seen last, -1 if never."""
-
-    def goes_on(self, run: "SelfPlay") -> bool:
-        """Say whether a run is the one that was seen last, and no earlier than then."""
-        same = self._run is None or self._run() is run
-        goes_on = same and 0 <= self._iteration <= run.iteration
-        self._run, self._iteration = weakref.ref(run), run.iteration
-        return goes_on
-
-    @override
-    def _restored(self) -> None:
-        self._run = None
-
-    def __reduce__(self) -> tuple[type["_Watched"], tuple[()]]:
-        return _Watched, ()  # a copy has seen none yet
 
 
 def _above_one(_: object, attribute: "Attribute[float]", value: float) -> None:
@@ -315,18 +289,32 @@ class StopWhenConverged(Stateful):
 
     atol: float = field(validator=positive, kw_only=True)
     current: bool = field(default=False, kw_only=True)
-    _before: tuple[Vector, ...] = field(default=(), init=False, repr=False)
-    _watched: _Watched = field(factory=_Watched, init=False, repr=False)
+    _last: tuple[Vector, ...] = field(default=(), init=False, repr=False)
+    _iteration: int = field(default=-1, init=False, repr=False)
+    """That of the last call, -1 before."""
+    _run: "weakref.ref[SelfPlay] | None" = field(
+        default=None, init=False, repr=False, metadata=NOT_STATE
+    )
+    """The run of the last call, None once this was restored: then it is the first that comes."""
 
     def __call__(self, run: "SelfPlay") -> bool:
         """Compare with the last call, and say whether to stop."""
-        seen = self._watched.goes_on(run)
+        same = self._run is None or self._run() is run
+        continued = same and 0 <= self._iteration <= run.iteration
         now = tuple(run.current if self.current else run.average)
-        before, self._before = self._before, now
-        if not seen:
+        last, self._last = self._last, now
+        self._run, self._iteration = weakref.ref(run), run.iteration
+        if not continued:
             return False
-        moved = max(np.abs(x - y).max() for x, y in zip(now, before, strict=True))
+        moved = max(np.abs(x - y).max() for x, y in zip(now, last, strict=True))
         return bool(moved <= self.atol)
+
+    @override
+    def _restored(self) -> None:
+        self._run = None
+
+    def __reduce__(self) -> tuple[Callable[[], "StopWhenConverged"], tuple[()]]:
+        return partial(StopWhenConverged, atol=self.atol, current=self.current), ()  # seen no run
 
 
 @final

@@ -22,6 +22,9 @@ AUTO = "auto"
 class Executor(abc.ABC):
     """An engine at work on one run."""
 
+    parts: tuple[object, ...] = ()
+    """The parts of the run when this was started."""
+
     @abc.abstractmethod
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         """Play ``iterations`` more, or fewer once ``interrupted()``; stop between two of them."""
@@ -42,7 +45,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def unsupported_reason(self, run: "SelfPlay") -> str | None:
-        """Say which part of a run this cannot executor, and why; None if there is none."""
+        """Say which part of a run this cannot run, and why; None if there is none."""
 
     @abc.abstractmethod
     def start(self, run: "SelfPlay") -> Executor:
@@ -121,7 +124,7 @@ def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
     Raises
     ------
     ValueError
-        When the engine of this name cannot executor the run.
+        When the engine of this name cannot run it.
     """
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
@@ -145,13 +148,11 @@ def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
 
 
 class CannotStartError(TypeError):
-    """Raised by an engine that finds out only when it starts that it cannot executor a run."""
+    """Raised by an engine that finds out only when it starts that it cannot run."""
 
 
 _FAILED: "WeakKeyDictionary[SelfPlay, set[str]]" = WeakKeyDictionary()
 """Engines that could not start, by run."""
-_PARTS: "WeakKeyDictionary[Executor, tuple[object, ...]]" = WeakKeyDictionary()
-"""What was driven when a executor started."""
 
 
 def executor_for(
@@ -164,22 +165,20 @@ def executor_for(
     Raises
     ------
     TypeError, ValueError
-        When the engine of this name cannot executor the run.
+        When the engine of this name cannot run it.
     """
     engine = select_engine(run, name, iterations)
     parts = (*run.minimizers, run.order, run.averaging, run.estimator)
-    if executor is not None and run.engine == engine.name:
-        before = _PARTS.get(executor, ())
-        if len(before) == len(parts) and all(a is b for a, b in zip(before, parts, strict=True)):
-            return executor, engine.name
-    try:
-        executor = engine.start(run)
-    except CannotStartError:
-        if name != AUTO:
-            raise
-        _FAILED.setdefault(run, set()).add(engine.name)
-        return executor_for(run, name, iterations, None)
-    _PARTS[executor] = parts
+    unchanged = executor is not None and [*map(id, executor.parts)] == [*map(id, parts)]
+    if executor is None or not unchanged or run.engine != engine.name:
+        try:
+            executor = engine.start(run)
+        except CannotStartError:
+            if name != AUTO:
+                raise
+            _FAILED.setdefault(run, set()).add(engine.name)
+            return executor_for(run, name, iterations, None)
+        executor.parts = parts
     return executor, engine.name
 
 

@@ -31,7 +31,10 @@ class DeferredInterrupt:
 
     def __enter__(self) -> "DeferredInterrupt":
         before = signal.getsignal(signal.SIGINT)
-        if before is signal.default_int_handler or _is_suspended(before):
+        outer = getattr(before, "__self__", None)
+        # That of a run whose callbacks are being called
+        nested = isinstance(outer, DeferredInterrupt) and outer.suspended
+        if before is signal.default_int_handler or nested:
             with suppress(ValueError):  # raised outside the main thread
                 signal.signal(signal.SIGINT, self._note)
                 self._before = before
@@ -52,12 +55,6 @@ class DeferredInterrupt:
             signal.signal(signal.SIGINT, self._before)
         if self._requested and kind is None:
             raise KeyboardInterrupt
-
-
-def _is_suspended(handler: object) -> bool:
-    """Return whether a handler is that of a run whose callbacks are being called."""
-    outer = getattr(handler, "__self__", None)
-    return isinstance(outer, DeferredInterrupt) and outer.suspended
 
 
 @final

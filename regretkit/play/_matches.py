@@ -117,18 +117,16 @@ class StrategyAgent:
 
     def act(self, situation: Observation) -> int:
         """Return the index of an action that was drawn."""
-        chances = self._played(situation.player)(situation.information_set, situation.actions)
-        return pick(chances, self.generator)
-
-    def _played(self, player: int) -> ValidatedStrategy:
-        if player not in self._parts and isinstance(self.strategy, Sequence):
-            raise ValueError(
-                f"the strategy is of {len(self._parts)} players, but plays for player {player}; "
-                "it is of another game"
-            )
+        player = situation.player
         if player not in self._parts:
+            if isinstance(self.strategy, Sequence):
+                raise ValueError(
+                    f"the strategy is of {len(self._parts)} players, but plays for player "
+                    f"{player}; it is of another game"
+                )
             self._parts[player] = ValidatedStrategy(self._parts[0].behavior, player)
-        return self._parts[player]
+        distribution = self._parts[player](situation.information_set, situation.actions)
+        return pick(distribution, self.generator)
 
 
 @final
@@ -172,7 +170,9 @@ class HumanAgent:
 
     def act(self, situation: Observation) -> int:
         """Return the index of the action that the person chose."""
-        names = _told_apart([str(action).strip() for action in situation.actions])
+        names = [str(action).strip() for action in situation.actions]
+        if not all(names) or len(set(names)) < len(names):
+            names = [f"{number}. {name}".strip() for number, name in enumerate(names, start=1)]
         known = str(situation.information_set)
         self.tell(f"You are player {situation.player}, and know: {known or 'nothing'}")
         if len(names) == 1:
@@ -194,21 +194,12 @@ class HumanAgent:
                 self.tell(f"You earn {payoff:+g}.")
 
 
-def _told_apart(names: list[str]) -> list[str]:
-    """Return names as they are, or with numbers where two are the same or one is blank."""
-    if all(names) and len(set(names)) == len(names):
-        return names
-    return [f"{number}. {name}".strip() for number, name in enumerate(names, start=1)]
-
-
 def _meant(answer: str, names: list[str]) -> list[int]:
     """Return which actions an answer may mean."""
-    if not answer:
-        return []
     for seen in (str, str.casefold):
         for fits in (str.__eq__, str.startswith):
             meant = [n for n, name in enumerate(names) if fits(seen(name), seen(answer))]
-            if meant:
+            if meant and answer:
                 return meant
     return []
 
@@ -325,26 +316,30 @@ def play_match(
     """
     rounds = whole_number(rounds, "rounds", least=1)
     check_generator(generator)
-    root, seated = as_history(game), _seated(agents)
+    root, agents = as_history(game), _as_agents(agents)
+    known = payoff_bounds(game)
     if bounds is not None:
-        known: tuple[Bounds, ...] | None = (check_bounds(bounds, "bounds"),) * len(seated)
-    else:
-        known = _known(game, rotate)
-    payoffs = np.empty((rounds, len(seated)))
+        known = (check_bounds(bounds, "bounds"),) * len(agents)
+    elif known is not None and rotate:
+        lowest, highest = min(low for low, _ in known), max(high for _, high in known)
+        known = ((lowest, highest),) * len(known)
+    payoffs = np.empty((rounds, len(agents)))
+    observers = {id(agent): agent for agent in agents if isinstance(agent, RoundObserver)}
     for number in range(rounds):
-        places = [(place + number * rotate) % len(seated) for place in range(len(seated))]
-        moves, earned = _play(root, [seated[agent] for agent in places], generator)
+        places = [(place + number * rotate) % len(agents) for place in range(len(agents))]
+        moves, earned = _play(root, [agents[agent] for agent in places], generator)
         payoffs[number, places] = earned
-        paid = tuple(payoffs[number].tolist())
-        _tell(Round(number + 1, tuple(moves), seated, paid))
+        result = Round(number + 1, tuple(moves), agents, tuple(payoffs[number].tolist()))
+        for observer in observers.values():  # once each
+            observer.on_round_end(result)
     payoffs.setflags(write=False)
     match = Match(payoffs, known)
-    for agent in range(len(seated)):
+    for agent in range(len(agents)):
         match.estimate(agent)  # refuses payoffs out of bounds
     return match
 
 
-def _seated(agents: Sequence[Agent]) -> tuple[Agent, ...]:
+def _as_agents(agents: Sequence[Agent]) -> tuple[Agent, ...]:
     if not isinstance(agents, Sequence):
         raise TypeError(f"agents must be a sequence, one for each player, got {quote(agents)}")
     for number, agent in enumerate(agents):
@@ -356,17 +351,6 @@ def _seated(agents: Sequence[Agent]) -> tuple[Agent, ...]:
     if not agents:
         raise ValueError("agents must be one for each player, got none")
     return tuple(agents)
-
-
-def _known(game: Playable, rotate: bool) -> tuple[Bounds, ...] | None:
-    """Return between what each agent's payoffs lie."""
-    known = payoff_bounds(game)
-    if known is None:
-        return None
-    if rotate:
-        lowest, highest = min(low for low, _ in known), max(high for _, high in known)
-        return ((lowest, highest),) * len(known)
-    return known
 
 
 def _play(
@@ -404,11 +388,3 @@ def _action(history: History, player: int, agents: Sequence[Agent]) -> object:
         )
     action: object = situation.actions[chosen]
     return action
-
-
-def _tell(round: Round) -> None:
-    heard: list[object] = []
-    for agent in round.agents:
-        if isinstance(agent, RoundObserver) and not any(agent is other for other in heard):
-            agent.on_round_end(round)
-            heard.append(agent)

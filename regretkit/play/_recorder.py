@@ -57,21 +57,16 @@ def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
             f"information_sets must be a sequence such as ['K', (1, 'Kb')], got {quote(value)}"
         )
     places = tuple(value)
-    wrong = [place for place in places if not _is_place(place)]
-    if wrong:
-        raise TypeError(
-            "an information set is given by its label, as 'K', or with its player, as (0, 'K') or "
-            f"(0, 2), got {quote(wrong[0])}"
-        )
+    for place in places:
+        pair = isinstance(place, tuple) and len(place) == 2 and isinstance(place[1], int | str)
+        if not (pair or isinstance(place, str)):
+            raise TypeError(
+                "an information set is given by its label, as 'K', or with its player, as "
+                f"(0, 'K') or (0, 2), got {quote(place)}"
+            )
     if len(set(places)) < len(places):
         raise ValueError(f"information_sets must name each once, got {quote(places)}")
     return places
-
-
-def _is_place(value: object) -> bool:
-    if isinstance(value, str):
-        return True
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], int | str)
 
 
 @final
@@ -130,13 +125,18 @@ class TrajectoryRecorder(Stateful):
     def __call__(self, run: SelfPlay) -> None:
         """Look, and write down."""
         current, average = run.current, run.average
-        places = self._found(current)
+        if self.information_sets is None:
+            counts = [simplices_of(domain, i).blocks for i, domain in enumerate(current.domains)]
+            places = [(player, n) for player, count in enumerate(counts) for n in range(count)]
+        else:
+            places = [current._place(key) for key in self.information_sets]
         regrets = [_regrets(run.minimizers[player], current, player, n) for player, n in places]
         self._identify(current, places)
         self.iterations.append(run.iteration)
-        self._strategy.append(_laid([current[place] for place in places]))
-        self._average.append(_laid([average[place] for place in places]))
-        self._regret.append(_laid(regrets))
+        none = np.zeros(0)
+        self._strategy.append(np.concatenate([none, *(current[place] for place in places)]))
+        self._average.append(np.concatenate([none, *(average[place] for place in places)]))
+        self._regret.append(np.concatenate([none, *regrets]))
 
     def path(self, information_set: Place, kind: str = "average") -> Vector:
         """Return what was seen of one information set, shape ``(looks, actions)``.
@@ -183,7 +183,7 @@ class TrajectoryRecorder(Stateful):
         Its columns are ``iteration``, ``player``, ``information_set`` (the number), ``label``,
         ``action``, ``strategy``, ``average`` and ``regret``.
         """
-        return [moment._asdict() for moment in self._moments()]
+        return [row._asdict() for row in self._rows()]
 
     def to_csv(self, path: FilePath) -> None:
         """Write the table of :meth:`to_rows` into a file, for spreadsheets.
@@ -193,7 +193,7 @@ class TrajectoryRecorder(Stateful):
         OSError
             When the file cannot be written.
         """
-        write_csv(path, TrajectoryRow._fields, self._moments())
+        write_csv(path, TrajectoryRow._fields, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
         """Return the table of :meth:`to_rows` for pandas, which has to be installed.
@@ -209,24 +209,15 @@ class TrajectoryRecorder(Stateful):
             raise ImportError(
                 "to_dataframe needs pandas; install it with pip install 'regretkit[pandas]'"
             ) from error
-        return pd.DataFrame(self._moments(), columns=list(TrajectoryRow._fields))
+        return pd.DataFrame(self._rows(), columns=list(TrajectoryRow._fields))
 
-    def _moments(self) -> Iterator[TrajectoryRow]:
+    def _rows(self) -> Iterator[TrajectoryRow]:
         what = list(zip(self._players, self._numbers, self._labels, self._actions, strict=True))
         looks = zip(self.iterations, self._strategy, self._average, self._regret, strict=True)
         for iteration, strategy, average, regret in looks:
             values = zip(strategy.tolist(), average.tolist(), regret.tolist(), strict=True)
             for place, (played, mean, held) in zip(what, values, strict=True):
                 yield TrajectoryRow(iteration, *place, played, mean, None if held != held else held)
-
-    # Which information sets these are
-
-    def _found(self, profile: Profile) -> list[tuple[int, int]]:
-        """Return player and number of everything to look at."""
-        if self.information_sets is not None:
-            return [profile._place(key) for key in self.information_sets]
-        counts = [simplices_of(domain, i).blocks for i, domain in enumerate(profile.domains)]
-        return [(player, number) for player, count in enumerate(counts) for number in range(count)]
 
     def _identify(self, profile: Profile, places: list[tuple[int, int]]) -> None:
         """Note what the actions are, or refuse those of another game than before."""
@@ -247,8 +238,8 @@ class TrajectoryRecorder(Stateful):
         self._players, self._numbers, self._labels, self._actions = now
 
     def _columns(self, information_set: Place) -> list[int]:
-        key = information_set if isinstance(information_set, tuple) else (None, information_set)
-        owner, name = key
+        place = information_set if isinstance(information_set, tuple) else (None, information_set)
+        owner, name = place
         known = zip(self._players, self._numbers, self._labels, strict=True)
         columns = [
             column
@@ -261,10 +252,6 @@ class TrajectoryRecorder(Stateful):
             shown = candidates([str(place) for place in sorted(places or self.seen)])
             raise ValueError(f"information set {quote(information_set)} {wrong} {shown}")
         return columns
-
-
-def _laid(parts: list[Vector]) -> Vector:
-    return np.concatenate([np.zeros(0), *parts])
 
 
 def _regrets(minimizer: RegretMinimizer, profile: Profile, player: int, number: int) -> Vector:

@@ -188,9 +188,8 @@ class SelfPlay(Stateful):
         return self._last_engine or self._requested_engine
 
     def _executor_for(self, iterations: int) -> Executor:
-        self._executor, self._last_engine = executor_for(
-            self, self._requested_engine, iterations, self._executor
-        )
+        found = executor_for(self, self._requested_engine, iterations, self._executor)
+        self._executor, self._last_engine = found
         return self._executor
 
     def _iterate(self) -> None:
