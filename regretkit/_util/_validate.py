@@ -210,11 +210,14 @@ def candidates(names: Sequence[str], limit: int = 12) -> str:
 # Numbers
 
 
-def number(value: float, name: str) -> float:
-    """Return ``value`` as a float, if it is a finite number."""
+def number(value: float, name: str, *, least: float = -math.inf, most: float = math.inf) -> float:
+    """Return ``value`` as a float, if it is finite, at least ``least`` and at most ``most``."""
     _check_number(value, name)
-    if not abs(value) <= _FINITE:  # NaN, and whole numbers of more than 308 digits, are not
-        raise ValueError(must_be(name, "a finite number", value))
+    # NaN, and whole numbers of more than 308 digits, are not finite.
+    if not abs(value) <= _FINITE or not least <= value <= most:
+        wanted = "a finite number" + f", at least {least:g}" * (least > -math.inf)
+        wanted = f"from {least:g} to {most:g}" if most < math.inf else wanted
+        raise ValueError(must_be(name, wanted, value))
     return float(value)
 
 
@@ -240,15 +243,12 @@ def finite(_: object, attribute: "Attribute[float]", value: float) -> None:
 
 def at_least_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a finite number, at least zero."""
-    _check_number(value, attribute.name)
-    if not 0.0 <= value <= _FINITE:
-        raise ValueError(must_be(attribute.name, "a finite number, at least 0", value))
+    number(value, attribute.name, least=0.0)
 
 
 def share(_: object, attribute: "Attribute[float]", value: float) -> None:
     """Require a number from 0 to 1."""
-    if not 0.0 <= number(value, attribute.name) <= 1.0:
-        raise ValueError(must_be(attribute.name, "from 0 to 1", value))
+    number(value, attribute.name, least=0.0, most=1.0)
 
 
 def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:

@@ -18,6 +18,8 @@ from regretkit.evaluation._correlated import ce_gaps as ce_gaps
 from regretkit.evaluation._dominance import Elimination as Elimination
 from regretkit.evaluation._dominance import dominated_actions as dominated_actions
 from regretkit.evaluation._dominance import eliminate_dominated as eliminate_dominated
+from regretkit.evaluation._dominance import pareto_optimal_outcomes as pareto_optimal_outcomes
+from regretkit.evaluation._dominance import pure_equilibria as pure_equilibria
 from regretkit.evaluation._gaps import best_response as best_response
 from regretkit.evaluation._gaps import best_response_gains as best_response_gains
 from regretkit.evaluation._gaps import duality_gap as duality_gap
@@ -30,14 +32,12 @@ from regretkit.evaluation._linear_programs import SecurityLevel as SecurityLevel
 from regretkit.evaluation._linear_programs import maxmin as maxmin
 from regretkit.evaluation._linear_programs import minmax as minmax
 from regretkit.evaluation._linear_programs import solve_zero_sum as solve_zero_sum
-from regretkit.evaluation._local_best_response import local_best_response as local_best_response
-from regretkit.evaluation._local_best_response import (
+from regretkit.evaluation._monte_carlo import Estimate as Estimate
+from regretkit.evaluation._monte_carlo import local_best_response as local_best_response
+from regretkit.evaluation._monte_carlo import (
     sampled_local_best_response as sampled_local_best_response,
 )
-from regretkit.evaluation._monte_carlo import Estimate as Estimate
 from regretkit.evaluation._monte_carlo import sampled_value as sampled_value
-from regretkit.evaluation._pure import pareto_optimal_outcomes as pareto_optimal_outcomes
-from regretkit.evaluation._pure import pure_equilibria as pure_equilibria
 from regretkit.evaluation._purification import PurifiedProfile as PurifiedProfile
 from regretkit.evaluation._purification import purify as purify
 from regretkit.evaluation._purification import threshold as threshold

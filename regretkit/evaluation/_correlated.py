@@ -1,7 +1,6 @@
 """Correlated equilibria: how far play is from one, and the best ones by linear programming."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final
 
 import numpy as np
@@ -10,9 +9,13 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
-from regretkit._util._validate import floats, quote, shorten, vector
-from regretkit.evaluation._linear_programs import exponent_of, maximize, payoff_rows
-from regretkit.evaluation._pure import check_normal_form
+from regretkit._util._validate import floats, number, quote, shorten, vector
+from regretkit.evaluation._linear_programs import (
+    check_normal_form,
+    exponent_of,
+    maximize,
+    payoff_rows,
+)
 from regretkit.games import Game, NormalFormGame
 from regretkit.games._game import as_strategies, check_game, check_player
 from regretkit.sets import Simplices
@@ -87,10 +90,7 @@ class CorrelatedPlay(Stateful):
         weight
             How much it counts, at least 0.
         """
-        if isinstance(weight, bool) or not isinstance(weight, Real):
-            raise TypeError(f"weight must be a number, got {quote(weight)}")
-        if not (0.0 <= weight < np.inf):
-            raise ValueError(f"weight must be finite and at least 0, got {quote(weight)}")
+        weight = number(weight, "weight", least=0.0)
         domains, strategies = self.game.domains, as_strategies(self.game, profile)
         # Everything is validated before anything is added.
         utilities = [
@@ -102,7 +102,7 @@ class CorrelatedPlay(Stateful):
             self._earned[player] += weight * domain.value(utility, strategies[player])
             if len(self._joint) == len(utilities):
                 self._joint[player] += weight * np.outer(strategies[player], utility)
-        self.total_weight += float(weight)
+        self.total_weight += weight
 
     def __call__(self, run: PlayedRun) -> None:
         """Add the joint strategy of a run's last iteration."""
@@ -182,10 +182,8 @@ def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
 
     Parameters
     ----------
-    game
-        A game in normal form.
-    distribution
-        Probability of every outcome, shape ``(n_0, n_1, ...)``.
+    game, distribution
+        As in :func:`cce_gaps`.
 
     Examples
     --------
@@ -315,7 +313,6 @@ def best_correlated_equilibrium(
     Aumann (1987), "Correlated equilibrium as an expression of Bayesian rationality",
     Econometrica 55(1).
     """
-    check_normal_form(game)
     return _best(game, objective, coarse=False)
 
 
@@ -347,13 +344,13 @@ def best_coarse_correlated_equilibrium(
     Moulin and Vial (1978), "Strategically zero-sum games: the class of games whose completely
     mixed equilibria cannot be improved upon", International Journal of Game Theory 7(3-4).
     """
-    check_normal_form(game)
     return _best(game, objective, coarse=True)
 
 
 def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> CorrelatedEquilibrium:
     from scipy.sparse import csr_array, vstack
 
+    check_normal_form(game)
     values = _outcome_values(game, objective)
     # Without a constant, which does not affect the optimum and could swamp the differences
     least = values.min()
@@ -362,13 +359,13 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
     gains = csr_array(
         vstack([_deviation_gains(game, i, coarse=coarse) for i in range(game.players)])
     )
-    optimum = maximize(
+    point, prices = maximize(
         scaled, nonpositive=gains, fixed=csr_array(np.ones((1, values.size))), totals=np.ones(1)
     )
     # Weak duality: for nonnegative multipliers of the inequalities, the largest reduced objective
     # of an outcome bounds the objective of every equilibrium.
-    bound = least + np.ldexp((scaled - gains.T @ optimum.prices).max(), exponent)
-    distribution = np.maximum(optimum.point, 0.0)
+    bound = least + np.ldexp((scaled - gains.T @ prices).max(), exponent)
+    distribution = np.maximum(point, 0.0)
     distribution /= distribution.sum()
     joint = distribution.reshape(game.payoffs.shape[1:])
     return CorrelatedEquilibrium(

@@ -1,16 +1,96 @@
-"""Dominated actions of a normal-form game, and their iterated elimination."""
+"""Pure equilibria, Pareto-optimal outcomes and dominated actions of normal-form games."""
 
 from typing import final
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from regretkit._util._typing import Vector
-from regretkit.evaluation._linear_programs import exponent_of, maximize, payoff_rows, saddle_point
-from regretkit.evaluation._pure import check_normal_form, check_tolerance
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import number
+from regretkit.evaluation._linear_programs import (
+    check_normal_form,
+    exponent_of,
+    maximize,
+    payoff_rows,
+    saddle_point,
+)
 from regretkit.games import NormalFormGame
 from regretkit.games._game import check_player
 from regretkit.sets import Simplices
+
+
+def pure_equilibria(game: NormalFormGame, *, atol: float = 0.0) -> tuple[tuple[int, ...], ...]:
+    """Return the outcomes at which no player gains by another action, in lexicographic order.
+
+    Each outcome is a tuple of one action per player.
+
+    Parameters
+    ----------
+    game
+        A game in normal form.
+    atol
+        Largest gain to tolerate, in units of payoff, at least 0; comparisons are exact.
+
+    Examples
+    --------
+    >>> from regretkit.games import battle_of_the_sexes, matching_pennies
+    >>> pure_equilibria(battle_of_the_sexes())
+    ((0, 0), (1, 1))
+    >>> pure_equilibria(matching_pennies())
+    ()
+    """
+    check_normal_form(game)
+    atol = number(atol, "atol", least=0.0)
+    stable = np.ones(game.payoffs.shape[1:], dtype=bool)
+    for player, payoffs in enumerate(game.payoffs):
+        gains = payoffs.max(axis=player, keepdims=True) - payoffs
+        stable &= gains <= atol
+    return _outcomes(np.argwhere(stable))
+
+
+def pareto_optimal_outcomes(game: NormalFormGame) -> tuple[tuple[int, ...], ...]:
+    """Return the Pareto optimal outcomes, in lexicographic order.
+
+    An outcome is excluded if another pays every player at least as much and some player more; the
+    comparisons are exact, and only between outcomes, not lotteries over them. Each outcome is a
+    tuple of one action per player.
+
+    Parameters
+    ----------
+    game
+        A game in normal form.
+
+    Examples
+    --------
+    >>> from regretkit.games import prisoners_dilemma
+    >>> pareto_optimal_outcomes(prisoners_dilemma())
+    ((0, 0), (0, 1), (1, 0))
+    """
+    check_normal_form(game)
+    payoffs = game.payoffs.reshape(game.players, -1).T
+    distinct, which = np.unique(payoffs, axis=0, return_inverse=True)
+    optimal = _undominated(distinct)[which.ravel()]
+    return _outcomes(np.argwhere(optimal.reshape(game.payoffs.shape[1:])))
+
+
+def _undominated(points: Vector) -> NDArray[np.bool_]:
+    """Return which of the distinct, sorted rows are not dominated by another row."""
+    undominated = np.zeros(len(points), dtype=bool)
+    remaining = np.arange(len(points))
+    while remaining.size:
+        # The last in order could only be dominated by a later row, and none remains.
+        best = remaining[-1]
+        undominated[best] = True
+        remaining = remaining[(points[remaining] > points[best]).any(axis=1)]
+    return undominated
+
+
+def _outcomes(indices: Indices) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(action) for action in outcome) for outcome in indices)
+
+
+# Dominance
 
 
 def dominated_actions(
@@ -57,7 +137,7 @@ def dominated_actions(
     """
     check_normal_form(game)
     check_player(player, game.players)
-    check_tolerance(rtol, "rtol")
+    rtol = number(rtol, "rtol", least=0.0)
     payoffs = payoff_rows(game, player)
     tolerance = rtol * (payoffs.max() - payoffs.min())
     found: list[int] = []
@@ -182,11 +262,11 @@ def _largest_nonnegative_gains(gains: Vector) -> Vector:
 
     # A row of zeros makes sure that there is such a mixture.
     rows = np.ldexp(np.vstack([gains, np.zeros(gains.shape[1])]), -exponent_of(gains))
-    optimum = maximize(
+    point, _ = maximize(
         rows.sum(axis=1) / rows.shape[1],
         nonpositive=csr_array(-rows.T),
         fixed=csr_array(np.ones((1, len(rows)))),
         totals=np.ones(1),
     )
-    mixture = Simplices(len(rows)).normalize(np.maximum(optimum.point, 0.0))
+    mixture = Simplices(len(rows)).normalize(np.maximum(point, 0.0))
     return mixture[:-1] @ gains

@@ -164,15 +164,20 @@ def security_value(
     if isinstance(game, NormalFormGame):
         payoffs = np.moveaxis(game.payoffs[player], player, 0)
         return float(np.einsum("a...,a->...", payoffs, fixed).min())
-    if len(game.domains) != 2:
-        raise ValueError(
-            f"game must have two players in extensive form, got {len(game.domains)}: what several "
-            "opponents can do together there is not linear in their strategies"
-        )
-    opponent = 1 - player
+    opponent = only_opponent(game, player)
     profile = [
         fixed if i == player else d.relative_interior_point() for i, d in enumerate(game.domains)
     ]
     utility = -game.utility(opponent, profile, payoff_of=player)
     lowest, _ = game.domains[opponent].best_response(utility)
     return -lowest
+
+
+def only_opponent(game: Game, player: int) -> int:
+    """Return the opponent of a player in a game of two, or refuse a game of more."""
+    if len(game.domains) != 2:
+        raise ValueError(
+            f"game must have two players in extensive form, got {len(game.domains)}: what several "
+            "opponents can do together there is not linear in their strategies"
+        )
+    return 1 - player

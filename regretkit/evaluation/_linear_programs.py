@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
+from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
@@ -115,13 +116,12 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
             "maxmin says what one of them is sure of, best_correlated_equilibrium what both can "
             "agree on"
         )
-    found = saddle_of_player(game, 0)
-    profile = Profile([found.strategy, found.others], game.domains, game)
-    first, second = [
+    *strategies, lower, upper = _saddle_of_player(game, 0)
+    profile = Profile(strategies, game.domains, game)
+    first, second = (
         _constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
-    ]
-    value = found.lower + (found.upper - found.lower) / 2
-    return ExactSolution(value, found.lower, found.upper, profile, (first, second))
+    )
+    return ExactSolution(lower + (upper - lower) / 2, lower, upper, profile, (first, second))
 
 
 def _constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
@@ -187,8 +187,8 @@ def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
     >>> round(sure.value, 12), sure.strategy
     (1.2, array([0.4, 0.6]))
     """
-    found = saddle_of_player(game, player)
-    return SecurityLevel(found.lower, found.upper - found.lower, found.strategy)
+    strategy, _, lower, upper = _saddle_of_player(game, player)
+    return SecurityLevel(lower, upper - lower, strategy)
 
 
 def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLevel:
@@ -221,14 +221,22 @@ def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
     >>> round(held.value, 12), held.strategy
     (1.2, array([0.4, 0.6]))
     """
-    found = saddle_of_player(game, player)
-    together = found.others
+    _, together, lower, upper = _saddle_of_player(game, player)
     if isinstance(game, NormalFormGame):
         together = together.reshape(np.delete(game.payoffs.shape[1:], player))
-    return SecurityLevel(found.upper, found.upper - found.lower, together)
+    return SecurityLevel(upper, upper - lower, together)
 
 
 # Saddle points
+
+
+def check_normal_form(game: Game) -> None:
+    """Require a game in normal form."""
+    check_game(game)
+    if not isinstance(game, NormalFormGame):
+        raise TypeError(
+            f"game must be a NormalFormGame, whose outcomes can be enumerated, got {quote(game)}"
+        )
 
 
 def check_solvable(game: Game) -> None:
@@ -241,36 +249,32 @@ def check_solvable(game: Game) -> None:
         )
 
 
-@frozen
-class Saddle:
-    """A saddle point of one player's payoff, and its bounds."""
-
-    strategy: Vector
-    """The player's strategy."""
-    others: Vector
-    """The opponent's strategy, or a distribution over the joint actions of several opponents."""
-    lower: float
-    """The least that the player's strategy earns."""
-    upper: float
-    """The most that the player earns against the others' strategy."""
-
-
-def saddle_of_player(game: NormalFormGame | ExtensiveFormGame, player: int) -> Saddle:
+def _saddle_of_player(
+    game: NormalFormGame | ExtensiveFormGame, player: int
+) -> tuple[Vector, Vector, float, float]:
     """Return a saddle point of one player's payoff, against all the others together.
 
-    The bounds are values of best responses to the returned strategies, which are feasible, and do
-    not depend on what HiGHS reports.
+    After the two strategies come the least that the player's earns, and the most that the player
+    earns against the others'. These are values of best responses to the returned strategies, which
+    are feasible, and do not depend on what HiGHS reports.
     """
     check_solvable(game)
     check_player(player, game.players)
-    domain, opponents = game.domains[player], _joint_domain(game, player)
+    domain = game.domains[player]
+    if isinstance(game, NormalFormGame):
+        payoffs = payoff_rows(game, player)
+        opponents: Simplices | DecisionTree = Simplices(payoffs.shape[1])
+    else:
+        payoffs, opponents = game.tree.payoffs[:, player], game.domains[only_opponent(game, player)]
+    # The payoff nearest to zero is subtracted, so that small differences count.
+    offset = np.clip(0.0, payoffs.min(), payoffs.max())
     strategy, others = saddle_point(
-        _payoff_matrix(game, player, offset=_offset(game, player)), domain, opponents
+        _payoff_matrix(game, player, payoffs - offset), domain, opponents
     )
-    matrix = _payoff_matrix(game, player)
+    matrix = _payoff_matrix(game, player, payoffs)
     lowest, _ = opponents.best_response(-(matrix.T @ strategy))
     highest, _ = domain.best_response(matrix @ others)
-    return Saddle(strategy, others, 0.0 - lowest, highest)
+    return strategy, others, 0.0 - lowest, highest
 
 
 def saddle_point(
@@ -296,14 +300,14 @@ def saddle_point(
     scaled = matrix.copy()
     entries: Vector = np.asarray(matrix.data, dtype=np.float64)
     scaled.data = np.ldexp(entries, -exponent_of(entries))
-    optimum = maximize(
+    point, prices = maximize(
         np.concatenate([np.zeros(rows.dimension), f]),
         nonpositive=csr_array(hstack([-scaled.T, F.T])),
         fixed=csr_array(hstack([E, csr_array((e.size, f.size))])),
         totals=e,
         free=f.size,
     )
-    return _repaired(optimum.point[: rows.dimension], rows), _repaired(optimum.prices, columns)
+    return _repaired(point[: rows.dimension], rows), _repaired(prices, columns)
 
 
 def exponent_of(numbers: Vector) -> int:
@@ -342,36 +346,6 @@ def _repaired(point: Vector, domain: Simplices | DecisionTree) -> Vector:
     return repaired
 
 
-# A player against the others
-
-
-def _joint_domain(
-    game: NormalFormGame | ExtensiveFormGame, player: int
-) -> Simplices | DecisionTree:
-    """Return the set of joint strategies of all other players."""
-    if isinstance(game, NormalFormGame):
-        others = np.delete(game.payoffs.shape[1:], player)
-        return Simplices(int(np.prod(others)))
-    if game.players != 2:
-        raise ValueError(
-            f"game must have two players in extensive form, got {game.players}: what several "
-            "opponents can do together there is not linear in their strategies"
-        )
-    return game.domains[1 - player]
-
-
-def _offset(game: NormalFormGame | ExtensiveFormGame, player: int) -> float:
-    """Return the payoff nearest to zero, which is subtracted so that small differences count."""
-    payoffs = _payoffs_of(game, player)
-    return float(np.clip(0.0, payoffs.min(), payoffs.max()))
-
-
-def _payoffs_of(game: NormalFormGame | ExtensiveFormGame, player: int) -> Vector:
-    if isinstance(game, NormalFormGame):
-        return payoff_rows(game, player)
-    return game.tree.payoffs[:, player]
-
-
 def payoff_rows(game: NormalFormGame, player: int) -> Vector:
     """Return a player's payoffs, shape ``(actions, joint actions of the others)``."""
     payoffs = np.moveaxis(game.payoffs[player], player, 0)
@@ -380,12 +354,11 @@ def payoff_rows(game: NormalFormGame, player: int) -> Vector:
 
 
 def _payoff_matrix(
-    game: NormalFormGame | ExtensiveFormGame, player: int, *, offset: float = 0.0
+    game: NormalFormGame | ExtensiveFormGame, player: int, payoffs: Vector
 ) -> "csr_array":
-    """Return a player's payoffs minus ``offset``, by its coordinates and the others'."""
+    """Return payoffs of a player by its coordinates and the others'."""
     from scipy.sparse import csr_array
 
-    payoffs = _payoffs_of(game, player) - offset
     if isinstance(game, NormalFormGame):
         return csr_array(payoffs)
     last = last_sequences(game.tree)[:, game.tree.terminals]
@@ -401,16 +374,6 @@ _TOLERANCE = 1e-10
 """How far HiGHS may leave a constraint unmet; the smallest that it accepts."""
 
 
-@frozen
-class Optimum:
-    """An optimal point of a linear program, and the dual values of its inequalities."""
-
-    point: Vector
-    """The variables, within HiGHS's tolerance of the constraints."""
-    prices: Vector
-    """Gain of the optimum per unit of slack of each inequality, at least 0."""
-
-
 def maximize(
     objective: Vector,
     *,
@@ -418,8 +381,11 @@ def maximize(
     fixed: "csr_array",
     totals: Vector,
     free: int = 0,
-) -> Optimum:
+) -> tuple[Vector, Vector]:
     """Maximize <objective, z> with ``nonpositive z <= 0``, ``fixed z = totals`` and ``z >= 0``.
+
+    Return z, within HiGHS's tolerance of the constraints, and the gain of the optimum per unit of
+    slack of each inequality, at least 0.
 
     The last ``free`` variables may have either sign. Entries should be at most about one in size:
     HiGHS's tolerances are absolute, and it takes entries below 1e-9 for zero.
@@ -428,6 +394,7 @@ def maximize(
 
     bounds = np.tile([0.0, np.inf], (objective.size, 1))
     bounds[objective.size - free :, 0] = -np.inf
+    tolerances = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
     messages = []
     for method in ("highs-ds", "highs-ipm"):
         solved: Any = linprog(
@@ -438,13 +405,10 @@ def maximize(
             b_eq=totals,
             bounds=bounds,
             method=method,
-            options={
-                "primal_feasibility_tolerance": _TOLERANCE,
-                "dual_feasibility_tolerance": _TOLERANCE,
-            },
+            options=dict.fromkeys(tolerances, _TOLERANCE),
         )
         if solved.status == 0:
-            return Optimum(solved.x, np.maximum(-solved.ineqlin.marginals, 0.0))
+            return solved.x, np.maximum(-solved.ineqlin.marginals, 0.0)
         messages.append(f"{method}: {solved.message}")
     raise RuntimeError(
         "HiGHS found no optimum of a linear program that has one; payoffs of very different sizes "

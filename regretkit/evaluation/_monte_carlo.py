@@ -1,4 +1,4 @@
-"""Expected payoffs estimated by playing the game, with confidence intervals."""
+"""Expected payoffs and local best responses, estimated by playing the game."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -6,14 +6,16 @@ from statistics import NormalDist
 from typing import TypeAlias, TypeVar, final
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 from numpy.typing import ArrayLike
 
+from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import floats, quote, whole_number
+from regretkit._util._validate import check_kind, floats, quote, vector, whole_number
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,
+    Game,
     History,
     ImperfectRecallGame,
     NormalFormGame,
@@ -21,9 +23,15 @@ from regretkit.games import (
     Profile,
 )
 from regretkit.games._adapters import as_history, payoff_bounds
-from regretkit.games._behavioral import BehavioralStrategyLike, ValidatedStrategy, behaviors_in
-from regretkit.games._game import as_strategies
+from regretkit.games._behavioral import (
+    BehavioralStrategyLike,
+    ValidatedStrategy,
+    behaviors,
+    behaviors_in,
+)
+from regretkit.games._game import as_strategies, check_game, check_player, check_strategy
 from regretkit.games.tree._history import outcomes_of, payoffs_of
+from regretkit.sets import DecisionTree
 
 Action = TypeVar("Action", bound=Hashable)
 Bounds: TypeAlias = tuple[float, float]
@@ -55,11 +63,11 @@ class Estimate:
     """Unbiased sample variance; NaN for a single sample."""
     samples: int
     """Number of samples."""
-    bounds: tuple[float, float] | None = None
+    bounds: Bounds | None = None
     """Known lower and upper bounds of all samples, None if unknown."""
 
     @classmethod
-    def of(cls, samples: ArrayLike, bounds: tuple[float, float] | None = None) -> "Estimate":
+    def of(cls, samples: ArrayLike, bounds: Bounds | None = None) -> "Estimate":
         """Return the estimate from some samples.
 
         Parameters
@@ -90,7 +98,7 @@ class Estimate:
         """Estimated standard deviation of the mean."""
         return math.sqrt(self.variance / self.samples)
 
-    def normal_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def normal_interval(self, confidence: float = 0.95) -> Bounds:
         """Return an interval that covers the mean with about probability ``confidence``.
 
             mean  -+  z sqrt(variance / n)
@@ -98,11 +106,10 @@ class Estimate:
         with z the quantile of the normal distribution. It is an approximation for many samples,
         without a guarantee for few samples or rare large payoffs.
         """
-        tail = self._tail(confidence)
-        radius = NormalDist().inv_cdf(1.0 - tail) * self.standard_error
+        radius = NormalDist().inv_cdf(1.0 - self._tail(confidence)) * self.standard_error
         return self.mean - radius, self.mean + radius
 
-    def bernstein_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def bernstein_interval(self, confidence: float = 0.95) -> Bounds:
         """Return an interval that covers the mean with at least probability ``confidence``.
 
         With d = 1 - confidence, and samples between a and b, the empirical Bernstein bound:
@@ -145,7 +152,7 @@ class Estimate:
         return f"{self.mean:.6g} in about ({low:.6g}, {high:.6g}), of {self.samples:,} samples"
 
 
-def check_bounds(bounds: tuple[float, float], name: str) -> tuple[float, float]:
+def check_bounds(bounds: Bounds, name: str) -> Bounds:
     """Return the bounds if they are two finite numbers in order."""
     try:
         low, high = map(float, bounds)
@@ -210,7 +217,9 @@ def sampled_value(
     elif vectors is not None and isinstance(game, NormalFormGame):
         drawn = _on_table(game, vectors, samples, generator)
     else:
-        drawn = _by_rules(as_history(game), behaviors_in(game, strategies), samples, generator)
+        root, played = as_history(game), behaviors_in(game, strategies)
+        payoffs = [play_out(root, played, generator) for _ in range(samples)]
+        drawn = np.array(payoffs, dtype=np.float64)
     return estimates(drawn, known, bounds)
 
 
@@ -228,11 +237,7 @@ def estimates(
 
 def check_generator(generator: np.random.Generator) -> None:
     """Require a numpy ``Generator``."""
-    if not isinstance(generator, np.random.Generator):
-        raise TypeError(
-            f"generator must be a numpy Generator, got {quote(generator)}; "
-            "pass numpy.random.default_rng(seed)"
-        )
+    check_kind(generator, np.random.Generator, "generator", "numpy.random.default_rng(seed)")
 
 
 def _vectors(
@@ -249,13 +254,6 @@ def _vectors(
 
 
 # By the rules, one game at a time
-
-
-def _by_rules(
-    root: History, played: Sequence[ValidatedStrategy], samples: int, generator: np.random.Generator
-) -> Vector:
-    drawn = [play_out(root, played, generator) for _ in range(samples)]
-    return np.array(drawn, dtype=np.float64).reshape(samples, -1)
 
 
 def play_out(
@@ -308,28 +306,17 @@ def _on_tree(
     samples: int,
     generator: np.random.Generator,
 ) -> Vector:
-    pairs = zip(game.domains, strategies, strict=True)
+    tree, pairs = game.tree, zip(game.domains, strategies, strict=True)
     played = [domain.behavior(strategy) for domain, strategy in pairs]
-    terminals = [
-        _terminals(game, played, min(_AT_ONCE, samples - begun), generator)
-        for begun in range(0, samples, _AT_ONCE)
-    ]
-    place = np.searchsorted(game.tree.terminals, np.concatenate(terminals))
-    drawn: Vector = game.tree.payoffs[place]
-    return drawn
-
-
-def _terminals(
-    game: ExtensiveFormGame, played: Sequence[Vector], samples: int, generator: np.random.Generator
-) -> Indices:
-    """Play a batch of games, and return their terminals."""
-    tree = game.tree
     nodes = np.zeros(samples, dtype=tree.parent.dtype)
-    unfinished = np.flatnonzero(tree.player[nodes] >= CHANCE)
-    while unfinished.size:
-        nodes[unfinished] = _children(game, played, nodes[unfinished], generator)
-        unfinished = unfinished[tree.player[nodes[unfinished]] >= CHANCE]
-    return nodes
+    for begun in range(0, samples, _AT_ONCE):
+        batch = nodes[begun : begun + _AT_ONCE]
+        unfinished = np.flatnonzero(tree.player[batch] >= CHANCE)
+        while unfinished.size:
+            batch[unfinished] = _children(game, played, batch[unfinished], generator)
+            unfinished = unfinished[tree.player[batch[unfinished]] >= CHANCE]
+    drawn: Vector = tree.payoffs[np.searchsorted(tree.terminals, nodes)]
+    return drawn
 
 
 def _children(
@@ -373,3 +360,224 @@ def _on_table(
         chosen.append(np.minimum(drawn, strategy.size - 1))
     payoffs: Vector = game.payoffs[(slice(None), *chosen)].T
     return payoffs
+
+
+# Local best response
+
+Belief: TypeAlias = list[tuple[History, float]]
+"""Histories that may have happened, each with the probability that the others play to there."""
+
+
+def local_best_response(
+    game: Game,
+    player: int,
+    profile: Sequence[Vector],
+    *,
+    lookahead: int = 1,
+    continuation: Vector | None = None,
+) -> tuple[float, Vector]:
+    """Return the value of a greedy response to the others, and the response.
+
+    At every information set the player takes the best action against the possible histories,
+    weighted by the others' probabilities of playing to them, assuming ``continuation`` afterwards:
+
+        q[a] = u[a] + sum of V over the decision points after a,    V[j] = <c_j, q_j>
+
+    With ``lookahead`` d it optimizes over its next d decisions, which may lower the value. That
+    is in units of payoff and at most that of :func:`best_response`, to which it is equal if
+    ``lookahead`` is the depth of the tree; with the player's own strategy for ``continuation`` it
+    is at least the value of that strategy.
+
+    Parameters
+    ----------
+    game
+        A game whose ``player`` has a decision tree or a single decision.
+    player
+        Who responds.
+    profile
+        A strategy for each player.
+    lookahead
+        Number of own decisions to optimize over, at least 1.
+    continuation
+        Strategy assumed after them, by default the player's own in ``profile``.
+
+    Examples
+    --------
+    >>> from regretkit.evaluation import best_response
+    >>> from regretkit.games import leduc_poker
+    >>> game = leduc_poker()
+    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
+    >>> round(best_response(game, 0, uniform)[0], 4)
+    2.0875
+    >>> [round(local_best_response(game, 0, uniform, lookahead=d)[0], 4) for d in (1, 2)]
+    [1.9167, 2.0875]
+
+    References
+    ----------
+    Lisý and Bowling (2017), "Equilibrium approximation quality of current no-limit poker bots",
+    AAAI workshop on computer poker, where ``continuation`` is to check and call until the end. Its
+    text could not be checked; the lower bound holds for any strategy.
+    """
+    check_game(game)
+    check_player(player, len(game.domains))
+    lookahead = whole_number(lookahead, "lookahead", least=1)
+    domain, strategies = game.domains[player], as_strategies(game, profile)
+    utility = game.utility(player, strategies)
+    assumed = strategies[player]
+    if continuation is not None:
+        assumed = vector(continuation, domain.dimension, "continuation")
+        check_strategy(assumed, domain, player, "continuation")
+    if not isinstance(domain, DecisionTree):
+        return domain.best_response(utility)
+    _, values = domain.counterfactual(utility, domain.behavior(assumed))
+    for _ in range(min(lookahead, domain.depth) - 1):
+        best = domain.simplices.max(values)
+        values = utility[1:] + segment_sum(domain.parent_sequence, best, domain.dimension)[1:]
+    _, behavior = domain.simplices.best_response(values)
+    return domain.counterfactual(utility, behavior)[0], domain.sequence_form(behavior)
+
+
+def sampled_local_best_response(
+    game: Playable,
+    player: int,
+    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
+    samples: int,
+    generator: np.random.Generator,
+    *,
+    rollouts: int | None = 100,
+    continuation: BehavioralStrategyLike | None = None,
+    bounds: Bounds | None = None,
+) -> Estimate:
+    """Estimate the value of a greedy response to the others, by playing the game.
+
+    It is :func:`local_best_response` with a look-ahead of 1 for games of any size. The player
+    enumerates the possible histories, weighted by the others' probabilities of playing to them, and
+    evaluates each of its actions by ``rollouts`` plays to the end. It keeps its decision at an
+    information set for all later games, and so has one strategy, whose value is at most that of a
+    best response: the lower end of an interval around the estimate is a lower bound of it.
+
+    Parameters
+    ----------
+    game
+        A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``. The player must
+        have perfect recall.
+    player
+        Who responds.
+    strategies
+        The strategies of all players, as :func:`sampled_value` takes them.
+    samples
+        How many games to play, at least 1.
+    generator
+        Draws the actions of chance and of the players, also in rollouts.
+    rollouts
+        Number of plays for each action; None to enumerate all continuations instead.
+    continuation
+        Strategy assumed after the action, by default the player's own.
+    bounds
+        The least and the most that the player may earn, as :func:`sampled_value` takes it.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.games._behavioral import uniform_behavior
+    >>> uniform, generator = [uniform_behavior] * 2, np.random.default_rng(1)
+    >>> found = sampled_local_best_response(kuhn_poker(), 0, uniform, 2_000, generator)
+    >>> low, high = found.bernstein_interval(0.99)
+    >>> 0.125 < low < 0.5 < high  # uniform play earns 1/8, a best response 1/2
+    True
+    """
+    samples = whole_number(samples, "samples", least=1)
+    if rollouts is not None:
+        rollouts = whole_number(rollouts, "rollouts", least=1)
+    check_generator(generator)
+    root, played = as_history(game), behaviors_in(game, strategies)
+    check_player(player, len(played))
+    later = list(played)
+    if continuation is not None:
+        later[player] = behaviors([continuation] * len(played))[player]
+    response = _Response(root, player, played, later, rollouts, generator)
+    drawn = np.array([[response.play()] for _ in range(samples)])
+    known = payoff_bounds(game)
+    return estimates(drawn, known and known[player : player + 1], bounds)[0]
+
+
+@final
+@define(eq=False)
+class _Response:
+    """A response that decides at its first visit of an information set."""
+
+    root: History
+    player: int
+    played: Sequence[ValidatedStrategy]
+    later: Sequence[ValidatedStrategy]
+    rollouts: int | None
+    generator: np.random.Generator
+    _decided: dict[Hashable, tuple[int, Belief]] = field(factory=dict, init=False)
+    """For each information set, the chosen action and the belief after it."""
+
+    def play(self) -> float:
+        """Play the game once, and return the player's payoff."""
+        history, belief = self.root, [(self.root, 1.0)]
+        while not history.is_terminal():
+            if history.player() == self.player:
+                actions = list(history.actions())
+                chosen, belief = self._decide(history.information_set(), actions, belief)
+            else:
+                actions, chances = choices(history, self.played)
+                chosen = pick(chances, self.generator)
+            history = history.child(actions[chosen])
+        return payoffs_of(history)[self.player]
+
+    def _decide(
+        self, known: Hashable, actions: Sequence[Hashable], before: Belief
+    ) -> tuple[int, Belief]:
+        if known not in self._decided:
+            belief = self._consistent(before, known)
+            if not belief:
+                raise ValueError(
+                    f"player {self.player} reaches {quote(str(known))}, which cannot follow its "
+                    "earlier actions and observations; a local best response needs perfect recall"
+                )
+            values = [self._value(belief, action) for action in actions]
+            chosen = int(np.argmax(values))
+            after = [(history.child(actions[chosen]), weight) for history, weight in belief]
+            self._decided[known] = chosen, after
+        return self._decided[known]
+
+    def _consistent(self, before: Belief, known: Hashable) -> Belief:
+        """Return the histories at an information set that follow a belief."""
+        found, pending = [], before[::-1]
+        while pending:
+            history, weight = pending.pop()
+            if history.is_terminal():
+                continue
+            if history.player() == self.player:
+                if history.information_set() == known:
+                    found.append((history, weight))
+                continue
+            pending += [(child, weight * chance) for child, chance in _next(history, self.played)]
+        return found
+
+    def _value(self, belief: Belief, action: Hashable) -> float:
+        """Return the value of an action, times a number that is the same for all actions."""
+        if self.rollouts is None:
+            return sum(w * self._expected(history.child(action)) for history, w in belief)
+        weights = np.array([weight for _, weight in belief])
+        total = 0.0
+        for _ in range(self.rollouts):
+            history, _ = belief[pick(weights, self.generator)]
+            payoffs = play_out(history.child(action), self.later, self.generator)
+            total += payoffs[self.player]
+        return total
+
+    def _expected(self, history: History) -> float:
+        if history.is_terminal():
+            return payoffs_of(history)[self.player]
+        return sum(chance * self._expected(child) for child, chance in _next(history, self.later))
+
+
+def _next(history: History, played: Sequence[ValidatedStrategy]) -> Belief:
+    """Return the histories that may follow at once, with their probabilities."""
+    actions, chances = choices(history, played)
+    pairs = zip(actions, chances.tolist(), strict=True)
+    return [(history.child(action), chance) for action, chance in pairs if chance > 0.0]

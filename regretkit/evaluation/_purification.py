@@ -1,14 +1,13 @@
 """Purification and thresholding: strategies without their rarely played actions."""
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import final
 
 import numpy as np
 from attrs import frozen
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import number, quote
 from regretkit.evaluation._gaps import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._game import as_strategies
@@ -82,13 +81,10 @@ def threshold(
     Ganzfried, Sandholm and Waugh (2012), "Strategy purification and thresholding: effective
     non-equilibrium approaches for playing large games", AAMAS.
     """
-    if isinstance(least, bool) or not isinstance(least, Real):
-        raise TypeError(f"least must be a number from 0 to 1, got {quote(least)}")
-    if not 0.0 <= least <= 1.0:
-        raise ValueError(f"least must be a number from 0 to 1, got {quote(least)}")
+    least = number(least, "least", least=0.0, most=1.0)
     before = Profile(as_strategies(game, profile), game.domains, game)
     purified = [
-        _thresholded(strategy, domain, player, float(least))
+        _thresholded(strategy, domain, player, least)
         for player, (strategy, domain) in enumerate(zip(before, game.domains, strict=True))
     ]
     after = Profile(purified, game.domains, game)

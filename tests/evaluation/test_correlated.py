@@ -228,7 +228,7 @@ def test_told_to_crash_a_driver_gains_by_stopping():
 def test_a_weight_that_is_none_is_refused_and_nothing_is_added(weight):
     play = CorrelatedPlay(games.matching_pennies())
 
-    with pytest.raises(ValueError, match="weight must be finite and at least 0, got"):
+    with pytest.raises(ValueError, match="weight must be a finite number, at least 0, got"):
         play.add([np.ones(2) / 2] * 2, weight)
 
     assert play.total_weight == 0.0
