@@ -443,7 +443,7 @@ def test_a_linear_program_without_optimum_says_so():
 
 def test_prices_are_what_giving_way_would_gain():
     # Maximize x + 3y on x + y = 1 and 2y <= x: at (2/3, 1/3); giving way by 1 moves y by 1/3.
-    optimum = program([1.0, 3.0], [[-1.0, 2.0]], [[1.0, 1.0]])
+    point, prices = program([1.0, 3.0], [[-1.0, 2.0]], [[1.0, 1.0]])
 
     np.testing.assert_allclose(point, [2 / 3, 1 / 3], atol=1e-15)
     np.testing.assert_allclose(prices, [2 / 3], atol=1e-15)
