@@ -11,11 +11,11 @@ import numpy as np
 from typing_extensions import override
 
 from regretkit._util._arrays import RESOLUTION
-from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit._util._typing import UInt32Array, Vector, as_int64
 from regretkit.engine._layout import as_uint32
 from regretkit.games._payoff_rows import offsets
 from regretkit.sets import Simplices
-from regretkit.sets._simplices import BlockOps, NumpyBlockOps
+from regretkit.sets._simplices import BlockOps
 
 _FLOAT = np.dtype(np.float64)
 
@@ -99,51 +99,48 @@ class BlockFunctions(NamedTuple):
 
 @final
 class CompiledBlockOps(BlockOps):
-    """The operations in machine code on contiguous arrays of floats, in NumPy on others."""
+    """The operations in machine code on contiguous arrays of floats, in NumPy on others.
+
+    Copies and pickles work in NumPy.
+    """
 
     def __init__(self, simplices: Simplices, functions: BlockFunctions) -> None:
+        super().__init__(simplices.sizes, simplices.first)
         self._begin, self._functions = as_uint32(offsets(simplices.sizes)), functions
         self._blocks, self._dimension = simplices.blocks, simplices.dimension
-        self._numpy_ops = simplices._numpy_ops
-
-    @override
-    def __reduce__(self) -> tuple[type[NumpyBlockOps], tuple[Indices, Indices]]:
-        return self._numpy_ops.__reduce__()  # copies and pickles work in NumPy
 
     @override
     def sum(self, vector: Vector) -> Vector:
-        return self._run(self._functions.sum, self._numpy_ops.sum, self._blocks, vector)
+        return self._run(self._functions.sum, BlockOps.sum, self._blocks, vector)
 
     @override
     def dot(self, left: Vector, right: Vector) -> Vector:
-        return self._run(self._functions.dot, self._numpy_ops.dot, self._blocks, left, right)
+        return self._run(self._functions.dot, BlockOps.dot, self._blocks, left, right)
 
     @override
     def max(self, vector: Vector) -> Vector:
-        return self._run(self._functions.max, self._numpy_ops.max, self._blocks, vector)
+        return self._run(self._functions.max, BlockOps.max, self._blocks, vector)
 
     @override
     def add(self, left: Vector, right: Vector) -> Vector:
-        return self._run(self._functions.add, self._numpy_ops.add, self._dimension, left, right)
+        return self._run(self._functions.add, BlockOps.add, self._dimension, left, right)
 
     @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        functions, plain = self._functions, self._numpy_ops
-        return self._run(functions.regret, plain.regret, self._dimension, utility, strategy)
+        compiled = self._functions.regret
+        return self._run(compiled, BlockOps.regret, self._dimension, utility, strategy)
 
     @override
     def normalize(self, vector: Vector) -> Vector:
-        return self._run(
-            self._functions.normalize, self._numpy_ops.normalize, self._dimension, vector
-        )
+        return self._run(self._functions.normalize, BlockOps.normalize, self._dimension, vector)
 
     def _run(
-        self, compiled: Any, plain: Callable[..., Vector], size: int, *vectors: Vector
+        self, compiled: Any, in_numpy: Callable[..., Vector], size: int, *vectors: Vector
     ) -> Vector:
         for vector in vectors:
             supported = type(vector) is np.ndarray and vector.dtype is _FLOAT
             if not (supported and vector.flags.c_contiguous):
-                return plain(*vectors)
+                return in_numpy(self, *vectors)
         result = np.empty(size)
         compiled(self._begin, *vectors, result)
         return result

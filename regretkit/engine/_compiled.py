@@ -1,16 +1,19 @@
 """The compiled engine: whole iterations in machine code, many in one call."""
 
+import abc
+import contextlib
 import time
-from collections.abc import Callable
-from typing import final
+from collections.abc import Callable, Iterator
+from typing import Any, final
 
 import numpy as np
 from typing_extensions import override
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
 from regretkit.engine._layout import (
     NO_SINGLETONS,
+    FlatTrees,
+    Iterates,
     SparsePayoffs,
     flatten_trees,
     lay_out_payoffs,
@@ -19,9 +22,8 @@ from regretkit.engine._layout import (
     zero_iterates,
 )
 from regretkit.engine._player_buffers import (
+    PlayerBuffers,
     advance_average,
-    build_buffers,
-    compile_error,
     frozen_copy,
     initial_parameters,
     load_total,
@@ -31,16 +33,20 @@ from regretkit.engine._player_buffers import (
 from regretkit.engine._support import (
     all_ignore_singletons,
     is_long,
+    kernel_of,
     numba_missing,
+    rules_of,
+    schedule_of,
     unsupported_rules,
     unsupported_run,
     unsupported_sampled_rules,
     unsupported_sampling,
 )
-from regretkit.engine.kernels._sampled import SampledIterates, SamplingPlan
+from regretkit.engine.kernels._iteration import Arrays
+from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
 from regretkit.estimators._baselines import LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.play._engines import Engine, Executor
+from regretkit.play._engines import CannotStartError, Engine, Executor
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 
@@ -81,8 +87,6 @@ class Compiled(Engine):
         return CompiledExecutor(run, self._exact_ties)
 
 
-# Iterations over the whole game
-
 _SECONDS_PER_CALL = 0.1
 """Seconds of machine code between two checks for an interrupt,"""
 
@@ -102,53 +106,102 @@ def _next_batch(count: int, took: float) -> int:
     return max(1, wanted, min(_MIN_ITERATIONS, int(count * _MAX_SECONDS_PER_CALL / took)))
 
 
-@final
-class CompiledExecutor(Executor):
-    """Runs the iterations of one run, whose arrays are laid out for machine code."""
+class KernelExecutor(Executor):
+    """Runs the iterations of one run, whose rules have a kernel, in arrays of its own."""
 
-    def __init__(self, run: SelfPlay, exact_ties: bool) -> None:
-        from regretkit.engine._jit import compile_iterations
+    _code: Any
+    _iterates: Iterates
 
-        self._run, self._trees = run, flatten_trees(run.game.domains)
-        self._payoffs, self._singletons = lay_out_payoffs(run.game, self._trees), NO_SINGLETONS
-        if isinstance(self._payoffs, SparsePayoffs) and all_ignore_singletons(run):
-            smaller = without_singletons(self._trees, self._payoffs)
-            self._trees, self._payoffs, self._singletons = smaller
-        self._iterates = zero_iterates(self._trees, shared_sums(self._payoffs))
-        self._iterates.behavior[self._singletons.move] = 1.0  # no kernel writes it
-        self._players, self._state, kernel = build_buffers(run, self._trees)
-        self._totals = [self._iterates.total[player.sequences] for player in self._players]
-        self._code = compile_iterations(kernel, type(self._payoffs), exact_ties=exact_ties)
-        self._batch = _MIN_ITERATIONS
-        self._compile()
+    def __init__(self, run: SelfPlay, trees: FlatTrees) -> None:
+        self._run, self._trees, self._batch = run, trees, _MIN_ITERATIONS
+        rules = rules_of(run)
+        self._kernel = kernel_of(rules[0])
+        sizes = trees.sequence_offsets[-1], trees.infoset_offsets[-1]
+        names = self._kernel.state, self._kernel.block_state
+        self._state = tuple(np.zeros(n) for n, of in zip(sizes, names, strict=True) for _ in of)
+        pairs = enumerate(zip(run.minimizers, rules, strict=True))
+        self._players = [PlayerBuffers(m, rule, p, trees, self._state) for p, (m, rule) in pairs]
 
     def _compile(self) -> None:
         """Compile for these arrays, by running no iteration at all."""
         from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-        turns, weights = _turns(self._run, 0), self._run._averages[0].upcoming_weights(0)
         try:
             self._initialize()
-            self._call(turns, parameters_for(self._players, turns.players), weights)
+            self._call(*self._upcoming(0))
         except (NumbaError, UnsupportedBytecodeError) as error:
-            raise compile_error(self._players) from error
+            rules = list({repr(player.rule): None for player in self._players})
+            whose = rules[0] if len(rules) == 1 else f"one of {', '.join(rules)}"
+            raise CannotStartError(
+                f"the kernel of {whose} cannot be compiled, see above; write it in plain loops "
+                "over numbers in arrays, without making new arrays, or pass engine='vectorized', "
+                "which does without it"
+            ) from error
+
+    def _initialize(self) -> None:
+        """Compute all strategies from the state of the rules."""
+        parameters = initial_parameters(self._players)
+        self._code.initialize(parameters, self._trees, self._iterates, self._state)
+
+    def _upcoming(self, count: int) -> tuple[UpdateSchedule, Vector, Vector]:
+        """Return the turns, parameters and weights of the next iterations."""
+        weights = self._run._averages[0].upcoming_weights(count)  # before an order draws players
+        turns = schedule_of(self._run, count)
+        return turns, parameters_for(self._players, turns.players), weights
+
+    def _play_batches(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        while iterations > 0 and not interrupted():
+            count = min(iterations, self._batch, _MAX_ITERATIONS)
+            began = time.perf_counter()
+            self._advance(count)
+            self._batch = _next_batch(count, time.perf_counter() - began)
+            iterations -= count
+
+    @abc.abstractmethod
+    def _advance(self, count: int) -> None:
+        """Play some iterations in one call, and update all counts."""
+
+    @abc.abstractmethod
+    def _call(self, turns: UpdateSchedule, parameters: Vector, weights: Vector) -> None:
+        """Call the machine code of some iterations."""
+
+    def _count(self, turns: Indices) -> None:
+        """Count iterations, and the updates of each minimizer."""
+        self._run.iteration += len(turns)
+        for player in self._players:
+            player.advance(int(np.count_nonzero(turns == player.player)))
+
+    @contextlib.contextmanager
+    def _breaking(self) -> Iterator[None]:
+        """Break the run if anything fails."""
+        try:
+            yield
+        except BaseException as error:
+            self._run._fail(error, None)
+            raise
+
+
+@final
+class CompiledExecutor(KernelExecutor):
+    """Runs iterations over the whole game."""
+
+    def __init__(self, run: SelfPlay, exact_ties: bool) -> None:
+        from regretkit.engine._jit import compile_iterations
+
+        trees, singletons = flatten_trees(run.game.domains), NO_SINGLETONS
+        payoffs = lay_out_payoffs(run.game, trees)
+        if isinstance(payoffs, SparsePayoffs) and all_ignore_singletons(run):
+            trees, payoffs, singletons = without_singletons(trees, payoffs)
+        super().__init__(run, trees)
+        self._iterates = zero_iterates(trees, shared_sums(payoffs))
+        self._iterates.behavior[singletons.move] = 1.0  # no kernel writes it
+        self._arrays = Arrays(payoffs, trees, singletons, self._iterates, self._state)
+        self._totals = [self._iterates.total[player.sequences] for player in self._players]
+        self._code = compile_iterations(self._kernel, type(payoffs), exact_ties=exact_ties)
+        self._compile()
 
     @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
-        self._load()
-        before = self._run.iteration
-        try:
-            while iterations > 0 and not interrupted():
-                count = min(iterations, self._batch, _MAX_ITERATIONS)
-                began = time.perf_counter()
-                self._advance(count)
-                self._batch = _next_batch(count, time.perf_counter() - began)
-                iterations -= count
-        finally:
-            if self._run.iteration > before and self._run._failure is None:
-                self._store()
-
-    def _load(self) -> None:
         for average, total in zip(self._run._averages, self._totals, strict=True):
             load_total(average, total)
         for player in self._players:
@@ -156,80 +209,55 @@ class CompiledExecutor(Executor):
         # Otherwise the iterates are those of the rules' states already.
         if not all(player.is_current() for player in self._players):
             self._initialize()
-
-    def _initialize(self) -> None:
-        parameters = initial_parameters(self._players)
-        self._code.initialize(parameters, self._trees, self._iterates, self._state)
-
-    def _advance(self, count: int) -> None:
-        """Play some iterations in one call, and update all counts."""
-        run = self._run
-        weights, turns = run._averages[0].upcoming_weights(count), _turns(run, count)
-        parameters = parameters_for(self._players, turns.players)
+        started_at = self._run.iteration
         try:
+            self._play_batches(iterations, interrupted)
+        finally:
+            if self._run.iteration > started_at and self._run._failure is None:
+                self._store()
+
+    @override
+    def _advance(self, count: int) -> None:
+        turns, parameters, weights = self._upcoming(count)
+        with self._breaking():
             self._call(turns, parameters, weights)
             for player in self._players:
                 player.check(self._iterates.behavior)
-            weight = weight_after(run._averages[0], weights)
-            for average in run._averages:
+            weight = weight_after(self._run._averages[0], weights)
+            for average in self._run._averages:
                 advance_average(average, count, weight)
-            run.iteration += count
-            for player in self._players:
-                player.advance(int(np.count_nonzero(turns.players == player.player)))
-        except BaseException as error:
-            run._fail(error, None)
-            raise
+            self._count(turns.players)
 
+    @override
     def _call(self, turns: UpdateSchedule, parameters: Vector, weights: Vector) -> None:
-        arrays = self._payoffs, self._trees, self._singletons, self._iterates, self._state
-        self._code.iterate(turns.simultaneous, turns.players, parameters, weights, *arrays)
+        self._code.iterate(turns.simultaneous, turns.players, parameters, weights, self._arrays)
 
     def _store(self) -> None:
         """Copy the results to the run and its minimizers, once for all iterations of a call.
 
         With millions of sequences the copy takes longer than an iteration.
         """
-        last_strategy = self._iterates.last_strategy
-        try:
+        played = self._iterates.last_strategy
+        with self._breaking():
             for player in self._players:
                 player.store(self._iterates)
-            self._run.last_profile = [
-                frozen_copy(last_strategy[p.sequences]) for p in self._players
-            ]
-        except BaseException as error:
-            self._run._fail(error, None)
-            raise
-
-
-def _turns(run: SelfPlay, count: int) -> UpdateSchedule:
-    turns = run.order.schedule(run.players, count)
-    if turns is None:
-        raise TypeError(f"{quote(run.order)} does not say whose turn it is")
-    return turns
-
-
-# Sampled iterations
-
-_SECONDS_PER_SAMPLED_CALL = 0.05
-_MAX_SAMPLED_ITERATIONS = 8_192
+            self._run.last_profile = [frozen_copy(played[p.sequences]) for p in self._players]
 
 
 @final
-class SampledExecutor(Executor):
-    """Runs the sampled iterations of one run.
+class SampledExecutor(KernelExecutor):
+    """Runs sampled iterations.
 
     Minimizers and the sums of averages are brought up to date after all iterations of a call, since
     that visits all decision points of the game.
     """
 
     def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
-        from regretkit.engine._jit import compile_iterations, compile_sampled_iterations
+        from regretkit.engine._jit import compile_sampled_iterations
 
-        self._run, self._sampler = run, sampler
-        self._laid = sampler.flat_game(run.game)
-        self._trees = trees = flatten_trees(run.game.domains)
-        self._players, self._state, kernel = build_buffers(run, trees)
-        self._width = len(kernel.parameters_at(0))
+        trees = flatten_trees(run.game.domains)
+        super().__init__(run, trees)
+        self._sampler, self._laid = sampler, sampler.flat_game(run.game)
         behavior = np.concatenate([np.zeros(trees.sequence_offsets[-1]), self._laid.tree.chances])
         self._iterates = zero_iterates(trees, 0)._replace(behavior=behavior)
         self._sampled = SampledIterates(
@@ -239,65 +267,39 @@ class SampledExecutor(Executor):
             parent_sums=np.zeros(trees.infoset_offsets[-1]),
             visited=np.zeros(trees.infoset_offsets[-1], dtype=np.uint32),
         )
-        self._initialize_code = compile_iterations(kernel, SparsePayoffs).initialize
         self._code = compile_sampled_iterations(
-            kernel, sampler._choose(), sampler.baseline is not None
+            self._kernel, sampler._choose(), sampler.baseline is not None
         )
         self._plan = self._new_plan()
-        self._batch = 256
         self._compile()
 
     def _new_plan(self) -> SamplingPlan:
-        sampler, laid = self._sampler, self._laid
-        guesses, rate = np.zeros((1, 1)), 0.0
-        if isinstance(sampler.baseline, LearnedBaseline):
-            guesses = sampler.baseline.baseline_values(laid.game, laid.tree, self._sampled.behavior)
-            rate = sampler.baseline.rate
-        return SamplingPlan(
-            sampler._sampling_data(laid.game), np.array(sampler._parameters()), guesses, rate
-        )
-
-    def _compile(self) -> None:
-        """Compile for these arrays, by running no iteration at all."""
-        from numba.core.errors import NumbaError, UnsupportedBytecodeError
-
-        parameters = np.empty((0, len(self._players), self._width))
-        try:
-            self._initialize()
-            self._call(_turns(self._run, 0), parameters, np.empty(0), keep_utility=False)
-        except (NumbaError, UnsupportedBytecodeError) as error:
-            raise compile_error(self._players) from error
+        sampler, laid, baseline = self._sampler, self._laid, self._sampler.baseline
+        values, rate = np.zeros((1, 1)), 0.0
+        if isinstance(baseline, LearnedBaseline):
+            values = baseline.baseline_values(laid.game, laid.tree, self._sampled.behavior)
+            rate = baseline.rate
+        data, parameters = sampler._sampling_data(laid.game), np.array(sampler._parameters())
+        return SamplingPlan(data, parameters, values, rate)
 
     @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         if iterations == 0:
             return
-        self._load()
-        while iterations > 1 and not interrupted():
-            count = min(iterations - 1, self._batch, _MAX_SAMPLED_ITERATIONS)
-            began = time.perf_counter()
-            self._advance(count)
-            took = time.perf_counter() - began
-            self._batch = max(1, int(count * min(_SECONDS_PER_SAMPLED_CALL / took, 8.0)))
-            iterations -= count
-        self._finish()
-
-    def _load(self) -> None:
         self._plan = self._new_plan()
         self._sampled.utility[:] = 0.0
         for player in self._players:
             player.load()
         self._initialize()
         self._load_sums()
+        self._play_batches(iterations - 1, interrupted)
+        self._finish()
 
     def _load_sums(self) -> None:
         """Continue from unsettled sums, unless average or strategy were changed outside."""
         run, sampled, settled = self._run, self._sampled, np.zeros_like(self._sampled.sums)
-        lazy = run._lazy_averages
-        for player in self._players:
-            lazy[player.player].load(
-                sampled.sums[player.sequences], sampled.parent_sums[player.infosets]
-            )
+        for player, lazy in zip(self._players, run._lazy_averages, strict=True):
+            lazy.load(sampled.sums[player.sequences], sampled.parent_sums[player.infosets])
         self._code.settle_all_sums(self._trees, sampled, settled)
         for player, average in zip(self._players, run._averages, strict=True):
             sums, total = sampled.sums[player.sequences], average._total
@@ -306,71 +308,59 @@ class SampledExecutor(Executor):
                 parent = self._trees.parent[player.infosets]
                 sampled.parent_sums[player.infosets] = sampled.sums[parent]
 
-    def _initialize(self) -> None:
-        parameters = initial_parameters(self._players)
-        self._initialize_code(parameters, self._trees, self._iterates, self._state)
-
     def _finish(self) -> None:
         """Play one more iteration, and copy the results to the run and its minimizers."""
         run, sampled, iterates = self._run, self._sampled, self._iterates
         self._initialize()
         played = [frozen_copy(iterates.strategy[p.sequences]) for p in self._players]
-        turns = self._advance(1, keep_utility=True)
-        try:
+        updates = [player.rule.iteration for player in self._players]
+        self._advance(1, keep_utility=True)
+        with self._breaking():
             for player in self._players:
                 player.check(sampled.behavior)
             self._initialize()
             self._code.settle_all_sums(self._trees, sampled, iterates.total)
-        except BaseException as error:
-            run._fail(error, None)
-            raise
         run.last_profile = played
-        for player, average in zip(self._players, run._averages, strict=True):
+        for player, count in zip(self._players, updates, strict=True):
             player.store(iterates)
-            if player.player not in turns:
+            if player.rule.iteration == count:
                 player.forget_utilities()
-            average._total = iterates.total[player.sequences]
+            run._averages[player.player]._total = iterates.total[player.sequences]
             run._lazy_averages[player.player].store(
                 sampled.sums[player.sequences], sampled.parent_sums[player.infosets]
             )
 
-    def _advance(self, count: int, keep_utility: bool = False) -> Indices:
-        """Play some iterations in one call, and return whose turns they were."""
+    @override
+    def _advance(self, count: int, keep_utility: bool = False) -> None:
         run, sampled = self._run, self._sampled
-        weights, turns = run._averages[0].upcoming_weights(count), _turns(run, count)
-        parameters, players = parameters_for(self._players, turns.players), turns.players
-        try:
-            if not weights[:, 0].all():  # nothing before the last of these counts
-                since = int(np.flatnonzero(weights[:, 0] == 0.0)[-1])
-                before = UpdateSchedule(players[:since], turns.simultaneous)
-                self._call(before, parameters, np.zeros(since), keep_utility=False)
-                turns = UpdateSchedule(players[since:], turns.simultaneous)
-                parameters = parameters if len(parameters) == 1 else parameters[since:]
+        turns, parameters, weights = self._upcoming(count)
+        zeros = np.flatnonzero(weights[:, 0] == 0.0)
+        start = int(zeros[-1]) if zeros.size else 0
+        ignored, counted = (turns._replace(players=p) for p in np.split(turns.players, [start]))
+        with self._breaking():
+            if zeros.size:  # nothing before the last of these counts
+                self._call(ignored, parameters, np.zeros((start, 2)))
                 sampled.sums[:] = sampled.parent_sums[:] = 0.0
-                weights = weights[since:]
-            self._call(turns, parameters, np.ascontiguousarray(weights[:, 1]), keep_utility)
-        except BaseException as error:
-            run._fail(error, None)
-            raise
+            parameters = parameters if len(parameters) == 1 else parameters[start:]
+            self._call(counted, parameters, weights[start:], keep_utility)
         for player, average in zip(self._players, run._averages, strict=True):
             # The empty sequence is always played, and so sums up the weights.
             weight = float(sampled.sums[self._trees.sequence_offsets[player.player]])
             advance_average(average, count, weight)
-            player.advance(int(np.count_nonzero(players == player.player)))
-        run.iteration += count
-        return players
+        self._count(turns.players)
 
+    @override
     def _call(
-        self, turns: UpdateSchedule, parameters: Vector, weights: Vector, keep_utility: bool
+        self,
+        turns: UpdateSchedule,
+        parameters: Vector,
+        weights: Vector,
+        keep_utility: bool = False,
     ) -> None:
-        arrays = self._laid.tree, self._laid.buffers, self._trees, self._sampled, self._plan
-        self._sampler.visited += self._code.iterate(
-            turns.simultaneous,
-            keep_utility,
-            turns.players,
-            parameters,
-            weights,
-            *arrays,
-            self._state,
-            self._sampler.generator,
+        added = np.ascontiguousarray(weights[:, 1])
+        laid = self._laid
+        arrays = SampledArrays(
+            laid.tree, laid.buffers, self._trees, self._sampled, self._plan, self._state
         )
+        given = turns.simultaneous, keep_utility, turns.players, parameters, added
+        self._sampler.visited += self._code.iterate(*given, arrays, self._sampler.generator)

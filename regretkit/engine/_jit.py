@@ -62,10 +62,18 @@ _MAGNITUDE: Specialization = {
 
 
 class IterationCode(NamedTuple):
-    """Iterations of a kernel, as machine code."""
+    """Iterations of a kernel, as machine code; ``settle_all_sums`` of sampled ones only."""
 
     initialize: Any
     iterate: Any
+    settle_all_sums: Any = None
+
+
+class PartCode(NamedTuple):
+    """Parts of an iteration without a rule, as machine code, each for one player."""
+
+    backward: Any
+    forward: Any
 
 
 def compile_iterations(kernel: Kernel, payoffs: type, *, exact_ties: bool = False) -> IterationCode:
@@ -107,11 +115,34 @@ def _without_size(kernel_propose: BlockFunction) -> BlockFunction:
     return propose
 
 
-class PartCode(NamedTuple):
-    """Parts of an iteration without a rule, as machine code, each for one player."""
+def compile_sampled_iterations(
+    kernel: Kernel, choose: Choose, with_baseline: bool
+) -> IterationCode:
+    """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
+    specialization: Specialization = {
+        _iteration.propose: kernel.propose,
+        _iteration.learn: kernel.learn,
+        _sampled.draw_sample: walker(choose, with_baseline),
+        _sampled.learn_baseline: update_baseline if with_baseline else _learn_nothing,
+        search_start: even_search_start,
+    }
+    return IterationCode(
+        compile_cached(_iteration.initialize, specialize(kernel, SparsePayoffs)),
+        # All inlined at once: a traversal is short, and a call would be a large part of it.
+        compile_cached(_sampled.iterate_sampled, specialization, inline_depth=0),
+        compile_cached(_sampled.settle_all_sums, {}),
+    )
 
-    backward: Any
-    forward: Any
+
+def _learn_nothing(player: int, visited: int, rate: float, buffers: Any, baseline: Any) -> None:
+    pass
+
+
+def compile_traversal(choose: Choose, with_baseline: bool) -> Any:
+    """Return the function that draws a sample, as machine code."""
+    return compile_cached(
+        walker(choose, with_baseline), {search_start: even_search_start}, inline_depth=0
+    )
 
 
 def compile_parts(payoffs: type) -> PartCode:
@@ -129,50 +160,18 @@ def compile_parts(payoffs: type) -> PartCode:
 def compile_block_functions() -> BlockFunctions:
     """Return the operations of simplices as machine code."""
     # Inputs may be read-only or not; with a signature they are compiled once for both.
-    narrow, result = numba.uint32[::1], numba.float64[::1]
+    indices, result = numba.uint32[::1], numba.float64[::1]
     given = numba.types.Array(numba.float64, 1, "C", readonly=True)
-    one, two = numba.void(narrow, given, result), numba.void(narrow, given, given, result)
-    return BlockFunctions(
-        sum=compile_cached(_block_ops.block_sum, {}, one),
-        dot=compile_cached(_block_ops.block_dot, {}, two),
-        max=compile_cached(_block_ops.block_max, {}, one),
-        add=compile_cached(_block_ops.add, {}, two),
-        regret=compile_cached(_block_ops.block_regret, {}, two),
-        normalize=compile_cached(_block_ops.block_normalize, {}, one),
-    )
-
-
-class SampledCode(NamedTuple):
-    """Sampled iterations of a kernel, as machine code."""
-
-    iterate: Any
-    settle_all_sums: Any
-
-
-def compile_sampled_iterations(kernel: Kernel, choose: Choose, guessing: bool) -> SampledCode:
-    """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
-    specialization: Specialization = {
-        _iteration.propose: kernel.propose,
-        _iteration.learn: kernel.learn,
-        _sampled.draw_sample: walker(choose, guessing),
-        _sampled.learn_baseline: update_baseline if guessing else _learn_nothing,
-        search_start: even_search_start,
+    one, two = numba.void(indices, given, result), numba.void(indices, given, given, result)
+    signatures = {
+        _block_ops.block_sum: one,
+        _block_ops.block_dot: two,
+        _block_ops.block_max: one,
+        _block_ops.add: two,
+        _block_ops.block_regret: two,
+        _block_ops.block_normalize: one,
     }
-    # All inlined at once: a traversal is short, and a call would be a large part of it.
-    return SampledCode(
-        compile_cached(_sampled.iterate_sampled, specialization, inline_depth=0),
-        compile_cached(_sampled.settle_all_sums, {}),
-    )
-
-
-def compile_traversal(choose: Choose, guessing: bool) -> Any:
-    """Return the function that draws a sample, as machine code."""
-    replaced = {_sampled.draw_sample: walker(choose, guessing), search_start: even_search_start}
-    return compile_cached(_sampled.draw_single_sample, replaced)
-
-
-def _learn_nothing(player: int, visited: int, rate: float, desk: Any, guesses: Any) -> None:
-    pass
+    return BlockFunctions(*(compile_cached(f, {}, given) for f, given in signatures.items()))
 
 
 # From a template to machine code
@@ -184,8 +183,8 @@ faster. Deeper ones are inlined first, so that the compiler sees constant number
 _RARE = {_iteration.settle_infoset}
 """Functions that are called so rarely that they are not inlined."""
 
-_COMPILED: dict[tuple[str, str], Any] = {}
-"""Machine code of this process, by the names of templates and their digests."""
+_COMPILED: dict[str, Any] = {}
+"""Machine code of this process, by name and digest."""
 
 
 def compile_cached(
@@ -195,48 +194,30 @@ def compile_cached(
     inline_depth: int = _INLINE_DEPTH,
 ) -> Any:
     """Return a specialized template as machine code, from memory or disk if it is there."""
-    name = digest(template, specialization, inline_depth)
-    # By digest: a changed constant that a function uses gives other machine code.
-    if (template.__qualname__, name) not in _COMPILED:
-        helpers = _helpers(template, specialization, inline_depth)
-        compiled = _jit(_replaced(template, helpers, name), nogil=True)
+    # By digest: a changed constant that a function uses gives other machine code. Numba identifies
+    # machine code by the name of its function, on disk and when linking, and not by what it calls.
+    name = f"{template.__qualname__}_{digest(template, specialization, inline_depth)}"
+    if name not in _COMPILED:
+        specialized = _specialized(template, specialization, inline_depth)
+        specialized.__qualname__ = name
+        compiled = _jit(specialized, nogil=True)
         if isinstance(compiled, Dispatcher):
             cache_on_disk(compiled)
         if signature is not None:
             compiled.compile(signature)
             compiled.disable_compile()
-        _COMPILED[template.__qualname__, name] = compiled
-    return _COMPILED[template.__qualname__, name]
+        _COMPILED[name] = compiled
+    return _COMPILED[name]
 
 
 def jitted(function: Any, specialization: Specialization, inline_depth: int = _INLINE_DEPTH) -> Any:
     """Return a function as machine code, and with it those that it calls."""
-    function = _python(function)
-    replaced = _replaced(function, _helpers(function, specialization, inline_depth - 1))
+    specialized = _specialized(function, specialization, inline_depth - 1)
     if function in _RARE:
-        return _jit(replaced)
-    return _jit(replaced, forceinline=True) if inline_depth > 0 else _jit(replaced, inline="always")
-
-
-def _helpers(function: Any, specialization: Specialization, inline_depth: int) -> dict[str, Any]:
-    """Return what a function calls, by name, as machine code."""
-    helpers = {}
-    for name, value in _used(function):
-        helper = _replacement(value, specialization)
-        if isinstance(helper, types.FunctionType) and helper is not function:
-            helpers[name] = jitted(helper, specialization, inline_depth)
-        elif helper is not value:
-            helpers[name] = helper
-    return helpers
-
-
-def _replacement(value: Any, specialization: Specialization) -> Any:
-    return _python(specialization.get(_python(value), value) if callable(value) else value)
-
-
-def _python(function: Any) -> Any:
-    """Return the Python function of a compiled one."""
-    return function.py_func if isinstance(function, Dispatcher) else function
+        return _jit(specialized)
+    if inline_depth > 0:
+        return _jit(specialized, forceinline=True)
+    return _jit(specialized, inline="always")
 
 
 def _jit(function: Any, **options: Any) -> Any:
@@ -246,24 +227,32 @@ def _jit(function: Any, **options: Any) -> Any:
     return numba.njit(**options)(function)
 
 
-def _replaced(function: Any, names: dict[str, Any], suffix: str = "") -> Any:
-    """Return a copy of a function in which some global names mean something else.
-
-    Numba identifies machine code by the name of its function, on disk and when linking, and not by
-    what that calls: with a suffix, copies that call different functions have different names.
-    """
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    replaced = types.FunctionType(
+def _specialized(function: Any, specialization: Specialization, inline_depth: int) -> Any:
+    """Return a copy of a function for which what it calls is replaced by machine code."""
+    names = {}
+    for name, value in _used(function):
+        names[name] = replacement = _replacement(value, specialization)
+        if isinstance(replacement, types.FunctionType) and replacement is not function:
+            names[name] = jitted(replacement, specialization, inline_depth)
+    copied = types.FunctionType(
         function.__code__,
         {**function.__globals__, **names},
         function.__name__,
         function.__defaults__,
-        tuple(types.CellType(names.get(name, cell.cell_contents)) for name, cell in cells),
+        tuple(types.CellType(names[name]) for name in function.__code__.co_freevars),
     )
-    replaced.__module__ = function.__module__
-    replaced.__kwdefaults__ = function.__kwdefaults__
-    replaced.__qualname__ = f"{function.__qualname__}_{suffix}" if suffix else function.__qualname__
-    return replaced
+    copied.__module__, copied.__qualname__ = function.__module__, function.__qualname__
+    copied.__kwdefaults__ = function.__kwdefaults__
+    return copied
+
+
+def _replacement(value: Any, specialization: Specialization) -> Any:
+    return _python(specialization.get(_python(value), value) if callable(value) else value)
+
+
+def _python(function: Any) -> Any:
+    """Return the Python function of a compiled one."""
+    return function.py_func if isinstance(function, Dispatcher) else function
 
 
 def _used(function: Any) -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,9 @@ from regretkit._util._validate import quote, shorten
 from regretkit.averaging import Average
 from regretkit.circuits import CFR
 from regretkit.engine._layout import FlatTrees, Iterates
-from regretkit.engine._support import kernel_of, rules_of
+from regretkit.engine._support import kernel_of
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.minimizers._kernel import Kernel
-from regretkit.play._engines import CannotStartError
-from regretkit.play._self_play import SelfPlay
-
-
-class _Known(NamedTuple):
-    """What a minimizer was given at the end of a call, to notice changes from outside."""
-
-    proposed: Vector | None
-    strategy: Vector | None
 
 
 @final
@@ -46,7 +36,7 @@ class PlayerBuffers:
         self.minimizer, self.rule, self.player = minimizer, rule, player
         self.kernel = kernel = kernel_of(rule)
         self._learned = False
-        self._known = _Known(None, None)
+        self._stored: tuple[Vector | None, Vector | None] = None, None
         begin, end = trees.sequence_offsets[player : player + 2].tolist()
         self.actions = slice(begin + 1, end)
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
@@ -56,7 +46,14 @@ class PlayerBuffers:
         names = (*kernel.state, *kernel.block_state)
         pairs = zip(state, parts, strict=True)
         self._views = dict(zip(names, (array[part] for array, part in pairs), strict=True))
-        self._check_names()
+        learned = rule._learned()
+        for name, view in self._views.items():
+            if name not in learned or learned[name].shape != view.shape:
+                raise ValueError(
+                    f"the kernel of {quote(rule)} says that the rule learns {quote(name)}, "
+                    f"shape {view.shape}, but it learns "
+                    f"{ {name: array.shape for name, array in learned.items()} }"
+                )
         self._check_functions()
 
     def _check_functions(self) -> None:
@@ -81,16 +78,6 @@ class PlayerBuffers:
             except Exception:  # the compiler refuses it, or knows how to divide by zero
                 continue
 
-    def _check_names(self) -> None:
-        learned = self.rule._learned()
-        for name, view in self._views.items():
-            if name not in learned or learned[name].shape != view.shape:
-                raise ValueError(
-                    f"the kernel of {quote(self.rule)} says that the rule learns {quote(name)}, "
-                    f"shape {view.shape}, but it learns "
-                    f"{ {name: array.shape for name, array in learned.items()} }"
-                )
-
     def load(self) -> None:
         """Copy the rule's arrays into the buffers unless they are these already."""
         learned = self.rule._learned()
@@ -109,7 +96,7 @@ class PlayerBuffers:
             if self._learned:
                 minimizer._utilities = frozen_copy(iterates.utility[self.actions])
         self._learned = False
-        self._known = _Known(rule._strategy, minimizer._strategy)
+        self._stored = rule._strategy, minimizer._strategy
 
     def forget_utilities(self) -> None:
         """Leave the minimizer without utilities of a last update."""
@@ -118,12 +105,12 @@ class PlayerBuffers:
 
     def is_current(self) -> bool:
         """Return whether nothing was changed since :meth:`store`."""
-        learned, known = self.rule._learned(), self._known
-        if known.proposed is None or self.rule._strategy is not known.proposed:
+        rule, (proposed, strategy) = self.rule, self._stored
+        if proposed is None or rule._strategy is not proposed:
             return False
-        if self.minimizer._strategy is not known.strategy:
-            return False
-        return all(learned[name] is view for name, view in self._views.items())
+        learned = rule._learned()
+        same = all(learned[name] is view for name, view in self._views.items())
+        return same and self.minimizer._strategy is strategy
 
     def advance(self, updates: int) -> None:
         """Count updates of the minimizer."""
@@ -160,27 +147,6 @@ class PlayerBuffers:
             raise ValueError(f"the kernel of {quote(self.rule)} must always get as many numbers")
         return np.fromiter(chain.from_iterable(rows), np.float64).reshape(updates.size, width)
 
-    def has_parameters_of(self, player: "PlayerBuffers") -> bool:
-        """Return whether both have the same parameters while both are always updated."""
-        same = self.kernel.parameters is player.kernel.parameters
-        return same and self.rule.iteration == player.rule.iteration
-
-
-def build_buffers(
-    run: SelfPlay, trees: FlatTrees
-) -> tuple[list[PlayerBuffers], tuple[Vector, ...], Kernel]:
-    """Return the buffers of all players, the arrays behind them, and the kernel of all."""
-    rules = rules_of(run)
-    kernel = kernel_of(rules[0])
-    size, infosets = int(trees.sequence_offsets[-1]), int(trees.infoset_offsets[-1])
-    state = (
-        *(np.zeros(size) for _ in kernel.state),
-        *(np.zeros(infosets) for _ in kernel.block_state),
-    )
-    pairs = enumerate(zip(run.minimizers, rules, strict=True))
-    players = [PlayerBuffers(m, rule, player, trees, state) for player, (m, rule) in pairs]
-    return players, state, kernel
-
 
 def initial_parameters(players: Sequence[PlayerBuffers]) -> Vector:
     """Return each kernel's parameters before the next iteration."""
@@ -195,23 +161,17 @@ def parameters_for(players: Sequence[PlayerBuffers], turns: Indices) -> Vector:
     """
     if not any(callable(player.kernel.parameters) for player in players):
         return initial_parameters(players)[None]
-    updates = [(turns == player.player).any(axis=1) for player in players]
-    first = players[0]
-    if all(each.all() for each in updates) and all(p.has_parameters_of(first) for p in players):
+    updates, first = [(turns == player.player).any(axis=1) for player in players], players[0]
+    alike = all(
+        each.all()
+        and player.kernel.parameters is first.kernel.parameters
+        and player.rule.iteration == first.rule.iteration
+        for player, each in zip(players, updates, strict=True)
+    )
+    if alike:
         return np.repeat(first.parameters(updates[0])[:, None], len(players), axis=1)
     pairs = zip(players, updates, strict=True)
     return np.stack([player.parameters(each) for player, each in pairs], axis=1)
-
-
-def compile_error(players: Sequence[PlayerBuffers]) -> CannotStartError:
-    """Return the error for kernels that Numba cannot compile."""
-    rules = list({repr(player.rule): None for player in players})
-    whose = rules[0] if len(rules) == 1 else f"one of {', '.join(rules)}"
-    return CannotStartError(
-        f"the kernel of {whose} cannot be compiled, see above; write it in plain loops over "
-        "numbers in arrays, without making new arrays, or pass engine='vectorized', which does "
-        "without it"
-    )
 
 
 # Averages

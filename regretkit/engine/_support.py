@@ -15,6 +15,7 @@ from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.minimizers._kernel import Kernel
+from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import StrategySet
 
@@ -66,6 +67,14 @@ def _unsupported_order_or_payoffs(
     if _TOTAL_PAYOFFS[game] > LARGEST:
         return f"the payoffs of {quote(game)} are so large that utilities could overflow"
     return None
+
+
+def schedule_of(run: SelfPlay, count: int) -> UpdateSchedule:
+    """Return whose turns the next iterations are."""
+    turns = run.order.schedule(run.players, count)
+    if turns is None:
+        raise TypeError(f"{quote(run.order)} does not say whose turn it is")
+    return turns
 
 
 # Rules

@@ -205,7 +205,7 @@ class LogBarrier(Regularizer):
 def _below(simplices: Simplices, scores: Vector, rate: float) -> Vector:
     """Return ``rate`` times how far each action is below the best of its block, at most 0."""
     with np.errstate(over="ignore"):
-        below = simplices._numpy_ops.subtract_per_block(scores, simplices.max(scores))
+        below = simplices._ops.subtract_per_block(scores, simplices.max(scores))
         below *= rate
     return below
 

@@ -1,6 +1,5 @@
 """Probability simplices laid end to end: one decision, or a million, in one vector."""
 
-import abc
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, final
 
@@ -19,40 +18,11 @@ from regretkit.sets._labels import Labels
 _WIDEST = np.iinfo(np.int64).max
 
 
-class BlockOps(abc.ABC):
-    """Operations of :class:`~regretkit.sets.Simplices`, on arrays of the right shape.
+class BlockOps:
+    """Operations of :class:`Simplices` on arrays of the right shape, in NumPy.
 
-    All implementations return bitwise identical results.
+    An engine may replace them by machine code, which returns bitwise identical results.
     """
-
-    @abc.abstractmethod
-    def sum(self, vector: Vector) -> Vector:
-        """Add up each block from left to right."""
-
-    @abc.abstractmethod
-    def dot(self, left: Vector, right: Vector) -> Vector:
-        """Return the inner product of each block of two vectors."""
-
-    @abc.abstractmethod
-    def max(self, vector: Vector) -> Vector:
-        """Return the largest entry of each block."""
-
-    @abc.abstractmethod
-    def add(self, left: Vector, right: Vector) -> Vector:
-        """Add two vectors, exactly zero where they cancel up to rounding."""
-
-    @abc.abstractmethod
-    def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        """Return by how much the utility of each action exceeds the value of ``strategy``."""
-
-    @abc.abstractmethod
-    def normalize(self, vector: Vector) -> Vector:
-        """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
-
-
-@final
-class NumpyBlockOps(BlockOps):
-    """The operations in NumPy, a handful of passes each."""
 
     def __init__(self, sizes: Indices, first: Indices) -> None:
         self._sizes, self._first = sizes, first
@@ -62,19 +32,19 @@ class NumpyBlockOps(BlockOps):
         self.width = int(widest) if narrowest == widest else 0
         """The common size of all blocks, 0 where they differ."""
 
-    def __reduce__(self) -> tuple[type["NumpyBlockOps"], tuple[Indices, Indices]]:
-        return NumpyBlockOps, (self._sizes, self._first)
+    def __reduce__(self) -> tuple[type["BlockOps"], tuple[Indices, Indices]]:
+        return BlockOps, (self._sizes, self._first)
 
-    @override
     def sum(self, vector: Vector) -> Vector:
+        """Add up each block from left to right."""
         return segment_sum(self.block_of, vector, self._sizes.size)
 
-    @override
     def dot(self, left: Vector, right: Vector) -> Vector:
+        """Return the inner product of each block of two vectors."""
         return self.sum(left * right)
 
-    @override
     def max(self, vector: Vector) -> Vector:
+        """Return the largest entry of each block."""
         return segment_max(self.block_of, vector, self._first)
 
     def repeat(self, numbers: Vector) -> Vector:
@@ -87,8 +57,8 @@ class NumpyBlockOps(BlockOps):
         difference = self.repeat(numbers.astype(np.float64, copy=False))
         return np.subtract(vector, difference, out=difference)
 
-    @override
     def add(self, left: Vector, right: Vector) -> Vector:
+        """Add two vectors, exactly zero where they cancel up to rounding."""
         return add_cancelling(left, right)
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
@@ -104,16 +74,16 @@ class NumpyBlockOps(BlockOps):
         magnitudes = np.abs(largest) - missed
         return zero_cancelled(largest + missed, magnitudes), magnitudes
 
-    @override
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
+        """Return by how much the utility of each action exceeds the value of ``strategy``."""
         largest = self.max(utility)
         regrets = self.subtract_per_block(utility, largest)
         values, magnitudes = self._values(largest, regrets, strategy)
         np.subtract(utility, self.repeat(values), out=regrets)
         return zero_cancelled(regrets, self.repeat(magnitudes))
 
-    @override
     def normalize(self, vector: Vector) -> Vector:
+        """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
         totals = self.sum(vector)
         # Exactly zero, not merely small: no rule may depend on the unit of utility.
         empty = totals == 0.0
@@ -164,9 +134,7 @@ class Simplices(StrategySet):
     """Coordinate at which each block starts, shape ``(blocks,)``."""
     labels: Labels
     """Names of the blocks and of their actions."""
-    _numpy_ops: NumpyBlockOps
     _ops: BlockOps
-    """Block operations; an engine may replace them by bitwise identical machine code."""
     _by_size: tuple[Indices, ...] | None = field(default=None)
 
     def __init__(
@@ -184,7 +152,7 @@ class Simplices(StrategySet):
             )
         self.first = np.cumsum(self.sizes) - self.sizes
         self.labels = Labels(self.sizes, labels, actions)
-        self._numpy_ops = self._ops = NumpyBlockOps(self.sizes, self.first)
+        self._ops = BlockOps(self.sizes, self.first)
         self._by_size = None
         self.first.setflags(write=False)
 
@@ -196,7 +164,7 @@ class Simplices(StrategySet):
     @property
     @override
     def dimension(self) -> int:
-        return self._numpy_ops.block_of.size
+        return self._ops.block_of.size
 
     def block(self, index: int) -> slice:
         """Return where block ``index`` lies in a vector."""
@@ -240,7 +208,7 @@ class Simplices(StrategySet):
 
     def repeat(self, numbers: Vector) -> Vector:
         """Give every action the number of its block, shape ``(dimension,)``."""
-        return self._numpy_ops.repeat(numbers)
+        return self._ops.repeat(numbers)
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the value of ``strategy`` in each block, shape ``(blocks,)``.
@@ -252,7 +220,7 @@ class Simplices(StrategySet):
 
         and zero where that is at most 2^-44 of ``|m| + |<u - m, x>|``.
         """
-        return self._numpy_ops.expectation(self._checked(utility), self._checked(strategy))
+        return self._ops.expectation(self._checked(utility), self._checked(strategy))
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the regret of each action, ``u - <u, x>`` in each block.
@@ -283,7 +251,7 @@ class Simplices(StrategySet):
         """Return the distribution proportional to ``exp(rate vector)`` in each block."""
         # However far below the largest: what overflows is minus infinity, whose weight is zero.
         with np.errstate(over="ignore", under="ignore"):
-            weights = self._numpy_ops.subtract_per_block(vector, self.max(vector))
+            weights = self._ops.subtract_per_block(vector, self.max(vector))
             weights *= rate
             np.exp(weights, out=weights)
         weights /= self.repeat(self.sum(weights))
@@ -296,20 +264,20 @@ class Simplices(StrategySet):
         each block the one number that makes its positive part sum to one.
         """
         # A constant changes nothing here, and without it large numbers would drown the one.
-        difference = self._numpy_ops.subtract_per_block(self._checked(vector), self.max(vector))
+        difference = self._ops.subtract_per_block(self._checked(vector), self.max(vector))
         difference -= self.repeat(self._thresholds(difference))
         return np.maximum(difference, 0.0, out=difference)
 
     def _thresholds(self, vector: Vector) -> Vector:
-        if self._numpy_ops.width:
-            return _thresholds(vector.reshape(-1, self._numpy_ops.width))
+        if self._ops.width:
+            return _thresholds(vector.reshape(-1, self._ops.width))
         levels = np.empty(self.blocks)
         for blocks, where in self._groups():
             levels[blocks] = _thresholds(vector[where])
         return levels
 
     def _checked(self, vector: Vector) -> Vector:
-        if getattr(vector, "shape", None) != self._numpy_ops.block_of.shape:
+        if getattr(vector, "shape", None) != self._ops.block_of.shape:
             came = (
                 f"has shape {vector.shape}"
                 if isinstance(vector, np.ndarray)
@@ -341,7 +309,7 @@ class Simplices(StrategySet):
         best = np.flatnonzero(utility == self.repeat(largest))
         # The first of equals in each block: going backwards, the first one is written last.
         chosen = np.empty(self.blocks, dtype=np.int64)
-        chosen[self._numpy_ops.block_of[best[::-1]]] = best[::-1]
+        chosen[self._ops.block_of[best[::-1]]] = best[::-1]
         response = np.zeros(self.dimension)
         response[chosen] = 1.0
         return float(largest.sum()), response
@@ -367,8 +335,8 @@ class Simplices(StrategySet):
     def __repr__(self) -> str:
         if self.blocks == 1:
             return f"Simplices({self.sizes[0]})"
-        if self._numpy_ops.width:
-            return f"Simplices([{self._numpy_ops.width}] * {self.blocks})"
+        if self._ops.width:
+            return f"Simplices([{self._ops.width}] * {self.blocks})"
         shown = ", ".join(str(size) for size in self.sizes[:6])
         more = f", ... {self.blocks} blocks" if self.blocks > 6 else ""
         return f"Simplices([{shown}{more}])"

@@ -105,7 +105,7 @@ def begun(rule, engine):
 
 
 def forced_moves(run):
-    return run._executor._singletons.move.size
+    return run._executor._arrays.singletons.move.size
 
 
 def numbers_of(run):

@@ -92,4 +92,4 @@ def test_a_longer_run_takes_no_more_memory(engine, short, long):
 
     few, many = (most_memory(run, count) for count in (short, long))
 
-    assert many <= few + 20_000
+    assert many <= few + 40_000  # less than half a byte for an iteration

@@ -113,7 +113,7 @@ def laid_out(forest, payoffs, rule):
 
 def machine_code(kernel, payoffs):
     """Return ``initialize`` and ``iterate`` for a kernel, as machine code."""
-    return compile_iterations(kernel, type(payoffs), exact_ties=True)
+    return compile_iterations(kernel, type(payoffs), exact_ties=True)[:2]
 
 
 def in_python(kernel, payoffs, monkeypatch):
@@ -133,8 +133,8 @@ def iterated(rule, forest, payoffs, order, count=6, forced=NO_SINGLETONS, code=m
     weights = np.stack([np.full(count, 0.75), np.arange(1.0, count + 1)], axis=1)
     initialize, iterate = code(kernel, payoffs)
     initialize(numbers[0], forest, table, state)
-    rest = payoffs, forest, forced, table, state
-    iterate(turns.simultaneous, turns.players, numbers[1:], weights, *rest)
+    arrays = _iteration.Arrays(payoffs, forest, forced, table, state)
+    iterate(turns.simultaneous, turns.players, numbers[1:], weights, arrays)
     size = forest.sequence_offsets[-1]
     return np.concatenate([table.strategy[:size], *table[1:5], *state])
 

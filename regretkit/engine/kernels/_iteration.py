@@ -4,6 +4,8 @@ Six functions are placeholders: :mod:`~regretkit.engine._jit` replaces them by t
 kernel and of a kind of payoffs, and compiles the whole once for each combination.
 """
 
+from typing import NamedTuple
+
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMoves
@@ -11,18 +13,23 @@ from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMove
 State = tuple[Vector, ...]
 
 
+class Arrays(NamedTuple):
+    """All that iterations read and write."""
+
+    payoffs: Payoffs
+    trees: FlatTrees
+    singletons: SingletonMoves
+    iterates: Iterates
+    state: State
+
+
 # Placeholders
 
 
 def compute_utility(
-    player: int,
-    zero_cancelled: bool,
-    payoffs: Payoffs,
-    strategy: Vector,
-    utility: Vector,
-    sequence_offsets: UInt32Array,
+    player: int, zero_cancelled: bool, payoffs: Payoffs, trees: FlatTrees, iterates: Iterates
 ) -> None:
-    """Set a player's utility given ``strategy``; zero where terms cancel if ``zero_cancelled``."""
+    """Set a player's utility given all strategies; zero where terms cancel if asked for."""
     raise NotImplementedError
 
 
@@ -68,15 +75,7 @@ def settle_regrets(
 
 
 def iterate(
-    simultaneous: bool,
-    turns: Indices,
-    parameters: Vector,
-    weights: Vector,
-    payoffs: Payoffs,
-    trees: FlatTrees,
-    singletons: SingletonMoves,
-    iterates: Iterates,
-    state: State,
+    simultaneous: bool, turns: Indices, parameters: Vector, weights: Vector, arrays: Arrays
 ) -> None:
     """Play one iteration for each row of ``turns``: the players updated, in turn, then -1.
 
@@ -85,7 +84,7 @@ def iterate(
     utility, the backward pass and the forward pass. With ``simultaneous``, each step is taken for
     all players before the next one; otherwise each player takes its three steps in turn.
     """
-    strategy, utility, movers = iterates.strategy, iterates.utility, turns.shape[1]
+    trees, iterates, movers = arrays.trees, arrays.iterates, turns.shape[1]
     for t in range(turns.shape[0]):
         decay, weight = weights[t, 0], weights[t, 1]
         if t == turns.shape[0] - 1:
@@ -97,16 +96,14 @@ def iterate(
             if player < 0:
                 continue
             if step == 0:
-                compute_utility(player, False, payoffs, strategy, utility, trees.sequence_offsets)
+                compute_utility(player, False, arrays.payoffs, trees, iterates)
             elif step == 1:
-                given = parameters[min(t, parameters.shape[0] - 1), player]
-                backward_pass(player, given, payoffs, trees, iterates, state)
+                backward_pass(player, parameters[min(t, parameters.shape[0] - 1), player], arrays)
             else:
-                behavior, total = iterates.behavior, iterates.total
-                forward_pass(player, decay, weight, trees, strategy, behavior, total)
+                forward_pass(player, decay, weight, trees, iterates)
         if turns[t, -1] < 0:
             accumulate_idle(turns[t], decay, weight, trees, iterates)
-    copy_to_singletons(singletons, iterates)
+    copy_to_singletons(arrays.singletons, iterates)
 
 
 def initialize(parameters: Vector, trees: FlatTrees, iterates: Iterates, state: State) -> None:
@@ -157,66 +154,47 @@ def copy_to_singletons(singletons: SingletonMoves, iterates: Iterates) -> None:
 # Backward pass: counterfactual values, from the leaves to the root
 
 
-def backward_pass(
-    player: int,
-    parameters: Vector,
-    payoffs: Payoffs,
-    trees: FlatTrees,
-    iterates: Iterates,
-    state: State,
-) -> None:
+def backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
     """Propagate values to the root, and update each decision point of a player on the way.
 
     Where the regrets that decide are so small that they may be rounding, the magnitudes of all
     terms are computed and decide whether they are.
     """
-    utility, behavior = iterates.utility, iterates.behavior
-    negligible, count = payoffs.negligible[player], 0
+    trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
+    negligible, count = arrays.payoffs.negligible[player], 0
     end = as_int64(trees.infoset_offsets[player + 1])
     for back in range(end - as_int64(trees.infoset_offsets[player])):
         j = end - 1 - back
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        value, size = update_infoset(j, first, last, utility, behavior, parameters, state)
-        utility[trees.parent[j]] += value
+        value, size = update_infoset(j, first, last, parameters, iterates, state)
+        iterates.utility[trees.parent[j]] += value
         if 0.0 < size <= negligible:
             iterates.suspects[count] = j
             count += 1
     # After the pass: rare code within it would slow it down.
     for k in range(count):
-        suspect = as_int64(iterates.suspects[k])
-        settle_infoset(suspect, player, parameters, payoffs, trees, iterates, state)
+        settle_infoset(as_int64(iterates.suspects[k]), player, parameters, arrays)
 
 
 def update_infoset(
-    j: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    behavior: Vector,
-    parameters: Vector,
-    state: State,
+    j: int, first: int, last: int, parameters: Vector, iterates: Iterates, state: State
 ) -> tuple[float, float]:
     """Update the rule at a decision point; return its value, and the size of its regrets."""
     # For a number of actions known at compile time, the compiler unrolls all loops.
     if last - first == 2:
-        return update_actions(j, first, first + 2, utility, behavior, parameters, state)
+        return update_actions(j, first, first + 2, parameters, iterates, state)
     if last - first == 1:
-        return update_actions(j, first, first + 1, utility, behavior, parameters, state)
+        return update_actions(j, first, first + 1, parameters, iterates, state)
     if last - first == 3:
-        return update_actions(j, first, first + 3, utility, behavior, parameters, state)
-    return update_actions(j, first, last, utility, behavior, parameters, state)
+        return update_actions(j, first, first + 3, parameters, iterates, state)
+    return update_actions(j, first, last, parameters, iterates, state)
 
 
 def update_actions(
-    j: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    behavior: Vector,
-    parameters: Vector,
-    state: State,
+    j: int, first: int, last: int, parameters: Vector, iterates: Iterates, state: State
 ) -> tuple[float, float]:
     """Do so for any number of actions."""
+    utility, behavior = iterates.utility, iterates.behavior
     value = infoset_value(first, last, utility, behavior)
     learn(j, first, last, utility, value, behavior, state, parameters)
     return value, propose(j, first, last, behavior, state, parameters)
@@ -279,32 +257,24 @@ def zero_cancelled_sum(j: int, a: int, trees: FlatTrees, utility: Vector, values
 # Regrets that may be rounding
 
 
-def settle_infoset(
-    j: int,
-    player: int,
-    parameters: Vector,
-    payoffs: Payoffs,
-    trees: FlatTrees,
-    iterates: Iterates,
-    state: State,
-) -> None:
+def settle_infoset(j: int, player: int, parameters: Vector, arrays: Arrays) -> None:
     """Propose again at a decision point, without those of its regrets that are rounding."""
+    trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
     first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
     size = propose(j, first, last, iterates.behavior, state, parameters)
     # The utilities are a lower bound of the magnitudes of their terms, and mostly suffice.
     magnitude = largest_magnitude(first, last, iterates.utility)
     if size > RESOLUTION * magnitude:
-        magnitude = subtree_magnitude(j, player, payoffs, trees, iterates)
+        magnitude = subtree_magnitude(j, player, arrays)
     rounding = RESOLUTION * magnitude
     if size <= rounding:
         settle_regrets(j, first, last, rounding, state, parameters)
         propose(j, first, last, iterates.behavior, state, parameters)
 
 
-def subtree_magnitude(
-    j: int, player: int, payoffs: Payoffs, trees: FlatTrees, iterates: Iterates
-) -> float:
+def subtree_magnitude(j: int, player: int, arrays: Arrays) -> float:
     """Return the largest sum of magnitudes of an action's terms, over the subtree of j."""
+    payoffs, trees, iterates = arrays.payoffs, arrays.trees, arrays.iterates
     queue, magnitude = iterates.queue, iterates.magnitude
     queue[0], count, k = j, 1, 0
     while k < count:
@@ -339,15 +309,10 @@ def largest_magnitude(first: int, last: int, numbers: Vector) -> float:
 
 
 def forward_pass(
-    player: int,
-    decay: float,
-    weight: float,
-    trees: FlatTrees,
-    strategy: Vector,
-    behavior: Vector,
-    total: Vector,
+    player: int, decay: float, weight: float, trees: FlatTrees, iterates: Iterates
 ) -> None:
     """Add x to the average, and turn the new distributions into the next x."""
+    strategy, total = iterates.strategy, iterates.total
     root = as_int64(trees.sequence_offsets[player])
     total[root] = decay * total[root] + weight * strategy[root]
     strategy[root] = 1.0
@@ -357,24 +322,18 @@ def forward_pass(
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         reach = strategy[trees.parent[j]]
         if last - first == 2:  # unrolled, as in update_infoset; one action needs no more than that
-            forward_actions(first, first + 2, reach, decay, weight, strategy, behavior, total)
+            forward_actions(first, first + 2, reach, decay, weight, iterates)
         elif last - first == 3:
-            forward_actions(first, first + 3, reach, decay, weight, strategy, behavior, total)
+            forward_actions(first, first + 3, reach, decay, weight, iterates)
         else:
-            forward_actions(first, last, reach, decay, weight, strategy, behavior, total)
+            forward_actions(first, last, reach, decay, weight, iterates)
 
 
 def forward_actions(
-    first: int,
-    last: int,
-    reach: float,
-    decay: float,
-    weight: float,
-    strategy: Vector,
-    behavior: Vector,
-    total: Vector,
+    first: int, last: int, reach: float, decay: float, weight: float, iterates: Iterates
 ) -> None:
     """Add x at a decision point to the average, and set it to its new distribution."""
+    strategy, behavior, total = iterates.strategy, iterates.behavior, iterates.total
     for a in range(first, last):
         total[a] = decay * total[a] + weight * strategy[a]
         strategy[a] = behavior[a] * reach
@@ -403,15 +362,15 @@ def backward_part(
 ) -> None:
     """Set a player's utility if ``earning``; turn it into counterfactual ones."""
     payoffs = as_payoffs(*arrays)
+    trees = FlatTrees(
+        first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
+    )
+    iterates = Iterates(
+        strategy, behavior, utility, strategy, strategy, magnitude, children, children
+    )
     if earning:
-        compute_utility(player, True, payoffs, strategy, utility, sequence_offsets)
+        compute_utility(player, True, payoffs, trees, iterates)
     if propagating:
-        trees = FlatTrees(
-            first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
-        )
-        iterates = Iterates(
-            strategy, behavior, utility, strategy, strategy, magnitude, children, children
-        )
         backpropagate_values(player, payoffs.negligible[player], trees, iterates)
 
 
@@ -434,4 +393,5 @@ def forward_part(
     trees = FlatTrees(
         first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
     )
-    forward_pass(player, decay, weight, trees, strategy, behavior, total)
+    iterates = Iterates(strategy, behavior, total, total, total, total, children, children)
+    forward_pass(player, decay, weight, trees, iterates)

@@ -5,24 +5,25 @@ Each sum has one order, so that Python and machine code are bitwise identical.
 
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import UInt32Array, Vector, as_int64
-from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
+from regretkit.engine._layout import (
+    DensePayoffs,
+    FlatTrees,
+    Iterates,
+    SparsePayoffs,
+    TerminalPayoffs,
+)
 
 
 def sparse_utility(
-    player: int,
-    zero_cancelled: bool,
-    payoffs: SparsePayoffs,
-    strategy: Vector,
-    utility: Vector,
-    sequence_offsets: UInt32Array,
+    player: int, zero_cancelled: bool, payoffs: SparsePayoffs, trees: FlatTrees, iterates: Iterates
 ) -> None:
     """Set a player's utility to A x, with x the opponent's strategy."""
-    workspace = payoffs.workspace
+    strategy, workspace = iterates.strategy, payoffs.workspace
     for batch in range(
         as_int64(payoffs.sum_batch_offsets[player]), as_int64(payoffs.sum_batch_offsets[player + 1])
     ):
         sum_batch(payoffs.sum_batches[batch], payoffs.summed, strategy, workspace)
-    sequences = as_int64(sequence_offsets[sequence_offsets.size - 1])
+    sequences = as_int64(trees.sequence_offsets[trees.sequence_offsets.size - 1])
     for group in range(
         as_int64(payoffs.sum_offsets[player]), as_int64(payoffs.sum_offsets[player + 1])
     ):
@@ -35,7 +36,7 @@ def sparse_utility(
             zero_cancelled_rows(
                 payoffs.batches[batch], payoffs.negligible[player], payoffs, strategy
             )
-    scatter_rows(player, payoffs, utility, sequence_offsets)
+    scatter_rows(player, payoffs, iterates.utility, trees.sequence_offsets)
 
 
 def scatter_rows(
@@ -204,12 +205,14 @@ def terminal_utility(
     player: int,
     zero_cancelled: bool,
     payoffs: TerminalPayoffs,
-    strategy: Vector,
-    utility: Vector,
-    sequence_offsets: UInt32Array,
+    trees: FlatTrees,
+    iterates: Iterates,
 ) -> None:
     """Set a player's utility to payoffs times the others' probability of playing to terminals."""
-    for a in range(as_int64(sequence_offsets[player]), as_int64(sequence_offsets[player + 1])):
+    strategy, utility = iterates.strategy, iterates.utility
+    for a in range(
+        as_int64(trees.sequence_offsets[player]), as_int64(trees.sequence_offsets[player + 1])
+    ):
         value, magnitude = 0.0, 0.0
         for k in range(as_int64(payoffs.begin[a]), as_int64(payoffs.begin[a + 1])):
             reach = payoffs.payoff[k]
@@ -233,14 +236,10 @@ def terminal_magnitude(a: int, player: int, payoffs: TerminalPayoffs, strategy: 
 
 
 def dense_utility(
-    player: int,
-    zero_cancelled: bool,
-    payoffs: DensePayoffs,
-    strategy: Vector,
-    utility: Vector,
-    sequence_offsets: UInt32Array,
+    player: int, zero_cancelled: bool, payoffs: DensePayoffs, trees: FlatTrees, iterates: Iterates
 ) -> None:
     """Set a player's utility to its payoffs times all other strategies, the last ones first."""
+    strategy, utility = iterates.strategy, iterates.utility
     sizes = payoffs.sizes
     entries = 1
     for size in sizes:
@@ -251,13 +250,13 @@ def dense_utility(
     for back in range(sizes.size):
         opponent = sizes.size - 1 - back
         if opponent != player:
-            first = as_int64(sequence_offsets[opponent]) + 1
+            first = as_int64(trees.sequence_offsets[opponent]) + 1
             mixture = strategy[first : first + as_int64(sizes[opponent])]
             entries //= as_int64(sizes[opponent])
             result = payoffs.workspace[buffer * half : buffer * half + entries]
             contract(table, mixture, result)
             table, buffer = result, 1 - buffer
-    root = as_int64(sequence_offsets[player])
+    root = as_int64(trees.sequence_offsets[player])
     utility[root] = 0.0
     for action in range(as_int64(sizes[player])):
         utility[root + 1 + action] = table[action]

@@ -35,9 +35,20 @@ class SamplingPlan(NamedTuple):
 
     sampling_data: tuple[Vector, Vector]
     parameters: Vector
-    guesses: Vector
+    baseline: Vector
     rate: float
     """Learning rate of baseline values."""
+
+
+class SampledArrays(NamedTuple):
+    """All that sampled iterations read and write."""
+
+    flat: FlatTree
+    buffers: TraversalBuffers
+    trees: FlatTrees
+    iterates: SampledIterates
+    plan: SamplingPlan
+    state: State
 
 
 def draw_sample(
@@ -45,10 +56,10 @@ def draw_sample(
     flat: FlatTree,
     behavior: Vector,
     utility: Vector,
-    desk: TraversalBuffers,
+    buffers: TraversalBuffers,
     sampling_data: tuple[Vector, Vector],
     parameters: Vector,
-    guesses: Vector,
+    baseline: Vector,
     generator: np.random.Generator,
 ) -> tuple[int, int]:
     """Draw a sample; return the numbers of visited decision points and histories."""
@@ -56,27 +67,10 @@ def draw_sample(
 
 
 def learn_baseline(
-    player: int, visited: int, rate: float, desk: TraversalBuffers, guesses: Vector
+    player: int, visited: int, rate: float, buffers: TraversalBuffers, baseline: Vector
 ) -> None:
     """Update baseline values by the last sample."""
     raise NotImplementedError
-
-
-def draw_single_sample(
-    player: int,
-    flat: FlatTree,
-    behavior: Vector,
-    utility: Vector,
-    desk: TraversalBuffers,
-    sampling_data: tuple[Vector, Vector],
-    parameters: Vector,
-    guesses: Vector,
-    generator: np.random.Generator,
-) -> tuple[int, int]:
-    """Draw a sample, and update nothing."""
-    return draw_sample(
-        player, flat, behavior, utility, desk, sampling_data, parameters, guesses, generator
-    )
 
 
 def iterate_sampled(
@@ -85,12 +79,7 @@ def iterate_sampled(
     turns: Indices,
     parameters: Vector,
     weights: Vector,
-    flat: FlatTree,
-    desk: TraversalBuffers,
-    trees: FlatTrees,
-    iterates: SampledIterates,
-    plan: SamplingPlan,
-    state: State,
+    arrays: SampledArrays,
     generator: np.random.Generator,
 ) -> int:
     """Play one iteration for each row of ``turns``; return the number of visited histories.
@@ -100,6 +89,7 @@ def iterate_sampled(
     strategies of iteration t. With ``keep_utility``, the last utilities can be read afterwards;
     otherwise all are zero at decision points.
     """
+    trees, iterates = arrays.trees, arrays.iterates
     visits, players = 0, trees.infoset_offsets.size - 1
     for t in range(turns.shape[0]):
         waiting, row = 0, min(t, parameters.shape[0] - 1)
@@ -107,25 +97,16 @@ def iterate_sampled(
             iterates.sums[trees.sequence_offsets[player]] += weights[t]
         for player in turns[t]:
             if player >= 0:
+                given = parameters[row, player]
                 touched, visited = update_player(
-                    player,
-                    not simultaneous,
-                    keep_utility,
-                    parameters[row, player],
-                    flat,
-                    desk,
-                    trees,
-                    iterates,
-                    plan,
-                    state,
-                    generator,
+                    player, not simultaneous, keep_utility, given, arrays, generator
                 )
                 visits += visited
                 for k in range(touched if simultaneous else 0):
-                    iterates.visited[waiting] = desk.points[k]
+                    iterates.visited[waiting] = arrays.buffers.points[k]
                     waiting += 1
         for player in range(players if simultaneous else 0):
-            propose_visited(waiting, player, parameters[row, player], trees, iterates, state)
+            propose_visited(waiting, player, parameters[row, player], arrays)
     return visits
 
 
@@ -134,38 +115,33 @@ def update_player(
     proposing: bool,
     keep_utility: bool,
     parameters: Vector,
-    flat: FlatTree,
-    desk: TraversalBuffers,
-    trees: FlatTrees,
-    iterates: SampledIterates,
-    plan: SamplingPlan,
-    state: State,
+    arrays: SampledArrays,
     generator: np.random.Generator,
 ) -> tuple[int, int]:
     """Update a player by a sample; return the numbers of visited decision points and histories."""
-    behavior, utility = iterates.behavior, iterates.utility
+    buffers, plan, utility = arrays.buffers, arrays.plan, arrays.iterates.utility
     if keep_utility:
-        begin, end = trees.sequence_offsets[player], trees.sequence_offsets[player + 1]
-        clear(0, as_int64(begin), as_int64(end), utility)
+        offsets = arrays.trees.sequence_offsets
+        clear(0, as_int64(offsets[player]), as_int64(offsets[player + 1]), utility)
     touched, visited = draw_sample(
         player,
-        flat,
-        behavior,
+        arrays.flat,
+        arrays.iterates.behavior,
         utility,
-        desk,
+        buffers,
         plan.sampling_data,
         plan.parameters,
-        plan.guesses,
+        plan.baseline,
         generator,
     )
-    learn_baseline(player, visited, plan.rate, desk, plan.guesses)
-    settle_sums(touched, flat, desk, iterates)
-    backward_pass_sampled(touched, proposing, keep_utility, parameters, flat, desk, iterates, state)
+    learn_baseline(player, visited, plan.rate, buffers, plan.baseline)
+    settle_sums(touched, arrays.flat, buffers, arrays.iterates)
+    backward_pass_sampled(touched, proposing, keep_utility, parameters, arrays)
     return touched, visited
 
 
 def settle_sums(
-    touched: int, flat: FlatTree, desk: TraversalBuffers, iterates: SampledIterates
+    touched: int, flat: FlatTree, buffers: TraversalBuffers, iterates: SampledIterates
 ) -> None:
     """Settle the sums at visited decision points, those nearer to the root first.
 
@@ -173,8 +149,8 @@ def settle_sums(
     """
     behavior, sums, parent_sums = iterates.behavior, iterates.sums, iterates.parent_sums
     for k in range(touched):
-        j = as_int64(desk.points[k])
-        total = sums[desk.parent_sequence[k]]
+        j = as_int64(buffers.points[k])
+        total = sums[buffers.parent_sequence[k]]
         added = total - parent_sums[j]
         parent_sums[j] = total
         if added != 0.0:
@@ -184,20 +160,14 @@ def settle_sums(
 
 
 def backward_pass_sampled(
-    touched: int,
-    proposing: bool,
-    keep_utility: bool,
-    parameters: Vector,
-    flat: FlatTree,
-    desk: TraversalBuffers,
-    iterates: SampledIterates,
-    state: State,
+    touched: int, proposing: bool, keep_utility: bool, parameters: Vector, arrays: SampledArrays
 ) -> None:
     """Propagate values over visited decision points, and update the rule at each."""
+    flat, buffers, iterates = arrays.flat, arrays.buffers, arrays.iterates
     utility, behavior = iterates.utility, iterates.behavior
     for back in range(touched):
         k = touched - 1 - back
-        j, only = as_int64(desk.points[k]), as_int64(desk.single_action[k])
+        j, only = as_int64(buffers.points[k]), as_int64(buffers.single_action[k])
         first = as_int64(flat.place[2 * j])
         last = first + as_int64(flat.place[2 * j + 1])
         if only > 0:
@@ -205,12 +175,12 @@ def backward_pass_sampled(
         else:
             value = infoset_value(first, last, utility, behavior)
         if last - first == 2:  # unrolled, as in _iteration.update_infoset
-            update_visited(j, first, first + 2, value, proposing, parameters, iterates, state)
+            update_visited(j, first, first + 2, value, proposing, parameters, arrays)
         elif last - first == 3:
-            update_visited(j, first, first + 3, value, proposing, parameters, iterates, state)
+            update_visited(j, first, first + 3, value, proposing, parameters, arrays)
         else:
-            update_visited(j, first, last, value, proposing, parameters, iterates, state)
-        utility[desk.parent_sequence[k]] += value
+            update_visited(j, first, last, value, proposing, parameters, arrays)
+        utility[buffers.parent_sequence[k]] += value
         if not keep_utility:
             clear(only, first, last, utility)
 
@@ -222,10 +192,10 @@ def update_visited(
     value: float,
     proposing: bool,
     parameters: Vector,
-    iterates: SampledIterates,
-    state: State,
+    arrays: SampledArrays,
 ) -> None:
     """Update the rule at a decision point, and let it propose if ``proposing``."""
+    iterates, state = arrays.iterates, arrays.state
     learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
     if proposing:
         propose(j, first, last, iterates.behavior, state, parameters)
@@ -240,15 +210,9 @@ def clear(only: int, first: int, last: int, utility: Vector) -> None:
             utility[a] = 0.0
 
 
-def propose_visited(
-    waiting: int,
-    player: int,
-    parameters: Vector,
-    trees: FlatTrees,
-    iterates: SampledIterates,
-    state: State,
-) -> None:
+def propose_visited(waiting: int, player: int, parameters: Vector, arrays: SampledArrays) -> None:
     """Let a player's visited decision points propose."""
+    trees, iterates = arrays.trees, arrays.iterates
     begin, end = (
         as_int64(trees.infoset_offsets[player]),
         as_int64(trees.infoset_offsets[player + 1]),
@@ -257,7 +221,7 @@ def propose_visited(
         j = as_int64(iterates.visited[k])
         if begin <= j < end:
             first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-            propose(j, first, last, iterates.behavior, state, parameters)
+            propose(j, first, last, iterates.behavior, arrays.state, parameters)
 
 
 def settle_all_sums(trees: FlatTrees, iterates: SampledIterates, total: Vector) -> None:
