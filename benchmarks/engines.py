@@ -133,21 +133,18 @@ def size(sides: str, quick: bool) -> Figures:
 PARTS = ("payoffs", "up", "rule", "down and average")
 
 
-def go(
-    upto: int, numbers: Any, payoffs: Any, forest: Any, table: Any, state: Any, times: int
-) -> None:
+def go(upto: int, numbers: Any, arrays: Any, times: int) -> None:
     """Do the first part of an iteration so often, or the first two, or three."""
+    payoffs, trees, iterates = arrays.payoffs, arrays.trees, arrays.iterates
     for _ in range(times):
         for player in range(2):
-            compute_utility(
-                player, False, payoffs, table.strategy, table.utility, forest.sequence_offsets
-            )
+            compute_utility(player, False, payoffs, trees, iterates)
             if upto == 1:
-                backpropagate_values(player, payoffs.negligible[player], forest, table)
+                backpropagate_values(player, payoffs.negligible[player], trees, iterates)
             if upto > 1:
-                backward_pass(player, numbers, payoffs, forest, table, state)
+                backward_pass(player, numbers, arrays)
             if upto > 2:
-                forward_pass(player, 1.0, 1.0, forest, table.strategy, table.behavior, table.total)
+                forward_pass(player, 1.0, 1.0, trees, iterates)
 
 
 def rule_of(minimizer: rk.RegretMinimizer) -> Any:
@@ -158,12 +155,10 @@ def prefixes(run: SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first part of an iteration so often, the first two, ..."""
     from regretkit.engine._jit import jitted, specialize
 
-    executor: Any = run._executor
-    kernel = rule_of(run.minimizers[0])._kernel()
-    parts = jitted(go, specialize(kernel, type(executor._payoffs)))
+    kernel, arrays = rule_of(run.minimizers[0])._kernel(), vars(run._executor)["_arrays"]
+    parts = jitted(go, specialize(kernel, type(arrays.payoffs)))
     numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
-    laid = (executor._payoffs, executor._trees, executor._iterates, executor._state)
-    return [partial(parts, upto, numbers, *laid) for upto in range(len(PARTS))]
+    return [partial(parts, upto, numbers, arrays) for upto in range(len(PARTS))]
 
 
 def differences(upto: Sequence[float]) -> list[float]:
@@ -228,9 +223,7 @@ def rule_parts(title: str, quick: bool) -> Figures:
 
 def laid_out(run: SelfPlay) -> int:
     """Return how many bytes a compiled run has laid out for machine code."""
-    executor: Any = run._executor
-    names = ("_trees", "_singletons", "_payoffs", "_iterates", "_state")
-    return held([getattr(executor, name) for name in names])
+    return held(vars(run._executor)["_arrays"])
 
 
 def adder() -> Callable[[np.ndarray[Any, Any], int], float]:
