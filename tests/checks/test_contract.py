@@ -10,7 +10,12 @@ from functools import partial
 import numpy as np
 import pytest
 from factories import MAKERS, train
-from test_user_defined_rules import FollowTheLeader, ShortRegretMatching, Trembling
+from test_user_defined_rules import (
+    FollowTheLeader,
+    PlainRegretMatching,
+    ShortRegretMatching,
+    Trembling,
+)
 
 import regretkit as rk
 from regretkit import minimizers
@@ -112,6 +117,7 @@ ROWS |= {
     "hull[cfr]": lambda: rk.ConvexHull([rk.CFR(TREE, swap), rk.CFR(TREE, PRM)], swap(2)),
     "product[cfr]": lambda: rk.Product([rk.CFR(TREE, PRM), rk.Point([1.0])]),
     "own": partial(FollowTheLeader, 3),
+    "own[plain]": partial(PlainRegretMatching, [2, 3]),
     "own[attrs]": partial(ShortRegretMatching, [2, 3]),
     "own[random]": partial(Trembling, [2, 3], seed=5),
     "product[own]": lambda: rk.Product([FollowTheLeader(2), Trembling(2)]),

@@ -1,4 +1,4 @@
-"""CFR is the circuit that it denotes, and the recursion of its paper."""
+"""CFR is the circuit that it denotes, and the recursion of its paper; views of it; refusals."""
 
 from functools import partial
 
@@ -13,6 +13,7 @@ from factories import (
     labelled_tree,
     play,
     random_tree,
+    same_play,
     train,
 )
 
@@ -111,14 +112,10 @@ def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
 
 @each_leaf
 def test_a_minimizer_for_each_point_plays_bitwise_as_one_leaf_for_all(name):
-    generator = np.random.default_rng(1)
-    tree = random_tree(generator, points=20)
-    together, apart = rk.CFR(tree, MAKERS[name]), rk.CFR(tree, rk.PerDecisionPoint(MAKERS[name]))
+    tree = random_tree(np.random.default_rng(1), points=20)
+    apart = rk.CFR(tree, rk.PerDecisionPoint(MAKERS[name]))
 
-    for utility in generator.normal(size=(40, tree.dimension)):
-        np.testing.assert_array_equal(together.next_strategy(), apart.next_strategy())
-        together.observe_utility(utility)
-        apart.observe_utility(utility)
+    same_play(rk.CFR(tree, MAKERS[name]), apart)
 
 
 @each_leaf
@@ -223,3 +220,112 @@ def test_different_rules_at_different_points_play_as_in_the_circuit_and_the_recu
         player.observe_utility(utility)
         composed.observe_utility(utility)
         recursion.learn(utility.tolist())
+
+
+# Views of single decision points
+
+
+@SEEDS
+@pytest.mark.parametrize("local", [rk.RegretMatching, rk.PerDecisionPoint(rk.RegretMatching)])
+def test_a_view_shows_what_happens_at_one_decision_point(seed, local):
+    generator = np.random.default_rng(seed)
+    tree = labelled_tree(generator)
+    player = train(rk.CFR(tree, local), generator)
+    parents, sizes = tree.parent_sequence.tolist(), tree.sizes.tolist()
+    recursion = naive.CFR(parents, sizes, naive.RegretMatching)
+    for rule, j in zip(recursion.rules, range(tree.points), strict=True):
+        rule.R = player[j].state["regrets"].tolist()
+
+    utility = generator.normal(size=tree.dimension)
+    worths = recursion.learn(utility.tolist())
+    player.observe_utility(utility)
+
+    for j in range(tree.points):
+        view = player[f"point {j}"]
+        assert view.label == f"point {j}"
+        assert view.actions == tuple(str(a) for a in range(tree.sizes[j]))
+        np.testing.assert_allclose(view.utilities, worths[j], atol=1e-12)
+        np.testing.assert_allclose(view.strategy, recursion.rules[j].play(), atol=1e-10)
+        np.testing.assert_allclose(view.state["regrets"], recursion.rules[j].R, atol=1e-12)
+        behavior = tree.behavior(player.next_strategy())[tree.simplices.block(j)]
+        reached = tree.reach(player.next_strategy())[j] > 0.0
+        np.testing.assert_allclose(behavior, view.strategy if reached else 1 / tree.sizes[j])
+
+
+def test_a_view_can_be_looked_at_only():
+    player = train(rk.CFR(rk.DecisionTree([0], [3]), rk.RegretMatching), np.random.default_rng(3))
+    before = player.next_strategy()
+
+    view = player[0]
+    assert not view.strategy.flags.writeable
+    assert not view.utilities.flags.writeable
+    view.state["regrets"][:] = 7.0
+    with pytest.raises(AttributeError):
+        view.strategy = np.ones(3)
+
+    np.testing.assert_array_equal(player.next_strategy(), before)
+    assert 7.0 not in player.rule.regrets
+
+
+def test_a_view_knows_no_utilities_before_the_first_and_after_a_restore():
+    player = rk.CFR(rk.DecisionTree([0], [2]), rk.RegretMatching)
+    assert player[0].utilities is None
+
+    player.observe_utility([0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(player[0].utilities, [1.0, 2.0])
+
+    player.load_state_dict(player.state_dict())
+    assert player[0].utilities is None
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [("b", r"ambiguous: decision points \[1, 2\]"), ("z", "the labels are 'a'"), (3, "0 to 2")],
+)
+def test_a_view_of_no_single_point_is_refused(label, message):
+    tree = rk.DecisionTree([0, 0, 0], [2, 3, 2], labels=["a", "b", "b"])
+
+    with pytest.raises(ValueError, match=message):
+        rk.CFR(tree, rk.RegretMatching)[label]
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("local", "error", "message"),
+    [
+        (rk.RegretMatching([2, 2]), TypeError, "local must make a minimizer, .* pass its class"),
+        (rk.PerDecisionPoint(lambda size: rk.RegretMatching(3)), ValueError, r"on Simplices\(2\)"),
+        (rk.PerDecisionPoint(lambda size: None), TypeError, "what make returned must be"),
+        (lambda simplices: rk.RegretMatching, TypeError, "got the class RegretMatching"),
+        (None, TypeError, "local must be a function of simplices or a leaf's class, got None"),
+    ],
+)
+@pytest.mark.parametrize("build", [rk.CFR, rk.circuit])
+def test_what_makes_no_local_minimizers_is_refused(build, local, error, message):
+    with pytest.raises(error, match=message):
+        build(rk.DecisionTree([0, 0], [2, 2]), local)
+    with pytest.raises(TypeError, match="tree must be a DecisionTree"):
+        build(3, rk.RegretMatching)
+
+
+def test_a_rule_that_knows_a_single_simplex_is_told_how_to_play_many():
+    with pytest.raises(ValueError, match=r"one simplex goes in as PerDecisionPoint\(rule\)"):
+        rk.CFR(rk.DecisionTree([0, 0], [2, 2]), lambda simplices: rk.RegretMatching(2))
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"a": rk.RegretMatching}, "leave out decision point 'b' and 1 more"),
+        ({"z": rk.RegretMatching}, "no decision point 'z'; the labels are 'a', 'b', 'b'"),
+        ({"b": rk.RegretMatching}, r"'b' is ambiguous: decision points \[1, 2\]"),
+        ({"a": rk.RegretMatching, 0: rk.Hedge}, "decision point 0 twice, the second time as 0"),
+    ],
+)
+def test_rules_that_do_not_say_who_plays_where_are_refused(rules, message):
+    tree = rk.DecisionTree([0, 0, 0], [2, 3, 2], labels=["a", "b", "b"])
+
+    with pytest.raises(ValueError, match=message):
+        rk.CFR(tree, rk.ByDecisionPoint(rules))

@@ -1,5 +1,6 @@
 """TreeSwap: what each layer sees, and the bound that it was made for."""
 
+import itertools
 from typing import ClassVar
 
 import naive
@@ -153,43 +154,6 @@ def test_the_ledger_says_nothing_once_a_state_was_put_back():
         assert ("top.minimizer" in ledger.regret_bounds()) == (t < 5)
 
 
-def test_a_ledger_with_a_wrong_account_of_a_layer_is_found_out():
-    player = TreeSwap(lambda: rk.RegretMatching(2), layers=2, branching=3)
-    ledger = RegretLedger(player)
-    for utility in np.random.default_rng(2).normal(size=(20, 2)):
-        player.observe_utility(utility)
-    ledger.check()
-
-    ledger.tracker(player.members[0].minimizer).earned += 1e3
-
-    with pytest.raises(AssertionError, match=r"top, .* violates 'swap R <= "):
-        ledger.check()
-
-
-class Sleeping(rk.RegretMinimizer):
-    """Plays its first action for ever, and says that it learns."""
-
-    def __init__(self):
-        self.domain = rk.Simplices(2)
-
-    def _propose(self):
-        return np.array([1.0, 0.0])
-
-    def _learn(self, utility, strategy):
-        pass
-
-
-def test_layers_that_are_not_told_what_happened_are_found_out(monkeypatch):
-    # Told that nothing was worth anything, they believe to have no regret.
-    learn = TreeSwap._learn
-    monkeypatch.setattr(TreeSwap, "_learn", lambda self, u, x: learn(self, 0.0 * u, x))
-    player = TreeSwap(Sleeping, layers=4, branching=2)
-    RegretLedger(player, strict=True)
-
-    with pytest.raises(AssertionError, match=r"top, .* violates 'swap R <= "):
-        player.observe_utility([0.0, 1.0])
-
-
 def test_where_regret_matching_has_swap_regret_layers_have_less():
     # In Shapley's game regret matching cycles ever more slowly, and swaps would gain from it.
     def swap_gap(make):
@@ -220,24 +184,24 @@ def test_numbers_that_make_no_layers_are_refused(arguments, message):
         TreeSwap(lambda: rk.RegretMatching(2), **arguments)
 
 
-def test_what_builds_no_minimizer_or_one_and_the_same_is_refused():
-    one = rk.RegretMatching(2)
-    sizes = iter([2, 3])
+ONE, SIZES = rk.RegretMatching(2), itertools.count(2)
 
-    with pytest.raises(TypeError, match=r"make must be a function, got 5; pass one, as in lambda"):
-        TreeSwap(5, layers=2, branching=2)
-    with pytest.raises(TypeError, match="make must be a function, got None"):
-        TreeSwap(None, layers=2, branching=2)
-    with pytest.raises(TypeError, match="make must be a function, got RegretMatching"):
-        TreeSwap(one, layers=2, branching=2)
-    with pytest.raises(TypeError, match="make must be a function of 0 arguments, got <class"):
-        TreeSwap(rk.RegretMatching, layers=2, branching=2)
-    with pytest.raises(TypeError, match="what make returned must be a RegretMinimizer"):
-        TreeSwap(lambda: 3, layers=2, branching=2)
-    with pytest.raises(ValueError, match="stands in two places"):
-        TreeSwap(lambda: one, layers=2, branching=2)
-    with pytest.raises(ValueError, match="make must return minimizers on one set"):
-        TreeSwap(lambda: rk.RegretMatching(next(sizes)), layers=2, branching=2)
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (5, TypeError, r"make must be a function, got 5; pass one, as in lambda"),
+        (None, TypeError, "make must be a function, got None"),
+        (ONE, TypeError, "make must be a function, got RegretMatching"),
+        (rk.RegretMatching, TypeError, "make must be a function of 0 arguments, got <class"),
+        (lambda: 3, TypeError, "what make returned must be a RegretMinimizer"),
+        (lambda: ONE, ValueError, "stands in two places"),
+        (lambda: rk.RegretMatching(next(SIZES)), ValueError, "must return minimizers on one set"),
+    ],
+)
+def test_what_builds_no_minimizer_or_one_and_the_same_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        TreeSwap(make, layers=2, branching=2)
 
 
 def test_the_fastest_layer_alone_is_told_what_to_expect():

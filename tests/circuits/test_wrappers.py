@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import MAKERS, PREDICTIVE, meets, regret
+from factories import MAKERS, PREDICTIVE, meets, regret, same_play
 from test_user_defined_rules import Trembling
 
 import regretkit as rk
@@ -71,18 +71,6 @@ def test_the_ledger_adds_up_the_regrets_of_the_periods(seed):
     assert periods.bound == pytest.approx(expected, rel=1e-9)
     assert periods.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
     assert proven.regret == periods.regret < periods.bound
-
-
-def test_a_ledger_with_wrong_periods_is_found_out():
-    player = Restart(rk.RegretMatching(4), every=10)
-    ledger = RegretLedger(player)
-    list(meets(player, seed=1))
-    ledger.check()
-
-    ledger.tracker(player.minimizer)._best_before -= 1e3
-
-    with pytest.raises(AssertionError, match=r"top, .* violates 'R <= sum of R over the periods'"):
-        ledger.check()
 
 
 def test_a_schedule_says_after_which_iterations_to_restart():
@@ -149,14 +137,9 @@ def test_what_is_small_is_the_weighted_regret(seed, make, weight):
 
 
 def test_regret_matching_with_linear_weights_is_linear_regret_matching():
-    player, linear = (
-        Discount(rk.RegretMatching([3, 2]), weight=float),
-        rk.LinearRegretMatching([3, 2]),
-    )
+    player = Discount(rk.RegretMatching([3, 2]), weight=float)
 
-    for x, u in meets(player, seed=3):
-        np.testing.assert_allclose(linear.next_strategy(), x, atol=1e-9)
-        linear.observe_utility(u)
+    same_play(player, rk.LinearRegretMatching([3, 2]), atol=1e-9)
 
 
 def test_the_gap_of_a_weighted_average_is_the_weighted_regret():
@@ -240,15 +223,6 @@ def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
     assert abs(ledger.external(player) - expected) > 1.0  # its own, without weights, is another
 
 
-def test_a_discount_that_teaches_other_weights_than_it_says_is_found_out(monkeypatch):
-    monkeypatch.setattr(Discount, "_weighted", lambda self, weight, utility: utility)
-    player = Discount(rk.RegretMatching(3), weight=squared)
-    RegretLedger(player, strict=True)
-
-    with pytest.raises(AssertionError, match=r"top, .* violates 'weighted R = R of the minimizer'"):
-        list(meets(player, seed=1))
-
-
 def test_a_weight_that_is_no_float_any_more_is_refused_and_the_accounts_are_as_they_were():
     player = rk.Product([rk.RegretMatching(2), Discount(rk.RegretMatching(2), weight=power_of_ten)])
     ledger = RegretLedger(player)
@@ -300,18 +274,6 @@ def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(see
     assert proven.exact
     assert proven.bound == pytest.approx(best - first - last, rel=1e-9, abs=1e-9)
     assert proven.regret == pytest.approx(regret(player.domain, history), rel=1e-9, abs=1e-9)
-
-
-def test_a_frozen_minimizer_that_still_learns_is_found_out(monkeypatch):
-    def learn(self, utility, strategy):
-        self.minimizer._update(utility if not self.frozen else -utility)
-
-    monkeypatch.setattr(Freeze, "_learn", learn)
-    player = Freeze(rk.RegretMatching(3), after=5)
-    RegretLedger(player, strict=True)
-
-    with pytest.raises(AssertionError, match=r"top, .* violates 'R = best of all u"):
-        list(meets(player, seed=2))
 
 
 def test_the_ledger_says_nothing_of_what_was_frozen_and_put_back():
@@ -383,23 +345,6 @@ def test_a_wrapper_is_worth_what_it_plays(wrap):
 
 
 @each_wrapper
-@pytest.mark.parametrize("iterations", [4, 7, 8, 20])
-def test_a_restored_wrapper_continues_bitwise_identically(wrap, iterations):
-    player, fresh = (
-        wrap(rk.PredictiveRegretMatchingPlus(3)),
-        wrap(rk.PredictiveRegretMatchingPlus(3)),
-    )
-    for _ in meets(player, seed=8, iterations=iterations):
-        pass
-
-    fresh.load_state_dict(player.state_dict())
-
-    for x, u in meets(player, seed=9, iterations=20):
-        np.testing.assert_array_equal(fresh.next_strategy(), x)
-        fresh.observe_utility(u)
-
-
-@each_wrapper
 def test_the_trace_of_what_is_wrapped_keeps_its_own_regret(wrap):
     inner = rk.RegretMatching(3)
     alone, fed = rk.RegretMatching(3), []
@@ -419,17 +364,6 @@ def test_the_trace_of_what_is_wrapped_keeps_its_own_regret(wrap):
 
 
 @each_wrapper
-def test_a_wrapper_of_a_scale_free_minimizer_is_scale_free(wrap):
-    player, scaled = wrap(rk.RegretMatching(3)), wrap(rk.RegretMatching(3))
-    assert player.scale_free
-    assert not wrap(rk.Hedge(3, rate=1.0)).scale_free
-
-    for x, u in meets(player, seed=11):
-        np.testing.assert_array_equal(scaled.next_strategy(), x)
-        scaled.observe_utility(2.0**200 * u)
-
-
-@each_wrapper
 def test_a_wrapper_plays_over_other_simplices_as_its_minimizer_does(wrap):
     player, wide = wrap(rk.RegretMatching(3)), wrap(rk.RegretMatching(3))
     again = wide.on_domain(rk.Simplices([2, 3]))
@@ -446,40 +380,16 @@ RM = rk.RegretMatching(2)
     ("build", "error", "message"),
     [
         (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a minimizer"),
-        (
-            lambda: Restart(RM, every=0),
-            ValueError,
-            "every must be .*whole.*, got 0",
-        ),
-        (
-            lambda: Restart(RM, every=2.5),
-            TypeError,
-            "every must be .*whole.*, got 2.5",
-        ),
-        (
-            lambda: Restart(RM, every=True),
-            TypeError,
-            "every must be a whole number, at least [01], got True",
-        ),
-        (
-            lambda: Freeze(RM, after=-1),
-            ValueError,
-            "after must be a whole number, at least 0, got -1",
-        ),
-        (
-            lambda: Freeze(RM, after="9"),
-            TypeError,
-            "after must be a whole number, at least [01], got '9'",
-        ),
+        (lambda: Restart(RM, every=0), ValueError, "every must be .*whole.*, got 0"),
+        (lambda: Restart(RM, every=2.5), TypeError, "every must be .*whole.*, got 2.5"),
+        (lambda: Restart(RM, every=True), TypeError, "every must be .* at least [01], got True"),
+        (lambda: Freeze(RM, after=-1), ValueError, "after must be .* at least 0, got -1"),
+        (lambda: Freeze(RM, after="9"), TypeError, "after must be .* at least [01], got '9'"),
         (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
         (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
         (lambda: Restart(RM, every=lambda: True), TypeError, "every must be a function of 1 arg"),
         (lambda: Restart(RM, every=float), TypeError, r"every\(1\) must be True or False, got 1.0"),
-        (
-            lambda: Restart(None, every=3),
-            TypeError,
-            "minimizer must be a RegretMinimizer, got None",
-        ),
+        (lambda: Restart(None, every=3), TypeError, "must be a RegretMinimizer, got None"),
         (lambda: Freeze(RM, after=math.nan), TypeError, "after must be a whole number, .* got nan"),
         (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9; pass"),
         (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "weight must be a function of 1 arg"),

@@ -11,7 +11,6 @@ from test_regret_matching_family import FAMILY, FLOOR, RATE
 import regretkit as rk
 from regretkit import minimizers as m
 from regretkit.minimizers import AdaHedge, Composed, NormalHedge, PositivePartLink, contrib
-from regretkit.sets import Ball
 
 RULES = MAKERS | {name: make for name, (make, _) in FAMILY.items()} | LEADERS
 RULES |= {"adahedge": AdaHedge, "normalhedge": NormalHedge}
@@ -72,30 +71,6 @@ def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, expon
         other.expect_utility(unit * utility[::-1])
         np.testing.assert_array_equal(player.next_strategy(), other.next_strategy())
         other.observe_utility(unit * utility)
-
-
-@pytest.mark.parametrize("exponent", [30, -30, 300, -300])
-def test_the_conic_algorithm_plays_the_same_bits_in_another_unit(exponent):
-    player, scaled = (m.ConicBlackwell(Ball([1.0, 2.0, 0.0], 1.5)) for _ in "12")
-
-    for utility in np.random.default_rng(21).normal(size=(60, 3)):
-        np.testing.assert_array_equal(scaled.next_strategy(), player.next_strategy())
-        player.observe_utility(utility)
-        scaled.observe_utility(2.0**exponent * utility)
-
-
-@each_rule
-def test_renaming_the_actions_renames_the_play(name):
-    generator = np.random.default_rng(11)
-    order = generator.permutation(5)
-    player, renamed = RULES[name](5), RULES[name](5)
-
-    for utility in generator.normal(size=(60, 5)):
-        player.observe_utility(utility)
-        renamed.observe_utility(utility[order])
-        np.testing.assert_allclose(
-            player.next_strategy()[order], renamed.next_strategy(), atol=1e-9
-        )
 
 
 @each_rule

@@ -1,7 +1,6 @@
 """A rule of one's own owes the library two hooks and a domain, and gets everything else."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -94,49 +93,6 @@ def learn(player, seed, iterations=10):
         strategies.append(player.next_strategy())
         player.observe_utility(utility)
     return np.array([*strategies, player.next_strategy()])
-
-
-def copies(player):
-    restored = type(player)(3)
-    restored.load_state_dict(player.state_dict())
-    return [copy.deepcopy(player), pickle.loads(pickle.dumps(player)), restored]
-
-
-@each_rule
-def test_it_learns_and_refuses_what_the_contract_refuses(make):
-    player = make(3)
-    played = learn(player, seed=1)
-
-    assert player.iteration == 10
-    assert len(np.unique(played, axis=0)) > 1
-    with pytest.raises(ValueError, match="dimension 3 is wanted"):
-        player.observe_utility([1.0, 2.0])
-    assert player.iteration == 10
-
-
-@each_rule
-def test_its_copies_go_on_as_it_does_and_share_nothing(make):
-    player = make(3)
-    learn(player, seed=2)
-    twins = copies(player)
-
-    going_on = [learn(twin, seed=3) for twin in twins]
-
-    expected = learn(player, seed=3)  # last: any state shared with the twins has changed
-    for played in going_on:
-        np.testing.assert_array_equal(played, expected)
-
-
-@each_rule
-def test_its_state_is_a_copy(make):
-    player = make(3)
-    learn(player, seed=4)
-    state = player.state_dict()
-    kept = copy.deepcopy(state)
-
-    learn(player, seed=5)
-
-    np.testing.assert_equal(state, kept)
 
 
 @each_rule
