@@ -277,9 +277,8 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
 class PerDecisionPoint:
     """Give every decision point a minimizer of its own, built from its number of actions.
 
-    It is how a minimizer that only knows one simplex gets into CFR or swap regret: a product of
-    one object for each decision point. A leaf over ``Simplices`` needs none and is faster
-    alone.
+    It is how a minimizer that only knows one simplex gets into CFR or swap regret: a product of one
+    object for each decision point. A leaf over ``Simplices`` needs none and is faster alone.
 
     Parameters
     ----------

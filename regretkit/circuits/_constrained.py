@@ -71,10 +71,9 @@ class Constrained(RegretMinimizer):
         When a part is no minimizer, or the others are no numbers.
     ValueError
         When shapes do not fit, something is not finite, one object stands in two places, the
-        multipliers may be negative or never zero, or no point of X meets all constraints. That
-        is refused where it is proven, up to rounding of the numbers in A x and b where the
-        violation is least, however large X is. Later, when the utility and the prices overflow
-        together.
+        multipliers may be negative or never zero, or no point of X meets all constraints. That is
+        refused where it is proven, up to rounding of the numbers in A x and b where the violation
+        is least, however large X is. Later, when the utility and the prices overflow together.
     RuntimeError
         When it could not be found out whether the constraints can be met together.
 

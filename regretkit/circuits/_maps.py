@@ -59,9 +59,8 @@ class DeviationSet(abc.ABC):
     def regret(self, tracker: RegretTracker) -> float | None:
         """Return the regret of a player against the best of these maps, from its own tracker.
 
-        It is computed from what was played and what was learned alone, never from
-        :meth:`utility`, so that a ledger can hold one to the other. None, where these sums are
-        not enough to tell.
+        It is computed from what was played and what was learned alone, never from :meth:`utility`,
+        so that a ledger can hold one to the other. None, where these sums are not enough to tell.
         """
         return None
 
@@ -321,8 +320,7 @@ def internal_maps(actions: int) -> FiniteDeviations:
 
     References
     ----------
-    Stoltz and Lugosi (2005), "Internal regret in on-line portfolio selection", Machine Learning
-    59.
+    Stoltz and Lugosi (2005), "Internal regret in on-line portfolio selection", Machine Learning 59.
     """
     whole_number(actions, "actions", least=2)
     pairs = [(a, b) for a in range(actions) for b in range(actions) if a != b]

@@ -1,7 +1,7 @@
 """Online gradient descent, and what it shares with mirror descent on other sets."""
 
 import abc
-from typing import Protocol, final, runtime_checkable
+from typing import Protocol, cast, final, runtime_checkable
 
 import numpy as np
 from attrs import define, field
@@ -108,9 +108,7 @@ def as_projectable(domain: StrategySet) -> StrategySet:
 
 def project(domain: StrategySet, point: Vector) -> Vector:
     """Return the nearest point of a set that :func:`as_projectable` let pass."""
-    if isinstance(domain, Projectable):
-        return domain.project(point)
-    raise TypeError(f"{quote(domain)} has no method project")
+    return cast(Projectable, domain).project(point)
 
 
 @final
@@ -126,10 +124,9 @@ class OnlineGradientDescent(Proximal):
 
         x  =  nearest point of the set to z + rate m
 
-    With D the largest distance from the first point to one of the set, the regret is at most
-    ``D^2 / (2 rate)`` plus ``rate / 2`` times the sum of ``|u|^2``, or ``|u - m|^2`` in the
-    optimistic form. On simplices it is :class:`OnlineMirrorDescent` with the Euclidean
-    regularizer.
+    With D the largest distance from the first point to one of the set, the regret is at most ``D^2
+    / (2 rate)`` plus ``rate / 2`` times the sum of ``|u|^2``, or ``|u - m|^2`` in the optimistic
+    form. On simplices it is :class:`OnlineMirrorDescent` with the Euclidean regularizer.
 
     Parameters
     ----------

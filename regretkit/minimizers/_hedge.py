@@ -72,12 +72,7 @@ class OptimisticHedge(ComposedRule):
         R <-  R + u - <u, x>
 
     The regret is at most ``ln(n) / rate`` plus ``rate / 8`` times the sum of the squared ranges of
-    u - m.
-
-    Parameters
-    ----------
-    rate
-        Learning rate, positive, in one over the unit of utility.
+    u - m; the rate is that of :class:`Hedge`.
 
     Examples
     --------

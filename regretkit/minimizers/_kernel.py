@@ -112,11 +112,10 @@ class Kernel:
         Called as ``propose(block, first, last, strategy, state, parameters)``; writes the block's
         distribution to ``strategy[first:last]``.
     learn
-        Called before it as
-        ``learn(block, first, last, utility, value, strategy, state, parameters)`` with the
-        ``utility`` of each action, the ``strategy`` that was played, and the ``value``,
-        a number, that it earned: the regret of an action is ``utility[a] - value``. Writes to the
-        arrays of ``state``, and to nothing else.
+        Called before it as ``learn(block, first, last, utility, value, strategy, state,
+        parameters)`` with the ``utility`` of each action, the ``strategy`` that was played, and the
+        ``value``, a number, that it earned: the regret of an action is ``utility[a] - value``.
+        Writes to the arrays of ``state``, and to nothing else.
     state
         Names of the rule's arrays with one number for each action, in the order in which
         ``state`` holds them.
@@ -139,34 +138,11 @@ class Kernel:
 
     Examples
     --------
-    Regret matching:
+    The page on how to run fast writes one for regret matching, which keeps a single array:
 
-    >>> import numpy as np
-    >>> from attrs import define
-    >>> from regretkit import SimplexRule, state
-    >>> def propose(block, first, last, strategy, state, parameters):
-    ...     total = 0.0
-    ...     for a in range(first, last):
-    ...         strategy[a] = max(state[0][a], 0.0)
-    ...         total += strategy[a]
-    ...     for a in range(first, last):
-    ...         strategy[a] = strategy[a] / total if total > 0.0 else 1.0 / (last - first)
-    >>> def learn(block, first, last, utility, value, strategy, state, parameters):
-    ...     for a in range(first, last):
-    ...         state[0][a] += utility[a] - value
-    >>> @define(eq=False)
-    ... class Mine(SimplexRule):
-    ...     regrets: np.ndarray = state()
-    ...
-    ...     def _propose(self):
-    ...         return self.simplices.normalize(np.maximum(self.regrets, 0.0))
-    ...
-    ...     def _learn(self, utility, strategy):
-    ...         self.regrets += self.simplices.regret(utility, strategy)
-    ...
-    ...     def _kernel(self):
-    ...         return Kernel(propose, learn, state=["regrets"])
-    >>> player = Mine(2)
+    >>> from regretkit import RegretMatching
+    >>> RegretMatching(2)._kernel().state
+    ('regrets',)
     """
 
     propose: BlockFunction = field(validator=_function)

@@ -97,12 +97,7 @@ class AgileProjection(_OfRegularizer):
     an action would still have to gain before it is played at all. A regularizer that always gives
     every action some weight shows everything, and then this is :class:`Cumulative`.
 
-    Parameters
-    ----------
-    regularizer
-        phi.
-    rate
-        Learning rate, positive, in one over the unit of utility.
+    Parameters are those of :class:`RegularizedLeaderLink`.
 
     Examples
     --------
@@ -238,12 +233,7 @@ class Reflected(_OfRegularizer):
 
         R <- gradient of phi at x / rate + g - v,    with x the leader of R + v
 
-    Parameters
-    ----------
-    regularizer
-        phi.
-    rate
-        Learning rate, positive, in one over the unit of utility.
+    Parameters are those of :class:`RegularizedLeaderLink`.
 
     Examples
     --------
@@ -277,12 +267,7 @@ class ReflectedMirrorDescent(_LeaderRule):
     D the largest divergence from the uniform distribution, plus for the Euclidean regularizer
     ``rate / 2`` times the sum of ``|u - m|^2``: add up the condition of optimality of every step.
 
-    Parameters
-    ----------
-    regularizer
-        phi: :class:`Entropy`, :class:`Euclidean`, :class:`Tsallis`, :class:`LogBarrier`.
-    rate
-        Learning rate, positive, in one over the unit of utility.
+    Parameters are those of :class:`FollowTheRegularizedLeader`, without ``optimistic``.
 
     Examples
     --------

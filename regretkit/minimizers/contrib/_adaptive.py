@@ -46,12 +46,7 @@ class HSDiscounted(Discounting):
 
         alpha = 1 + 3 p,  beta = -1 - 2 p,    p = (t - 1) / horizon
 
-    From iteration horizon + 1 on, p is 1.
-
-    Parameters
-    ----------
-    horizon
-        Number of iterations planned, at least 1.
+    From iteration horizon + 1 on, p is 1; ``horizon`` is the number of iterations planned.
 
     Examples
     --------
@@ -128,12 +123,7 @@ class AdaptivePredictionWeight(Accumulator):
         alpha = min(sqrt(E / S), limit),  E = sum |g - v|^2,  S = sum |Q's steps|^2
 
     E and S add up over all iterations of a block, and v is what was predicted, before any
-    weight; alpha is the limit as long as S is 0.
-
-    Parameters
-    ----------
-    limit
-        The largest alpha, positive.
+    weight; alpha is ``limit``, a positive number, as long as S is 0.
 
     Examples
     --------
@@ -345,9 +335,8 @@ class IREGPredictiveRegretMatchingPlus(ComposedRule):
         Q <-  Q'
 
     The norm is one over the step size, so that here step sizes never grow. The rule has no
-    hyperparameter and does not depend on the unit of utility, and still its last iterate
-    converges in zero-sum matrix games. The regret is at most the root of the sum of
-    ``|g - v|^2``.
+    hyperparameter and does not depend on the unit of utility, and still its last iterate converges
+    in zero-sum matrix games. The regret is at most the root of the sum of ``|g - v|^2``.
 
     Examples
     --------

@@ -42,12 +42,7 @@ class _Chopped(Accumulator):
 class ChoppedOrthant(_Chopped):
     """Regrets sum to at least one: ``Q <- P(Q + rate g)``, starting at ``1/n``.
 
-    P finds the nearest point of ``{z >= 0, sum z >= 1}``.
-
-    Parameters
-    ----------
-    rate
-        Learning rate, positive, in one over the unit of utility.
+    P finds the nearest point of ``{z >= 0, sum z >= 1}``; ``rate`` is a learning rate.
 
     Examples
     --------
@@ -72,12 +67,7 @@ class ChoppedOrthantOptimistic(_Chopped):
         Q <- P(Q + rate v) + rate (g - v)
 
     P finds the nearest point of ``{z >= 0, sum z >= 1}``, and v is what was predicted. It goes
-    with :class:`Weighted` predictions, by the same rate, and :class:`SmoothedLink` play.
-
-    Parameters
-    ----------
-    rate
-        Learning rate, positive, in one over the unit of utility.
+    with :class:`Weighted` predictions, by the same learning rate, and :class:`SmoothedLink` play.
 
     Examples
     --------
@@ -182,10 +172,7 @@ class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
     The papers call it SOGRM+. Where :class:`SmoothPredictiveRegretMatchingPlus` adds every regret
     to Q, this adds to what it played from only what the prediction had missed.
 
-    Parameters
-    ----------
-    rate
-        Learning rate eta, positive, in one over the unit of utility.
+    The parameter is that of :class:`SmoothPredictiveRegretMatchingPlus`.
 
     Examples
     --------
@@ -218,14 +205,10 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
 
     Without a prediction it plays x = y: smooth regret matching+. In self-play it is used with
     :class:`~regretkit.play.Extragradient`, which in every iteration first predicts for each player
-    its utility at the profile y. Then its last iterate converges in zero-sum matrix
-    games. The regret is at most ``(1 - 1/n) / (2 rate)`` plus ``rate / 2`` times the sum of
-    ``|g - v|^2``.
+    its utility at the profile y. Then its last iterate converges in zero-sum matrix games. The
+    regret is at most ``(1 - 1/n) / (2 rate)`` plus ``rate / 2`` times the sum of ``|g - v|^2``.
 
-    Parameters
-    ----------
-    rate
-        Learning rate eta, positive, in one over the unit of utility.
+    The parameter is that of :class:`SmoothPredictiveRegretMatchingPlus`.
 
     Examples
     --------
@@ -253,13 +236,8 @@ class RestartAtFloor(Accumulator):
 
         Q <- [Q + g]+,  and Q <- floor where no regret of a block exceeds it
 
-    It starts at the floor. Its ``"prediction_weight"`` is 0 for one iteration after a restart,
-    otherwise 1.
-
-    Parameters
-    ----------
-    floor
-        What regrets are raised to, positive, in the unit of utility.
+    It starts at ``floor``, in the unit of utility. Its ``"prediction_weight"`` is 0 for one
+    iteration after a restart, otherwise 1.
 
     Examples
     --------
@@ -298,10 +276,9 @@ class StablePredictiveRegretMatchingPlus(ComposedRule):
         Q <-  [Q + u - <u, x>]+
         Q <-  floor,  a restart, where that leaves no entry above the floor
 
-    Predictive regret matching+ may jump from one end of the simplex to the other while its
-    regrets are small; here they never are. After a restart no prediction is used, not even an
-    external one. The regret is at most the root of ``n floor^2`` plus the sum of
-    ``|g - v|^2``.
+    Predictive regret matching+ may jump from one end of the simplex to the other while its regrets
+    are small; here they never are. After a restart no prediction is used, not even an external one.
+    The regret is at most the root of ``n floor^2`` plus the sum of ``|g - v|^2``.
 
     Parameters
     ----------

@@ -135,9 +135,8 @@ class DiscountedRegretMatching(ComposedRule):
         R <-  R + u - <u, x>
 
     The average is to discount as well: with the default exponents and weights t^2, the weighted
-    regret divided by the sum of the weights is at most
-    ``6 Delta (sqrt(n) + 1 / sqrt(T)) / sqrt(T)`` (Theorem 3 of the paper, at a single decision
-    point).
+    regret divided by the sum of the weights is at most ``6 Delta (sqrt(n) + 1 / sqrt(T)) /
+    sqrt(T)`` (Theorem 3 of the paper, at a single decision point).
 
     Nothing is discounted at s = 0. An infinite exponent is the limit: f(inf) = 1 keeps all,
     f(-inf) = 0 drops all, so that (inf, inf) is :class:`RegretMatching` and (inf, -inf) plays

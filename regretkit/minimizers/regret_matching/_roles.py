@@ -187,12 +187,7 @@ class Discounted(Discounting):
 
         R <- R f(alpha) + g where R > 0,  R f(beta) + g elsewhere,    f(e) = 1 / (1 + s^-e)
 
-    Infinite exponents are the limits: f(inf) = 1 keeps everything, f(-inf) = 0 drops it.
-
-    Parameters
-    ----------
-    alpha, beta
-        Exponents for positive and for other regrets; any number, or plus or minus infinity.
+    The parameters, and infinite ones, are those of :class:`DiscountedRegretMatching`.
 
     Examples
     --------
@@ -220,16 +215,9 @@ class Discounted(Discounting):
 class DiscountedNonNegative(Discounting):
     """Old regrets are discounted, and negative regret is dropped.
 
-    With s = t - 1 in iteration t, and infinite exponents as in :class:`Discounted`,
+    With s = t - 1 in iteration t, and parameters as of :class:`DiscountedRegretMatchingPlus`,
 
         Q <- [Q s^alpha / (s^alpha + shift) + g]+
-
-    Parameters
-    ----------
-    alpha
-        Exponent; any number, or plus or minus infinity.
-    shift
-        How strongly old regrets are discounted at first, at least 0; with 0 they never are.
 
     Examples
     --------
@@ -481,12 +469,8 @@ class Weighted(_Scaling):
 class AdaptiveStep(_Scaling):
     """Scale predictions by the accumulator's weight: ``prediction_weight v``.
 
-    Only for accumulators that keep an entry ``"prediction_weight"``, a number for each action.
-
-    Parameters
-    ----------
-    predictor
-        Predicts v.
+    Only for accumulators that keep an entry ``"prediction_weight"``, a number for each action; v
+    is what ``predictor`` predicts.
 
     Examples
     --------
