@@ -1,6 +1,6 @@
 """Averaging: the weights of iterations, and the weighted average of strategies."""
 
-from regretkit.averaging._average import Average as Average
+from regretkit.averaging._averaging import Average as Average
 from regretkit.averaging._averaging import Averaging as Averaging
 from regretkit.averaging._averaging import HorizonPower as HorizonPower
 from regretkit.averaging._averaging import Last as Last

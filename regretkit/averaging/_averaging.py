@@ -1,15 +1,20 @@
-"""Averaging: how much each iteration counts."""
+"""Averaging: how much each iteration counts, and the weighted average of strategies."""
 
 import abc
 import math
+from collections.abc import Iterable, Mapping
 from typing import final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 from typing_extensions import override
 
+from regretkit._util._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
-from regretkit._util._validate import finite, quote
+from regretkit._util._validate import check_kind, finite, floats, quote, whole_number
+from regretkit.games import Game, Profile
+from regretkit.games._game import ATOL, format_array, is_finite
+from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 _FAINTEST = 600.0
 """Weights below exp(-600) count as that, well above where numbers lose their precision."""
@@ -222,3 +227,203 @@ class HorizonPower(Averaging):
         exponent = self.power * math.log(horizon / t) - 5.0 / horizon * relieved
         # Never quite zero: there is an average from the first iteration on.
         return math.exp(-exponent) if exponent < _FAINTEST else math.exp(-_FAINTEST)
+
+
+# The average
+
+
+@final
+@define(eq=False)
+class Average(Stateful):
+    """The weighted average of the strategies added to it.
+
+        average  =  sum_t w_t x_t / sum_t w_t
+
+    Parameters
+    ----------
+    averaging
+        The weights w_t.
+    horizon
+        Number of strategies planned, for weights that depend on it, at least 1.
+
+    Attributes
+    ----------
+    iteration
+        Number of strategies added so far.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``averaging`` is none or cannot do without a horizon, or ``horizon`` is not a whole
+        number, at least 1.
+
+    Examples
+    --------
+    >>> from regretkit.play import Linear
+    >>> average = Average(Linear())
+    >>> for strategy in ([1.0, 0.0], [0.0, 1.0], [0.0, 1.0]):
+    ...     average.add(np.array(strategy))
+    >>> average.strategy
+    array([0.16666667, 0.83333333])
+    """
+
+    averaging: Averaging = field(factory=Uniform)
+    horizon: int | None = field(default=None, kw_only=True)
+    iteration: int = field(default=0, init=False)
+    _total: Vector | None = field(default=None, init=False, repr=False)
+    _weight: float = field(default=0.0, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        check_kind(self.averaging, Averaging, "averaging", "Linear()")
+        if self.horizon is not None:
+            self.horizon = whole_number(self.horizon, "horizon", least=1)
+        # A scheme that cannot do without a horizon says so now, and not in mid-run.
+        self.averaging.weight(1, self.horizon)
+
+    def add(self, strategy: Vector) -> None:
+        """Add the next iteration's strategy.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When it is not made of finite numbers, has another shape than those before it, or the
+            scheme gives it no weight that is at least 0. Nothing has changed then.
+        """
+        strategy = self._checked(strategy)
+        weight = self.averaging.weight(self.iteration + 1, self.horizon)
+        if not weight >= 0.0:
+            raise self._refused(weight, self.iteration + 1)
+        if math.isinf(weight):
+            self._total, self._weight, weight = None, 0.0, 1.0
+        if self._total is None:
+            self._total = np.zeros(strategy.shape)
+        self._total += weight * strategy
+        self._weight += weight
+        self.iteration += 1
+
+    def upcoming_weights(self, count: int) -> Vector:
+        """Return the weights of the next strategies, for an engine that adds them itself.
+
+        For each of them, the factors of the sum so far and of the strategy, shape ``(count, 2)``.
+        """
+        weights = self.averaging.weights(self.iteration + 1, count, self.horizon)
+        if count and not weights.min() >= 0.0:
+            wrong = int(np.flatnonzero(~(weights >= 0.0))[0])
+            raise self._refused(float(weights[wrong]), self.iteration + 1 + wrong)
+        factors = np.ones((count, 2))
+        factors[:, 1] = weights
+        if count and math.isinf(weights.max()):
+            factors[np.isinf(weights)] = 0.0, 1.0
+        return factors
+
+    def _refused(self, weight: float, iteration: int) -> ValueError:
+        return ValueError(
+            f"{quote(self.averaging)} must give a weight of at least 0, got {quote(weight)} for "
+            f"iteration {iteration}"
+        )
+
+    def _checked(self, strategy: Vector) -> Vector:
+        try:
+            checked = floats(strategy, "strategy")
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"strategy must be an array of numbers, got {quote(strategy)}"
+            ) from error
+        if self._total is not None and checked.shape != self._total.shape:
+            raise ValueError(
+                f"strategy has shape {checked.shape}, but the ones before it had "
+                f"{self._total.shape}; keep one average for each player"
+            )
+        if not is_finite(checked):
+            raise ValueError(f"strategy must be finite, got {format_array(checked)}; repair it")
+        return checked
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        weight, total = state["_weight"], state["_total"]
+        if not (isinstance(weight, int | float) and 0.0 <= weight < math.inf):
+            raise ValueError(
+                f"the weight of an average must be finite, at least 0, got {quote(weight)}"
+            )
+        if total is None and weight != 0.0:
+            raise ValueError("an average with a weight must have a sum of strategies")
+        if total is not None and not is_finite_array(total):
+            raise ValueError("the sum of an average must be a vector of finite numbers")
+
+    def _check_on(self, domain: StrategySet) -> None:
+        """Refuse sums that are no sums of points of a set, with the weight that is stated.
+
+        Raises
+        ------
+        ValueError
+            When they are none, up to :data:`~regretkit.games._game.ATOL`.
+        """
+        if self._total is None:
+            return
+        average = self._total if self._weight == 0.0 else self._total / self._weight
+        is_point = self._total.size == domain.dimension and domain.contains(average, atol=ATOL)
+        if not (is_point or (self._weight == 0.0 and not self._total.any())):
+            raise ValueError(
+                f"the average must be a point of {quote(domain)} within {ATOL:g}, got "
+                f"{format_array(average)} of weight {quote(self._weight)}"
+            )
+
+    @property
+    def strategy(self) -> Vector:
+        """The average, a new array of the strategies' shape.
+
+        Raises
+        ------
+        ValueError
+            When nothing was added, or nothing that counts.
+        """
+        if self._total is None or self._weight == 0.0:
+            raise ValueError("nothing to average yet: play at least one iteration first")
+        return self._total / self._weight
+
+
+def average_profile(averages: Iterable[Average], game: Game) -> Profile:
+    """Return the players' averages, freed of what a long sum has lost to rounding."""
+    pairs = zip(averages, game.domains, strict=True)
+    strategies = [_normalized(average.strategy, domain) for average, domain in pairs]
+    return Profile(strategies, game.domains, game)
+
+
+def _normalized(strategy: Vector, domain: StrategySet) -> Vector:
+    """Return a strategy whose distributions sum to 1, up to one rounding for each action."""
+    if isinstance(domain, DecisionTree):
+        return domain.sequence_form(domain.behavior(strategy))
+    return domain.normalize(strategy) if isinstance(domain, Simplices) else strategy
+
+
+@final
+@define(eq=False)
+class LazyAverage(Stateful):
+    """The unsettled sums behind a player's average, with which a sampled run resumes.
+
+    An engine that visits only a few decision points in an iteration adds to the sum at one on its
+    next visit. The weighted sum of an :class:`~regretkit.averaging.Average` is settled everywhere,
+    and rounded; resuming from it would not be bitwise identical.
+    """
+
+    sums: Vector | None = field(default=None, init=False)
+    """Weighted sum of strategies by sequence, each as of the last visit."""
+    parent_sums: Vector | None = field(default=None, init=False)
+    """For each decision point, the sum at its parent sequence as of the last visit."""
+
+    @override
+    def _check_state(self, state: Mapping[str, object]) -> None:
+        held = [state["sums"], state["parent_sums"]]
+        if not (all(array is None for array in held) or all(map(is_finite_array, held))):
+            raise ValueError("unsettled sums must be vectors of finite numbers, or none at all")
+
+    def store(self, sums: Vector, parent_sums: Vector) -> None:
+        """Keep these arrays, of which an engine may own the memory."""
+        self.sums, self.parent_sums = sums, parent_sums
+
+    def load(self, sums: Vector, parent_sums: Vector) -> None:
+        """Write what was stored, if it has these shapes."""
+        if self.sums is None or self.parent_sums is None:
+            return
+        if self.sums.shape == sums.shape and self.parent_sums.shape == parent_sums.shape:
+            sums[...], parent_sums[...] = self.sums, self.parent_sums

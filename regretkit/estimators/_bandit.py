@@ -11,8 +11,7 @@ from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, check_generator, finite, quote
 from regretkit.estimators._estimator import Estimator
-from regretkit.estimators._mccfr import payoffs_against_draws
-from regretkit.estimators.flat._traversal import pick
+from regretkit.estimators._mccfr import draw_actions
 from regretkit.games import Game, NormalFormGame
 
 
@@ -79,13 +78,11 @@ class BanditFeedback(Estimator, Stateful):
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if not isinstance(game, NormalFormGame):
             raise TypeError(f"game must be in normal form for bandit feedback, got {quote(game)}")
-        strategy, chosen = profile[player], 0
-
-        def draw_own() -> None:
-            nonlocal chosen
-            chosen = pick(self.generator, strategy, 0, strategy.size)
-
-        payoffs = payoffs_against_draws(game, player, profile, self.generator, draw_own)
+        strategy = profile[player]
+        before = draw_actions(profile[:player], self.generator)
+        (chosen,) = draw_actions([strategy], self.generator)
+        after = draw_actions(profile[player + 1 :], self.generator)
+        payoff = game.payoffs[(player, *before, chosen, *after)]
         utility = np.full(strategy.size, self.baseline)
-        utility[chosen] += (payoffs[chosen] - self.baseline) / (strategy[chosen] + self.implicit)
+        utility[chosen] += (payoff - self.baseline) / (strategy[chosen] + self.implicit)
         return utility

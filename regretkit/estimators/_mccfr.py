@@ -1,7 +1,7 @@
 """Monte Carlo CFR: estimators that traverse a sampled part of a game."""
 
 import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -154,44 +154,25 @@ class TraversalEstimator(Estimator, Stateful):
         behavior, root = np.zeros(int(begin[-1])), int(begin[player])
         behaviors(game.domains, profile, behavior)
         utility, data = np.zeros(profile[player].size), self._sampling_data(game)
-        size, sampled = utility.size, 0
+        size = utility.size
         actions, probabilities = np.zeros(size, dtype=np.uint32), np.zeros(size)
         if self._choose() is follow_average:
             data[0][root] += 1.0
-
-        def choose() -> None:
-            nonlocal sampled
-            decision = Decision(player, root, root + 1, size, 1.0, 1.0 / size)
-            rule = SamplingRule(data, np.array(self._parameters()), self.generator)
-            sampled = self._choose()(decision, behavior, actions, probabilities, rule)
-
-        payoffs = payoffs_against_draws(game, player, profile, self.generator, choose)
+        before = draw_actions(profile[:player], self.generator)
+        decision = Decision(player, root, root + 1, size, 1.0, 1.0 / size)
+        rule = SamplingRule(data, np.array(self._parameters()), self.generator)
+        sampled = self._choose()(decision, behavior, actions, probabilities, rule)
+        after = draw_actions(profile[player + 1 :], self.generator)
         self.visited += sampled
-        chosen = actions[:sampled]
+        index: list[int | slice] = [player, *before, slice(None), *after]
+        chosen, payoffs = actions[:sampled], game.payoffs[tuple(index)]
         utility[chosen] = payoffs[chosen] / probabilities[:sampled]
         return utility
 
 
-def payoffs_against_draws(
-    game: NormalFormGame,
-    player: int,
-    profile: Sequence[Vector],
-    generator: np.random.Generator,
-    choose: Callable[[], None],
-) -> Vector:
-    """Return the payoffs of a player's actions against actions drawn by all others, in order.
-
-    In the player's turn, ``choose`` is called, and may draw as well.
-    """
-    index: list[int | slice] = []
-    for opponent, strategy in enumerate(profile):
-        if opponent == player:
-            choose()
-            index.append(slice(None))
-        else:
-            index.append(pick(generator, strategy, 0, strategy.size))
-    payoffs: Vector = game.payoffs[(player, *index)]
-    return payoffs
+def draw_actions(strategies: Iterable[Vector], generator: np.random.Generator) -> list[int]:
+    """Return an action of each of several players in a normal form, in turn."""
+    return [pick(generator, strategy, 0, strategy.size) for strategy in strategies]
 
 
 def starts(domains: Sequence[StrategySet]) -> Indices:

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import whole_number
-from regretkit.averaging._average import Average, average_profile
+from regretkit.averaging._averaging import Average, average_profile
 from regretkit.circuits._base import as_minimizer
 from regretkit.evaluation import duality_gap
 from regretkit.games import ExtensiveFormGame, NormalFormGame, Profile

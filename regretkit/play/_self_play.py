@@ -14,7 +14,7 @@ from regretkit._util._state import NOT_STATE, Stateful, generators, parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, whole_number
 from regretkit.averaging import Averaging, Uniform
-from regretkit.averaging._average import Average, LazyAverage, average_profile
+from regretkit.averaging._averaging import Average, LazyAverage, average_profile
 from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import Game, Profile
