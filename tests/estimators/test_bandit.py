@@ -83,18 +83,6 @@ def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):
     assert np.mean(regrets) < uniform / 4.0
 
 
-def test_a_restored_run_continues_bitwise_identically():
-    def start():
-        players = [ExplorationMixture(rk.Hedge(2, rate=0.1), gamma=0.1) for _ in "xy"]
-        feedback = BanditFeedback(np.random.default_rng(5))
-        return SelfPlay(rk.games.matching_pennies(), players, estimator=feedback)
-
-    through, stopped, resumed = start().run(60), start().run(20), start()
-    resumed.load_state_dict(stopped.state_dict())
-
-    assert resumed.run(40).average[0].tolist() == through.average[0].tolist()
-
-
 def test_bad_arguments_are_refused():
     generator = np.random.default_rng(1)
     with pytest.raises(TypeError, match="generator must be a numpy Generator, got 1"):

@@ -100,21 +100,6 @@ def test_the_last_iterate_converges(make, order):
         np.testing.assert_allclose(strategy, equilibrium, atol=1e-10)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("make", "order", "gap"),
-    [
-        (RM_PLUS, Simultaneous(), 0.308),
-        (RM_PLUS, Alternating(), 0.317),
-        pytest.param(PRM_PLUS, Simultaneous(), 0.622, marks=pytest.mark.sample),
-    ],
-)
-def test_the_gap_after_a_hundred_thousand_iterations_is_as_computed_elsewhere(make, order, gap):
-    run = play(make, order, 100_000)
-
-    assert duality_gap(CIRCLING, run.current) == pytest.approx(gap, abs=5e-4)
-
-
 def test_norm_keeping_does_not_depend_on_the_unit_of_payoff():
     run = play(NORM, Simultaneous(), 300)
     other = play(NORM, Simultaneous(), 300, rk.matrix_game(PAYOFF * 2.0**40))

@@ -1,5 +1,7 @@
 """Orders of play: who learns when, and which strategies of the others it sees."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from attrs import define, field
@@ -104,25 +106,31 @@ def test_a_random_player_learns_alone_and_all_have_the_same_share():
     assert np.abs(np.array(table.learned) - 1_000).max() < 5 * np.sqrt(3_000 * 2 / 9)
 
 
-def test_an_order_with_an_invalid_first_player_is_refused_when_the_run_is_built():
-    players = [RegretMatching(2), RegretMatching(2)]
-
-    with pytest.raises(ValueError, match="first must be a player, one of 0 to 1, got 2"):
-        SelfPlay(matching_pennies(), players, order=Alternating(first=2))
-    with pytest.raises(ValueError, match="first must be a player, one of 0 to 1, got 2"):
-        Alternating(first=2).iterate(UpdateContext(2))
+def pennies(order):
+    return SelfPlay(matching_pennies(), [RegretMatching(2), RegretMatching(2)], order=order)
 
 
-@pytest.mark.parametrize("first", [-1, "a", 0.5, True, None])
-def test_an_order_that_begins_with_no_number_is_refused(first):
-    with pytest.raises((TypeError, ValueError), match="first must be a whole number, at least 0"):
-        Alternating(first)
+NOT_FIRST = "first must be a player, one of 0 to 1, got 2"
 
 
-@pytest.mark.parametrize("generator", [3, None, np.random])
-def test_a_random_order_without_a_generator_is_refused(generator):
-    with pytest.raises(TypeError, match=r"generator must be a numpy Generator, .*default_rng"):
-        RandomPlayer(generator)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pennies(Alternating(first=2)), NOT_FIRST),
+        (lambda: Alternating(first=2).iterate(UpdateContext(2)), NOT_FIRST),
+        *(
+            (partial(Alternating, wrong), "first must be a whole number, at least 0")
+            for wrong in (-1, "a", 0.5, True, None)
+        ),
+        *(
+            (partial(RandomPlayer, wrong), r"generator must be a numpy Generator, .*default_rng")
+            for wrong in (3, None, np.random)
+        ),
+    ],
+)
+def test_an_order_that_cannot_be_followed_is_refused(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
 
 
 # The same in a game

@@ -333,93 +333,69 @@ def matchers(*sizes):
     return [rk.RegretMatching(n) for n in sizes]
 
 
-def test_one_minimizer_for_each_player_is_wanted():
-    game = games.matching_pennies()
+PENNIES, SHARED = games.matching_pennies(), rk.RegretMatching(2)
+WITH_SHARED = [rk.ConvexHull([SHARED, rk.RegretMatching(2)], rk.RegretMatching(2)) for _ in "ab"]
+REFUSED = [
+    *(
+        ((PENNIES, matchers(2, 2, 2)[:n]), {}, f"one for each of the 2 players, got {n}")
+        for n in (0, 1, 3)
+    ),
+    ((PENNIES, [SHARED] * 2), {}, r"same|twice|two places|once"),
+    ((PENNIES, WITH_SHARED), {}, r"same|twice|two places|once"),
+    (
+        (PENNIES, matchers(2, 3)),
+        {},
+        r"minimizers\[1\] plays in dimension 3, but player 1 plays on Simplices\(2\)",
+    ),
+    *(
+        ((PENNIES, [SHARED, wrong]), {}, r"minimizers\[1\] must be a (RegretM|m)inimizer, got")
+        for wrong in (rk.RegretMatching, 2, None, "cfr+")
+    ),
+    *(
+        ((RPS, wrong), {}, r"minimizers must be a sequence, .*RegretMinimizer, got")
+        for wrong in (rk.RegretMatching(3), 3, None)
+    ),
+    *(
+        ((game, []), {}, r"game must be a Game, .*games\.load\('kuhn_poker'\)")
+        for game in ("kuhn_poker", 3, games.kuhn_poker, rk.NormalFormGame)
+    ),
+    *(
+        ((PENNIES, matchers(2, 2)), {name: value}, name)
+        for name, value in [
+            ("order", Alternating),
+            ("order", "alternating"),
+            ("averaging", Linear),
+            ("averaging", 2.0),
+            ("estimator", ExactUtility),
+            ("estimator", None),
+        ]
+    ),
+    *(
+        ((RPS, matchers(3, 3)), {"horizon": value}, "horizon must be a whole number, at least 1")
+        for value in ("x", 0, 2.5, True)
+    ),
+]
 
-    for count in (0, 1, 3):
-        with pytest.raises(ValueError, match=f"one for each of the 2 players, got {count}"):
-            SelfPlay(game, matchers(2, 2, 2)[:count])
 
-
-def test_one_object_cannot_sit_in_two_seats_not_even_inside_others():
-    game, shared = games.matching_pennies(), rk.RegretMatching(2)
-    hulls = [rk.ConvexHull([shared, rk.RegretMatching(2)], rk.RegretMatching(2)) for _ in "ab"]
-
-    with pytest.raises(ValueError, match=r"same|twice|two places|once"):
-        SelfPlay(game, [shared] * 2)
-    with pytest.raises(ValueError, match=r"same|twice|two places|once"):
-        SelfPlay(game, hulls)
-
-
-def test_a_minimizer_of_another_dimension_is_refused_with_the_players_set():
-    message = r"minimizers\[1\] plays in dimension 3, but player 1 plays on Simplices\(2\)"
-    with pytest.raises(ValueError, match=message):
-        SelfPlay(games.matching_pennies(), matchers(2, 3))
-
-
-@pytest.mark.parametrize("no_minimizer", [rk.RegretMatching, 2, None, "cfr+"])
-def test_what_is_no_minimizer_is_refused(no_minimizer):
-    with pytest.raises(TypeError, match=r"minimizers\[1\] must be a (RegretM|m)inimizer, got"):
-        SelfPlay(games.matching_pennies(), [rk.RegretMatching(2), no_minimizer])
-
-
-@pytest.mark.parametrize("iterations", [-1, 2.0, "3", None])
-def test_a_number_of_iterations_that_is_none_is_refused(iterations):
-    run = start(WAYS["plain"])
-
-    with pytest.raises((TypeError, ValueError), match="iterations must be a whole number"):
-        run.run(iterations)
-
-    assert run.iteration == 0
-
-
-def test_the_average_of_a_run_that_did_not_start_is_refused():
-    with pytest.raises(ValueError, match="play at least one iteration first"):
-        _ = start(WAYS["plain"]).average
+@pytest.mark.parametrize(("arguments", "parts", "message"), REFUSED)
+def test_a_run_that_cannot_be_played_is_refused_when_it_is_built(arguments, parts, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        SelfPlay(*arguments, **parts)
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("iterations", "callbacks", "message"),
     [
-        {"order": Alternating},
-        {"order": "alternating"},
-        {"averaging": Linear},
-        {"averaging": 2.0},
-        {"estimator": ExactUtility},
-        {"estimator": None},
+        *((wrong, (), "iterations must be a whole number") for wrong in (-1, 2.0, "3", None)),
+        *((3, wrong, r"callbacks(\[\d\])? must be a") for wrong in (print, 3, [3], [print, "x"])),
     ],
-    ids=str,
 )
-def test_a_part_of_the_wrong_kind_is_refused_at_once_by_its_name(arguments):
-    game = games.matching_pennies()
-
-    with pytest.raises(TypeError, match=next(iter(arguments))):
-        SelfPlay(game, matchers(2, 2), **arguments)
-
-
-@pytest.mark.parametrize("game", ["kuhn_poker", 3, games.kuhn_poker, rk.NormalFormGame])
-def test_invalid_games_are_refused(game):
-    with pytest.raises(TypeError, match=r"game must be a Game, .*games\.load\('kuhn_poker'\)"):
-        SelfPlay(game, [])
-
-
-@pytest.mark.parametrize("minimizers", [rk.RegretMatching(3), 3, None])
-def test_minimizers_that_are_no_sequence_are_refused(minimizers):
-    with pytest.raises(TypeError, match=r"minimizers must be a sequence, .*RegretMinimizer, got"):
-        SelfPlay(RPS, minimizers)
-
-
-@pytest.mark.parametrize("horizon", ["x", 0, 2.5, True])
-def test_a_horizon_that_is_no_number_of_iterations_is_refused(horizon):
-    with pytest.raises((TypeError, ValueError), match="horizon must be a whole number, at least 1"):
-        SelfPlay(RPS, matchers(3, 3), horizon=horizon)
-
-
-@pytest.mark.parametrize("callbacks", [print, 3, [3], [print, "x"]], ids=str)
-def test_callbacks_that_cannot_be_called_are_refused_before_anything_is_played(callbacks):
+def test_what_cannot_be_run_is_refused_before_anything_is_played(iterations, callbacks, message):
     run = SelfPlay(RPS, matchers(3, 3))
 
-    with pytest.raises(TypeError, match=r"callbacks(\[\d\])? must be a"):
-        run.run(3, callbacks=callbacks)
+    with pytest.raises((TypeError, ValueError), match=message):
+        run.run(iterations, callbacks=callbacks)
 
     assert run.iteration == 0
+    with pytest.raises(ValueError, match="play at least one iteration first"):
+        _ = run.average

@@ -141,10 +141,7 @@ def test_an_unknown_name_is_refused_with_what_is_close(name, hint):
     e.match(hint)
 
 
-@pytest.mark.parametrize("algorithm", [3, None, rk.RegretMatching, Algorithm])
-def test_what_is_no_algorithm_is_refused(algorithm):
-    with pytest.raises(TypeError, match="algorithm must be a name or an Algorithm, got"):
-        solve(KUHN, algorithm, iterations=1)
+NO_GAME = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
 
 
 @pytest.mark.parametrize(
@@ -156,34 +153,35 @@ def test_what_is_no_algorithm_is_refused(algorithm):
         ({"target_gap": 0.0}, "target must be"),
         ({"target_gap": -1.0, "iterations": 5}, "target must be"),
         ({"target_gap": np.nan}, "target must be"),
+        *(
+            ({"algorithm": wrong, "iterations": 1}, "algorithm must be a name or an Algorithm, got")
+            for wrong in (3, None, rk.RegretMatching, Algorithm)
+        ),
+        *(({"game": wrong, "iterations": 1}, NO_GAME) for wrong in ("kuhn_poker", None, solve)),
+        *(({"callbacks": wrong, "iterations": 1}, "callbacks") for wrong in (print, [3])),
+        # Nothing promises that a target is met.
+        *(
+            ({"game": game, "target_gap": 0.1}, r"go on forever: .* pass iterations as well")
+            for game in (
+                COOPERATE_OR_NOT,
+                games.kuhn_poker(players=3),
+                NormalFormGame([[1.0, 2.0]]),
+            )
+        ),
+        *(
+            ({"target_gap": 1e-3} | arguments, r"go on forever: .* iterations as well")
+            for arguments in (
+                {"algorithm": Algorithm(rk.RegretMatching)},
+                {"algorithm": hs_pcfr_plus},
+                {"estimator": ChanceSampling(np.random.default_rng(1))},
+                {"target_gap": 1e-13},
+            )
+        ),
     ],
 )
-def test_goals_that_are_none_are_refused(arguments, message):
+def test_what_cannot_be_solved_is_refused(arguments, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        solve(KUHN, **arguments)
-
-
-@pytest.mark.parametrize(
-    "game", [COOPERATE_OR_NOT, games.kuhn_poker(players=3), NormalFormGame([[1.0, 2.0]])]
-)
-def test_a_target_alone_is_refused_where_nothing_promises_it(game):
-    with pytest.raises(ValueError, match=r"go on forever: .* pass iterations as well"):
-        solve(game, target_gap=0.1)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"algorithm": Algorithm(rk.RegretMatching)},
-        {"algorithm": hs_pcfr_plus},
-        {"estimator": ChanceSampling(np.random.default_rng(1))},
-        {"target_gap": 1e-13},
-    ],
-    ids=str,
-)
-def test_a_target_alone_is_refused_for_ways_to_play_that_promise_nothing(arguments):
-    with pytest.raises(ValueError, match=r"go on forever: .* iterations as well"):
-        solve(KUHN, **({"target_gap": 1e-3} | arguments))
+        solve(**({"game": KUHN} | arguments))
 
 
 def test_a_target_below_rounding_is_measured_by_the_payoffs():
@@ -196,27 +194,6 @@ def test_a_target_below_rounding_is_measured_by_the_payoffs():
 
 def test_a_target_alone_is_enough_for_a_named_algorithm_and_its_explicit_default():
     assert solve(KUHN, ALGORITHMS["dcfr"], target_gap=0.1, estimator=ExactUtility()).iteration > 1
-
-
-@pytest.mark.parametrize("game", ["kuhn_poker", None, games.kuhn_poker])
-def test_invalid_games_are_refused(game):
-    message = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
-    with pytest.raises(TypeError, match=message):
-        solve(game, iterations=1)
-    with pytest.raises(TypeError, match=message):
-        best_response_play(game, rk.RegretMatching(3), iterations=1)
-
-
-@pytest.mark.parametrize("callbacks", [print, [3]], ids=str)
-def test_callbacks_that_cannot_be_called_are_refused(callbacks):
-    with pytest.raises(TypeError, match="callbacks"):
-        solve(KUHN, iterations=1, callbacks=callbacks)
-
-
-@pytest.mark.parametrize("minimizer", ["x", rk.RegretMatching, None])
-def test_only_a_minimizer_plays_against_the_best_responder(minimizer):
-    with pytest.raises(TypeError, match=r"minimizer must be a (RegretM|m)inimizer, got"):
-        best_response_play(KUHN, minimizer, iterations=1)
 
 
 # Against a best response
@@ -259,27 +236,23 @@ def test_the_opponent_minimizes_the_players_payoff_and_not_its_own_loss():
 
 
 @pytest.mark.parametrize(
-    ("game", "minimizer", "arguments", "message"),
+    ("change", "message"),
     [
-        (
-            games.kuhn_poker(players=3),
-            rk.RegretMatching(2),
-            {},
-            "game must have two players, got 3",
+        ({"game": games.kuhn_poker(players=3)}, "game must have two players, got 3"),
+        ({"game": KUHN}, "minimizer plays in dimension 2, but player 0 plays on"),
+        ({"iterations": 0}, "iterations must be .* at least 1"),
+        ({"player": 2}, "player must be one of 0 to 1"),
+        *(({"game": wrong}, NO_GAME) for wrong in ("kuhn_poker", None, games.kuhn_poker)),
+        *(
+            ({"minimizer": wrong}, r"minimizer must be a (RegretM|m)inimizer, got")
+            for wrong in ("x", rk.RegretMatching, None)
         ),
-        (KUHN, rk.RegretMatching(2), {}, "minimizer plays in dimension 2, but player 0 plays on"),
-        (
-            COOPERATE_OR_NOT,
-            rk.RegretMatching(2),
-            {"iterations": 0},
-            "iterations must be .* at least 1",
-        ),
-        (COOPERATE_OR_NOT, rk.RegretMatching(2), {"player": 2}, "player must be one of 0 to 1"),
     ],
 )
-def test_play_that_cannot_begin_is_refused(game, minimizer, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        best_response_play(game, minimizer, **{"iterations": 5} | arguments)
+def test_play_that_cannot_begin_is_refused(change, message):
+    arguments = {"game": COOPERATE_OR_NOT, "minimizer": rk.RegretMatching(2), "iterations": 5}
+    with pytest.raises((TypeError, ValueError), match=message):
+        best_response_play(**(arguments | change))
 
 
 @pytest.mark.parametrize(("iterations", "error"), [(300, 2e-3), (600, 1e-3)])
