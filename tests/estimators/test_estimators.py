@@ -379,15 +379,6 @@ def test_one_estimator_may_go_from_game_to_game(kind):
         np.testing.assert_array_equal(old.utility(game, 0, profile), expected)
 
 
-def test_a_full_sweep_is_the_game_itself():
-    game = games.kuhn_poker()
-    profile, _ = random_profile(np.random.default_rng(6), game)
-
-    np.testing.assert_array_equal(
-        ExactUtility().utility(game, 1, profile), game.utility(1, profile)
-    )
-
-
 @pytest.mark.parametrize("name", ["external", "outcome, learned", "chance"])
 def test_a_circuit_of_single_minimizers_learns_from_samples_what_cfr_learns(name):
     runs = []

@@ -13,7 +13,6 @@ import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game
 from regretkit._util._state import Stateful
 from regretkit.evaluation import nash_conv
-from regretkit.minimizers.contrib import ExtragradientRegretMatchingPlus
 from regretkit.play import (
     ALGORITHMS,
     Algorithm,
@@ -714,27 +713,3 @@ def test_nothing_in_a_checkpoint_is_ever_unpickled():
     assert not {"pickle", "marshal", "eval", "exec"} & {*dir(_checkpoint_file)}
     assert inspect.getsource(_checkpoint_file).count("np.load(") == 1
     assert "np.load(io.BytesIO(data), allow_pickle=False)" in inspect.getsource(_checkpoint_file)
-
-
-def test_what_a_minimizer_refused_to_take_leaves_it_as_it_was(tmp_path):
-    path, other = saved(tmp_path), players(KUHN)
-    other[0].observe_utility(np.ones(13))
-    before = other[0].state_dict()
-
-    with pytest.raises(ValueError, match="of another run"):
-        SelfPlay.load(path, KUHN, other)
-
-    np.testing.assert_equal(other[0].state_dict(), before)
-
-
-def test_extragradient_minimizers_go_on_to_the_same_bits(tmp_path):
-    game = matrix_game([[3, 0, -3], [0, 3, -4], [0, 0, 1]])
-
-    def begun():
-        local = [ExtragradientRegretMatchingPlus(3, rate=0.1) for _ in "xy"]
-        return SelfPlay(game, local, order=Extragradient())
-
-    begun().run(9).save(tmp_path / "run")
-    run = SelfPlay.load(tmp_path / "run", game, begun().minimizers)
-
-    assert_same_bits(run.run(9), begun().run(18))

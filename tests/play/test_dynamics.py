@@ -47,14 +47,6 @@ def test_plain_regret_matching_never_comes_near_one():
     assert min(gaps) > 0.05
 
 
-def test_without_a_perturbation_uniform_play_is_a_fixed_point_of_shapleys_game():
-    # The reason for the perturbation: all utilities are exactly equal, and so are all strategies.
-    run = SelfPlay(games.shapley_game(), [rk.RegretMatching(3) for _ in "ab"]).run(100)
-
-    np.testing.assert_array_equal(run.current[0], run.current[1])
-    assert np.ptp(run.current[0]) == 0.0
-
-
 # Coarse and full correlated equilibrium among three
 
 

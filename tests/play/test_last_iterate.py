@@ -264,43 +264,6 @@ def test_extragradient_play_is_that_of_the_paper_and_so_is_its_average():
             np.testing.assert_allclose(run.average[i], total[i] / t, atol=1e-10)
 
 
-class Diary:
-    """A table that writes down what happens at it."""
-
-    players = 2
-
-    def __init__(self):
-        self.lines = []
-
-    def strategy(self, player):
-        return f"x{player} after {len(self.lines)}"
-
-    def profile(self):
-        return [self.strategy(player) for player in range(self.players)]
-
-    def expect(self, player, profile):
-        self.lines.append(("expect", player, profile))
-
-    def learn(self, player, profile):
-        self.lines.append(("learn", player, profile))
-
-
-def test_all_players_predict_then_all_propose_then_all_learn():
-    diary = Diary()
-
-    Extragradient().iterate(diary)
-
-    unaided, proposed = (["x0 after 2", "x1 after 2"], ["x0 after 4", "x1 after 4"])
-    assert diary.lines == [
-        ("expect", 0, None),
-        ("expect", 1, None),
-        ("expect", 0, unaided),
-        ("expect", 1, unaided),
-        ("learn", 0, proposed),
-        ("learn", 1, proposed),
-    ]
-
-
 def test_predictors_of_their_own_are_silenced_before_the_unaided_strategies_are_asked():
     run = play(PRM_PLUS, Extragradient(), 5)
     unaided = [in_proportion(player.regrets.tolist()) for player in run.minimizers]

@@ -118,16 +118,6 @@ def test_every_named_algorithm_closes_the_gap(game, name):
 # Cut, copied, saved
 
 
-@each_way
-def test_a_run_cut_in_two_is_bitwise_identical(way):
-    whole, cut = start(way).run(30), start(way)
-
-    assert cut.run(11) is cut
-    cut.run(0).run(19)
-
-    assert_same_bits(whole, cut)
-
-
 @each_local
 @each_way
 def test_a_saved_run_goes_on_as_if_never_stopped(way, local):
@@ -192,14 +182,6 @@ def test_looking_at_a_run_changes_nothing():
         )
 
     assert_same_bits(watched, left_alone)
-
-
-def test_an_exact_estimator_is_the_default():
-    explicit = SelfPlay(
-        games.kuhn_poker(), start(WAYS["plain"]).minimizers, estimator=ExactUtility()
-    )
-
-    assert_same_bits(start(WAYS["plain"]).run(10), explicit.run(10))
 
 
 # Sets that are none of the game's
