@@ -351,13 +351,7 @@ class Average(Stateful):
             raise ValueError("the sum of an average must be a vector of finite numbers")
 
     def _check_on(self, domain: StrategySet) -> None:
-        """Refuse sums that are no sums of points of a set, with the weight that is stated.
-
-        Raises
-        ------
-        ValueError
-            When they are none, up to :data:`~regretkit.games._game.ATOL`.
-        """
+        """Refuse sums that are no sums of points of a set with this weight, up to ``ATOL``."""
         if self._total is None:
             return
         average = self._total if self._weight == 0.0 else self._total / self._weight

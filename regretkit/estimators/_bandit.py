@@ -79,10 +79,10 @@ class BanditFeedback(Estimator, Stateful):
         if not isinstance(game, NormalFormGame):
             raise TypeError(f"game must be in normal form for bandit feedback, got {quote(game)}")
         strategy = profile[player]
-        before = draw_actions(profile[:player], self.generator)
+        lower = draw_actions(profile[:player], self.generator)
         (chosen,) = draw_actions([strategy], self.generator)
-        after = draw_actions(profile[player + 1 :], self.generator)
-        payoff = game.payoffs[(player, *before, chosen, *after)]
+        higher = draw_actions(profile[player + 1 :], self.generator)
+        payoff = game.payoffs[(player, *lower, chosen, *higher)]
         utility = np.full(strategy.size, self.baseline)
         utility[chosen] += (payoff - self.baseline) / (strategy[chosen] + self.implicit)
         return utility

@@ -58,8 +58,8 @@ class _Undrawn:
             return True
         if not bound > self._low:
             return False
-        below = (float(bound) - self._low) / (self._high - self._low)
-        if self._forks.take([below, 1.0 - below]) == 0:
+        share = (float(bound) - self._low) / (self._high - self._low)
+        if self._forks.take([share, 1.0 - share]) == 0:
             self._high = float(bound)
             return True
         self._low = float(bound)
@@ -142,12 +142,7 @@ def every_sample(
 ) -> Iterator[tuple[float, Result]]:
     """Yield what ``sample`` returns for everything that a generator may draw, with probabilities.
 
-    Raises
-    ------
-    TypeError
-        When it draws in a way in which samples cannot be gone through.
-    ValueError
-        When there are more than ``most``.
+    It is refused if it draws in a way in which samples cannot be gone through, or too many.
     """
     path: list[tuple[int, int]] = []
     for _ in range(most):
@@ -167,13 +162,7 @@ def every_sample(
 def every_estimate(
     estimator: Estimator, game: Game, player: int, profile: Sequence[Vector], most: int = MOST
 ) -> Iterator[tuple[float, Vector]]:
-    """Yield every estimate that may come next, with its probability; nothing is drawn or learned.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`every_sample`.
-    """
+    """Yield every estimate that may come next, with its probability; draw and learn nothing."""
     untouched = clone_with_rng(estimator, np.random.default_rng(0))
 
     def sample(generator: np.random.Generator) -> Vector:

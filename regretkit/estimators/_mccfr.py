@@ -158,13 +158,13 @@ class TraversalEstimator(Estimator, Stateful):
         actions, probabilities = np.zeros(size, dtype=np.uint32), np.zeros(size)
         if self._choose() is follow_average:
             data[0][root] += 1.0
-        before = draw_actions(profile[:player], self.generator)
+        lower = draw_actions(profile[:player], self.generator)
         decision = Decision(player, root, root + 1, size, 1.0, 1.0 / size)
         rule = SamplingRule(data, np.array(self._parameters()), self.generator)
         sampled = self._choose()(decision, behavior, actions, probabilities, rule)
-        after = draw_actions(profile[player + 1 :], self.generator)
+        higher = draw_actions(profile[player + 1 :], self.generator)
         self.visited += sampled
-        index: list[int | slice] = [player, *before, slice(None), *after]
+        index: list[int | slice] = [player, *lower, slice(None), *higher]
         chosen, payoffs = actions[:sampled], game.payoffs[tuple(index)]
         utility[chosen] = payoffs[chosen] / probabilities[:sampled]
         return utility

@@ -67,12 +67,11 @@ Run = TypeVar("Run", bound=_Run)
 
 def next_look(run: Run, callbacks: Iterable[Callable[[Run], object]], end: int) -> int:
     """Return the next iteration at which a callback is due, ``end`` at the latest."""
-    return min([end, *(_due(callback, run) for callback in callbacks)])
-
-
-def _due(callback: Callable[[Run], object], run: Run) -> int:
-    asked = getattr(callback, "next_call", None)
-    return run.iteration + 1 if asked is None else max(int(asked(run)), run.iteration + 1)
+    following = run.iteration + 1
+    for callback in callbacks:
+        asked = getattr(callback, "next_call", None)
+        end = min(end, following if asked is None else max(int(asked(run)), following))
+    return end
 
 
 def stopped(run: Run, callbacks: Iterable[Callable[[Run], object]]) -> bool:

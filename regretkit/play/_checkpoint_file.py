@@ -56,13 +56,7 @@ _TYPE = re.compile(r"[biuf][1248]")
 
 
 def packed(content: Mapping[str, Plain]) -> bytes:
-    """Return a file that holds ``content``.
-
-    Raises
-    ------
-    TypeError
-        When something in it is neither a number, a text, an array, nor made of those.
-    """
+    """Return a file that holds ``content``: numbers, texts, arrays, and what is made of those."""
     arrays: Arrays = {}
     manifest = {"version": VERSION, "content": _encoded(content, arrays, "content")}
     file = io.BytesIO()
@@ -99,13 +93,7 @@ def _encoded(value: object, arrays: Arrays, place: str) -> object:
 
 
 def unpacked(data: bytes, what: str) -> dict[str, Any]:
-    """Return the content of a file.
-
-    Raises
-    ------
-    ValueError
-        When it is no checkpoint, of another version, truncated, or not what was written.
-    """
+    """Return the content of a file, or refuse what is not exactly what was written."""
     name = _MANIFEST.encode()
     if not (b"PK\3\4".startswith(data[:4]) and name.startswith(data[30 : 30 + len(name)])):
         raise ValueError(f"{what} is no checkpoint of regretkit: it begins with {data[:20]!r}")
@@ -451,13 +439,13 @@ class SavedRun:
                 f"passed are {kinds}; pass the same ones, or none"
             )
         whole = _Whole(run, watching)
-        before = whole.state_dict()
+        unchanged = whole.state_dict()
         try:
             whole.load_state_dict(state)
             try:
                 run._check_restored()
             except ValueError:
-                whole.load_state_dict(before)
+                whole.load_state_dict(unchanged)
                 raise
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.path} does not fit this run: {shorten(str(error))}") from error

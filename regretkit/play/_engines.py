@@ -119,13 +119,7 @@ def check_engine(name: object) -> None:
 
 
 def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
-    """Return the engine of this name, or the fastest that applies to that many iterations.
-
-    Raises
-    ------
-    ValueError
-        When the engine of this name cannot run it.
-    """
+    """Return the engine of this name, or the fastest that applies to that many iterations."""
     if name != AUTO:
         engine = next(engine for engine in _engines() if engine.name == name)
         refusal = engine.unsupported_reason(run) or engine.missing_dependency()
@@ -161,11 +155,6 @@ def executor_for(
     """Return what drives a run through ``iterations``, and the name of its engine.
 
     That is the run's present executor if the engine is the same and the run's parts are unchanged.
-
-    Raises
-    ------
-    TypeError, ValueError
-        When the engine of this name cannot run it.
     """
     engine = select_engine(run, name, iterations)
     parts = (*run.minimizers, run.order, run.averaging, run.estimator)

@@ -139,17 +139,17 @@ class SharedKernel:
         self.is_lazy = traits.invariant_to_zero_utility or self.discounts_on_zero
         self.is_constant = not (callable(kernel.parameters) or self.discounts_on_zero)
         self.parameters: Sequence[float] = kernel.parameters_at(0)
-        self.before: Discounts = NO_DISCOUNTS
-        """All discounts before the iteration to come,"""
-        self.after: Discounts = NO_DISCOUNTS
-        """and after it."""
+        self.discounts: Discounts = NO_DISCOUNTS
+        """All discounts before the iteration to come."""
+        self.next_discounts: Discounts = NO_DISCOUNTS
+        """All discounts up to that iteration."""
 
-    def start(self, iteration: int, before: Discounts) -> None:
+    def start(self, iteration: int, discounts: Discounts) -> None:
         """Look up the parameters of an iteration, with the discounts before it."""
-        self.parameters, self.before = self.kernel.parameters_at(iteration), before
+        self.parameters, self.discounts = self.kernel.parameters_at(iteration), discounts
         if self.discounts_on_zero:
             positive, other = self.parameters[:2]
-            self.after = before[0].times(positive), before[1].times(other)
+            self.next_discounts = discounts[0].times(positive), discounts[1].times(other)
 
 
 @final
@@ -186,18 +186,18 @@ class KernelRecord(InfosetRecord):
     @override
     def advance(self, iteration: int) -> None:
         if not self.shared.is_constant:
-            self.shared.start(iteration, self.shared.after)
+            self.shared.start(iteration, self.shared.next_discounts)
 
     @override
     def update(self, utility: Numbers, value: float) -> None:
         shared, strategy, state = self.shared, self.strategy, self.state
         size, parameters = len(strategy), shared.parameters
         if shared.discounts_on_zero:
-            if self.discounts != shared.before:
-                positive, other = map(LazyDiscount.since, shared.before, self.discounts)
+            if self.discounts != shared.discounts:
+                positive, other = map(LazyDiscount.since, shared.discounts, self.discounts)
                 regrets = state[0]
                 regrets[:] = [r * (positive if r > 0.0 else other) for r in regrets]
-            self.discounts = shared.after
+            self.discounts = shared.next_discounts
         shared.learn(0, 0, size, utility, value, strategy, state, parameters)
         shared.propose(0, 0, size, strategy, state, parameters)
         self.play(strategy)
@@ -372,9 +372,9 @@ class RecordFactory:
 
     def _minimizer(self, size: int) -> RegretMinimizer:
         state = self._generator.bit_generator.state
-        before = pickle.dumps(state)
+        pickled = pickle.dumps(state)
         made = local_minimizer(self._rule, Simplices(size), "rule")
-        if pickle.dumps(self._generator.bit_generator.state) != before or any(generators(made)):
+        if pickle.dumps(self._generator.bit_generator.state) != pickled or any(generators(made)):
             self._generator.bit_generator.state = state
             raise ValueError(
                 f"rule draws random numbers for {size} actions: on the game's tree it would draw "
@@ -400,5 +400,5 @@ class RecordFactory:
 
 
 def _saved(template: InfosetRecord) -> Learned:
-    before = template.shared.before if isinstance(template, KernelRecord) else NO_DISCOUNTS
-    return {"learned": template.learned(), "discounts": [*before[0], *before[1]]}
+    discounts = template.shared.discounts if isinstance(template, KernelRecord) else NO_DISCOUNTS
+    return {"learned": template.learned(), "discounts": [*discounts[0], *discounts[1]]}

@@ -23,21 +23,21 @@ class DeferredInterrupt:
         self._requested = False
         self.suspended = False
         """Whether Ctrl-C is raised at once for now."""
-        self._before: Any = None
+        self._handler: Any = None
 
     def requested(self) -> bool:
         """Return whether an interrupt was requested."""
         return self._requested
 
     def __enter__(self) -> "DeferredInterrupt":
-        before = signal.getsignal(signal.SIGINT)
-        outer = getattr(before, "__self__", None)
+        handler = signal.getsignal(signal.SIGINT)
+        outer = getattr(handler, "__self__", None)
         # That of a run whose callbacks are being called
         nested = isinstance(outer, DeferredInterrupt) and outer.suspended
-        if before is signal.default_int_handler or nested:
+        if handler is signal.default_int_handler or nested:
             with suppress(ValueError):  # raised outside the main thread
                 signal.signal(signal.SIGINT, self._note)
-                self._before = before
+                self._handler = handler
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -51,8 +51,8 @@ class DeferredInterrupt:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
         if self._requested and kind is None:
             raise KeyboardInterrupt
 
@@ -68,13 +68,7 @@ class RunGuard:
 
     @contextmanager
     def driving(self) -> Iterator[DeferredInterrupt]:
-        """Have the run to oneself, with interrupts deferred.
-
-        Raises
-        ------
-        RuntimeError
-            When another call has it.
-        """
+        """Have the run to oneself, with interrupts deferred, or raise where another call has it."""
         # Deferred first: raised between two of these lines, Ctrl-C would leave the run locked.
         with DeferredInterrupt() as interrupt:
             if not self._lock.acquire(blocking=False):
@@ -98,13 +92,7 @@ class RunGuard:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read the state while no call changes it.
-
-        Raises
-        ------
-        RuntimeError
-            When another call drives the run, unless this one is from its callbacks.
-        """
+        """Read the state while no call changes it; callbacks may, while their run is driven."""
         if self._caller == threading.get_ident():
             yield
         else:

@@ -241,11 +241,6 @@ class SelfPlay(Stateful):
 
         What was put back is held to what holds for what is computed: strategies, current ones and
         those played last, and averages are points of the players' sets, up to rounding.
-
-        Raises
-        ------
-        ValueError
-            When one is none.
         """
         if self._failure is not None:
             raise ValueError("the run broke off")
@@ -296,11 +291,11 @@ class SelfPlay(Stateful):
         self._turn = player
         utility = self.estimator.utility(self.game, player, profile)
         self._learned_from.setdefault(player, self.strategy(player))
-        before, self._changed = self._changed, True
+        changed, self._changed = self._changed, True
         try:
             self.minimizers[player].observe_utility(utility)
         except (TypeError, ValueError):
-            self._changed = before  # who refuses has learned nothing
+            self._changed = changed  # who refuses has learned nothing
             raise
 
     def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
