@@ -4,12 +4,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from test_catalogue import play
+from test_known_values import lp_value
 
-from regretkit import ExtensiveFormGame
+from regretkit import ExtensiveFormGame, matrix_game
 from regretkit.evaluation import solve_zero_sum
-from regretkit.games import GameTree
 from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
 
 ROOTS = [
@@ -38,24 +37,6 @@ def rounds(coins, size, least, horizon, alesia):
     return result, bids
 
 
-def counted(*rules):
-    """Return the numbers of histories, of ends and of rounds, without a tree."""
-    result, bids = rounds(*rules)
-
-    @cache
-    def count(mine, theirs, pushes, played):
-        if result(mine, theirs, pushes, played) is not None:
-            return np.array([1, 1, 0])
-        below = [
-            count(mine - a, theirs - b, pushes + np.sign(a - b), played + 1)
-            for a in bids(mine)
-            for b in bids(theirs)
-        ]
-        return np.array([1 + len(bids(mine)), 0, 1]) + sum(below)
-
-    return count(rules[0], rules[0], 0, 0).tolist()
-
-
 def backward_value(mine, theirs, pushes, played, *rules):
     """Return the value of a round for player 0, that of a matrix of later rounds."""
     result, bids = rounds(*rules)
@@ -65,53 +46,14 @@ def backward_value(mine, theirs, pushes, played, *rules):
         end = result(mine, theirs, pushes, played)
         if end is not None:
             return float(end)
-        return matrix_value(
-            [
-                [
-                    value(mine - a, theirs - b, pushes + np.sign(a - b), played + 1)
-                    for b in bids(theirs)
-                ]
-                for a in bids(mine)
-            ]
-        )
+
+        def after(a, b):
+            return value(mine - a, theirs - b, pushes + np.sign(a - b), played + 1)
+
+        later = [[after(a, b) for b in bids(theirs)] for a in bids(mine)]
+        return lp_value(matrix_game(later))[0]
 
     return value(mine, theirs, pushes, played)
-
-
-def matrix_value(payoffs):
-    A = np.array(payoffs)
-    rows, columns = A.shape
-    solution = linprog(
-        [0.0] * rows + [-1.0],
-        A_ub=np.hstack([-A.T, np.ones((columns, 1))]),
-        b_ub=np.zeros(columns),
-        A_eq=[[1.0] * rows + [0.0]],
-        b_eq=[1.0],
-        bounds=[(0, None)] * rows + [(None, None)],
-    )
-    return -solution.fun
-
-
-@pytest.mark.parametrize(
-    "rules",
-    [
-        (1, 1, 1, None, False),
-        (5, 1, 1, None, False),
-        (6, 2, 1, None, True),
-        (8, 1, 2, None, False),
-        (3, 1, 0, 4, False),
-        (4, 0, 0, 3, False),
-        (6, 3, 3, None, False),
-    ],
-)
-def test_sizes_are_those_counted_round_by_round(rules):
-    tree = GameTree.from_history(oshi_zumo_history(*rules))
-    histories, terminals, started = counted(*rules)
-
-    assert tree.histories == histories
-    assert tree.terminals.size == terminals
-    # All bids of earlier rounds are known: each round that is begun is one for each player.
-    assert tree.information_sets == (started, started)
 
 
 @pytest.mark.parametrize(

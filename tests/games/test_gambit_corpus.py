@@ -230,15 +230,6 @@ def test_a_file_that_others_read_in_part_is_refused_as_a_whole(name):
         rk.load(place(f"bad/{name}"))
 
 
-def test_play_is_refused_under_imperfect_recall_with_the_information_set_that_shows_it():
-    game = rk.load(place("bad/valid_imperfect_recall.efg"))
-
-    with pytest.raises(ValueError, match=r"player 0 .* information set 'j'"):
-        rk.solve(game, "cfr+", iterations=1)
-    with pytest.raises(ValueError, match=r"player 0 .* information set 'j'"):
-        rk.SelfPlay(game, [])
-
-
 @each_odd
 def test_an_odd_file_is_read(name):
     assert rk.load(place(f"odd/{name}")).players >= 2
