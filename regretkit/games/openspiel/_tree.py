@@ -9,7 +9,7 @@ from typing import Any, Never, final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import depths
 from regretkit._util._errors import advised
@@ -19,7 +19,6 @@ from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
 from regretkit.games._game import as_strategies
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._payoff_rows import offsets
 from regretkit.games.openspiel._states import (
     END,
     OpenSpielGame,
@@ -135,35 +134,32 @@ class States:
         self.player = array("q")
         self.information_set = array("q")
         """Numbered for each player in the order of first occurrence."""
-        self.counts = array("q")
-        """Number of children."""
-        # One entry for each action of each state
-        self.actions = array("q")
-        """OpenSpiel's numbers of the actions."""
-        # One entry for each outcome of each state of chance, and for each player at each end
-        self.probability = array("d")
+        # Of the action that leads to each state: its index, OpenSpiel's number, its probability
+        self.action, self.number, self.probability = array("q"), array("q"), array("d")
+        # One entry for each player at each terminal state, and for each player's information sets
         self.payoffs = array("d")
-        # One entry for each information set of each player
         self.known: list[dict[str, int]] = [{} for _ in range(game.num_players())]
         self._legal: list[list[list[int]]] = [[] for _ in self.known]
         self._walk()
 
     def _walk(self) -> None:
         """Visit all states; only those on the path to the current one are held."""
-        state, parent = self._game.new_initial_state(), -1
-        stack: list[tuple[State, list[int], int]] = []
-        for number in itertools.count():
+        state, parent, index, action, probability = self._game.new_initial_state(), -1, -1, -1, 1.0
+        stack: list[tuple[State, list[tuple[int, tuple[int, float]]], int]] = []
+        for history in itertools.count():
             self.parent.append(parent)
-            if not number % _CHECK_INTERVAL:
-                self._check_size(number, state)
-            actions = self._visit(state)
-            self.counts.append(len(actions))
-            if actions:
-                stack.append((state, actions[::-1], number))
+            self.action.append(index)
+            self.number.append(action)
+            self.probability.append(probability)
+            if not history % _CHECK_INTERVAL:
+                self._check_size(history, state)
+            moves = list(enumerate(self._visit(state)))
+            if moves:
+                stack.append((state, moves[::-1], history))
             if not stack:
                 break
             state, remaining, parent = stack[-1]
-            action = remaining.pop()
+            index, (action, probability) = remaining.pop()
             if remaining:
                 state = state.child(action)
             else:
@@ -172,12 +168,12 @@ class States:
                 state.apply_action(action)
         self._check_size(len(self.parent), state)
 
-    def _visit(self, state: State) -> list[int]:
-        """Record one state and return its actions."""
+    def _visit(self, state: State) -> Row:
+        """Record one state, and return its actions with their probabilities, 1 for a player's."""
         player = int(state.current_player())  # older games in Python return an enumeration
         self.player.append(player)
         if player >= 0:
-            return self._decision(state, player)
+            return [(action, 1.0) for action in self._decision(state, player)]
         self.information_set.append(-1)
         if player == END:
             self.payoffs.extend(state.returns())
@@ -187,11 +183,7 @@ class States:
                 f"no single player acts at {_text(state)}: OpenSpiel's current_player() is "
                 f"{player}; only players and chance, one at a time, are supported"
             )
-        outcomes = state.chance_outcomes()
-        actions = [action for action, _ in outcomes]
-        self.probability.extend([probability for _, probability in outcomes])
-        self.actions.extend(actions)
-        return actions or self._refuse_nothing(state)
+        return state.chance_outcomes() or self._refuse_nothing(state)
 
     def _decision(self, state: State, player: int) -> list[int]:
         known, legal = self.known[player], self._legal[player]
@@ -201,28 +193,20 @@ class States:
         number = known.setdefault(key, len(known))
         actions = state.legal_actions()
         if number == len(legal):
-            if not actions:
-                self._refuse_nothing(state)
-            legal.append(actions)
+            legal.append(actions or self._refuse_nothing(state))
         elif actions != legal[number]:
+            pairs = zip(self.player, self.information_set, strict=False)
+            first, path = next(i for i, pair in enumerate(pairs) if pair == (player, number)), []
+            while first:
+                path.append(str(self.number[first]))
+                first = self.parent[first]
             raise ValueError(
                 f"information state {quote(key)} of player {player} has actions "
-                f"{quote(legal[number])} at {self._first(player, number)}, but {quote(actions)} at "
+                f"{quote(legal[number])} at {path_text(path[::-1])}, but {quote(actions)} at "
                 f"{_text(state)}; this is not a game in extensive form"
             )
         self.information_set.append(number)
-        self.actions.extend(actions)
         return actions
-
-    def _first(self, player: int, number: int) -> str:
-        """Return the first history of an information set for error messages."""
-        pairs = zip(self.player, self.information_set, strict=False)
-        history, path = next(i for i, pair in enumerate(pairs) if pair == (player, number)), []
-        while (parent := self.parent[history]) >= 0:
-            earlier = sum(self.counts[:parent]) + self.parent[:history].count(parent)
-            path.append(str(self.actions[earlier]))
-            history = parent
-        return path_text(path[::-1])
 
     def _check_size(self, found: int, state: State) -> None:
         self._budget.check_objects(found)
@@ -261,10 +245,7 @@ class Names:
     def __call__(self, number: int) -> tuple[str, ...]:
         """Return the names of the actions of an information set."""
         state = self._state(int(self.at[number]))
-        return tuple(
-            state.action_to_string(self.player, first_histories)
-            for first_histories in self.actions(number)
-        )
+        return tuple(state.action_to_string(self.player, action) for action in self.actions(number))
 
     def actions(self, number: int) -> list[int]:
         """Return OpenSpiel's numbers of the actions of an information set."""
@@ -285,17 +266,17 @@ class Names:
 
 def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree:
     """Return the tree of all states; ``remember`` refines information sets to perfect recall."""
-    shape = _breadth_first(np.array(states.parent), np.array(states.counts))
+    # Depth-first order lists the states of each level in breadth-first order.
+    order = np.argsort(depths(np.array(states.parent)), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
     acting = np.array(states.player)
-    player = compact(np.maximum(acting[shape.order], TERMINAL))
-    known = np.array(states.information_set)[shape.order]
-    leads = np.append(-1, np.array(states.actions)[shape.entries(acting >= CHANCE)])
-    probability = np.ones(player.size)
-    drawn = 1 + np.flatnonzero(player[shape.parent[1:]] == CHANCE)
-    outcomes = shape.entries(acting == CHANCE)[drawn - 1]
-    probability[drawn] = np.array(states.probability)[outcomes]
-    terminals = offsets((acting < CHANCE).astype(np.int64))[shape.order[player == TERMINAL]]
-    parent, first, leads = map(compact, (shape.parent, shape.first, leads))
+    player = compact(np.maximum(acting[order], TERMINAL))
+    known = np.array(states.information_set)[order]
+    parent = compact(np.append(-1, place[np.array(states.parent)[order[1:]]]))
+    first = compact(np.searchsorted(parent, np.arange(order.size + 1)))
+    leads = compact(np.array(states.number)[order])
+    terminals = (np.cumsum(acting < CHANCE) - 1)[order[player == TERMINAL]]
     names = partial(Names, game, parent=parent, first=first, action=leads)
     chance = np.flatnonzero(player == CHANCE)
 
@@ -304,8 +285,8 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
             parent=parent,
             player=player,
             information_set=compact(information_set),
-            action=compact(shape.action),
-            probability=probability,
+            action=compact(np.array(states.action)[order]),
+            probability=np.array(states.probability)[order],
             payoffs=np.array(states.payoffs).reshape(-1, len(at))[terminals],
             labels=[
                 [strings[number] for number in known[histories].tolist()]
@@ -323,42 +304,6 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
         return tree
     refined, _ = refined_information_sets(tree)
     return build(*_in_order(player, refined, tree.players))
-
-
-@final
-@frozen(eq=False)
-class _BreadthFirst:
-    """Histories in breadth-first order; ``order`` and ``counts`` lead back to the walk."""
-
-    parent: Indices
-    action: Indices
-    first: Indices
-    """First child of each history, and one more than the last history."""
-    order: Indices
-    """Number of each history in the walk."""
-    counts: Indices
-    """Number of children of each history of the walk."""
-
-    def entries(self, wanted: NDArray[np.bool_]) -> Indices:
-        """Return, for each history but the first, the entry of the action that leads to it.
-
-        Entries are those of all actions of the histories of the walk that are ``wanted``.
-        """
-        begin = offsets(np.where(wanted, self.counts, 0))[self.order]
-        entries: Indices = begin[self.parent[1:]] + self.action[1:]
-        return entries
-
-
-def _breadth_first(parent: Indices, counts: Indices) -> _BreadthFirst:
-    order = np.argsort(depths(parent), kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    parent_place = place[parent[order]]
-    parent_place[0] = -1
-    first = 1 + offsets(counts[order])
-    action = np.arange(order.size) - first[parent_place]
-    action[0] = -1
-    return _BreadthFirst(parent_place, action, first, order, counts)
 
 
 def _in_order(player: Indices, numbers: Indices, players: int) -> tuple[Indices, list[Indices]]:
