@@ -153,18 +153,6 @@ class VectorStrategy:
 
     def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
         numbered = isinstance(information_set, InformationSet)
-        number = self._number(information_set)
-        known = self._simplices.labels.actions(number)
-        matches = len(known) == len(actions) if numbered else known == tuple(map(str, actions))
-        if not matches:
-            raise ValueError(
-                f"the strategy of player {self.player} has actions {quote(list(known))} at "
-                f"{quote(str(information_set))}, but the game has "
-                f"{quote(list(map(str, actions)))}; it is of another game"
-            )
-        return self._behavior[self._simplices.block(number)]
-
-    def _number(self, information_set: Hashable) -> int:
         labels, label = self._simplices.labels, str(information_set)
         if isinstance(information_set, InformationSet):
             number = information_set.number
@@ -174,7 +162,16 @@ class VectorStrategy:
                     f"the strategy of player {self.player} has no information set {number} called "
                     f"{quote(label)}; it is of another game"
                 )
-            return number
-        if label not in self._numbers:
-            self._numbers[label] = labels.find(label)
-        return self._numbers[label]
+        elif label in self._numbers:
+            number = self._numbers[label]
+        else:
+            number = self._numbers[label] = labels.find(label)
+        known = labels.actions(number)
+        matches = len(known) == len(actions) if numbered else known == tuple(map(str, actions))
+        if not matches:
+            raise ValueError(
+                f"the strategy of player {self.player} has actions {quote(list(known))} at "
+                f"{quote(str(information_set))}, but the game has "
+                f"{quote(list(map(str, actions)))}; it is of another game"
+            )
+        return self._behavior[self._simplices.block(number)]

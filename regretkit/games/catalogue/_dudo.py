@@ -78,10 +78,8 @@ def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) ->
 
     Parameters
     ----------
-    dice
-        Number of dice of each player, at least 1.
-    sides
-        Number of sides of a die, from 1 to 9.
+    dice, sides
+        As in :func:`dudo`.
     memory
         Number of last claims that players remember, at least 1; None for all. Limited memory makes
         the game one of imperfect recall; it has no sequence form. Histories with equal dice and

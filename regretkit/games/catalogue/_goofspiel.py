@@ -1,6 +1,5 @@
 """Goofspiel: simultaneous bids of cards for prizes."""
 
-from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -8,7 +7,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
@@ -80,34 +79,28 @@ def goofspiel(
     move games with applications to Goofspiel", Computer Games. Rules as in OpenSpiel's
     ``goofspiel``.
     """
+    for name, value, options in (
+        ("order", order, ORDERS),
+        ("information", information, INFORMATION),
+        ("returns", returns, RETURNS),
+    ):
+        if value not in options:
+            raise ValueError(must_be(name, f"one of {', '.join(map(repr, options))}", value))
     cards = whole_number(cards, "cards", least=1, most=_MOST_CARDS)
-    rules = Rules(
-        cards,
-        _one_of(order, "order", ORDERS),
-        _one_of(information, "information", INFORMATION),
-        whole_number(players, "players", least=2),
-        cards if turns is None else whole_number(turns, "turns", least=1, most=cards),
-        _one_of(returns, "returns", RETURNS),
-    )
+    players = whole_number(players, "players", least=2)
+    turns = cards if turns is None else whole_number(turns, "turns", least=1, most=cards)
+    rules = Rules(cards, order, information, players, turns, returns)
     MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
     name = call_text(
         goofspiel,
         cards=cards,
         order=order,
         information=information,
-        players=rules.players,
-        turns=None if rules.turns == cards else rules.turns,
+        players=players,
+        turns=None if turns == cards else turns,
         returns=returns,
     )
     return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
-
-
-def _one_of(value: str, name: str, options: Sequence[str]) -> str:
-    if value not in options:
-        raise ValueError(
-            f"{name} must be one of {', '.join(map(repr, options))}, got {quote(value)}"
-        )
-    return value
 
 
 @final
@@ -221,9 +214,8 @@ class Goofspiel:
         else:
             hands[self.mover] ^= np.int64(1) << action
             bids[self.mover] = action
-        after = Goofspiel(
-            rules=self.rules,
-            turn=self.turn,
+        after = evolve(
+            self,
             mover=self.mover + 1,
             hands=hands,
             bids=bids,

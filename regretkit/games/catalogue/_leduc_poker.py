@@ -8,7 +8,7 @@ from typing import final
 
 from attrs import evolve, frozen
 
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
@@ -92,7 +92,7 @@ def leduc_history(
     ranks = whole_number(players + 1 if ranks is None else ranks, "ranks", least=1, most=len(RANKS))
     suits = whole_number(suits, "suits", least=1, most=len(SUITS))
     if not isinstance(merge_suits, bool):
-        raise TypeError(f"merge_suits must be True or False, got {quote(merge_suits)}")
+        raise TypeError(must_be("merge_suits", "True or False", merge_suits))
     if ranks * suits <= players:
         raise ValueError(
             f"{ranks} ranks in {suits} suits are {ranks * suits} cards, but {players} players "

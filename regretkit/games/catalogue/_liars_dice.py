@@ -74,12 +74,8 @@ def liars_dice_batch(
 
     Parameters
     ----------
-    dice
-        Number of dice of each player, at least 1.
-    sides
-        Number of sides of a die, at least 1.
-    players
-        Number of players, at least 2.
+    dice, sides, players
+        As in :func:`liars_dice`.
     memory
         Number of last bids that players remember, at least 1; None for all. Limited memory makes
         the game one of imperfect recall; it has no sequence form. Histories with equal dice and

@@ -1,7 +1,7 @@
 """Passes over a DAG, forward and backward, and samples of the outcomes of chance."""
 
 from itertools import pairwise
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -16,9 +16,7 @@ _CACHE_SIZE = 1_024
 """Largest number of sampled parts that are cached."""
 
 
-@final
-@frozen(eq=False)
-class Edges:
+class Edges(NamedTuple):
     """Edges, ordered by source."""
 
     source: Indices
@@ -27,12 +25,6 @@ class Edges:
     """The acting player, -1 for chance."""
     place: Indices
     """Index of the probability in the concatenated behaviors of all players and chance."""
-
-    def select(self, chosen: Indices) -> "Edges":
-        """Return some of the edges."""
-        return Edges(
-            self.source[chosen], self.child[chosen], self.mover[chosen], self.place[chosen]
-        )
 
 
 @final
@@ -216,7 +208,8 @@ class ChanceSampler:
         for start, stop in list(pairwise(self.levels.tolist()))[len(kept) :]:
             kept.append(self._edges(start + np.flatnonzero(reachable[start:stop])))
             reachable[self.full.edges.child[kept[-1]]] = True
-        edges = self.full.edges.select(np.concatenate(kept))
+        chosen = np.concatenate(kept)
+        edges = Edges(*(entries[chosen] for entries in self.full.edges))
         nodes = np.flatnonzero(reachable)
         renumbered = Edges(
             source=np.searchsorted(nodes, edges.source),

@@ -1,6 +1,6 @@
 """Game trees as flat arrays, of perfect or imperfect recall."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeGuard, TypeVar, final
 
 import numpy as np
@@ -272,18 +272,26 @@ def _check_tree(tree: GameTree) -> tuple[Indices, ...]:
     _check_players(tree, children)
     sizes = [_check_information_sets(tree, player, children) for player in range(tree.players)]
     _check_outcomes(tree, children)
+
     # All names of actions are checked now, so that messages can show the path of a history.
-    _check_chance(tree, children)
-    _check_payoffs(tree)
+    def place(history: int) -> str:
+        return path_text(tree.history_path(history))
+
+    _check_chance(tree, children, place)
+    check_payoffs(tree.payoffs, lambda at: f"{place(int(tree.terminals[at[0]]))}, player {at[1]}")
     return tuple(sizes)
+
+
+def _first(wrong: NDArray[np.bool_]) -> int:
+    """Return the first index at which something is wrong, -1 if nothing is."""
+    return int(np.argmax(wrong)) if wrong.any() else -1
 
 
 @frozen(eq=False)
 class _Children:
-    """The histories that have children, in order, with their first child and number of children."""
+    """The histories that have children, in order, with the numbers of their children."""
 
     of: Indices
-    first: Indices
     counts: Indices
 
 
@@ -316,48 +324,41 @@ def _check_order(tree: GameTree) -> _Children:
         raise ValueError("parent must begin with -1: history 0 is the one that has no parent")
     previous, current = parent[:-1], parent[1:]
     number = np.arange(1, parent.size, dtype=parent.dtype)
-    wrong = 1 + np.flatnonzero((current < np.maximum(previous, 0)) | (current >= number))
-    if wrong.size:
+    if (at := 1 + _first((current < np.maximum(previous, 0)) | (current >= number))) > 0:
         raise ValueError(
-            f"parent[{wrong[0]}] is {parent[wrong[0]]}, after {parent[wrong[0] - 1]}; in "
+            f"parent[{at}] is {parent[at]}, after {parent[at - 1]}; in "
             "breadth-first order parents never decrease and come before their children"
         )
     # Each history is the next child of the same parent, or the first child of another.
-    index = np.where(current == previous, action[:-1] + 1, 0)
-    wrong = np.append(action[0] != -1, action[1:] != index).nonzero()[0]
-    if wrong.size:
-        expected = np.append(-1, index)[wrong[0]]
+    index = np.append(action.dtype.type(-1), np.where(current == previous, action[:-1] + 1, 0))
+    if (at := _first(action != index)) >= 0:
         raise ValueError(
-            f"action[{wrong[0]}] is {action[wrong[0]]}, but history {wrong[0]} is child "
-            f"{expected} of its parent; list children in the order of their actions"
+            f"action[{at}] is {action[at]}, but history {at} is child {index[at]} of its parent; "
+            "list children in the order of their actions"
         )
-    first = 1 + np.flatnonzero(index == 0)
-    return _Children(parent[first], first, np.diff(np.append(first, parent.size)))
+    first = np.flatnonzero(index == 0)
+    return _Children(parent[first], np.diff(np.append(first, parent.size)))
 
 
 def _check_players(tree: GameTree, children: _Children) -> None:
     player = tree.player
-    wrong = np.flatnonzero((player < TERMINAL) | (player >= tree.players))
-    if wrong.size:
+    if (at := _first((player < TERMINAL) | (player >= tree.players))) >= 0:
         raise ValueError(
-            f"player[{wrong[0]}] is {player[wrong[0]]}, but must be one of 0 to "
-            f"{tree.players - 1}, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
+            f"player[{at}] is {player[at]}, but must be one of 0 to {tree.players - 1}, "
+            f"CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
         )
     childless = np.ones(player.size, dtype=np.bool_)
     childless[children.of] = False
-    wrong = np.flatnonzero((player == TERMINAL) != childless)
-    if wrong.size:
-        counts = dict(zip(children.of.tolist(), children.counts.tolist(), strict=True))
+    if (at := _first((player == TERMINAL) != childless)) >= 0:
         raise ValueError(
-            f"player[{wrong[0]}] is {player[wrong[0]]}, but history {wrong[0]} has "
-            f"{counts.get(int(wrong[0]), 0)} children; those without any, and no others, are "
-            f"TERMINAL ({TERMINAL})"
+            f"player[{at}] is {player[at]}, but history {at} has "
+            f"{children.counts[children.of == at].sum()} children; those without any, and no "
+            f"others, are TERMINAL ({TERMINAL})"
         )
-    wrong = np.flatnonzero((player < 0) & (tree.information_set != -1))
-    if wrong.size:
+    if (at := _first((player < 0) & (tree.information_set != -1))) >= 0:
         raise ValueError(
-            f"information_set[{wrong[0]}] is {tree.information_set[wrong[0]]}, but no player "
-            f"acts at history {wrong[0]}; pass -1 there"
+            f"information_set[{at}] is {tree.information_set[at]}, but no player acts at history "
+            f"{at}; pass -1 there"
         )
 
 
@@ -366,12 +367,10 @@ def _check_information_sets(tree: GameTree, player: int, children: _Children) ->
     histories, counts = children.of[acting], children.counts[acting]
     numbers = tree.information_set[histories]
     previous = np.append(-1, np.maximum.accumulate(numbers))
-    wrong = np.flatnonzero((numbers < 0) | (numbers > previous[:-1] + 1))
-    if wrong.size:
+    if (at := _first((numbers < 0) | (numbers > previous[:-1] + 1))) >= 0:
         raise ValueError(
-            f"information_set[{histories[wrong[0]]}] is {numbers[wrong[0]]}, but those of player "
-            f"{player} up to there are 0 to {previous[wrong[0]]}; number them in the order in "
-            "which they first occur"
+            f"information_set[{histories[at]}] is {numbers[at]}, but those of player {player} up "
+            f"to there are 0 to {previous[at]}; number them in the order in which they first occur"
         )
     labels, actions = tree.labels[player], tree.actions[player]
     if not (1 + previous[-1] == len(labels) == len(actions)):
@@ -382,13 +381,11 @@ def _check_information_sets(tree: GameTree, player: int, children: _Children) ->
     sizes = counts[numbers > previous[:-1]]
     if isinstance(actions, tuple):
         sizes = np.fromiter(map(len, actions), np.int64, len(actions))
-    wrong = np.flatnonzero(sizes[numbers] != counts)
-    if wrong.size:
-        number = numbers[wrong[0]]
+    if (at := _first(sizes[numbers] != counts)) >= 0:
         raise ValueError(
-            f"history {histories[wrong[0]]} has {counts[wrong[0]]} children, but information "
-            f"set {number} of player {player} has {sizes[number]} actions; an information set has "
-            "the same actions at all of its histories"
+            f"history {histories[at]} has {counts[at]} children, but information set "
+            f"{numbers[at]} of player {player} has {sizes[numbers[at]]} actions; an information "
+            "set has the same actions at all of its histories"
         )
     sizes.setflags(write=False)
     return sizes
@@ -403,53 +400,36 @@ def _check_outcomes(tree: GameTree, children: _Children) -> None:
         )
     if not isinstance(tree.outcomes, tuple):
         return  # names that are made when asked for
-    named = np.fromiter(map(len, tree.outcomes), np.int64, acting.size)
-    wrong = np.flatnonzero(named != children.counts[acting])
-    if wrong.size:
-        names = tree.outcomes[wrong[0]]
+    named, counts = np.fromiter(map(len, tree.outcomes), np.int64), children.counts[acting]
+    if (at := _first(named != counts)) >= 0:
         raise ValueError(
-            f"history {children.of[acting[wrong[0]]]} has {children.counts[acting[wrong[0]]]} "
-            f"children, but outcomes names {len(names)} of them: {quote(names)}"
+            f"history {children.of[acting[at]]} has {counts[at]} children, but outcomes names "
+            f"{named[at]} of them: {quote(tree.outcomes[at])}"
         )
 
 
-def _check_chance(tree: GameTree, children: _Children) -> None:
+def _check_chance(tree: GameTree, children: _Children, place: Callable[[int], str]) -> None:
     by_chance = tree.player[children.of] == CHANCE
-    drawn = np.append(False, np.repeat(by_chance, children.counts))
-    wrong = np.flatnonzero(np.where(drawn, ~_proper(tree.probability), tree.probability != 1.0))
-    if wrong.size and not drawn[wrong[0]]:
+    drawn, probability = np.append(False, np.repeat(by_chance, children.counts)), tree.probability
+    # Comparisons with NaN are false.
+    proper = (probability >= 0.0) & (probability < np.inf)
+    at = _first(np.where(drawn, ~proper, probability != 1.0))
+    if at >= 0 and not drawn[at]:
         raise ValueError(
-            f"probability[{wrong[0]}] is {tree.probability[wrong[0]]}, but chance does not lead "
-            f"to history {wrong[0]}; pass 1 there"
+            f"probability[{at}] is {probability[at]}, but chance does not lead to history {at}; "
+            "pass 1 there"
         )
-    if wrong.size:
-        *path, outcome = tree.history_path(int(wrong[0]))
+    if at >= 0:
+        *path, outcome = tree.history_path(at)
         raise ValueError(
             f"chance outcome {quote(outcome)} at {path_text(path)} has probability "
-            f"{tree.probability[wrong[0]]}; pass a finite number of at least 0"
+            f"{probability[at]}; pass a finite number of at least 0"
         )
     histories, counts = children.of[by_chance], children.counts[by_chance]
     index = np.repeat(np.arange(histories.size), counts)
-    total = segment_sum(index, tree.probability[drawn], histories.size)
-    wrong = np.flatnonzero(np.abs(total - 1.0) > CHANCE_TOLERANCE)
-    if wrong.size:
+    total = segment_sum(index, probability[drawn], histories.size)
+    if (at := _first(np.abs(total - 1.0) > CHANCE_TOLERANCE)) >= 0:
         raise ValueError(
-            f"the probabilities of chance at {_text(tree, int(histories[wrong[0]]))} sum to "
-            f"{total[wrong[0]]}, not to 1 within {CHANCE_TOLERANCE:g}; divide them by their sum"
+            f"the probabilities of chance at {place(int(histories[at]))} sum to {total[at]}, not "
+            f"to 1 within {CHANCE_TOLERANCE:g}; divide them by their sum"
         )
-
-
-def _check_payoffs(tree: GameTree) -> None:
-    def where(entry: tuple[int, ...]) -> str:
-        return f"{_text(tree, int(tree.terminals[entry[0]]))}, player {entry[1]}"
-
-    check_payoffs(tree.payoffs, where)
-
-
-def _proper(probability: Vector) -> NDArray[np.bool_]:
-    # Comparisons with NaN are false.
-    return (probability >= 0.0) & (probability < np.inf)
-
-
-def _text(tree: GameTree, history: int) -> str:
-    return path_text(tree.history_path(history))
