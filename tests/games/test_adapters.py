@@ -17,7 +17,6 @@ from regretkit.games import GameTree, InformationSet, as_history, liars_dice_bat
 def test_a_tree_walked_one_history_at_a_time_is_the_tree(seed):
     root = random_game(np.random.default_rng(seed), 2 + seed % 2)
     game = ExtensiveFormGame.from_history(root)
-
     assert as_history(root) is root
     assert_same_tree(GameTree.from_history(as_history(game)), game.tree)
     assert_same_tree(GameTree.from_history(as_history(game.tree)), game.tree)
@@ -26,7 +25,6 @@ def test_a_tree_walked_one_history_at_a_time_is_the_tree(seed):
 @pytest.mark.parametrize(("dice", "sides", "players"), [(1, 3, 2), (2, 1, 2), (1, 2, 3)])
 def test_a_level_walked_one_history_at_a_time_is_its_tree(dice, sides, players):
     tree = games.liars_dice(dice, sides, players).tree
-
     assert_same_tree(
         GameTree.from_history(as_history(liars_dice_batch(dice, sides, players))), tree
     )
@@ -35,7 +33,6 @@ def test_a_level_walked_one_history_at_a_time_is_its_tree(dice, sides, players):
 def test_a_normal_form_is_played_unseen():
     matrix = np.array([[3.0, -1.0, 0.0], [0.0, 2.0, 5.0]])
     game = ExtensiveFormGame.from_history(as_history(matrix_game(matrix)))
-
     assert game.tree.information_sets == (1, 1)
     x, y = np.array([0.25, 0.75]), np.array([0.5, 0.25, 0.25])
     value = game.value([np.append(1.0, x), np.append(1.0, y)])
@@ -79,7 +76,6 @@ def openspiel(name):
 def test_a_game_of_openspiel_walked_one_history_at_a_time_is_its_tree(name):
     game = openspiel(name)
     mine, known = GameTree.from_history(as_history(game)), games.from_openspiel(name).tree
-
     for part in ("parent", "player", "information_set", "probability", "payoffs"):
         np.testing.assert_array_equal(getattr(mine, part), getattr(known, part))
     assert mine.labels == known.labels

@@ -79,7 +79,6 @@ def test_leduc_sizes_are_deals_times_betting(ranks, suits):
 )
 def test_the_pot_goes_to_the_best_card_of_those_who_bet(players, actions, payoffs):
     history = play(kuhn_history(players), *actions)
-
     assert history.is_terminal()
     assert history.payoffs() == payoffs
 
@@ -111,7 +110,6 @@ def test_a_deck_has_the_highest_ranks_and_the_ace_is_low():
 )
 def test_pairs_beat_high_cards_and_ties_split(actions, payoffs):
     history = after(actions)
-
     assert history.is_terminal()
     assert history.payoffs() == payoffs
 
@@ -119,23 +117,19 @@ def test_pairs_beat_high_cards_and_ties_split(actions, payoffs):
 def test_among_three_players_folding_leaves_the_pot_to_the_others():
     history = after("Ts Js Jh r f c Ks", players=3)
     assert (history.player(), history.information_set()) == (0, "Ts:rfc/Ks:")
-
     history = play(history, "c", "r")
     assert (history.player(), tuple(history.actions())) == (0, ("f", "c", "r"))
-
     assert play(history, "c").payoffs() == [-7, -1, 8]
     assert play(history, "f").payoffs() == [-3, -1, 4]
 
 
 def test_three_players_who_tie_split_in_three():
     history = after("Qs Qh Qd r c c Ks c c c", players=3, ranks=2, suits=4)
-
     assert history.payoffs() == [0, 0, 0]
 
 
 def test_a_round_has_at_most_two_raises_and_no_fold_without_a_raise():
     dealt = after("Js Ks")
-
     assert tuple(dealt.actions()) == ("c", "r")
     assert tuple(play(dealt, "r").actions()) == ("f", "c", "r")
     assert tuple(play(dealt, "r", "r").actions()) == ("f", "c")
@@ -153,7 +147,6 @@ def test_merged_suits_are_dealt_as_often_as_their_cards():
 
 def test_a_leduc_label_says_what_the_player_saw():
     history = after("Ks Js c r c Qh c")
-
     assert (history.player(), history.information_set()) == (1, "Js:crc/Qh:c")
 
 
@@ -171,7 +164,6 @@ def test_a_leduc_label_says_what_the_player_saw():
 )
 def test_no_player_gains_by_leaving_a_known_correlated_equilibrium(name, joint, payoff):
     payoffs, joint = load(name).payoffs, np.array(joint)
-
     for own, played in ((payoffs[0], joint), (payoffs[1].T, joint.T)):
         # What each action would earn, in place of the one that is recommended
         instead = played @ own.T

@@ -27,7 +27,6 @@ def uniform(game):
 )
 def test_zero_sum_games_have_their_known_values(name, value):
     game = load(name)
-
     assert game.constant_sum == 0.0
     assert solve_zero_sum(game).value == pytest.approx(value, abs=1e-9)
 
@@ -35,7 +34,6 @@ def test_zero_sum_games_have_their_known_values(name, value):
 def test_the_example_of_the_paper_has_its_equilibrium():
     # Farina et al. (2019): all play at random, and sink a ship with probability 5/9 and 1/3.
     game = load("battleship(height=1, width=3, loss_multiplier=2.0)")
-
     assert game.value(uniform(game)) == pytest.approx([-1 / 9, -7 / 9], abs=1e-12)
     assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
 
@@ -97,7 +95,6 @@ def test_who_swap_their_ships_and_shots_swap_their_payoffs(root):
 def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multiplier):
     tree = load(f"battleship(1, 4, [2, 1], [4.0, 1.0], 2, {multiplier})").tree
     sunk = load("battleship(1, 4, [2, 1], [4.0, 1.0], 2, 0.0)").tree.payoffs
-
     assert set(sunk.sum(axis=1)) > {0.0, 1.0, 4.0}
     np.testing.assert_array_equal(tree.payoffs.sum(axis=1), (1 - multiplier) * sunk.sum(axis=1))
     np.testing.assert_array_equal(tree.payoffs, sunk - multiplier * sunk[:, ::-1])
@@ -120,7 +117,6 @@ def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multipli
 )
 def test_ships_lie_in_rows_or_columns_and_leave_room_for_others(rules, places):
     root = battleship_history(**rules)
-
     assert list(root.actions()) == places.split()
     assert list(play(root, root.actions()[0]).actions()) == places.split()
 
@@ -128,7 +124,6 @@ def test_ships_lie_in_rows_or_columns_and_leave_room_for_others(rules, places):
 def test_ships_are_placed_in_turn_and_do_not_overlap():
     root = battleship_history(2, 2, [2, 1])
     history = play(root, "a1-a2", "a1-b1")
-
     assert [play(root, "a1-a2").player(), history.player()] == [1, 0]
     assert list(history.actions()) == ["b1", "b2"]
     assert list(play(history, "b2").actions()) == ["a2", "b2"]
@@ -148,7 +143,6 @@ def test_shots_miss_hit_and_sink():
 
 def test_an_example_of_the_docstring():
     history = play(battleship_history(2, 2, [2]), "b1-b2", "a1-a2", "b1", "a2", "a2")
-
     assert (history.player(), history.information_set()) == (1, "1:a1-a2/b1,a2 miss,a2")
 
 
@@ -187,5 +181,4 @@ def test_a_cell_is_shot_at_once_unless_that_is_allowed():
 def test_a_shot_at_a_ship_that_is_sunk_says_so():
     root = battleship_history(2, 2, [2, 1], shots=4, repeated_shots=True)
     history = play(root, "a1-a2", "a1-a2", "b1", "b1", "a1", "b2", "a2", "b2", "a1", "b2")
-
     assert history.information_set() == "0:a1-a2,b1/a1 hit,b2,a2 sunk,b2,a1 sunk,b2"

@@ -30,7 +30,6 @@ def uniform(game):
 @pytest.mark.parametrize("sides", VALUES)
 def test_the_value_is_the_known_one(games, sides):
     solution = solve_zero_sum(games[sides])
-
     assert solution.value == pytest.approx(VALUES[sides], abs=1e-9)
     assert solution.gap < 1e-9
 
@@ -39,9 +38,7 @@ def test_the_value_is_the_known_one(games, sides):
 def test_the_known_value_lies_between_what_both_hold_after_self_play(games, sides, iterations):
     game = games[sides]
     run = solve(game, "dcfr", iterations=iterations)
-
     least, most = (security_value(game, player, run.average[player]) for player in (0, 1))
-
     assert least <= VALUES[sides] <= -most
     assert -most - least < 3e-3
 
@@ -51,7 +48,6 @@ def test_the_known_value_lies_between_what_both_hold_after_self_play(games, side
 
 def test_claims_of_one_die_each_are_in_the_order_of_the_paper():
     order = "1x2 1x3 1x4 1x5 1x6 1x1 2x2 2x3 2x4 2x5 2x6 2x1"
-
     assert dudo_history().claims == tuple(order.split())
 
 
@@ -86,7 +82,6 @@ def test_a_roll_is_as_likely_as_the_orders_in_which_it_falls(dice, sides):
     for faces in itertools.product("123456"[:sides], repeat=dice):
         roll = "".join(sorted(faces))
         counted[roll] = counted.get(roll, 0.0) + 1 / sides**dice
-
     assert dict(dudo_history(dice, sides).chance_outcomes()) == pytest.approx(counted, abs=1e-15)
 
 
@@ -95,7 +90,6 @@ def test_two_dice_with_the_claims_of_openspiel_are_its_game():
     # each, 1/16 for uniform play; the value is by the linear programs of others on its tree.
     order = ("1x2", "1x1", "2x2", "2x1", "3x2", "3x1", "4x2", "4x1")
     game = ExtensiveFormGame.from_history(DudoHistory(2, 2, order))
-
     assert game.tree.information_sets == (384, 384)
     assert game.value(uniform(game)) == pytest.approx([1 / 16, -1 / 16], abs=1e-12)
     assert solve_zero_sum(game).value == pytest.approx(7 / 8, abs=1e-9)
@@ -122,7 +116,6 @@ def test_two_dice_with_the_claims_of_openspiel_are_its_game():
 )
 def test_a_challenge_wins_against_a_false_claim_only_with_ones_wild(actions, winner):
     history = play(dudo_history(), *actions.split())
-
     assert history.is_terminal()
     assert history.payoffs() == ([1, -1] if winner == 0 else [-1, 1])
 
@@ -134,13 +127,11 @@ def test_a_challenge_wins_against_a_false_claim_only_with_ones_wild(actions, win
 def test_the_dice_of_both_count_for_a_claim(claim, true):
     # On the table are a one, two twos and three threes.
     history = play(dudo_history(3, 3), "123", "233", claim, "dudo")
-
     assert history.payoffs() == ([1, -1] if true else [-1, 1])
 
 
 def test_only_stronger_claims_may_follow_and_the_strongest_must_be_challenged():
     rolled = play(dudo_history(), "4", "2")
-
     assert len(rolled.actions()) == 12
     assert "dudo" not in rolled.actions()
     assert tuple(play(rolled, "2x5").actions()) == ("2x6", "2x1", "dudo")
@@ -149,12 +140,10 @@ def test_only_stronger_claims_may_follow_and_the_strongest_must_be_challenged():
 
 def test_a_label_has_the_own_dice_and_all_claims():
     history = play(dudo_history(2), "36", "11", "1x2", "3x5")
-
     assert (history.player(), history.information_set()) == (0, "36:1x2,3x5")
     assert play(history, "3x6").information_set() == "11:1x2,3x5,3x6"
 
 
 def test_uniform_play_by_naive_recursion_earns_what_the_game_says(games):
     naive = uniform_payoffs(dudo_history(1, 3))
-
     np.testing.assert_allclose(games[3].value(uniform(games[3])), naive, atol=1e-12)

@@ -73,9 +73,7 @@ def test_the_value_of_a_subgame_is_that_of_backward_induction(rules, bids):
     history = play(oshi_zumo_history(*rules), *bids)
     mine, theirs = rules[0] - bids[0], rules[0] - bids[1]
     known = backward_value(mine, theirs, int(np.sign(bids[0] - bids[1])), 1, *rules)
-
     value = solve_zero_sum(ExtensiveFormGame.from_history(history)).value
-
     assert 0.1 < abs(known) < 0.9  # neither an even game nor one that is decided
     assert value == pytest.approx(known, abs=1e-8)
 
@@ -95,7 +93,6 @@ def ends(history, *bids):
 @pytest.mark.parametrize("root", ROOTS)
 def test_who_swap_their_bids_swap_their_payoffs(root):
     payoffs = dict(ends(root))
-
     assert any(first != 0.0 for first, _ in payoffs.values())
     for bids, (first, second) in payoffs.items():
         swapped = tuple(bid for pair in zip(bids[1::2], bids[::2], strict=True) for bid in pair)
@@ -105,7 +102,6 @@ def test_who_swap_their_bids_swap_their_payoffs(root):
 @pytest.mark.parametrize("root", ROOTS)
 def test_the_game_has_value_zero(root):
     solution = solve_zero_sum(ExtensiveFormGame.from_history(root))
-
     assert solution.value == pytest.approx(0.0, abs=1e-9)
 
 
@@ -145,7 +141,6 @@ def test_the_higher_bid_pushes_the_wrestler_away(rules, bids, payoffs):
 
 def test_bids_are_what_can_be_paid_and_no_less_than_the_least():
     start = oshi_zumo_history(5, 3, 2)
-
     assert list(start.actions()) == [2, 3, 4, 5]
     assert list(play(start, 3, 2).actions()) == [2]
     assert list(play(start, 3, 2, 2).actions()) == [2, 3]
@@ -155,7 +150,6 @@ def test_bids_are_what_can_be_paid_and_no_less_than_the_least():
 
 def test_player_1_does_not_see_the_bid_of_its_own_round_and_later_both_do():
     start = oshi_zumo_history(5, 2)
-
     assert play(start, 1).information_set() == play(start, 4).information_set() == "1:"
     assert play(start, 1, 2).information_set() == "0:1-2"
     assert play(start, 1, 2, 3).information_set() == "1:1-2"

@@ -146,7 +146,6 @@ def test_tables_are_those_of_openspiel(name, openspiel):
     game, known = load(TABLES[name]), openspiel[name]
     payoffs = [game.payoffs[player].mean() for player in (0, 1)]
     gains = [game.utility(player, uniform(game)).max() - payoffs[player] for player in (0, 1)]
-
     assert game.payoffs[0].size == known["terminals"]
     assert payoffs == pytest.approx(known["uniform_payoffs"], abs=1e-9)
     assert sum(gains) == pytest.approx(known["nash_conv_uniform"], abs=1e-9)
@@ -160,7 +159,6 @@ def test_sizes_and_uniform_play_are_the_known_ones(
 ):
     game = load(call)
     profile = [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
-
     assert (game.tree.histories, game.tree.terminals.size) == (histories, terminals)
     assert game.tree.information_sets == information_sets
     assert game.value(profile) == pytest.approx(payoffs, abs=1e-12)
@@ -188,7 +186,6 @@ def test_sizes_and_uniform_play_are_the_known_ones(
 )
 def test_sizes_for_other_arguments(call, histories, terminals, information_sets):
     tree = load(call).tree
-
     assert (tree.histories, tree.terminals.size) == (histories, terminals)
     assert tree.information_sets == information_sets
 
@@ -213,7 +210,6 @@ def test_no_two_information_sets_of_a_player_share_a_label(call):
 def test_what_one_wins_others_lose(name):
     game = load(name)
     payoffs = game.tree.payoffs.T if isinstance(game, ExtensiveFormGame) else game.payoffs
-
     # Pots are split in three at most: nothing is lost but rounding.
     assert np.abs(payoffs.sum(axis=0)).max() < 1e-12
 

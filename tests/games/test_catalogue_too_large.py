@@ -136,7 +136,6 @@ def test_the_size_of_dudo_is_known_before_it_is_built():
 
 def test_a_call_cannot_raise_the_limit_under_which_it_is_loaded():
     call = "liars_dice(sides=5, memory_limit=1e999)"
-
     with pytest.raises(MemoryError, match=r"there are 1 MiB; choose a smaller game$"):
         games.load(call, memory_limit=2**20)
     assert games.load(call)

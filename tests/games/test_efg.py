@@ -120,14 +120,12 @@ def test_a_number_that_no_payoff_can_be_is_refused(written, message):
 
 def test_names_may_hold_what_else_has_a_meaning():
     odd = game(r'p "" 1 1 "a \"b\" \\ c\d // { 1" { "}" "/* 2" "*/" } 0' + 3 * ' t "" 0')
-
     assert odd.tree.labels == ((r'a "b" \ c\d // { 1',),)
     assert odd.tree.actions == ((("}", "/* 2", "*/"),),)
 
 
 def test_what_has_no_name_is_called_by_its_number_in_the_text():
     nameless = game('p "" 1 900 "" { "" "x" "" } 0' + 3 * ' t "" 0')
-
     assert nameless.tree.labels == (("900",),)
     assert nameless.tree.actions == ((("1", "x", "3"),),)
     assert read_efg('EFG 2 R "" { "" } t "" 0').name is None
@@ -188,7 +186,6 @@ def test_outcome_0_pays_nothing_and_others_are_known_by_any_number():
     paid = game(
         'p "" 1 1 "" { "a" "b" "c" "d" } 0 t "" 70 "x" { 3 } t "" 0 t "" 2 "" { 1 } t "" 70'
     )
-
     np.testing.assert_array_equal(paid.tree.payoffs.ravel(), [3.0, 0.0, 1.0, 3.0])
 
 
@@ -225,14 +222,12 @@ def test_a_description_is_optional():
 )
 def test_white_space_and_comments_do_not_matter(between):
     tokens = re.findall(r'"[^"]*"|[^\s"]+', PENNIES)
-
     assert_same_game(read_efg(between.join(["", *tokens, ""])), read_efg(PENNIES))
 
 
 @pytest.mark.parametrize("comment", ["// t }\n", "/* t } */"])
 def test_a_comment_begins_where_a_token_may_begin(comment):
     read = game('~t ~""~1 ~""~{~1,~}~'.replace("~", comment))
-
     assert read.tree.payoffs.tolist() == [[1.0]]
 
 
@@ -245,7 +240,6 @@ def test_a_comment_inside_a_word_is_refused(comment):
 
 def test_space_is_only_needed_where_words_would_run_together():
     dense = PENNIES.replace(" {", "{").replace("{ ", "{").replace(" }", "}").replace('" ', '"')
-
     assert_same_game(read_efg(dense), read_efg(PENNIES))
 
 
@@ -255,7 +249,6 @@ def test_a_byte_order_mark_is_no_part_of_the_text():
 
 def test_a_game_may_be_over_at_once():
     over = game('t "" 1 "" { 1, 2, 3 }', players=3)
-
     assert over.tree.histories == 1
     np.testing.assert_array_equal(over.value([np.ones(1)] * 3), [1.0, 2.0, 3.0])
 
@@ -271,7 +264,6 @@ def staircase(levels):
 
 def check_staircase(levels):
     stairs = staircase(levels)
-
     assert stairs.tree.depth == levels
     assert stairs.tree.information_sets == (levels // 2, levels // 2)
     # Those who never stop earn nothing, and who always does, as much as the first step pays.
@@ -305,7 +297,6 @@ def test_a_game_of_imperfect_recall_says_so_and_keeps_its_tree():
 def test_the_reason_stays_short_where_histories_are_long():
     steps = 'p "" 1 1 0 t "" 0 ' * 5_000
     drunkard = game(f'p "" 1 1 "pub" {{ "go" "stay" }} 0 t "" 0 {steps} t "" 0')
-
     assert drunkard.tree.depth == 5_001
     assert len(drunkard.recall_violation) < 3_000
     assert "information set 'pub'" in drunkard.recall_violation
@@ -325,7 +316,6 @@ def test_the_reason_stays_short_where_histories_are_long():
 )
 def test_a_game_of_imperfect_recall_is_not_played_and_the_error_names_the_information_set(ask):
     driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
-
     with pytest.raises(ValueError, match=r"imperfect recall: player 0 .* information set 'exit'"):
         ask(driver)
 
@@ -427,7 +417,6 @@ def test_a_fault_in_the_heading_is_refused_where_it_stands(heading, column, mess
 
 def test_payoffs_that_overflow_on_the_way_are_refused_at_the_end_they_lead_to():
     much = SET.replace("0\n", '1 "" { 9e299 }\n') + 't "" 0\n  t "" 1'
-
     refused(much, 4, 3, "sum to .1.8e[+]300., but must be at most 1e[+]300 in size")
 
 
@@ -436,7 +425,6 @@ def test_a_table_of_payoffs_out_of_all_proportion_is_refused():
     players = " ".join(['""'] * 20_000)
     chances = " ".join(['"a" 0'] * 19_999)
     text = f'EFG 2 R "" {{ {players} }} c "" 1 "" {{ "a" 1 {chances} }} 0' + ' t "" 0' * 20_000
-
     with pytest.raises(ValueError, match="20001 nodes and 20000 players need a table"):
         read_efg(text)
 
@@ -460,7 +448,6 @@ def test_memory_grows_as_the_file_does(kind):
     make, few, many = GROWING[kind]
     small, large = make(few), make(many)
     assert len(large) > 10 * len(small)
-
     reading.memory(small)  # compiles patterns, which stay
     # Tables that grow are a little too large at times.
     assert reading.memory(large) / len(large) < 1.5 * reading.memory(small) / len(small)
@@ -473,7 +460,6 @@ def test_many_players_take_hardly_more_than_what_the_game_holds():
     text = f'EFG 2 R "" {{ {names} }} p "" 1 1 "" {{ {actions} }} 1 "" {{ {"1 " * 500} }} {ends}'
     crowd = read_efg(text)
     held = crowd.payoffs.nbytes + crowd.sequences.nbytes + crowd.tree.payoffs.nbytes
-
     assert reading.memory(text) < 1.25 * held
 
 
@@ -482,7 +468,6 @@ def test_many_players_take_hardly_more_than_what_the_game_holds():
 
 def test_a_tree_is_written_without_a_name_and_also_under_imperfect_recall():
     driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
-
     assert_same_game(read_efg(write_efg(driver)), driver)
     assert_same_tree(read_efg(write_efg(driver.tree)).tree, driver.tree)
     assert read_efg(write_efg(driver.tree)).name is None

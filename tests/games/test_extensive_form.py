@@ -56,7 +56,6 @@ def by_name(game, player, vector):
 def test_values_are_those_of_a_walk_through_all_histories(root, seed):
     game = game_of(root)
     profile, behavior = random_profile(np.random.default_rng(seed), game)
-
     np.testing.assert_allclose(game.value(profile), expected_value(root, behavior), atol=1e-13)
 
 
@@ -80,10 +79,8 @@ def test_the_value_is_what_a_players_strategy_earns_from_its_utility(root):
     # Payoffs are linear in each player's sequence form: that is what the form is for.
     game = game_of(root)
     profile, _ = random_profile(np.random.default_rng(4), game)
-
     for player, value in enumerate(game.value(profile)):
         total = game.utility(player, profile) @ profile[player]
-
         assert total == pytest.approx(value, abs=1e-13)
 
 
@@ -91,7 +88,6 @@ def test_the_value_is_what_a_players_strategy_earns_from_its_utility(root):
 def test_the_gap_is_that_of_best_responses_by_information_sets(root):
     game = game_of(root)
     profile, behavior = random_profile(np.random.default_rng(5), game)
-
     assert evaluation.nash_conv(game, profile) == pytest.approx(
         nash_conv(root, behavior), abs=1e-12
     )
@@ -102,9 +98,7 @@ def test_with_zero_sum_payoffs_values_sum_to_exactly_zero(seed):
     generator = np.random.default_rng(seed)
     game = game_of(random_game(generator, 2, zero_sum=True))
     profile, _ = random_profile(generator, game)
-
     value = game.value(profile)
-
     assert value[0] == -value[1] != 0.0
     assert game.constant_sum == pytest.approx(0.0, abs=1e-15)
 
@@ -113,10 +107,8 @@ def test_with_zero_sum_payoffs_values_sum_to_exactly_zero(seed):
 def test_a_players_own_strategy_is_not_looked_at(root):
     game = game_of(root)
     profile, _ = random_profile(np.random.default_rng(6), game)
-
     for player in range(game.players):
         blind = [x * np.nan if i == player else x for i, x in enumerate(profile)]
-
         np.testing.assert_array_equal(game.utility(player, blind), game.utility(player, profile))
 
 
@@ -193,14 +185,12 @@ def test_ends_are_merged_in_the_order_of_their_sequences(ends, dimensions):
 @pytest.mark.parametrize(("name", "ends"), [("kuhn_poker", 30), ("leduc_poker", 5520)])
 def test_no_two_terminals_have_the_same_sequences_if_each_move_is_observed_by_a_player(name, ends):
     game = games.load(name)
-
     assert game.sequences.shape == (2, ends)
     assert np.unique(game.sequences, axis=1).shape == (2, ends)
 
 
 def test_a_games_arrays_are_read_only():
     game = games.kuhn_poker()
-
     for array in (game.payoffs, game.sequences):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 1

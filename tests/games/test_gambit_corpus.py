@@ -55,7 +55,6 @@ def test_a_tree_has_the_known_sizes(name):
 @each_tree
 def test_a_game_says_whether_it_has_perfect_recall(name):
     game, known = load(name), known_of(name)
-
     if not known["perfect_recall"]:
         assert isinstance(game, ImperfectRecallGame)
         assert game.recall_violation.startswith("imperfect recall: player")
@@ -66,7 +65,6 @@ def test_a_game_says_whether_it_has_perfect_recall(name):
 @each("expected.json", lambda known: known["form"] == "nfg")
 def test_a_table_has_the_known_sizes(name):
     game, known = load(name), known_of(name)
-
     assert list(game.payoffs.shape) == [known["players"], *known["strategies"]]
     assert game.payoffs[0].size == known["cells"]
     assert (game.name or "") == known["title"]
@@ -131,7 +129,6 @@ def test_a_linear_program_finds_the_known_value(name):
     game = load(name)
     # Doubles next to the largest payoff lie this far apart.
     rounding = np.spacing(np.abs(game.payoffs).max())
-
     known = known_of(name)["value_float"]
     assert lp_value(game)[0] == pytest.approx(known, rel=1e-8, abs=1e-8 + rounding)
 
@@ -143,9 +140,7 @@ def test_a_linear_program_finds_the_known_value(name):
 def test_a_written_game_is_read_as_the_same_game(name):
     game = load(name)
     normal = isinstance(game, rk.NormalFormGame)
-
     text = write_nfg(game) if normal else write_efg(game)
-
     assert_same_game(read_nfg(text) if normal else read_efg(text), game)
 
 

@@ -47,7 +47,6 @@ def assert_same_utilities(graph, game, behaviors):
 @pytest.mark.parametrize("game", CATALOGUE.values(), ids=CATALOGUE)
 def test_utilities_are_those_on_the_tree(game):
     graph = GameDAG.from_tree(game.tree)
-
     assert graph.nodes < game.tree.histories
     assert_same_utilities(graph, game, random_behaviors(graph))
     assert_same_utilities(graph, game, [own.uniform() for own in graph.simplices])
@@ -205,14 +204,12 @@ def test_there_is_a_state_for_each_thing_that_still_matters(memory):
 def test_no_graph_is_smaller_than_that_of_the_tree():
     root = dudo_history(sides=3, memory=1)
     tree = GameTree.from_history(root)
-
     assert GameDAG.from_tree(tree).nodes <= GameDAG.from_history(root).nodes
 
 
 def test_six_sides_shrink_to_a_few_thousand_states():
     # Dice, what is remembered and whose turn it is: 36 rolls, and 2 of 13 claims and "dudo" at most
     graph = GameDAG.from_history(dudo_history(memory=2))
-
     assert graph.nodes < 1 + 6 + 36 * 2 * (1 + 12 + 12 * 11 / 2) + 2
     assert graph.nodes < games.liars_dice().tree.histories / 60
 
@@ -322,7 +319,6 @@ class Lossy:
 def test_nor_are_those_of_a_level(lost):
     whole = GameDAG.from_history(Lossy(liars_dice_batch(sides=2, memory=1), []))
     assert whole.nodes == GameDAG.from_history(liars_dice_batch(sides=2, memory=1)).nodes
-
     with pytest.raises(ValueError, match="only histories with"):
         GameDAG.from_history(Lossy(liars_dice_batch(sides=2, memory=1), lost))
 
@@ -357,7 +353,6 @@ def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
 def test_a_game_must_come_to_an_end():
     circle = Node(acting=0, label="round and round")
     circle.children["again"], circle.children["out"] = circle, end(1.0)
-
     with pytest.raises(ValueError, match="on a cycle"):
         GameDAG.from_history(circle, state=id)
 

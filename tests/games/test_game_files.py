@@ -29,7 +29,6 @@ def file(folder, name, content):
 def test_one_function_takes_a_name_or_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = file(tmp_path, "pennies.nfg", PENNIES)
-
     for known in (path, str(path), "pennies.nfg", "./pennies.nfg", Path("pennies.nfg")):
         assert_same_game(rk.load(known), read_nfg(PENNIES))
     assert rk.load is load
@@ -59,7 +58,6 @@ def test_a_file_that_is_not_there_is_missed_by_its_name(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders here")
 def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):
     os.mkfifo(tmp_path / "pipe.efg")
-
     for read in (load, read_efg, read_nfg):
         with pytest.raises(OSError, match=r"is a device or a pipe.*pipe\.efg"):
             read(tmp_path / "pipe.efg")
@@ -76,7 +74,6 @@ def test_what_is_neither_a_name_nor_a_path_is_refused(wrong):
 
 def test_a_string_that_looks_like_a_path_is_not_taken_for_a_text(tmp_path):
     path = str(file(tmp_path, "tree.efg", TREE))
-
     for read in (read_efg, read_nfg):
         with pytest.raises(ValueError, match=r"got .*; pass a pathlib\.Path for a file"):
             read(path)
@@ -87,7 +84,6 @@ def test_a_string_that_looks_like_a_path_is_not_taken_for_a_text(tmp_path):
 
 def test_files_are_utf_8_with_a_byte_order_mark_or_without(tmp_path):
     text = TREE.replace("Choice", "\N{GREEK CAPITAL LETTER OMEGA}")
-
     for mark in (b"", b"\xef\xbb\xbf"):
         assert load(file(tmp_path, "omega.efg", mark + text.encode())).name == text[9]
 
@@ -109,7 +105,6 @@ def test_files_are_utf_8_with_a_byte_order_mark_or_without(tmp_path):
 )
 def test_bytes_that_are_no_text_are_refused_where_they_stand(tmp_path, content, line, column, byte):
     path = file(tmp_path, "odd.efg", content)
-
     with pytest.raises(ValueError, match=f"byte {byte} is not UTF-8") as refusal:
         load(path)
     assert str(refusal.value).startswith(f"{path}, line {line}, column {column}: ")
@@ -124,17 +119,13 @@ def test_bytes_that_are_no_text_are_refused_where_they_stand(tmp_path, content, 
 def test_a_game_of_the_catalogue_is_the_same_after_a_file(tmp_path, name):
     game = load(name)
     path = tmp_path / f"game.{'nfg' if isinstance(game, rk.NormalFormGame) else 'efg'}"
-
     save(game, path)
-
     assert_same_game(load(path), game)
 
 
 def test_line_ends_in_names_survive_a_file(tmp_path):
     game = rk.NormalFormGame([[1.0, 2.0]], actions=[["a\r\nb", "c\rd\n"]], name="\n")
-
     save(game, tmp_path / "lines.nfg")
-
     assert_same_game(load(str(tmp_path / "lines.nfg")), game)
 
 
@@ -155,14 +146,12 @@ def test_only_what_fits_the_name_of_the_file_is_written_there(tmp_path):
 def test_a_shipped_file_is_a_game_here_and_for_gambit(path):
     pygambit = pytest.importorskip("pygambit")
     read = pygambit.read_efg if path.suffix == ".efg" else pygambit.read_nfg
-
     assert len(read(path).players) == load(path).players
 
 
 def test_the_shipped_poker_is_kuhns():
     ours, known = load(SHIPPED / "three_card_poker.efg"), games.kuhn_poker()
     uniform = [domain.relative_interior_point() for domain in ours.domains]
-
     assert [domain.dimension for domain in ours.domains] == [13, 13]
     np.testing.assert_allclose(ours.value(uniform), known.value(uniform), atol=1e-15)
     solved = rk.solve(ours, "cfr+", iterations=1_000)
@@ -172,13 +161,11 @@ def test_the_shipped_poker_is_kuhns():
 def test_the_shipped_inspection_has_the_equilibrium_that_indifference_gives():
     # Cheating earns -2 p + 2 (1 - p) = 0 at p = 1/2; inspecting 1 q - (1 - q) = -2 q at q = 1/4.
     game = load(SHIPPED / "inspection.nfg")
-
     assert rk.nash_conv(game, [np.array([0.5, 0.5]), np.array([0.25, 0.75])]) == 0.0
 
 
 def test_the_shipped_voters_are_symmetric():
     payoffs = load(SHIPPED / "three_voters.nfg").payoffs
-
     for one, other in [(0, 1), (1, 2), (0, 2)]:
         swapped = payoffs.swapaxes(1 + one, 1 + other)
         np.testing.assert_array_equal(swapped[one], payoffs[other])
@@ -187,7 +174,6 @@ def test_the_shipped_voters_are_symmetric():
 def test_the_shipped_toll_is_paid_on_the_way():
     game = load(SHIPPED / "toll_road.efg")
     road_and_mend = [np.array([1.0, 1.0, 0.0])] * 2
-
     np.testing.assert_array_equal(game.value(road_and_mend), [3.0, 1.0])
 
 

@@ -93,9 +93,7 @@ def follow(history, path):
 @each_game
 def test_histories_stand_level_by_level_in_the_order_of_their_parents_actions(root):
     tree = GameTree.from_history(root)
-
     paths = [tree.history_path(history) for history in range(tree.histories)]
-
     assert paths == [path for path, _ in by_level(root)]
     assert tree.depth == max(map(len, paths))
 
@@ -160,7 +158,6 @@ def test_arrays_are_read_only_and_those_passed_in_are_not_kept():
 
 def test_a_game_that_is_over_at_once_has_one_history():
     tree = tree_of([3.0, 4.0])
-
     assert (tree.histories, tree.players, tree.depth) == (1, 2, 0)
     assert tree.payoffs.tolist() == [[3.0, 4.0]]
     assert tree.information_sets == (0, 0)
@@ -169,14 +166,12 @@ def test_a_game_that_is_over_at_once_has_one_history():
 
 def test_one_label_names_an_information_set_of_every_player_that_uses_it():
     tree = tree_of(choice(0, "I", a=choice(1, "I", c=[0.0, 0.0]), b=choice(1, "I", c=[1.0, 1.0])))
-
     assert tree.labels == (("I",), ("I",))
     assert tree.actions == ((("a", "b"),), (("c",),))
 
 
 def test_labels_and_actions_of_any_kind_are_named_by_str():
     tree = tree_of({"player": 0, "set": (1, "x"), "actions": [7, 8], 7: [0.0], 8: [1.0]})
-
     assert tree.labels == (("(1, 'x')",),)
     assert tree.actions == ((("7", "8"),),)
 
@@ -184,7 +179,6 @@ def test_labels_and_actions_of_any_kind_are_named_by_str():
 def test_a_player_without_moves_and_imperfect_recall_are_fine():
     again = choice(0, "I", a=[1.0, 0.0], b=[2.0, 0.0])
     tree = tree_of(choice(0, "I", a=again, b=again))
-
     assert tree.information_sets == (1, 0)
     assert tree.information_set.tolist() == [0, 0, 0, -1, -1, -1, -1]
 
@@ -193,7 +187,6 @@ def test_chance_may_give_an_outcome_probability_zero_and_be_off_by_rounding():
     third = float(Fraction(1, 3))
     certain = tree_of(chance(1.0, 0.0, h=[1.0], t=[2.0]))
     thirds = tree_of(chance(third, third, third, a=[0.0], b=[0.0], c=[0.0]))
-
     assert certain.probability.tolist() == [1.0, 1.0, 0.0]
     assert thirds.probability[1:].tolist() == [third] * 3
 

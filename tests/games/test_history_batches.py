@@ -96,9 +96,7 @@ def test_a_game_built_in_arrays_is_the_one_that_its_rules_say_history_by_history
 @pytest.mark.parametrize("root", SMALL.values(), ids=SMALL)
 def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):
     tree = GameTree.from_batch(AsLevel([root], key))
-
     expected = GameTree.from_history(root)
-
     assert_same_arrays(tree, expected)
     assert tree.labels == expected.labels
 
@@ -107,7 +105,6 @@ def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):
 def test_actions_need_not_be_numbered_without_gaps(root):
     # With more than eight columns the possible actions fill more than a byte of bits.
     tree = GameTree.from_batch(AsLevel([root], spread=11))
-
     assert_same_arrays(tree, GameTree.from_history(root))
     for own, sizes in zip(tree.actions, tree.sizes, strict=True):
         for names, size in zip(own, sizes, strict=True):
@@ -118,9 +115,7 @@ def test_an_information_set_may_have_histories_of_different_lengths():
     # Player 0 does not see whether player 1 moved once or twice before it.
     last = decision(0, "I", a=end(1.0, 0.0), b=end(2.0, 0.0))
     root = decision(1, "start", a=last, b=decision(1, "again", a=last, b=last))
-
     tree = GameTree.from_batch(AsLevel([root]))
-
     assert_same_arrays(tree, GameTree.from_history(root))
     assert tree.information_sets == (1, 2)
 
@@ -147,9 +142,7 @@ def test_names_are_found_by_number_and_by_label_as_those_that_are_held():
 
 def test_parts_of_a_tree_keep_the_names():
     simplices = games.liars_dice(sides=3).domains[0].simplices
-
     some = simplices.select([5, 0])
-
     assert some.labels.block(0) == simplices.labels.block(5)
     assert some.labels.actions(1) == simplices.labels.actions(0)
     assert some.labels.find(simplices.labels.block(0)) == 1
@@ -158,9 +151,7 @@ def test_parts_of_a_tree_keep_the_names():
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
 def test_a_game_with_such_names_can_be_copied_and_stored(again):
     game = games.goofspiel(cards=3, information="hidden")
-
     other = again(game)
-
     assert_same_arrays(other.tree, game.tree)
     assert other.tree.labels == game.tree.labels
     assert other.tree.actions == game.tree.actions
@@ -257,7 +248,6 @@ def closed(answer, *cells):
 
 def test_the_rounds_are_a_game_while_nothing_is_broken():
     tree = GameTree.from_batch(Rounds({}))
-
     assert (tree.histories, tree.terminals.size, tree.information_sets) == (7, 4, (1,))
     assert tree.payoffs.ravel().tolist() == [1.0, -1.0, -1.0, 1.0]
     assert tree.history_path(5) == ("t", "H")
@@ -306,7 +296,6 @@ def test_an_answer_that_does_not_fit_is_refused(length, method, change, message)
 
 def test_payoffs_for_other_players_than_at_the_first_end_are_refused():
     root = decision(0, "I", a=end(1.0), b=decision(0, "J", c=end(1.0, 2.0)))
-
     with pytest.raises(ValueError, match=r"has shape \(1, 2\) .* '1' '0'; return .* \(1, 1\)"):
         GameTree.from_batch(AsLevel([root]))
 
@@ -326,6 +315,5 @@ def test_imperfect_recall_is_refused_as_in_any_tree():
     # Both guesses are made in one information set, and the second does not show the first.
     again = decision(0, "I", a=end(0.0), b=end(1.0))
     root = decision(0, "I", a=again, b=again)
-
     with pytest.raises(ValueError, match="imperfect recall: player 0 cannot tell"):
         ExtensiveFormGame.from_batch(AsLevel([root]))

@@ -192,8 +192,6 @@ def test_a_saved_run_resumes_bitwise_identically(algorithm, tmp_path):
     game = read_efg(DRIVER)
     whole = solve(game, algorithm, iterations=60, imperfect_recall=True)
     solve(game, algorithm, iterations=25, imperfect_recall=True).save(tmp_path / "run")
-
     rest = resume(tmp_path / "run", game).run(35)
-
     for mine, theirs in zip(rest.average, whole.average, strict=True):
         np.testing.assert_array_equal(mine, theirs)

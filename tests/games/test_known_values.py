@@ -68,7 +68,6 @@ def lp_value(game):
 def test_the_equilibrium_family_of_kuhn_poker_has_no_gap_and_the_known_value(alpha):
     game = games.kuhn_poker()
     profile = kuhn_profile(game, kuhn_bets(alpha))
-
     assert nash_conv(game, profile) == pytest.approx(0.0, abs=1e-12)
     assert game.value(profile) == pytest.approx([-1 / 18, 1 / 18], abs=1e-12)
     assert security_value(game, 0, profile[0]) == pytest.approx(-1 / 18, abs=1e-12)
@@ -80,16 +79,13 @@ def test_kuhn_poker_next_to_the_family_has_a_gap(label):
     for step in (-0.05, 0.05):
         bets = kuhn_bets(0.2)
         bets[label] = np.clip(bets[label] + step, 0.0, 1.0)
-
         gap = nash_conv(game, kuhn_profile(game, bets))
-
         assert gap > 1e-3 or bets == kuhn_bets(0.2)
 
 
 def test_always_passing_in_kuhn_poker_loses_the_pot_to_every_bet():
     game = games.kuhn_poker()
     passing = sequence_form(game, [np.tile([1.0, 0.0], 6)] * 2)
-
     assert nash_conv(game, passing) == pytest.approx(2.0, abs=1e-12)
 
 
@@ -105,7 +101,6 @@ def test_always_passing_in_kuhn_poker_loses_the_pot_to_every_bet():
 def test_known_equilibria_have_no_gap_and_others_do(game, profile, value):
     profile = [np.array(strategy) for strategy in profile]
     moved = [0.9 * strategy + 0.1 * np.eye(strategy.size)[0] for strategy in profile]
-
     assert nash_conv(game, profile) == pytest.approx(0.0, abs=1e-12)
     assert value_of(game, profile)[0] == pytest.approx(value, abs=1e-12)
     assert nash_conv(game, moved) > 1e-2
@@ -114,7 +109,6 @@ def test_known_equilibria_have_no_gap_and_others_do(game, profile, value):
 def test_the_linear_program_finds_the_value_of_kuhn_poker():
     # So that one may believe it about Leduc.
     value, strategy = lp_value(games.kuhn_poker())
-
     assert value == pytest.approx(-1 / 18, abs=1e-12)
     assert security_value(games.kuhn_poker(), 0, strategy) == pytest.approx(value, abs=1e-10)
 

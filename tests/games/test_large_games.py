@@ -35,7 +35,6 @@ def interval(game, iterations):
 )
 def test_what_both_sides_are_sure_of_encloses_the_known_value(call, value):
     low, high = interval(games.load(call), 200)
-
     assert low - 1e-12 <= value <= high + 1e-12
     assert high - low < 0.02
 

@@ -61,17 +61,13 @@ def test_an_iteration_checks_each_strategy_a_bounded_number_of_times(order, chec
     players = [rk.CFR(domain, rk.RegretMatching) for domain in game.domains]
     run = rk.SelfPlay(game, players, order=order, engine="numpy")
     checked.clear()
-
     run.run(2)
-
     assert len(checked) <= 2 * 2 * 102
 
 
 def test_nash_conv_checks_each_strategy_a_bounded_number_of_times(checked):
     game = pennies_watched_by(100)
-
     gap = nash_conv(game, [np.array([1.0, 0.75, 0.25]), np.array([1.0, 0.5, 0.5]), *[[1.0]] * 100])
-
     assert gap == pytest.approx(0.5)
     assert len(checked) == 102
 
@@ -80,10 +76,8 @@ def test_a_utility_looks_at_those_players_alone_who_have_a_decision():
     game = pennies_watched_by(100)
     game.sequences = counted = Counted(game.sequences)
     profile = [domain.relative_interior_point() for domain in game.domains]
-
     for player in range(102):
         game.utility(player, profile)
-
     assert counted.asked <= 3 * 102
 
 

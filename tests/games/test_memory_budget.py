@@ -40,7 +40,6 @@ def with_left(monkeypatch):
 def test_a_game_too_large_for_memory_is_refused_with_its_size(call, histories, with_left):
     with_left(8 * GIB)
     shown = "" if histories is None else f"has {histories:,} "
-
     with pytest.raises(MemoryError, match=rf"the game {shown}.*histories, .* there are 8.0 GiB"):
         games.load(call)
 
@@ -114,7 +113,6 @@ def levels_of(root):
 def test_the_levels_that_are_counted_are_those_that_are_there(root):
     counted = levels_of(root)
     tree = GameTree.from_history(root)
-
     levels = [1, *(level.stop - level.start for level in _sequences.levels(tree))]
     assert counted[: len(levels)] == levels
     assert not any(counted[len(levels) :])
@@ -125,10 +123,8 @@ def test_the_levels_that_are_counted_are_those_that_are_there(root):
 def test_of_many_bids_the_first_two_rounds_are_counted(bids, rules, monkeypatch):
     root = oshi_zumo_history(*rules)
     every = levels_of(root)
-
     monkeypatch.setattr(_oshi_zumo, "_COUNTED_BIDS", bids - 1)
     some = levels_of(root)
-
     assert some == every[: len(some)]
     assert len(some) == 5
 
@@ -136,10 +132,8 @@ def test_of_many_bids_the_first_two_rounds_are_counted(bids, rules, monkeypatch)
 def test_past_many_rounds_the_count_is_a_lower_bound(monkeypatch):
     calls = [oshi_zumo_history(2, 1, 0, 6), battleship_history(1, 3, (2,), None, 5, 1.0, True)]
     every = [sum(levels_of(root)) for root in calls]
-
     monkeypatch.setattr(_oshi_zumo, "_COUNTED_ROUNDS", 2)
     monkeypatch.setattr(_battleship, "_COUNTED_SHOTS", 2)
-
     for root, histories in zip(calls, every, strict=True):
         assert 0 < sum(levels_of(root)) < histories
 
@@ -155,7 +149,6 @@ def test_past_many_rounds_the_count_is_a_lower_bound(monkeypatch):
 )
 def test_a_game_of_ones_own_is_refused_while_it_is_built(build, root, with_left):
     with_left(200_000)
-
     with pytest.raises(MemoryError, match=r"more than [\d,]+ histories, .*memory_limit=math.inf"):
         build(root)
     with pytest.raises(MemoryError, match=r"choose a smaller game$"):
@@ -165,7 +158,6 @@ def test_a_game_of_ones_own_is_refused_while_it_is_built(build, root, with_left)
 
 def test_a_limit_of_ones_own_takes_the_place_of_what_is_available(with_left):
     with_left(10)
-
     assert games.liars_dice(sides=3, memory_limit=GIB).tree.histories == 1147
     with pytest.raises(MemoryError, match="there are 1000 bytes"):
         games.goofspiel(memory_limit=1e3)
@@ -218,7 +210,6 @@ def test_available_memory_is_the_least_of_all_limits(files, left, monkeypatch):
 
 def test_where_nothing_is_known_all_memory_counts(monkeypatch):
     assert left_of(monkeypatch, {}) == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
     monkeypatch.setattr(os, "sysconf_names", {})
     assert left_of(monkeypatch, {}) == math.inf
 

@@ -44,14 +44,12 @@ def test_strategies_keep_their_names_and_have_numbers_where_they_have_none():
 
 def test_outcomes_may_stand_in_several_cells_and_0_pays_nothing():
     table = game('{ 2 2 } "comment" { { "win" 1 -1 } { "lose" -1 1 } } 1 0 2 1').payoffs
-
     np.testing.assert_array_equal(table[0], [[1.0, -1.0], [0.0, 1.0]])
     np.testing.assert_array_equal(table[1], -table[0])
 
 
 def test_numbers_names_and_comments_are_those_of_the_other_format():
     spelled = '{ /* two */ 2 1 } "comment" 1/4 -2.5e-1 // row 2\n .75 3.'
-
     np.testing.assert_array_equal(game(spelled).payoffs.ravel(), [0.25, 0.75, -0.25, 3.0])
 
 
@@ -102,7 +100,6 @@ def test_a_fault_is_refused_where_it_stands(table, line, column, message):
 
 def test_more_players_than_an_array_has_dimensions_are_refused():
     players, ones = " ".join(['"A"'] * 32), " ".join(["1"] * 32)
-
     with pytest.raises(ValueError, match=r"32 players are more than a table can hold"):
         read_nfg(f'NFG 1 R "" {{ {players} }} {{ {ones} }} {ones}')
 

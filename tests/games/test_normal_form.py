@@ -62,7 +62,6 @@ def test_utilities_are_sums_over_what_the_others_do(shape, seed):
 def test_values_are_sums_over_all_outcomes(shape, seed):
     generator = np.random.default_rng(seed)
     game, profile = random_game(generator, shape), random_profile(generator, shape)
-
     np.testing.assert_allclose(game.value(profile), naive_value(game, profile), atol=1e-13)
 
 
@@ -70,10 +69,8 @@ def test_values_are_sums_over_all_outcomes(shape, seed):
 def test_a_players_own_strategy_is_not_looked_at(shape):
     generator = np.random.default_rng(6)
     game, profile = random_game(generator, shape), random_profile(generator, shape)
-
     for player in range(game.players):
         blind = [x * np.nan if i == player else x for i, x in enumerate(profile)]
-
         np.testing.assert_array_equal(game.utility(player, blind), game.utility(player, profile))
 
 
@@ -104,7 +101,6 @@ def test_in_a_matrix_game_one_gets_what_the_other_pays():
 
 def test_a_constant_sum_is_found_up_to_rounding_and_none_elsewhere():
     matrix = np.random.default_rng(10).normal(size=(5, 5))
-
     assert NormalFormGame([matrix, 0.3 - matrix]).constant_sum == pytest.approx(0.3, abs=1e-12)
     assert NormalFormGame([matrix, 0.3 - matrix + 1e-6 * np.eye(5)]).constant_sum is None
 
@@ -153,10 +149,8 @@ def test_payoffs_in_units_of_a_power_of_two_change_no_bit(shape, exponent):
     generator = np.random.default_rng(11)
     game, profile = random_game(generator, shape), random_profile(generator, shape)
     scaled = NormalFormGame(np.ldexp(game.payoffs, exponent))
-
     for player in range(game.players):
         expected = np.ldexp(game.utility(player, profile), exponent)
-
         np.testing.assert_array_equal(scaled.utility(player, profile), expected)
 
 
@@ -165,9 +159,7 @@ def test_payoffs_in_units_of_a_power_of_two_change_no_bit(shape, exponent):
 
 def test_alone_a_player_simply_takes_the_largest_payoff():
     game = NormalFormGame([[1.0, 4.0, 2.0]])
-
     value, strategy = best_response(game, 0, [np.ones(3) / 3])
-
     assert value == 4.0
     np.testing.assert_array_equal(strategy, [0.0, 1.0, 0.0])
     np.testing.assert_allclose(game.value([np.array([0.5, 0.25, 0.25])]), [2.0])
@@ -192,7 +184,6 @@ def test_payoffs_are_copied_in_and_read_only():
     payoffs = np.ones((2, 2, 2))
     game = NormalFormGame(payoffs)
     payoffs[:] = 5.0
-
     assert (game.payoffs == 1.0).all()
     with pytest.raises(ValueError, match="read-only"):
         game.payoffs[0, 0, 0] = 5.0
@@ -244,7 +235,6 @@ def test_payoffs_that_are_no_numbers_are_refused(payoffs):
 )
 def test_a_profile_that_does_not_fit_is_refused(profile, message):
     game = matrix_game(np.ones((2, 3)))
-
     with pytest.raises(ValueError, match=message):
         game.value(profile)
     with pytest.raises(ValueError, match=message):
@@ -254,7 +244,6 @@ def test_a_profile_that_does_not_fit_is_refused(profile, message):
 @pytest.mark.parametrize("player", [-1, 2, 0.5, "0", None])
 def test_a_player_that_is_not_in_the_game_is_refused(player):
     game, profile = matrix_game(np.ones((2, 3))), [np.ones(2) / 2, np.ones(3) / 3]
-
     with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
         game.utility(player, profile)
     if player is not None:  # None means the player itself
@@ -277,7 +266,6 @@ def test_names_that_do_not_fit_are_refused(actions, message):
 
 def test_a_profile_of_lists_is_understood_or_refused_but_does_not_fail_inside():
     game = matrix_game([[3.0, 1.0], [0.0, 2.0]])
-
     with contextlib.suppress(TypeError, ValueError):
         np.testing.assert_allclose(game.value([[0.5, 0.5], [0.5, 0.5]]), [1.5, -1.5])
 

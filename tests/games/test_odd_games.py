@@ -19,9 +19,7 @@ def game_of(root):
 def test_a_game_that_is_over_at_once_has_a_value_and_can_be_played():
     game = game_of(end(3.0, -1.0))
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
-
     run = rk.SelfPlay(game, players).run(3)
-
     np.testing.assert_array_equal(game.value(run.average), [3.0, -1.0])
     assert evaluation.nash_conv(game, run.average) == 0.0
 
@@ -67,7 +65,6 @@ def test_an_outcome_of_probability_zero_is_walked_but_never_counts():
     game = game_of(
         chance([0.0, 1.0], no=decision(0, "n", x=end(5.0)), yes=decision(0, "y", x=end(2.0)))
     )
-
     assert game.domains[0].points == 2
     np.testing.assert_array_equal(game.utility(0, [np.ones(3)]), [0.0, 0.0, 2.0])
 
@@ -78,7 +75,6 @@ def test_an_outcome_of_probability_zero_is_walked_but_never_counts():
 def test_forgetting_ones_own_action_is_refused_with_both_histories():
     again = {"x": end(1.0), "y": end(0.0)}
     root = decision(0, "first", a=decision(0, "second", **again), b=decision(0, "second", **again))
-
     with pytest.raises(ValueError, match=r"player 0 cannot tell 'a' from 'b', .* 'second'"):
         game_of(root)
 
@@ -98,7 +94,6 @@ def test_forgetting_what_was_seen_is_refused_with_both_histories():
 def test_forgetting_that_one_moved_is_refused_with_both_histories():
     # The absent-minded driver: the second exit looks like the first.
     root = decision(0, "exit", out=end(0.0), on=decision(0, "exit", out=end(4.0), on=end(1.0)))
-
     with pytest.raises(ValueError, match="cannot tell the empty history from 'on'"):
         game_of(root)
 
@@ -124,7 +119,6 @@ def test_only_a_tree_makes_a_game():
 def test_a_player_that_is_not_in_the_game_is_refused(player):
     game = games.kuhn_poker()
     uniform = [domain.relative_interior_point() for domain in game.domains]
-
     with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
         game.utility(player, uniform)
 
@@ -132,6 +126,5 @@ def test_a_player_that_is_not_in_the_game_is_refused(player):
 def test_a_profile_of_behavior_instead_of_sequences_is_refused():
     game = games.kuhn_poker()
     behavior = [domain.simplices.uniform() for domain in game.domains]
-
     with pytest.raises(ValueError, match=r"profile\[0\] has shape \(12,\), .* dimension 13"):
         game.value(behavior)

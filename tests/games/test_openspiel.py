@@ -109,7 +109,6 @@ GAMES = [
 @pytest.mark.parametrize("name", GAMES)
 def test_nash_conv_is_that_of_openspiel_own_code(name):
     game, theirs = games.from_openspiel(name), as_turn_based(load(name))
-
     for profile in (uniform(game), rk.solve(game, "cfr+", iterations=10).average):
         policy = games.to_openspiel_policy(game, profile)
         expected = pyspiel.nash_conv(theirs, policy)
@@ -291,7 +290,6 @@ def test_only_a_game_from_openspiel_knows_its_numbers_of_actions(wrong):
 
 def test_a_profile_that_does_not_fit_is_refused():
     game = games.from_openspiel("kuhn_poker")
-
     with pytest.raises(ValueError, match="profile has 1 strategies"):
         games.to_openspiel_policy(game, uniform(game)[:1])
     with pytest.raises(ValueError, match=r"profile\[0\] must be one of player 0's"):
@@ -387,7 +385,6 @@ def test_a_copy_knows_what_the_game_knows():
     game = games.from_openspiel("kuhn_poker")
     copy = pickle.loads(pickle.dumps(game))
     average = rk.solve(game, "cfr+", iterations=10).average
-
     one = games.to_openspiel_policy(game, average).policy_table()
     assert games.to_openspiel_policy(copy, average).policy_table() == one
     assert copy.tree.actions[1][0] == game.tree.actions[1][0] == ("Pass", "Bet")
@@ -396,7 +393,6 @@ def test_a_copy_knows_what_the_game_knows():
 def test_without_openspiel_the_error_names_the_extra(monkeypatch):
     game = games.from_openspiel("kuhn_poker")
     monkeypatch.setitem(sys.modules, "pyspiel", None)
-
     with pytest.raises(ImportError, match=r"pip install 'regretkit\[openspiel\]'"):
         games.from_openspiel("kuhn_poker")
     with pytest.raises(ImportError, match=r"pip install 'regretkit\[openspiel\]'"):

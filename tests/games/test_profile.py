@@ -163,7 +163,6 @@ def test_an_unknown_label_is_refused_with_those_there_are():
 def test_a_player_on_some_other_set_has_a_vector_and_no_information_sets():
     domains = (Hull([Simplices(2), Simplices(2)]), Simplices(2))
     profile = Profile([[0.5, 0.5], [0.5, 0.5]], domains)
-
     with pytest.raises(ValueError, match=r"player 0 has no information sets.*ask for profile\[0\]"):
         profile[0, 0]
     assert "0.5" in str(profile)
@@ -185,7 +184,6 @@ def test_a_player_who_is_not_there_has_no_strategy(player):
 def test_in_a_normal_form_one_asks_for_a_player(key):
     game = rock_paper_scissors()
     profile = Profile([domain.uniform() for domain in game.domains], game.domains)
-
     with pytest.raises(ValueError, match=r"'rock', because none .* as in profile\[0\]"):
         profile[key]
 
@@ -206,7 +204,6 @@ def test_what_is_never_reached_is_uniform_and_flagged():
 
 def test_in_a_normal_form_everything_is_reached():
     profile = Profile([[1.0, 0.0], [0.0, 1.0]], matrix_game(np.eye(2)).domains)
-
     assert profile.unreached(0).size == profile.unreached(1).size == 0
 
 
@@ -228,9 +225,7 @@ def test_the_table_has_a_row_for_each_information_set_under_its_player():
 
 def test_the_table_names_the_actions_of_a_normal_form_game():
     game = NormalFormGame(np.zeros((2, 2, 3)), actions=[["go", "stop"], ["x", "y", "z"]])
-
     shown = str(Profile([[0.25, 0.75], [0.5, 0.25, 0.25]], game.domains))
-
     assert "go 0.2500  stop 0.7500" in shown
     assert "x 0.5000  y 0.2500  z 0.2500" in shown
 

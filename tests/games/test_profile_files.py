@@ -85,7 +85,6 @@ def test_saved_profiles_load_bitwise_identical_where_no_rounding_is_needed(game,
     profile, path = dyadic(game), tmp_path / "strategy.json"
     # Products of up to ten multiples of 1/16 are exact.
     profile.to_json(path)
-
     assert_same(Profile.from_json(path, game), profile)
     assert_same(Profile.from_dict(profile.to_dict(), game), profile)
 
@@ -150,7 +149,6 @@ def test_probabilities_that_sum_to_one_up_to_rounding_are_kept_unchanged():
     data = Profile([np.ones(3) / 3, [1.0]], game.domains, game).to_dict()
     tenths = [0.1, 0.2, 0.7000000000000001]
     data["players"][0][0]["probabilities"] = tenths
-
     assert Profile.from_dict(data, game)[0].tolist() == tenths
 
 
@@ -181,16 +179,13 @@ def test_a_table_has_a_row_for_each_action(game, tmp_path):
 def test_a_dataframe_is_the_same_table(tmp_path):
     profile = mixed(games.kuhn_poker())
     profile.to_csv(tmp_path / "strategy.csv")
-
     frame = profile.to_dataframe()
-
     pd.testing.assert_frame_equal(frame, pd.read_csv(tmp_path / "strategy.csv"))
     assert frame.groupby(["player", "information_set"])["probability"].sum().round(12).eq(1).all()
 
 
 def test_without_pandas_the_error_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-
     with pytest.raises(ImportError, match=r"needs pandas, .*pip install 'regretkit\[pandas\]'"):
         mixed(games.kuhn_poker()).to_dataframe()
 
@@ -212,9 +207,7 @@ def test_names_that_need_quotation_marks_come_back(tmp_path):
 def test_writing_replaces_what_was_there_and_leaves_nothing_else(write, tmp_path):
     path = tmp_path / "strategy"
     path.write_text("what was there, and is longer than anything that follows" * 1_000)
-
     getattr(mixed(games.kuhn_poker()), write)(str(path))
-
     assert [file.name for file in tmp_path.iterdir()] == ["strategy"]
     assert "what was there" not in path.read_text()
 
@@ -235,7 +228,6 @@ def test_profiles_of_the_library_name_their_game(tmp_path):
 
 def test_a_profile_that_was_pickled_still_knows_its_game_and_does_not_carry_it():
     small, large = mixed(games.kuhn_poker()), mixed(games.liars_dice(sides=3))
-
     for profile in (small, large):
         other = pickle.loads(pickle.dumps(profile))
         assert other.to_dict() == profile.to_dict()
@@ -245,7 +237,6 @@ def test_a_profile_that_was_pickled_still_knows_its_game_and_does_not_carry_it()
 
 def test_a_profile_without_a_game_is_not_saved(tmp_path):
     profile = Profile([[0.5, 0.5]], (Simplices(2),))
-
     with pytest.raises(ValueError, match=r"has no game, which .*Profile\(.*game\)"):
         profile.to_json(tmp_path / "strategy.json")
     assert list(tmp_path.iterdir()) == []
@@ -255,9 +246,7 @@ def test_a_profile_without_a_game_is_not_saved(tmp_path):
 def test_a_game_of_the_catalogue_is_found_by_its_name(tmp_path):
     profile = mixed(games.kuhn_poker(deck=5))
     profile.to_json(tmp_path / "strategy.json")
-
     read = Profile.from_json(tmp_path / "strategy.json")
-
     assert read.domains == profile.domains
     assert read.to_dict() == profile.to_dict()
 
@@ -283,7 +272,6 @@ def test_a_game_of_no_known_name_has_to_be_passed(name, tmp_path, monkeypatch):
 def test_a_name_that_loads_no_game_is_refused(name):
     data = mixed(games.kuhn_poker()).to_dict()
     data["game"]["name"] = name
-
     with pytest.raises(ValueError, match=r"which is not built from its name: .*; pass it as game"):
         Profile.from_dict(data)
 
@@ -338,7 +326,6 @@ def test_games_of_different_shapes_have_different_fingerprints():
     seen = {fingerprint(NormalFormGame(payoffs.reshape(shape))) for shape in shapes}
     root = decision(0, "a", **{str(i): end(0.0) for i in range(32)})
     seen.add(fingerprint(ExtensiveFormGame.from_history(root)))
-
     assert len(seen) == 5
 
 
@@ -393,7 +380,6 @@ def test_a_user_defined_game_is_identified_by_its_utilities():
 def test_a_strategy_of_such_a_game_is_written_and_read():
     game = UserDefined(np.eye(2, 3))
     profile = Profile([[0.25, 0.75], [0.5, 0.5, 0.0]], game.domains, game)
-
     assert_same(Profile.from_dict(profile.to_dict(), game), profile)
 
 
@@ -541,7 +527,6 @@ TEXTS = {
 def test_a_file_that_holds_no_strategy_is_refused(text, message, tmp_path):
     path = tmp_path / "strategy.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-
     with pytest.raises(ValueError, match=rf"strategy\.json.*{message}"):
         Profile.from_json(path, games.kuhn_poker())
 

@@ -45,9 +45,7 @@ def test_uniform_play_has_the_same_value_in_gambit(name):
     game = games.load(name)
     theirs = games.to_pygambit(game)
     profile = theirs.mixed_behavior_profile()
-
     found = [float(profile.payoff(player)) for player in theirs.players]
-
     assert [len(player.infosets) for player in theirs.players] == list(game.tree.information_sets)
     np.testing.assert_allclose(found, game.value(uniform(game)), atol=1e-12)
 
@@ -57,9 +55,7 @@ def test_uniform_play_in_a_table_has_the_same_value_in_gambit(name):
     game = games.load(name)
     theirs = games.to_pygambit(game)
     profile = theirs.mixed_strategy_profile()
-
     found = [float(profile.payoff(player)) for player in theirs.players]
-
     assert not theirs.is_tree
     np.testing.assert_allclose(found, game.value(uniform(game)), atol=1e-12)
 
@@ -116,9 +112,7 @@ def test_a_game_that_was_made_with_pygambit_is_the_same_here():
 
 def test_exact_numbers_become_the_nearest_doubles():
     theirs = pygambit.Game.from_arrays([[Fraction(1, 3), 0.1]], [[10**30, Fraction(-2, 7)]])
-
     game = games.from_pygambit(theirs)
-
     assert game.payoffs[:, 0].tolist() == [[1 / 3, 0.1], [1e30, -2 / 7]]
 
 
@@ -149,7 +143,6 @@ def test_what_is_in_neither_form_is_refused(wrong):
 
 def test_without_pygambit_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygambit", None)
-
     with pytest.raises(ImportError, match=r"pip install 'regretkit\[gambit\]'"):
         games.from_pygambit(None)
     with pytest.raises(ImportError, match=r"pip install 'regretkit\[gambit\]'"):

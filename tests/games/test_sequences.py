@@ -42,7 +42,6 @@ each_way = pytest.mark.parametrize("few", [10**9, 1], ids=["narrow", "level by l
 @each_tree
 def test_last_sequences_are_those_of_a_walk(name, few, monkeypatch):
     monkeypatch.setattr(_sequences, "_NARROW", few)
-
     np.testing.assert_array_equal(_sequences.last_sequences(TREES[name]), by_walking(TREES[name]))
 
 
@@ -54,5 +53,4 @@ def test_the_reach_of_chance_is_the_product_along_a_walk(name, few, monkeypatch)
     products = np.ones(tree.histories)
     for history in range(1, tree.histories):
         products[history] = products[tree.parent[history]] * tree.probability[history]
-
     np.testing.assert_array_equal(_sequences.reach_of_chance(tree), products)
