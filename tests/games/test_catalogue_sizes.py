@@ -265,10 +265,7 @@ def test_what_one_wins_others_lose(name):
         ("oshi_zumo(minimum_bid=6)", "minimum_bid must be .* from 0 to 5, got 6"),
         ("oshi_zumo(minimum_bid=-1)", "minimum_bid must be .* from 0 to 5, got -1"),
         ("oshi_zumo(horizon=0)", "horizon must be a whole number, at least 1, got 0"),
-        (
-            "oshi_zumo(minimum_bid=0)",
-            "horizon must be a whole number where minimum_bid is 0.*; pas",
-        ),
+        ("oshi_zumo(minimum_bid=0)", "horizon must be a whole number where minimum_bid is 0"),
     ],
 )
 def test_an_argument_out_of_range_is_refused_with_the_range(call, message):

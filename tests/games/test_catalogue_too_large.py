@@ -96,10 +96,7 @@ def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(n
     [
         ("battleship(width=1000000000)", r"over 10\*\*18 histories"),
         ("battleship(height=5, width=5, lengths=[2, 2, 2])", r"more than [\d,]+ histories"),
-        (
-            "battleship(6, 6, [4, 4, 4, 4, 4, 4, 4, 4, 4])",
-            "too many ways to place 9 ships on 6 x 6",
-        ),
+        ("battleship(6, 6, [4, 4, 4, 4, 4, 4, 4, 4, 4])", "too many ways to place 9 ships on 6"),
         ("battleship(1, 2, shots=1000000, repeated_shots=True)", r"[\d,]+ histories"),
         ("blotto(60, 8)", r"[\d,]+ outcomes"),
         ("blotto(1000000000, 1000000000)", r"over 10\*\*\d+ outcomes"),

@@ -364,11 +364,7 @@ def test_a_game_must_come_to_an_end():
         (lambda: GameDAG.from_history(games.kuhn_poker()), TypeError, "return a key"),
         (lambda: GameDAG.from_history(dudo_history(), 3), TypeError, "return a key"),
         (lambda: GameDAG.from_history("dudo"), TypeError, "game must be"),
-        (
-            lambda: GameDAG.from_history(chance([0.5, 0.4], a=end(1), b=end(2)), id),
-            ValueError,
-            "sum to 1",
-        ),
+        (lambda: GameDAG.from_history(chance([0.5], a=end(1)), id), ValueError, "sum to 1"),
         (
             lambda: GameDAG.from_history(
                 decision(0, "x", a=decision(0, "x", b=end(1)), b=end(1)), id
@@ -376,11 +372,7 @@ def test_a_game_must_come_to_an_end():
             ValueError,
             "has actions",
         ),
-        (
-            lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id),
-            ValueError,
-            "each needs a payoff",
-        ),
+        (lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id), ValueError, "a payoff"),
     ],
 )
 def test_what_makes_no_graph_is_refused(make, error, message):

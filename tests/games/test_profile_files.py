@@ -421,75 +421,52 @@ def edited(path, value):
     return data
 
 
+def in_record(key, value):
+    return edited(("players", 0, 3, key), value)
+
+
 def with_probabilities(*probabilities):
-    return edited(("players", 0, 3, "probabilities"), list(probabilities))
+    return in_record("probabilities", list(probabilities))
 
 
 PLACE = r"players\[0\]\[3\], information set 3 \('Jpb'\)"
 FAULTS = {
     "no dict": ([1], r"data must have the entries \['format', 'game', 'players', 'version'\]"),
     "no format": (edited(("format",), ...), "data must have the entries"),
-    "more": (
-        edited(("game", "more"), None),
-        "game must have a name and a fingerprint, both texts, got {",
-    ),
+    "more": (edited(("game", "more"), None), "game must have a name and a fingerprint, .*, got {"),
     "other format": (edited(("format",), "policy"), "format 'regretkit strategy', got 'policy'"),
     "newer": (edited(("version",), 2), "has version 2 of the format, but only 1 can be read"),
     "truth as a version": (edited(("version",), True), "has version True"),
-    "no game": (
-        edited(("game",), None),
-        "game must have a name and a fingerprint, both texts, got None",
-    ),
+    "no game": (edited(("game",), None), "have a name and a fingerprint, both texts, got None"),
     "number as fingerprint": (edited(("game", "fingerprint"), 3), "a name and a fingerprint"),
     "one player": (edited(("players",), lambda p: p[:1]), "players must be a list of 2"),
     "players by name": (edited(("players",), {}), "players must be a list of 2"),
-    "no records": (
-        edited(("players", 1), None),
-        r"players\[1\] must be a list of information sets",
-    ),
-    "a number as a record": (
-        edited(("players", 1, 2), 5),
-        r"players\[1\]\[2\] must have the entries",
-    ),
-    "record without label": (edited(("players", 0, 3, "label"), ...), "must have the entries"),
+    "no records": (edited(("players", 1), None), r"players\[1\] must be a list of infor"),
+    "a number as a record": (edited(("players", 1, 2), 5), r"players\[1\]\[2\] must have the"),
+    "record without label": (in_record("label", ...), "must have the entries"),
     "unknown set": (
-        edited(("players", 0, 3, "information_set"), 6),
+        in_record("information_set", 6),
         r"players\[0\]\[3\] must be of an information set from 0 to 5, got 6",
     ),
-    "negative set": (edited(("players", 0, 3, "information_set"), -1), "be of an information set"),
-    "label for a number": (edited(("players", 0, 3, "information_set"), "J"), "from 0 to 5"),
+    "negative set": (in_record("information_set", -1), "be of an information set"),
+    "label for a number": (in_record("information_set", "J"), "from 0 to 5"),
     "truth for a number": (edited(("players", 0, 1, "information_set"), True), "from 0 to 5"),
     "missing": (
         edited(("players", 0, 3), ...),
-        r"players\[0\] lacks the information sets 3 \('Jpb'\); give each",
+        r"\[0\] lacks the information sets 3 \('Jpb'\); give",
     ),
-    "all missing": (
-        edited(("players", 1), []),
-        r"players\[1\] lacks the information sets 0 \('Qp'\), 1 ",
-    ),
+    "all missing": (edited(("players", 1), []), r"\[1\] lacks the information sets 0 \('Qp'\), 1 "),
     "twice": (
         edited(("players", 0), lambda records: [*records, records[3]]),
         r"players\[0\]\[6\], information set 3 \('Jpb'\) is a duplicate",
     ),
-    "other label": (
-        edited(("players", 0, 3, "label"), "Zpb"),
-        f"{PLACE} must have the label 'Jpb', got 'Zpb'",
-    ),
-    "no label": (edited(("players", 0, 3, "label"), None), f"{PLACE} must .* got None"),
-    "other action": (
-        edited(("players", 0, 3, "actions"), ["p", "x"]),
-        f"{PLACE} must have the actions",
-    ),
-    "other order": (
-        edited(("players", 0, 3, "actions"), ["b", "p"]),
-        f"{PLACE} must have the actions",
-    ),
+    "other label": (in_record("label", "Zpb"), f"{PLACE} must have the label 'Jpb', got 'Zpb'"),
+    "no label": (in_record("label", None), f"{PLACE} must .* got None"),
+    "other action": (in_record("actions", ["p", "x"]), f"{PLACE} must have the actions"),
+    "other order": (in_record("actions", ["b", "p"]), f"{PLACE} must have the actions"),
     "too many": (with_probabilities(0.5, 0.5, 0.0), f"{PLACE} must have 2 probabilities"),
-    "no list": (edited(("players", 0, 3, "probabilities"), 1.0), f"{PLACE} must have 2 prob"),
-    "not 1": (
-        with_probabilities(0.5, 0.4),
-        f"{PLACE} .* sum to 1 within 1e-06, got 0.9",
-    ),
+    "no list": (in_record("probabilities", 1.0), f"{PLACE} must have 2 prob"),
+    "not 1": (with_probabilities(0.5, 0.4), f"{PLACE} .* sum to 1 within 1e-06, got 0.9"),
     "nearly 1": (with_probabilities(0.5, 0.500002), "sum to 1 within 1e-06"),
     "negative": (with_probabilities(1.5, -0.5), f"{PLACE} .* probabilities from 0 to 1, got 1.5"),
     "nothing but zeros": (with_probabilities(0.0, 0.0), "sum to 1"),
