@@ -10,7 +10,7 @@ from operator import add
 import numpy as np
 import pytest
 from assert_games import assert_same_game, assert_same_tree
-from naive_games import decision, end
+from naive_games import chance, decision, end
 
 import regretkit as rk
 from benchmarks import reading
@@ -475,18 +475,8 @@ def test_a_tree_is_written_without_a_name_and_also_under_imperfect_recall():
 
 def chance_of(probabilities):
     """Return the tree in which chance does what it does with these probabilities."""
-    ends = len(probabilities)
-    return GameTree(
-        parent=[-1] + [0] * ends,
-        player=[-1] + [-2] * ends,
-        information_set=[-1] * (1 + ends),
-        action=range(-1, ends),
-        probability=[1.0, *probabilities],
-        payoffs=np.zeros((ends, 1)),
-        labels=[[]],
-        actions=[[]],
-        outcomes=[list(map(str, range(ends)))],
-    )
+    ends = {str(number): end(0.0) for number in range(len(probabilities))}
+    return GameTree.from_history(chance(probabilities, **ends))
 
 
 def test_thirds_are_written_as_thirds():

@@ -75,16 +75,6 @@ def test_utilities_collect_what_ends_after_each_sequence(root):
 
 
 @each_game
-def test_the_value_is_what_a_players_strategy_earns_from_its_utility(root):
-    # Payoffs are linear in each player's sequence form: that is what the form is for.
-    game = game_of(root)
-    profile, _ = random_profile(np.random.default_rng(4), game)
-    for player, value in enumerate(game.value(profile)):
-        total = game.utility(player, profile) @ profile[player]
-        assert total == pytest.approx(value, abs=1e-13)
-
-
-@each_game
 def test_the_gap_is_that_of_best_responses_by_information_sets(root):
     game = game_of(root)
     profile, behavior = random_profile(np.random.default_rng(5), game)

@@ -144,19 +144,8 @@ def test_any_tree_comes_back_when_it_is_written(root):
 @SETTINGS
 @given(NAMES, NAMES, NAMES)
 def test_any_names_come_back_when_they_are_written(title, label, action):
-    tree = GameTree(
-        parent=[-1, 0],
-        player=[0, -2],
-        information_set=[0, -1],
-        action=[-1, 0],
-        probability=[1.0, 1.0],
-        payoffs=[[0.0]],
-        labels=[[label]],
-        actions=[[[action]]],
-    )
-
+    tree = GameTree.from_history(Node({action: Node(earned=(0.0,))}, 0, label))
     found = read_efg(write_efg(rk.ExtensiveFormGame(tree, name=title)))
-
     assert found.name == (title or None)
     assert found.tree.labels == ((label or "1",),)
     assert found.tree.actions == (((action or "1",),),)

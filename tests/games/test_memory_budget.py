@@ -99,12 +99,9 @@ def levels_of(root):
         ),
         *(
             oshi_zumo_history(*rules)
-            for rules in [(6, 3, 2), (3, 1, 0, 3), (2, 0, 0, 4), (5, 1, 5)]
+            for rules in [(6, 3, 2), (3, 1, 0, 3), (2, 0, 0, 4), (7, 1, 3)]
         ),
-        *(
-            oshi_zumo_history(*rules)
-            for rules in [(5, 1, 1, 1), (5, 1, 1, 2), (7, 1, 3), (2, 1, 0, 4)]
-        ),
+        *(oshi_zumo_history(*rules) for rules in [(5, 1, 5), (5, 1, 1, 1), (5, 1, 1, 2)]),
         *(battleship_history(*rules) for rules in [(2, 2), (1, 3, (2, 1)), (1, 4, (1, 2))]),
         *(battleship_history(2, 2, ships, shots=3) for ships in [(1,), (2,), (2, 2)]),
         *(battleship_history(1, 2, ships, None, 3, 1.0, True) for ships in [(1,), (2,), (1, 1)]),

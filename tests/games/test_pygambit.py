@@ -40,23 +40,19 @@ def test_a_game_comes_back_as_it_was(name):
         assert back.name == game.name
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [*TREES, *TABLES])
 def test_uniform_play_has_the_same_value_in_gambit(name):
     game = games.load(name)
     theirs = games.to_pygambit(game)
-    profile = theirs.mixed_behavior_profile()
-    found = [float(profile.payoff(player)) for player in theirs.players]
-    assert [len(player.infosets) for player in theirs.players] == list(game.tree.information_sets)
-    np.testing.assert_allclose(found, game.value(uniform(game)), atol=1e-12)
+    tree = name in TREES
+    profile = theirs.mixed_behavior_profile() if tree else theirs.mixed_strategy_profile()
 
-
-@pytest.mark.parametrize("name", TABLES)
-def test_uniform_play_in_a_table_has_the_same_value_in_gambit(name):
-    game = games.load(name)
-    theirs = games.to_pygambit(game)
-    profile = theirs.mixed_strategy_profile()
     found = [float(profile.payoff(player)) for player in theirs.players]
-    assert not theirs.is_tree
+
+    assert theirs.is_tree == tree
+    if tree:
+        sizes = [len(player.infosets) for player in theirs.players]
+        assert sizes == list(game.tree.information_sets)
     np.testing.assert_allclose(found, game.value(uniform(game)), atol=1e-12)
 
 
