@@ -13,12 +13,10 @@ from regretkit.display._style import (
     MARKERS,
     axes_for,
     label_axes,
-    label_log,
     plain,
     require_matplotlib,
     shortened,
     style,
-    thinned,
     title_of,
 )
 from regretkit.play import Recorder
@@ -73,7 +71,7 @@ def convergence(
 
     A value of zero or less has no place on a logarithmic scale: a triangle at the lower edge
     marks such values of ``y``, and one at the left edge those of ``x``. Points that are not finite
-    are left out, and of dense curves those that could not be told apart.
+    are left out.
 
     Parameters
     ----------
@@ -117,6 +115,8 @@ def convergence(
     ['CFR', 'CFR+']
     """
     require_matplotlib("display.convergence")
+    from matplotlib.ticker import LogFormatterSciNotation
+
     columns = _checked(curves)
     y = _default_column(columns, x) if y is None else y
     points = [_points(table, x, y, f"curves[{quote(name)}]") for name, table in columns.items()]
@@ -125,7 +125,11 @@ def convergence(
         _draw(ax, index, plain(title_of(str(name))), across, up, log=log)
     if log:
         for values, name in zip(zip(*points, strict=True), "xy", strict=True):
-            _scale(ax, name, positive=any((curve > 0.0).any() for curve in values))
+            # A scale with nothing positive to show stays linear.
+            positive = any((curve > 0.0).any() for curve in values)
+            ax.set(**{f"{name}scale": "log"} if positive else {f"{name}lim": (0.0, 1.0)})
+        if ax.get_yscale() == "log":  # labeled between powers of ten where there are few of these
+            ax.yaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(3.0, 1.0)))
     label_axes(
         ax,
         xlabel=_LABELS.get(x, x) if xlabel is None else xlabel,
@@ -159,11 +163,10 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, up: Vector, *, log:
     """Draw one curve, and triangles at the edges for what has no place on the scales."""
     low, left = ((values <= 0.0) & log for values in (up, across))
     shown = np.flatnonzero(~(low | left))
-    kept = shown[thinned(across[shown], up[shown], log=log)]
     look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
-    look["markevery"] = max(1, math.ceil(kept.size / _MARKED))
-    label = name if kept.size else "_nothing"
-    line = ax.plot(across[kept], up[kept], label=label, **style(index), **look)[0]
+    look["markevery"] = max(1, math.ceil(shown.size / _MARKED))
+    label = name if shown.size else "_nothing"
+    line = ax.plot(across[shown], up[shown], label=label, **style(index), **look)[0]
     # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.
     edges = (
         (low & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
@@ -176,13 +179,6 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, up: Vector, *, log:
             look["markevery"] = max(1, math.ceil(beyond.sum() / _MARKED))
             places = np.maximum(across[beyond], 0.0), np.maximum(up[beyond], 0.0)
             ax.plot(*places, transform=transform, clip_on=False, label=label, **look)
-
-
-def _scale(ax: "Axes", name: str, *, positive: bool) -> None:
-    """Make the scale of an axis logarithmic, unless it has nothing positive to show."""
-    ax.set(**{f"{name}scale": "log"} if positive else {f"{name}lim": (0.0, 1.0)})
-    if positive:
-        label_log(getattr(ax, f"{name}axis"))
 
 
 def _checked(curves: Mapping[str, Curve]) -> dict[str, Mapping[str, ArrayLike]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import check_kind, whole_number
 from regretkit.display._style import LONGEST, axes_for, label_axes, plain, require_matplotlib
 from regretkit.games import Profile
 from regretkit.games._profile_table import label_of, simplices_of
@@ -95,8 +95,7 @@ def heat_map(
     """
     require_matplotlib("display.heat_map")
     limit = whole_number(limit, "limit", least=1)
-    if not isinstance(profile, Profile):
-        raise TypeError(f"profile must be a Profile, such as run.average, got {quote(profile)}")
+    check_kind(profile, Profile, "profile", "run.average")
     every = rows = _rows(profile, information_sets)
     if not rows:
         raise ValueError("there is no information set to draw; pass information_sets=['K']")

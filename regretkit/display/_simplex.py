@@ -15,7 +15,6 @@ from regretkit.display._style import (
     require_matplotlib,
     shortened,
     style,
-    thinned,
     title_of,
 )
 
@@ -133,7 +132,7 @@ def _frame(ax: "Axes", actions: Sequence[str]) -> None:
 
 
 def _draw(ax: "Axes", index: int, name: str, path: Vector) -> None:
-    line = ax.plot(*path[thinned(*path.T)].T, label=name, zorder=3, **style(index))[0]
+    line = ax.plot(*path.T, label=name, zorder=3, **style(index))[0]
     color = line.get_color()
     for end, fill in ((path[0], ax.get_facecolor()), (path[-1], color)):
         look: dict[str, Any] = {"markerfacecolor": fill, "markeredgecolor": color, "markersize": 7}

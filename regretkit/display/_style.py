@@ -1,22 +1,17 @@
-"""What all figures share: text that is safe to draw, colors, axes, and thinning of curves."""
+"""What all figures share: text that is safe to draw, colors and axes."""
 
 import io
-import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, cast
 
 from regretkit import games
-from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import check_kind
 from regretkit.games._profile_table import printable
 from regretkit.play._algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # The palette of Okabe and Ito, which color-blind readers tell apart, without its yellow, which is
@@ -31,9 +26,6 @@ CHANCE_COLOR = "#555555"
 
 LONGEST = 40
 """Characters of a name that are shown."""
-
-_STRIPS = 400
-"""Strips of the axis that a dense curve is thinned to; each keeps at most four points."""
 
 _SVG: Any = {"svg.hashsalt": "regretkit", "svg.fonttype": "none"}
 """For SVG that is the same whenever it is drawn, with text as text."""
@@ -86,24 +78,18 @@ def numbers(values: Sequence[float]) -> str:
     return ", ".join(map(number, values))
 
 
-class Style(TypedDict):
-    """How a line looks; no two of the first 28 look the same, not even without color."""
+def style(index: int) -> dict[str, Any]:
+    """Return the look of a line: in the user's ``axes.prop_cycle``, if there is one, or ours.
 
-    color: str
-    linestyle: str
-
-
-def style(index: int) -> Style:
-    """Return the look of a line: in the user's ``axes.prop_cycle``, if there is one, or ours."""
+    No two of the first 28 of ours look the same, not even without color.
+    """
     import matplotlib as mpl
 
     cycle = mpl.rcParams["axes.prop_cycle"]
     has_colors = cycle != mpl.rcParamsDefault["axes.prop_cycle"] and "color" in cycle.keys
     colors = cycle.by_key()["color"] if has_colors else COLORS
-    return Style(
-        color=colors[index % len(colors)],
-        linestyle=DASHES[(index % len(colors) + index // len(colors)) % len(DASHES)],
-    )
+    turn, number = divmod(index, len(colors))
+    return {"color": colors[number], "linestyle": DASHES[(turn + number) % len(DASHES)]}
 
 
 def color_of(player: int) -> str:
@@ -141,50 +127,13 @@ def check_axes(ax: object, name: str = "ax") -> "Axes":
     """Return matplotlib's axes, or refuse what cannot be drawn on."""
     from matplotlib.axes import Axes
 
-    if not isinstance(ax, Axes):
-        raise TypeError(
-            f"{name} must be matplotlib's Axes, as plt.subplots() makes, got {quote(ax)}"
-        )
-    return ax
-
-
-def thinned(across: Vector, up: Vector, *, log: bool = False) -> Indices:
-    """Return the indices of the points of a curve that can be told apart.
-
-    Across is divided into 400 strips; of each run of points in one strip the first, the last, the
-    lowest and the highest stay.
-    """
-    if across.size <= 4 * _STRIPS:
-        return np.arange(across.size)
-    place = np.log(across) if log else across
-    strip = np.floor((place - place.min()) * (_STRIPS / (np.ptp(place) or 1.0)))
-    run = np.cumsum(np.diff(strip, prepend=strip[0]) != 0)
-    by_height = np.lexsort((up, run))
-    first = np.flatnonzero(np.diff(run, prepend=-1))
-    last = np.append(first[1:], run.size) - 1
-    return np.unique(np.concatenate([first, last, by_height[first], by_height[last]]))
+    check_kind(ax, Axes, name, "plt.subplots()[1]")
+    return cast("Axes", ax)
 
 
 def label_axes(ax: "Axes", **texts: str | None) -> None:
     """Set the title and the labels of axes that are given, as text that is no formula."""
     ax.set(**{name: plain(text, 80) for name, text in texts.items() if text is not None})
-
-
-def label_log(axis: "Axis") -> None:
-    """Label a logarithmic axis densely where it spans few powers of ten."""
-    from matplotlib import ticker
-
-    low, high = sorted(axis.get_view_interval())
-    decades, box = math.log10(high / low), axis.axes.get_window_extent()
-    inches = (box.width if axis is axis.axes.xaxis else box.height) / axis.axes.figure.dpi
-    if decades < 1.0:
-        axis.set_major_locator(ticker.MaxNLocator(5))
-        axis.set_major_formatter(ticker.ScalarFormatter())
-        axis.set_minor_locator(ticker.NullLocator())
-    elif decades < 2.0 or decades < min(3.0, inches):
-        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def text_size() -> float:

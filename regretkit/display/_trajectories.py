@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._util._validate import quote
+from regretkit._util._validate import check_kind, quote
 from regretkit.display._style import (
     check_axes,
-    label_log,
     plain,
     require_matplotlib,
     style,
-    thinned,
 )
 from regretkit.play import TrajectoryRecorder
 from regretkit.play._recorder import KINDS, Place
@@ -78,10 +76,7 @@ def trajectories(
     ((2, 3), 'Qb (player 1)', 'iterations')
     """
     require_matplotlib("display.trajectories")
-    if not isinstance(record, TrajectoryRecorder):
-        raise TypeError(
-            f"record must be a TrajectoryRecorder that watched a run, got {quote(record)}"
-        )
+    check_kind(record, TrajectoryRecorder, "record", "TrajectoryRecorder(['K'])")
     if not record.iterations:
         raise ValueError("record is empty: pass it to a run, as in run(100, callbacks=[record])")
     places = list(record.seen if information_sets is None else information_sets)
@@ -107,13 +102,11 @@ def trajectories(
 def _draw(ax: "Axes", record: TrajectoryRecorder, place: Place, kind: str, log: bool) -> None:
     path, iterations = record.path(place, kind), np.asarray(record.iterations, dtype=np.float64)
     for index, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
-        kept = thinned(iterations, values, log=log)
-        ax.plot(iterations[kept], values[kept], label=plain(action), **style(index))
+        ax.plot(iterations, values, label=plain(action), **style(index))
     if kind != "regret":
         ax.set_ylim(-0.03, 1.03)
     if log:
         ax.set_xscale("log")
-        label_log(ax.xaxis)
     ax.grid(True)
     ax.set_axisbelow(True)
 

@@ -183,39 +183,18 @@ def test_missing_measurements_are_left_out():
     )
 
 
-def test_dense_curves_are_thinned_to_points_that_can_be_told_apart():
-    count = 200_000
-    across = np.arange(1.0, count + 1.0)
-    up = np.random.default_rng(3).uniform(0.5, 1.5, count) / across
-
-    line = display.convergence({"run": {"iteration": across, "gap": up}}).get_lines()[0]
-
-    kept = line.get_xydata()
-    assert 500 < len(kept) < 2_000
-    assert len(range(0, len(kept), line.get_markevery())) <= 40
-    np.testing.assert_array_equal(kept[[0, -1]], np.transpose([across, up])[[0, -1]])
-    np.testing.assert_array_equal(up[kept[:, 0].astype(int) - 1], kept[:, 1])
-    # The lowest and highest point of each of 400 strips of the logarithmic axis.
-    strips = np.floor(np.log(across) * (400 / np.log(count)))
-    for strip in (200, 300, 399):
-        own = up[strips == strip]
-        assert {own.min(), own.max()} <= set(kept[:, 1])
-
-
-def test_trajectories_and_paths_are_thinned_as_well():
+def test_dense_curves_have_few_markers_and_are_drawn_without_what_cannot_be_told_apart():
+    across = np.arange(1.0, 200_001.0)
+    up = np.random.default_rng(3).uniform(0.5, 1.5, across.size) / across
     turns = np.linspace(0.0, 40.0, 100_000)[:, None] + np.array([0.0, 2.0, 4.0])
     path = (1.0 + np.cos(turns)) / (1.0 + np.cos(turns)).sum(axis=1, keepdims=True)
 
-    spiral = curves_of(display.simplex(path))["path"]
-
-    assert len(spiral) < 50_000
-    np.testing.assert_allclose(heights(spiral[[0, -1]]), path[[0, -1]], rtol=0, atol=1e-12)
-
-
-def test_short_curves_keep_all_their_points():
-    table = {"iteration": np.arange(1, 1_500), "gap": 1.0 / np.arange(1, 1_500)}
-
-    assert len(display.convergence({"run": table}).get_lines()[0].get_xydata()) == 1_499
+    curve = display.convergence({"run": {"iteration": across, "gap": up}})
+    spiral = display.simplex(path)
+    [line] = curve.get_lines()
+    assert len(range(0, across.size, line.get_markevery())) <= 40
+    for axes in (curve, spiral):
+        assert len(svg_of(axes.figure)) < 300_000
 
 
 @pytest.mark.parametrize(
@@ -351,9 +330,9 @@ def test_invalid_curves_are_refused_and_nothing_is_drawn(curves, error, says):
 
 @pytest.mark.parametrize("ax", [3, "ax", [1]])
 def test_invalid_axes_are_refused(ax):
-    with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
+    with pytest.raises(TypeError, match="ax must be an Axes"):
         display.convergence({"cfr": measured()}, ax=ax)
-    with pytest.raises(TypeError, match="ax must be matplotlib's Axes"):
+    with pytest.raises(TypeError, match="ax must be an Axes"):
         display.simplex(np.eye(3), ax=ax)
 
 
@@ -653,7 +632,7 @@ def test_normal_forms_have_a_row_for_each_player():
     [
         (average, {"information_sets": []}, ValueError, "no information set to draw"),
         (average, {"information_sets": ["X"]}, ValueError, "no player has an information set 'X'"),
-        (average, {"ax": 3}, TypeError, "ax must be matplotlib's Axes"),
+        (average, {"ax": 3}, TypeError, "ax must be an Axes"),
         (lambda: [np.ones(3)], {}, TypeError, "profile must be a Profile"),
     ],
 )
