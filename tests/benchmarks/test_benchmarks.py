@@ -41,7 +41,6 @@ SIMPLICES = rk.Simplices([2, 3, 3])
 def test_a_row_has_its_columns(name, row, columns, module):
     pytest.importorskip(module)
     benchmark = command(name)
-
     assert row in benchmark.rows or row == "kuhn_poker"
     assert len(benchmark.measure(row, True)) == columns
 
@@ -70,7 +69,6 @@ def test_a_leaf_that_can_be_optimistic_has_a_row_for_each_way():
     # Dilated mirror descent and online gradient descent are the same code in both.
     rows = [make(SIMPLICES) for make in RULES.values()]
     ways = {(type(row), row.optimistic) for row in rows if hasattr(row, "optimistic")}
-
     assert {(kind, not way) for kind, way in ways} == ways
 
 
@@ -78,7 +76,6 @@ def test_every_regularizer_has_a_row_unless_it_is_that_of_a_rule():
     # With entropy, following the leader and mirror descent both are Hedge.
     rows = [make(SIMPLICES) for make in RULES.values()]
     used = {type(row.regularizer) for row in rows if hasattr(row, "regularizer")}
-
     kinds = {thing for thing in vars(minimizers).values() if inspect.isclass(thing)}
     regularizers = {kind for kind in kinds if issubclass(kind, minimizers.Regularizer)}
     assert used | {minimizers.Entropy} == regularizers - {minimizers.Regularizer}
@@ -92,7 +89,6 @@ def test_a_row_plays_on_the_simplices_that_it_is_given(make):
         player.observe_utility(utility)
         # Dilated mirror descent has the empty sequence as well, in front.
         behaviors.append(player.next_strategy()[-SIMPLICES.dimension :])
-
     assert all(SIMPLICES.contains(behavior) for behavior in behaviors)
     assert not np.array_equal(behaviors[0], behaviors[-1])
 
@@ -108,7 +104,6 @@ def test_rows_do_not_double_and_searches_are_those_of_rows():
 def test_a_rule_has_costs_and_ratios_that_belong_together(monkeypatch):
     monkeypatch.setattr(rules, "ACTIONS", 30)
     figures = rules.rules.measure("ConicBlackwell", True)
-
     assert list(rules.rules.rows) == list(ROWS)
     *numbers, searches = figures.values()
     assert len(numbers) == 6
@@ -130,7 +125,6 @@ def test_a_cost_that_grows_with_the_game_is_flat():
 @given(st.lists(st.floats(0.0, 1.0), min_size=1))
 def test_parts_add_up_to_the_whole(times):
     upto = np.cumsum(times).tolist()
-
     assert engines.differences(upto) == pytest.approx(times, abs=1e-9)
     assert sum(engines.differences(upto)) == pytest.approx(upto[-1])
 
@@ -145,7 +139,6 @@ def test_the_first_parts_of_an_iteration_take_less_than_all_of_it():
     run = cfr_run(tree_game("leduc_poker")).run(10)
     first, *_, last = engines.prefixes(run)
     times = engines.best_times({"first": first, "last": last, "whole": run.run}, 5)
-
     assert times["first"] < times["last"]
     # All parts one after the other are what an iteration does.
     assert times["last"] == pytest.approx(times["whole"], rel=0.5)
@@ -156,28 +149,24 @@ def test_the_rule_alone_learns_as_in_a_run():
     run = cfr_run(game, runs.RegretMatchingPlus, engine="vectorized").run(1)
     before = run.state_dict()
     engines.rule_alone(run)(3)
-
     # In copies of its own: the run itself is where it was.
     assert repr(run.state_dict()) == repr(before)
 
 
 def test_each_array_is_counted_once():
     one, two = np.zeros(3), np.ones((2, 2))
-
     assert held([(one, (two, one)), [two], 5, "name"]) == one.nbytes + two.nbytes
 
 
 def test_the_arrays_of_a_run_hold_at_least_its_state():
     run = cfr_run(tree_game("leduc_poker"))
     dimension = sum(tree.dimension for tree in run.game.domains)
-
     # Strategy, distributions, utility, sum of strategies and regrets: 8 bytes each
     assert engines.laid_out(run) >= 5 * 8 * dimension
 
 
 def test_adding_up_is_what_it_says():
     numbers = np.random.default_rng(0).normal(size=1000)
-
     total = engines.adder()(numbers, 1)  # it counts the times in the first one
     assert numbers[0] == 0.0
     assert total == pytest.approx(float(numbers.sum()), rel=1e-12)
@@ -203,7 +192,6 @@ def test_reading_says_whether_the_slowest_file_is_quick_enough():
 def test_a_gap_is_reached_when_it_is_first_measured_to_be_as_small():
     run = rk.Algorithm(rk.RegretMatchingPlus).start(tree_game("kuhn_poker"))
     race = Race(run, 0.3, [0.1, 0.2, 0.3], [1e-2, 1e-4, 1e-3])
-
     assert race.reached(1e-2) == "0.10 s"
     assert race.reached(1e-3) == "0.20 s"
     assert race.reached(1e-6) == "(1e-04)"
@@ -215,7 +203,6 @@ def test_a_gap_is_reached_when_it_is_first_measured_to_be_as_small():
 @pytest.mark.sample
 def test_every_algorithm_races_to_the_same_equilibrium_value():
     races = equilibria.raced(tree_game("kuhn_poker"), 0.02)
-
     assert list(races) == list(rk.play.ALGORITHMS)
     for race in races.values():
         assert race.times == sorted(race.times)

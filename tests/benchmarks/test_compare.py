@@ -107,7 +107,6 @@ def test_others_come_to_the_same_gaps(peer, algorithm):
     for module in PEERS[peer].modules:
         pytest.importorskip(module)
     found, absent = measure("kuhn", algorithm, [peer], BRIEF)
-
     assert not absent
     for iterations, gap in KUHN[algorithm].items():
         assert found[peer].gaps[iterations] == pytest.approx(gap, rel=1e-9)
@@ -129,7 +128,6 @@ def test_who_broke_down_does_not_keep_the_others_waiting():
 @given(st.floats(1e-9, 100.0), st.sampled_from([FULL, QUICK, BRIEF]))
 def test_turns_take_no_longer_than_there_is_time_but_there_are_two(seconds, effort):
     turns = len(range(0, effort.rounds, effort.between_turns(seconds)))
-
     assert 2 <= turns <= effort.rounds
     assert turns == 2 or turns * seconds <= effort.turns * (1 + 1e-9)
 
@@ -141,7 +139,6 @@ def test_turns_take_no_longer_than_there_is_time_but_there_are_two(seconds, effo
 def test_a_verdict_is_the_best_mark_that_was_reached(value, mark, other, more):
     floor, goal = sorted((mark, other), reverse=not more)
     target = Target("what", value, floor, goal, more=more)
-
     better = value >= goal if more else value <= goal
     enough = value >= floor if more else value <= floor
     assert target.verdict() == ("goal" if better else "floor" if enough else "**neither**")
@@ -157,7 +154,6 @@ def test_without_a_floor_a_goal_is_reached_or_not():
 def test_a_constant_ratio_of_times_is_the_measured_ratio(fast, factor):
     slow = Measured(0.0, per_iteration={i: t * factor for i, t in fast.per_iteration.items()})
     found = ratio(slow, fast)
-
     assert [found.best, found.low, found.high] == pytest.approx([factor] * 3)
 
 
@@ -166,7 +162,6 @@ def test_ratios_turn_around_with_who_is_compared(one, two):
     if not one.per_iteration.keys() & two.per_iteration.keys():
         return
     there, back = ratio(one, two), ratio(two, one)
-
     assert there.low <= there.high
     assert there.best * back.best == pytest.approx(1.0)
 
@@ -201,7 +196,6 @@ SIZES = {"kuhn": Size(30, 6), "leduc": Size(5_520, 468)}
 
 def test_gaps_agree_up_to_rounding_or_the_algorithms_are_not_the_same():
     same, other = example(compiled=0.1, LiteEFG=0.1 + 1e-12), example(compiled=0.1, LiteEFG=0.101)
-
     assert agree(same, 100) < 1e-10
     assert agree(other, 100) == pytest.approx(0.001 / 0.101)
     assert agree(same, 10) == 0.0

@@ -47,7 +47,6 @@ def test_the_best_turn_counts_and_disturbed_ones_do_not(monkeypatch):
         harness, "cpu_seconds", lambda action, times: times * action(times) + next(disturbance)
     )
     actions = {name: lambda times, cost=cost: cost for name, cost in costs.items()}
-
     # Of three turns, each action has one that nothing disturbs.
     assert best_times(actions, turns=3) == pytest.approx(costs)
 
@@ -55,7 +54,6 @@ def test_the_best_turn_counts_and_disturbed_ones_do_not(monkeypatch):
 def test_every_action_takes_as_many_turns():
     calls = {"one": [], "two": []}
     best_times({name: made.append for name, made in calls.items()}, turns=5, length=0.0)
-
     assert [len(made) for made in calls.values()] == [7, 7]  # one to load, one to see how long
 
 
@@ -66,7 +64,6 @@ def test_the_peak_stays_when_memory_is_given_back():
     )
     command = [sys.executable, "-c", code]
     grown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-
     assert 60.0 < float(grown) < 80.0
     assert peak() > 1.0
 
@@ -87,7 +84,6 @@ def counting(**options):
 
 def test_columns_are_those_of_all_rows_and_what_is_hidden_is_not_printed(capsys):
     counting()([])
-
     assert capsys.readouterr().out.splitlines() == [
         "| row | measured |     a | left |     b |",
         "| --- | -------: | ----: | ---: | ----: |",
@@ -98,7 +94,6 @@ def test_columns_are_those_of_all_rows_and_what_is_hidden_is_not_printed(capsys)
 
 def test_the_least_figure_of_all_rounds_counts():
     found = counting(rounds=2).found(["a", "b"], quick=False)
-
     assert [(row["measured"], row["left"]) for row in found.values()] == [(0, 4), (2, 2)]
 
 
@@ -111,7 +106,6 @@ def test_only_a_full_run_writes_and_draws(arguments, rows, written, tmp_path, ca
     page.write_text("<!-- begin counted --><!-- end counted -->")
     counting(page=page, plot=drawn.append, conclude="rows: {}".format)(arguments)
     out = capsys.readouterr().out
-
     assert [line[2] for line in out.splitlines()[2 : 2 + len(rows)]] == list(rows)
     assert "rows: {" in out
     assert bool(drawn) == (out in page.read_text()) == written
@@ -121,7 +115,6 @@ def test_only_a_full_run_writes_and_draws(arguments, rows, written, tmp_path, ca
 def test_a_fresh_row_is_measured_in_a_process_of_its_own():
     building = command.command("building")
     [[call, found]] = building.found(["kuhn_poker"], quick=True).items()
-
     assert building.fresh
     assert call == "kuhn_poker"
     assert found["histories"] == 58
@@ -138,7 +131,6 @@ def test_a_number_is_what_it_was_to_as_many_digits(value, digits):
     significant = shown.split("e")[0].replace(",", "").replace(".", "").lstrip("0")
     whole = shown.split(".")[0].replace(",", "")
     places = 0 if "e" in shown or whole == "0" else len(whole)
-
     assert float(shown.replace(",", "")) == float(f"{value:.{digits - 1}e}")
     assert len(significant) == max(digits, len(significant.rstrip("0")), places)
 
@@ -150,7 +142,6 @@ cells = st.text("abc 123.,()", max_size=12).map(str.strip)
 def test_a_table_has_its_cells_in_their_places_and_lines_of_one_length(rows):
     header = [f"column {i}" for i in range(len(rows[0]) if rows else 2)]
     lines = table(header, rows).splitlines()
-
     read = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert [read[0], *read[2:]] == [header, *rows]
     assert len({len(line) for line in lines}) == 1
@@ -163,9 +154,7 @@ def test_cells_are_shown_by_their_kind():
 
 def test_without_matplotlib_there_is_no_plot_and_one_is_told_why(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-
     draw(tmp_path / "a.svg", {"title": {"curve": ([1.0], [1.0])}}, "x", "y")
-
     assert "pip install 'regretkit[plot]'" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
@@ -175,7 +164,6 @@ def test_the_same_curves_are_the_same_file(tmp_path):
     panels = {title: {"curve": ([1.0, 2.0], [3.0, 4.0])} for title in "abc"}
     for name in ("a.svg", "b.svg"):
         draw(tmp_path / name, panels, "x", "y")
-
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
@@ -214,7 +202,6 @@ def test_a_part_of_a_page_is_replaced_and_nothing_else(tmp_path):
 def test_a_page_without_the_place_for_it_is_refused_and_stays(tmp_path, text):
     page = tmp_path / "page.md"
     page.write_text(text)
-
     with pytest.raises(ValueError, match=r"page\.md must have <!-- begin a -->"):
         put(page, "a", "new")
     assert page.read_text() == text
@@ -228,7 +215,6 @@ COMMANDS = {name: command.command(name) for name in command.BENCHMARKS}
 def test_every_benchmark_has_its_name_and_is_listed_with_what_it_says_about_itself(capsys):
     assert command.main([]) == 0
     listed = capsys.readouterr().out
-
     assert sorted(COMMANDS) == list(COMMANDS)
     for name, found in COMMANDS.items():
         measure = found.measure if isinstance(found, Benchmark) else found
@@ -240,7 +226,6 @@ def test_every_benchmark_has_its_name_and_is_listed_with_what_it_says_about_itse
 def test_every_benchmark_of_a_module_is_registered_and_has_its_place_on_its_page():
     modules = {sys.modules[f"benchmarks.{module}"] for module in command.BENCHMARKS.values()}
     found = [(k, v) for m in modules for k, v in vars(m).items() if isinstance(v, Benchmark)]
-
     assert {name for name, _ in found} <= COMMANDS.keys()
     places = {name: made.page for name, made in found if made.page is not None}
     for name, page in (places | dict.fromkeys(["compare", "time_to_gap"], harness.PAGE)).items():
@@ -251,6 +236,5 @@ def test_every_benchmark_of_a_module_is_registered_and_has_its_place_on_its_page
 def test_an_unknown_benchmark_is_refused_with_the_known_ones(capsys):
     assert command.main(["comparison"]) == 2
     said = capsys.readouterr().err
-
     assert "'comparison'" in said
     assert all(name in said for name in COMMANDS)

@@ -72,9 +72,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_line_shows_the_measurements(form):
     record = measured()
-
     axes = display.convergence({"cfr": form(record)})
-
     drawn = curves_of(axes)
     assert list(drawn) == ["CFR"]
     np.testing.assert_array_equal(
@@ -84,7 +82,6 @@ def test_a_line_shows_the_measurements(form):
 
 def test_both_axes_are_logarithmic_and_say_their_units():
     axes = display.convergence({"cfr": measured()}, title="Kuhn poker")
-
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert axes.get_xlabel() == "iterations"
     assert axes.get_ylabel() == "gap (units of payoff)"
@@ -94,7 +91,6 @@ def test_both_axes_are_logarithmic_and_say_their_units():
 
 def test_several_runs_stand_in_a_legend_and_look_different():
     axes = display.convergence({"one": measured(5), "other": measured(9)})
-
     assert legend_of(axes) == ["one", "other"]
     first, second = axes.get_lines()
     assert first.get_color() != second.get_color()
@@ -152,14 +148,12 @@ def test_time_zero_has_a_triangle_at_the_left_edge():
 
 def test_a_curve_without_a_single_number_leaves_an_empty_plot():
     axes = display.convergence({"run": {"iteration": [1, 2], "gap": [np.nan, np.inf]}})
-
     axes.figure.canvas.draw()
     assert not len(axes.get_lines()[0].get_xydata())
 
 
 def test_a_run_that_took_no_time_that_could_be_measured_can_be_drawn():
     axes = display.convergence({"run": {"seconds": [0.0], "gap": [1.0]}}, x="seconds")
-
     axes.figure.canvas.draw()
     assert legend_of(axes) == ["run: at zero or before"]
 
@@ -167,9 +161,7 @@ def test_a_run_that_took_no_time_that_could_be_measured_can_be_drawn():
 def test_a_game_that_is_solved_at_once_can_be_drawn():
     record = Recorder(GAP)
     rk.solve(games.matching_pennies(), "cfr", iterations=20, callbacks=[record])
-
     axes = display.convergence({"cfr": record})
-
     axes.figure.canvas.draw()
     assert legend_of(axes) == ["CFR: zero or less"]
 
@@ -177,7 +169,6 @@ def test_a_game_that_is_solved_at_once_can_be_drawn():
 def test_missing_measurements_are_left_out():
     rows = [{"iteration": 1, "gap": 0.5}, {"iteration": 2}, {"iteration": 3, "gap": np.nan}]
     rows.append({"iteration": 4, "gap": 0.25})
-
     np.testing.assert_array_equal(
         curves_of(display.convergence({"run": rows}))["run"], [[1.0, 0.5], [4.0, 0.25]]
     )
@@ -219,9 +210,7 @@ def test_logarithmic_axes_have_several_labels_that_do_not_overlap(low, high):
 def test_axes_say_which_gap_they_show_and_legends_spell_names_as_papers_do():
     columns = {"iteration": [1, 2], "exploitability": [1.0, 0.5]}
     curves = dict.fromkeys(["pcfr+", "cfr+, external sampling", "mine"], columns)
-
     axes = display.convergence(curves)
-
     assert axes.get_ylabel() == "exploitability (units of payoff)"
     assert legend_of(axes) == ["PCFR+", "CFR+, external sampling", "mine"]
     both = {"r": {"iteration": [1], "nash_conv": [1.0], "gap": [2.0]}}
@@ -277,7 +266,6 @@ def test_a_figure_has_the_size_that_is_asked_for(draw):
 
 def test_a_size_for_axes_that_exist_is_refused():
     _, axes = plt.subplots(2, 3)
-
     with pytest.raises(ValueError, match="figsize is for a new figure"):
         display.simplex(np.eye(3), ax=axes[0, 0], figsize=(1.0, 1.0))
     with pytest.raises(ValueError, match="figsize is for a new figure"):
@@ -302,7 +290,6 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
 
 def test_figures_are_drawn_on_the_given_axes():
     _, axes = plt.subplots()
-
     assert display.convergence({"cfr": measured()}, ax=axes) is axes
     assert len(plt.get_fignums()) == 1
 
@@ -324,7 +311,6 @@ def test_figures_are_drawn_on_the_given_axes():
 def test_invalid_curves_are_refused_and_nothing_is_drawn(curves, error, says):
     with pytest.raises(error, match=says):
         display.convergence(curves)
-
     assert not plt.get_fignums()
 
 
@@ -370,7 +356,6 @@ def test_each_panel_shows_one_kind_at_one_information_set():
 
 def test_some_of_them_can_be_drawn_on_logarithmic_iterations():
     axes = display.trajectories(moved(), information_sets=[(1, "Qb")], kinds=["regret"], log=True)
-
     assert axes.shape == (1, 1)
     assert axes[0, 0].get_xscale() == "log"
     assert axes[0, 0].get_yscale() == "linear"
@@ -386,9 +371,7 @@ def _no_regrets(simplices):
 
 def test_trajectories_go_into_given_axes():
     _, grid = plt.subplots(2, 3)
-
     drawn = display.trajectories(moved(), axes=grid)
-
     assert (drawn == grid).all()
     assert len(plt.get_fignums()) == 1
 
@@ -420,7 +403,6 @@ def test_trajectories_that_cannot_be_drawn_are_refused(record, options, error, s
 def test_too_many_information_sets_are_refused_with_their_number():
     record = TrajectoryRecorder()
     cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
-
     with pytest.raises(ValueError, match="16 information sets to draw, and room for 1 to 12"):
         display.trajectories(record)
 
@@ -438,9 +420,7 @@ def heights(points):
 
 def test_points_of_the_simplex_are_as_far_from_the_sides_as_they_are_probable():
     path = np.random.default_rng(3).dirichlet(np.ones(3), size=50)
-
     axes = display.simplex(path)
-
     drawn = curves_of(axes)["path"]
     np.testing.assert_allclose(heights(drawn), path, rtol=0, atol=1e-12)
 
@@ -464,7 +444,6 @@ def test_corners_are_named_after_their_actions_and_names_do_not_overlap():
 
 def test_a_path_begins_hollow_and_ends_filled():
     axes = display.simplex([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-
     begin, end = axes.get_lines()[-2:]
     assert to_rgb(begin.get_markerfacecolor()) == (1.0, 1.0, 1.0)
     assert end.get_markerfacecolor() == COLORS[0]
@@ -478,9 +457,7 @@ def test_several_paths_have_names():
     players = [rk.RegretMatching(3), rk.RegretMatching(3)]
     SelfPlay(game, players, order=Simultaneous()).run(30, callbacks=[record])
     paths = {kind: record.path((0, 0), kind) for kind in ("strategy", "average")}
-
     axes = display.simplex(paths, actions=record.actions((0, 0)), title="a game")
-
     assert legend_of(axes) == ["strategy", "average"]
     for name, path in paths.items():
         np.testing.assert_allclose(heights(curves_of(axes)[name]), path, rtol=0, atol=1e-12)
@@ -503,7 +480,6 @@ def test_several_paths_have_names():
 def test_invalid_paths_are_refused(paths, options, error, says):
     with pytest.raises(error, match=says):
         display.simplex(paths, **options)
-
     assert not plt.get_fignums()
 
 
@@ -539,9 +515,7 @@ def test_cells_are_the_probabilities_of_the_profile():
 
 def test_few_cells_say_their_probability():
     profile = average()
-
     axes = display.heat_map(profile)
-
     shown = {text.get_position(): float(text.get_text()) for text in axes.texts}
     cells = mesh_of(axes)
     assert len(shown) == 24
@@ -573,7 +547,6 @@ def test_of_hundreds_of_information_sets_the_most_mixed_are_drawn():
 
 def test_hundreds_of_information_sets_are_named_as_far_as_there_is_room():
     axes = display.heat_map(average("leduc_poker", 3), limit=1_000)
-
     assert mesh_of(axes).shape == (936, 3)
     assert not axes.texts
     assert axes.figure.get_figheight() < 20.0
@@ -584,7 +557,6 @@ def test_hundreds_of_information_sets_are_named_as_far_as_there_is_room():
 
 def test_every_row_is_named_where_there_is_room_and_names_do_not_overlap():
     axes = display.heat_map(average("kuhn_poker(deck=6)"))
-
     named = axes.get_yticklabels()
     assert len(named) == 24
     assert not overlapping(axes, [*named, *axes.get_xticklabels()])
@@ -593,9 +565,7 @@ def test_every_row_is_named_where_there_is_room_and_names_do_not_overlap():
 def test_there_is_no_cell_where_there_is_no_such_action():
     game = games.leduc_poker()
     profile = average("leduc_poker", 3)
-
     axes = display.heat_map(profile, information_sets=[(0, 0), (1, 0)])
-
     columns = [text.get_text() for text in axes.get_xticklabels()]
     for player, cells in enumerate(mesh_of(axes)):
         actions = game.tree.actions[player][0]
@@ -608,22 +578,18 @@ def test_unreached_information_sets_are_hatched():
     game = games.kuhn_poker()
     folding = [tree.sequence_form(np.tile([0.0, 1.0], 6)) for tree in game.domains]
     profile = Profile(folding, game.domains)
-
     axes = display.heat_map(profile)
-
     hatched = {int(patch.get_y()) for patch in axes.patches if patch.get_hatch()}
     assert hatched == set(profile.unreached(0)) == {3, 4, 5}
 
 
 def test_chosen_information_sets_stand_in_the_order_they_are_named():
     axes = display.heat_map(average(), information_sets=["Qb", (0, "K")])
-
     assert [text.get_text() for text in axes.get_yticklabels()] == ["1: Qb", "0: K"]
 
 
 def test_normal_forms_have_a_row_for_each_player():
     axes = display.heat_map(rk.solve(games.shapley_game(), "cfr", iterations=3).average)
-
     assert [text.get_text() for text in axes.get_yticklabels()] == ["player 0", "player 1"]
 
 
@@ -639,7 +605,6 @@ def test_normal_forms_have_a_row_for_each_player():
 def test_invalid_arguments_of_heat_maps_are_refused(make, options, error, says):
     with pytest.raises(error, match=says):
         display.heat_map(make(), **options)
-
     assert not plt.get_fignums()
 
 
@@ -667,9 +632,7 @@ def long_names():
 def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
     figure = draw().figure
     figure.canvas.draw()
-
     drawn, paper = figure.get_tightbbox(), figure.bbox_inches
-
     assert paper.x0 - 0.005 <= drawn.x0 < drawn.x1 <= paper.x1 + 0.005
     assert paper.y0 - 0.005 <= drawn.y0 < drawn.y1 <= paper.y1 + 0.005
 
@@ -686,7 +649,6 @@ def test_nothing_is_cut_off_at_the_border_of_the_figure(draw):
 )
 def test_without_matplotlib_the_error_names_the_extra(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-
     with pytest.raises(ImportError, match=r"display\.\w+ needs matplotlib; .*'regretkit\[plot\]'"):
         draw()
 
@@ -739,9 +701,7 @@ def lab(rgb):
 @pytest.mark.parametrize("colors", [COLORS, (*PLAYERS, CHANCE_COLOR)], ids=["lines", "players"])
 def test_the_colors_are_distinguishable_with_every_color_vision(colors, seen):
     points = [lab(np.array(seen) @ linear(color)) for color in colors]
-
     apart = min(np.linalg.norm(x - y) for x, y in itertools.combinations(points, 2))
-
     assert apart > 15.0  # and 2.3 is what one just notices
 
 
@@ -752,6 +712,5 @@ def test_white_text_can_be_read_on_the_players_colors():
 
 def test_no_two_lines_look_alike_as_long_as_there_are_few():
     looks = {tuple(style(number).values()) for number in range(28)}
-
     assert len(looks) == 28
     assert all(style(i)["linestyle"] != style(i + 1)["linestyle"] for i in range(28))

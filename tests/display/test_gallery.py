@@ -27,7 +27,6 @@ def names(folder):
 
 def test_the_page_shows_each_picture_once_and_says_what_is_on_it():
     shown = re.findall(r"!\[([^]]+)\]\(images/gallery/([^)]+)\)", PAGE)
-
     assert sorted(name for _, name in shown) == sorted(names(IMAGES))
     assert all(len(text.split()) > 4 for text, _ in shown)
 
@@ -52,7 +51,6 @@ def test_every_public_figure_is_in_the_gallery():
     functions = [
         name for name, found in vars(display).items() if callable(found) and name.islower()
     ]
-
     assert len(functions) == 5
     for name in functions:
         assert f"`display.{name}`" in PAGE

@@ -242,7 +242,6 @@ def test_payoffs_stand_in_the_row_and_column_of_their_actions(make):
 
 def test_other_players_actions_stand_above_their_tables():
     axes = drawn(MATRICES["three"])
-
     assert [text.get_text() for text in axes.texts] == ["player 2: 0", "player 2: 1"]
     tops = [
         extent.y1
@@ -288,14 +287,12 @@ def test_drawings_grow_with_the_size_of_the_font(make, size):
         figure = game_figure(make())
         figure.draw_without_rendering()
         check_positions(figure.axes[0])
-
     usual = drawn(make).figure.get_size_inches()
     np.testing.assert_allclose(figure.get_size_inches(), usual * size / 10.0, rtol=0.1)
 
 
 def test_a_game_is_drawn_at_a_size_or_on_axes_that_are_given():
     _, axes = plt.subplots()
-
     assert draw_game(games.kuhn_poker(), ax=axes) is axes
     figure = draw_game(games.kuhn_poker(), figsize=(9.0, 9.0), title="Kuhn's game").figure
     assert tuple(figure.get_size_inches()) == (9.0, 9.0)
@@ -309,7 +306,6 @@ def test_a_game_is_drawn_at_a_size_or_on_axes_that_are_given():
 )
 def test_a_drawing_is_written_as_svg_pdf_or_png(ending, start, tmp_path):
     draw_game(games.kuhn_poker()).figure.savefig(tmp_path / f"kuhn.{ending}")
-
     assert (tmp_path / f"kuhn.{ending}").read_bytes().startswith(start)
 
 
@@ -333,7 +329,6 @@ def test_names_are_text_and_never_markup(game):
     texts = [
         text.text or "" for text in ET.fromstring(svg_of(game_figure(game))).iter(f"{SVG}text")
     ]
-
     assert any('<a&b> "c"' in text and "\\x1b" in text for text in texts)
     assert not any("\x1b" in text for text in texts)
 
@@ -356,9 +351,7 @@ def test_text_of_any_character_is_drawn_into_well_formed_svg(characters):
     for start in range(0, len(characters), 4096):
         text = "".join(characters[start : start + 4096])
         figure.text(0.0, 0.0, plain(text, 10 * len(text)))
-
     texts = [text.text for text in ET.fromstring(svg_of(figure)).iter(f"{SVG}text")]
-
     assert len(texts) == -(-len(characters) // 4096)
     assert all(len(text) > 500 for text in texts)
 
@@ -370,7 +363,6 @@ def test_every_name_in_a_drawing_may_have_control_characters(code):
         chance([1.0], **{name: decision(0, name, **{name: end(1.0)})}), name=name
     )
     three = NormalFormGame(np.zeros((3, 1, 1, 1)), actions=[[name]] * 3, name=name)
-
     for game in (tree, three):
         svg = svg_of(game_figure(game))
         texts = [text.text for text in ET.fromstring(svg).iter(f"{SVG}text")]
@@ -396,7 +388,6 @@ def test_a_game_too_large_to_draw_is_refused_with_its_size(game, size):
 def test_a_higher_limit_draws_it_all_the_same():
     with pytest.raises(ValueError, match="pass limit=441"):
         draw_game(games.blotto(), limit=440)
-
     [table] = draw_game(games.blotto(), limit=441).tables
     assert len(table.get_celld()) == 22 * 22
 

@@ -50,22 +50,18 @@ def test_a_small_game_is_drawn(make):
 
 def test_a_tree_alone_is_drawn_as_well():
     texts = [content(text) for text in image_of(shown(games.kuhn_poker().tree)).iter(f"{SVG}text")]
-
     assert texts.count("1: Qb") == 2
 
 
 def test_drawing_in_a_notebook_leaves_no_figure_open():
     games.kuhn_poker()._repr_html_()
-
     assert not plt.get_fignums()
 
 
 def test_a_small_game_is_shown_as_text_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     named = NormalFormGame(np.zeros((3, 1, 1, 2)), actions=[["<a&b>"], ["c"], ["d", "e\x1b"]])
-
     tree, table = (content(shown(game)) for game in (games.kuhn_poker(), named))
-
     assert tree.count("player 1 at 'Qb'") == 2
     assert "pays 2, -2" in tree
     assert "player 2: e\\x1b" in table
@@ -111,9 +107,7 @@ def test_a_game_that_cannot_be_played_says_why():
 def test_a_profile_shows_each_probability_at_its_information_set():
     game = games.kuhn_poker()
     profile = rk.solve(game, "cfr+", iterations=50).average
-
     rows = cells(shown(profile))
-
     assert len(rows) == 12
     for label, *actions in rows:
         told = dict(cell.split() for cell in actions)
@@ -137,9 +131,7 @@ def test_a_profile_flags_unreached_information_sets_and_is_cut_if_long():
 
 
 def test_a_profile_on_a_ball_shows_its_vectors():
-
     profile = Profile([np.array([0.5, 0.25])], [Ball([0.0, 0.0], 1.0)])
-
     assert "[0.5  0.25]" in content(shown(profile))
 
 
@@ -182,9 +174,7 @@ def test_results_show_their_numbers_and_their_profiles():
     game = games.kuhn_poker()
     run = rk.solve(game, "cfr", iterations=200)
     solution, cleaned = solve_zero_sum(game), threshold(game, run.average, 0.05)
-
     exact, clean = cells(shown(solution)), cells(shown(cleaned))
-
     assert dict(exact[:4])["value"] == "-0.0555556"
     assert [row[0] for row in exact[:4]] == ["value", "lower", "upper", "gap"]
     assert float(dict(clean[:2])["gap after"]) == pytest.approx(cleaned.gap_after, rel=1e-5)
@@ -196,9 +186,7 @@ def test_a_ledger_shows_its_regrets():
     player = rk.Product([rk.RegretMatching(2), rk.RegretMatching(3)])
     ledger = RegretLedger(player)
     player.observe_utility([1.0, 0.0, 0.0, 0.0, 3.0])
-
     header, top, first, second = cells(shown(ledger))
-
     assert header == ["node", "external", "internal", "swap", "bound"]
     assert top[:2] == ["top", "2.5"]
     assert (first[0], second[0], second[1]) == ("parts[0]", "parts[1]", "2")
@@ -206,7 +194,5 @@ def test_a_ledger_shows_its_regrets():
 
 def test_a_correlated_equilibrium_shows_its_numbers():
     found = best_correlated_equilibrium(games.chicken())
-
     told = dict(cells(shown(found)))
-
     assert float(told["value"]) == pytest.approx(found.value, rel=1e-5)

@@ -78,7 +78,6 @@ def test_stored_outputs_are_reproduced(path, monkeypatch, tmp_path):
 @each_notebook
 def test_a_notebook_was_run_once_from_top_to_bottom_without_errors(path):
     cells = code_cells(path)
-
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     kinds = {out["output_type"] for cell in cells for out in cell["outputs"]}
     assert kinds == {"stream", "display_data", "execute_result"}
@@ -87,7 +86,6 @@ def test_a_notebook_was_run_once_from_top_to_bottom_without_errors(path):
 @each_notebook
 def test_a_notebook_is_small_and_names_no_user(path):
     text = path.read_text()
-
     assert len(text) < 400_000
     assert not re.search(r"/(home|Users|tmp|root)/| at 0x[0-9a-f]+", text)
 

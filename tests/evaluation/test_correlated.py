@@ -72,9 +72,7 @@ def naive_ce_gap(game, distribution, player):
 def test_gaps_from_sums_are_those_of_the_whole_history(shape, seed):
     game, played, weights = history_of(np.random.default_rng(seed), shape)
     joint = distribution_of(played, weights)
-
     play = add_all(game, played, weights)
-
     for player in range(game.players):
         gaps = naive_cce_gap(game, joint, player), naive_ce_gap(game, joint, player)
         assert play.cce_gaps()[player] == pytest.approx(gaps[0], abs=1e-12)
@@ -89,7 +87,6 @@ def test_gaps_of_a_distribution_try_every_rule(shape, seed):
     generator = np.random.default_rng(seed)
     game, _, _ = history_of(generator, shape)
     joint = generator.dirichlet(np.ones(np.prod(shape))).reshape(shape)
-
     expected = [naive_cce_gap(game, joint, player) for player in range(game.players)]
     np.testing.assert_allclose(cce_gaps(game, joint), expected, atol=1e-13)
     expected = [naive_ce_gap(game, joint, player) for player in range(game.players)]
@@ -100,10 +97,8 @@ def test_gaps_of_a_distribution_try_every_rule(shape, seed):
 
 def test_weights_count_as_repetitions_do():
     game, played, _ = history_of(np.random.default_rng(3), (3, 4), iterations=5)
-
     weighted = add_all(game, played, [1.0, 2.0, 0.0, 3.0, 1.0])
     repeated = add_all(game, [played[i] for i in (0, 1, 1, 3, 3, 3, 4)], [1.0] * 7)
-
     np.testing.assert_allclose(weighted.cce_gaps(), repeated.cce_gaps(), atol=1e-13)
     np.testing.assert_allclose(weighted.ce_gaps(), repeated.ce_gaps(), atol=1e-13)
     assert weighted.total_weight == repeated.total_weight == 7.0
@@ -111,9 +106,7 @@ def test_weights_count_as_repetitions_do():
 
 def test_one_joint_strategy_gains_what_best_responses_to_it_gain():
     game, played, _ = history_of(np.random.default_rng(4), (3, 4), iterations=1)
-
     play = add_all(game, played, [0.7])
-
     gains = [best_response(game, i, played[0])[0] - game.value(played[0])[i] for i in (0, 1)]
     # Independent recommendations carry no information: swaps gain no more than one fixed action.
     np.testing.assert_allclose(play.cce_gaps(), gains, atol=1e-13)
@@ -176,12 +169,10 @@ def test_in_simultaneous_play_the_gap_is_the_largest_average_regret():
 def test_restored_counts_continue_bitwise_identically():
     game, played, weights = history_of(np.random.default_rng(6), (3, 4))
     whole, first = add_all(game, played, weights), add_all(game, played[:11], weights[:11])
-
     second = CorrelatedPlay(game)
     second.load_state_dict(first.state_dict())
     for profile, weight in zip(played[11:], weights[11:], strict=True):
         second.add(profile, weight)
-
     np.testing.assert_array_equal(second.cce_gaps(), whole.cce_gaps())
     np.testing.assert_array_equal(second.ce_gaps(), whole.ce_gaps())
 
@@ -193,7 +184,6 @@ def test_gibsons_distribution_is_coarsely_correlated_but_not_correlated():
     # Told C, player 0 gains one by playing B, a quarter of the time. What it is told earns 5/4 and
     # B alone earns 1, so that nothing fixed gains: OpenSpiel calls that 0, and here it is -1/4.
     mu = [[0.5, 0.0], [0.0, 0.25], [0.0, 0.25]]
-
     np.testing.assert_allclose(cce_gaps(GIBSON, mu), [-0.25, 0.0], atol=1e-15)
     np.testing.assert_allclose(ce_gaps(GIBSON, mu), [0.25, 0.0], atol=1e-15)
 
@@ -217,7 +207,6 @@ def test_known_correlated_equilibria_have_known_payoffs_and_no_gains(game, mu, p
 def test_told_to_crash_a_driver_gains_by_stopping():
     # Both go in one round of ten.
     mu = [[0.1, 0.45], [0.45, 0.0]]
-
     np.testing.assert_allclose(ce_gaps(games.traffic_light(), mu), [9.55, 9.55], atol=1e-12)
 
 
@@ -227,10 +216,8 @@ def test_told_to_crash_a_driver_gains_by_stopping():
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
 def test_a_weight_that_is_none_is_refused_and_nothing_is_added(weight):
     play = CorrelatedPlay(games.matching_pennies())
-
     with pytest.raises(ValueError, match="weight must be a finite number, at least 0, got"):
         play.add([np.ones(2) / 2] * 2, weight)
-
     assert play.total_weight == 0.0
 
 
@@ -246,10 +233,8 @@ def test_gaps_of_nothing_are_refused():
 def test_a_profile_that_does_not_fit_is_refused_and_nothing_is_added(profile):
     play = CorrelatedPlay(games.matching_pennies())
     play.add([np.array([1.0, 0.0])] * 2)
-
     with pytest.raises(ValueError, match="profile"):
         play.add(profile)
-
     assert play.total_weight == 1.0
     np.testing.assert_array_equal(play.cce_gaps(), [0.0, 2.0])
 
@@ -272,21 +257,17 @@ def test_what_is_no_distribution_is_refused(mu, message):
 @pytest.mark.parametrize("weight", ["2", None, True])
 def test_a_weight_that_is_no_number_is_refused_and_nothing_is_added(weight):
     play = CorrelatedPlay(games.matching_pennies())
-
     with pytest.raises(TypeError, match="weight must be a number, got"):
         play.add([np.ones(2) / 2] * 2, weight)
-
     assert play.total_weight == 0.0
 
 
 def test_what_is_no_strategy_is_not_added_not_even_in_part():
     play = CorrelatedPlay(games.matching_pennies())
     play.add([np.array([1.0, 0.0])] * 2)
-
     for wrong in ([5.0, 0.0], [np.nan, 0.0]):
         with pytest.raises(ValueError, match=r"profile\[1\] must be"):
             play.add([np.array([0.0, 1.0]), np.array(wrong)])
-
     assert play.total_weight == 1.0
     np.testing.assert_array_equal(play.cce_gaps(), [0.0, 2.0])
 

@@ -79,9 +79,7 @@ def test_the_value_lies_in_the_interval_that_is_known():
     for _, expected, game in answers("value_interval"):
         low, high = expected["value_interval"]
         seen += 1
-
         assert low - 1e-12 <= solve_zero_sum(game).value <= high + 1e-12
-
     assert seen > 2
 
 
@@ -93,7 +91,6 @@ def test_uniform_play_earns_what_is_known():
         known = [float(Fraction(x)) for x in expected["uniform_payoffs"]]
         seen += 1
         np.testing.assert_allclose(earned, known, rtol=1e-9, atol=1e-9, err_msg=name)
-
     assert seen > 200
 
 

@@ -72,28 +72,24 @@ def check(game, found, coarse, size=1.0):
 )
 def test_known_welfare_is_found(game, coarse, welfare):
     found = BEST[coarse](game)
-
     assert found.value == pytest.approx(welfare, abs=1e-12)
     check(game, found, coarse)
 
 
 def test_in_chicken_the_mediator_never_lets_both_dare():
     found = best_correlated_equilibrium(games.chicken())
-
     np.testing.assert_allclose(found.distribution, [[0.0, 0.25], [0.25, 0.5]], atol=1e-14)
 
 
 def test_in_the_prisoners_dilemma_both_defect_for_every_objective():
     for best, objective in itertools.product(BEST.values(), ["welfare", 0, 1, [-1.0, 2.0]]):
         found = best(games.prisoners_dilemma(), objective)
-
         np.testing.assert_allclose(found.distribution, [[0.0, 0.0], [0.0, 1.0]], atol=1e-14)
 
 
 def test_before_being_told_one_may_agree_to_what_one_would_not_do_when_told():
     # Half of the time both cooperate, else both stay: to defect always would pay 3/2 as well.
     found = best_coarse_correlated_equilibrium(TEMPTATION)
-
     np.testing.assert_allclose(found.distribution, np.diag([0.5, 0.0, 0.5]), atol=1e-14)
     np.testing.assert_allclose(found.gaps, 0.0, atol=1e-14)
 
@@ -106,7 +102,6 @@ def test_before_being_told_one_may_agree_to_what_one_would_not_do_when_told():
 @given(game=bimatrices, weights=st.tuples(entries, entries))
 def test_no_corner_of_the_set_is_better(coarse, game, weights):
     found = BEST[coarse](game, weights)
-
     expected = float(best_of_equilibria(game, weights, coarse))
     assert found.value == pytest.approx(expected, abs=1e-9)
     assert found.bound == pytest.approx(expected, abs=1e-9)
@@ -117,10 +112,8 @@ def test_no_corner_of_the_set_is_better(coarse, game, weights):
 def test_no_corner_of_a_game_of_three_is_better(coarse):
     # Two actions, two actions and one: with a player who chooses nothing and is paid all the same
     game = NormalFormGame(np.random.default_rng(1).integers(-3, 4, size=(3, 2, 2, 1)))
-
     for weights in ([1, 1, 1], [0, 0, 1], [1, -1, 2]):
         found = BEST[coarse](game, weights)
-
         expected = float(best_of_equilibria(game, weights, coarse))
         assert found.value == pytest.approx(expected, abs=1e-12)
 
@@ -133,7 +126,6 @@ def test_no_corner_of_a_game_of_three_is_better(coarse):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_player_gains_by_a_deviation_and_the_dual_agrees(coarse, shape, seed):
     game = random_game(seed, shape)
-
     for objective in ["welfare", *range(len(shape)), -np.ones(len(shape))]:
         check(game, BEST[coarse](game, objective), coarse)
 
@@ -161,10 +153,8 @@ def test_whom_it_is_best_for_gets_more_where_less_is_asked(seed):
 def test_in_a_zero_sum_game_all_of_them_pay_the_value(coarse, seed):
     game = matrix_game(np.random.default_rng(seed).normal(size=(4, 5)))
     value = solve_zero_sum(game).value
-
     for weights in ([1.0, 0.0], [-1.0, 0.0]):
         found = BEST[coarse](game, weights)
-
         np.testing.assert_allclose(found.payoffs, [value, -value], atol=1e-12)
 
 
@@ -175,9 +165,7 @@ def test_players_and_actions_may_be_renumbered(coarse, seed):
     rows, columns = generator.permutation(3), generator.permutation(4)
     renumbered = NormalFormGame(game.payoffs[:, rows][:, :, columns])
     exchanged = NormalFormGame(game.payoffs[::-1].transpose(0, 2, 1))
-
     found = BEST[coarse](game, [1.0, 2.0])
-
     assert BEST[coarse](renumbered, [1.0, 2.0]).value == pytest.approx(found.value, abs=1e-12)
     assert BEST[coarse](exchanged, [2.0, 1.0]).value == pytest.approx(found.value, abs=1e-12)
 
@@ -188,9 +176,7 @@ def test_players_and_actions_may_be_renumbered(coarse, seed):
 def test_the_equilibrium_does_not_depend_on_the_unit_of_a_player(coarse, unit, seed):
     game = random_game(seed)
     expected = BEST[coarse](game, 1)
-
     found = BEST[coarse](NormalFormGame(game.payoffs * [[[1.0]], [[unit]]]), 1)
-
     assert found.value == pytest.approx(unit * expected.value, rel=1e-9)
     assert found.gaps[1] <= 1e-10 * unit
     # Of another's payoff it is not asked, and still it must not be wronged.
@@ -202,9 +188,7 @@ def test_the_equilibrium_does_not_depend_on_the_unit_of_a_player(coarse, unit, s
 @pytest.mark.parametrize("seed", range(3))
 def test_a_constant_for_each_player_changes_nothing(coarse, offset, seed):
     game = random_game(seed)
-
     found = BEST[coarse](NormalFormGame(game.payoffs + np.array([[[offset]], [[-3.0]]])))
-
     expected = BEST[coarse](game)
     assert found.value - offset + 3.0 == pytest.approx(expected.value, abs=1e-8)
     np.testing.assert_allclose(found.distribution, expected.distribution, atol=1e-8)
@@ -214,9 +198,7 @@ def test_a_constant_for_each_player_changes_nothing(coarse, offset, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_small_differences_count_next_to_a_huge_constant_payoff(coarse, seed):
     game = random_game(seed)
-
     found = BEST[coarse](NormalFormGame(1e6 + 1e-4 * game.payoffs))
-
     expected = BEST[coarse](game)
     assert (found.value - 2e6) / 1e-4 == pytest.approx(expected.value, abs=1e-4)
     np.testing.assert_allclose(found.distribution, expected.distribution, atol=1e-4)
@@ -225,9 +207,7 @@ def test_small_differences_count_next_to_a_huge_constant_payoff(coarse, seed):
 @each_kind
 def test_what_highs_leaves_outside_is_repaired(coarse, monkeypatch):
     monkeypatch.setattr(scipy.optimize, "linprog", careless(scipy.optimize.linprog))
-
     found = BEST[coarse](games.chicken())
-
     check(games.chicken(), found, coarse, size=10.0)
     assert found.bound >= 10.5
 
@@ -236,9 +216,7 @@ def test_what_highs_leaves_outside_is_repaired(coarse, monkeypatch):
 def test_a_power_of_two_changes_no_bit(coarse):
     game = random_game(0)
     found = BEST[coarse](game)
-
     scaled = BEST[coarse](NormalFormGame(np.ldexp(game.payoffs, 40)))
-
     np.testing.assert_array_equal(scaled.distribution, found.distribution)
     assert scaled.value == np.ldexp(found.value, 40)
 
@@ -246,10 +224,8 @@ def test_a_power_of_two_changes_no_bit(coarse):
 @each_kind
 def test_weights_are_what_the_named_objectives_stand_for(coarse):
     game = random_game(0)
-
     for named, weights in [("welfare", [1, 1]), (0, [1, 0]), (np.int64(1), [0, 1])]:
         one, other = BEST[coarse](game, named), BEST[coarse](game, weights)
-
         assert one.value == other.value
         np.testing.assert_array_equal(one.distribution, other.distribution)
 
@@ -260,9 +236,7 @@ def test_weights_are_what_the_named_objectives_stand_for(coarse):
 )
 def test_degenerate_games_have_equilibria_too(coarse, payoffs):
     game = NormalFormGame(payoffs)
-
     found = BEST[coarse](game)
-
     assert found.value == pytest.approx(game.payoffs.sum(axis=0).max(), abs=1e-14)
     check(game, found, coarse)
 
@@ -272,9 +246,7 @@ def test_where_payoffs_differ_too_much_the_bound_is_still_a_bound(coarse):
     # Next to a crash of -1e10, HiGHS does not see the value of a green light, and offers as the
     # worst equilibrium one that pays something. None pays less than nothing, as the bound knows.
     game = games.traffic_light(crash=-1e10)
-
     worst = BEST[coarse](game, [-1.0, -1.0])
-
     assert worst.bound >= -1e-5
     assert worst.value <= worst.bound + 1e-5
     assert worst.gap <= 1e-10 * 1e10
@@ -282,7 +254,6 @@ def test_where_payoffs_differ_too_much_the_bound_is_still_a_bound(coarse):
 
 def test_what_comes_out_cannot_be_written_to():
     found = best_correlated_equilibrium(games.chicken())
-
     for array in (found.distribution, found.payoffs, found.gaps):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 2.0
@@ -310,7 +281,6 @@ def test_what_comes_out_cannot_be_written_to():
 )
 def test_an_objective_that_is_none_is_refused(coarse, objective, error, message):
     game = NormalFormGame(1e10 * games.chicken().payoffs)
-
     with pytest.raises(error, match=message):
         BEST[coarse](game, objective)
 

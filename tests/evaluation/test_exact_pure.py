@@ -69,7 +69,6 @@ def test_a_pure_equilibrium_is_where_no_player_gains_by_another_action(game):
 @each_game
 def test_pure_equilibria_have_no_gap_and_all_other_outcomes_have_one(game):
     found = set(pure_equilibria(game))
-
     for outcome in outcomes(game):
         profile = [np.eye(n)[a] for n, a in zip(game.payoffs.shape[1:], outcome, strict=True)]
         assert (best_response_gains(game, profile).max() == 0.0) == (outcome in found)
@@ -99,14 +98,12 @@ def test_a_game_with_a_potential_has_one_where_the_potential_is_largest(seed):
     potential = generator.normal(size=(3, 4, 2))
     others = [generator.normal(size=shape) for shape in [(1, 4, 2), (3, 1, 2), (3, 4, 1)]]
     game = NormalFormGame([potential + other for other in others])
-
     assert np.unravel_index(potential.argmax(), potential.shape) in pure_equilibria(game)
 
 
 @each_game
 def test_only_the_order_of_payoffs_matters_to_what_is_pure(game):
     stretched = NormalFormGame(np.exp(3.0 * game.payoffs) - 7.0)
-
     assert pure_equilibria(stretched) == pure_equilibria(game)
     assert pareto_optimal_outcomes(stretched) == pareto_optimal_outcomes(game)
     for player, strictly in itertools.product(range(game.players), [True, False]):
@@ -119,7 +116,6 @@ def test_only_the_order_of_payoffs_matters_to_what_is_pure(game):
 def test_a_tolerance_lets_small_gains_pass():
     # 0.1 + 0.2 is a little more than 0.3, and to go where it is paid is a gain.
     game = NormalFormGame([[0.3, 0.1 + 0.2, 0.0]])
-
     assert pure_equilibria(game) == ((1,),)
     assert pure_equilibria(game, atol=1e-12) == ((0,), (1,))
     assert pure_equilibria(game, atol=1.0) == ((0,), (1,), (2,))
@@ -159,9 +155,7 @@ def test_optimal_outcomes_that_are_known(game, expected):
 
 def test_many_outcomes_are_compared_as_few_are():
     payoffs = np.random.default_rng(0).normal(size=(2, 300, 300))
-
     found = pareto_optimal_outcomes(NormalFormGame(payoffs))
-
     # Going down in the first payoff, the second has to rise.
     assert 1 < len(found) < 100
     pairs = np.sort([(payoffs[0][o], payoffs[1][o]) for o in found], axis=0)
@@ -200,10 +194,8 @@ def test_an_action_is_dominated_unless_some_belief_makes_it_a_best_reply(own):
     # nothing out means weakly dominated.
     game = NormalFormGame([own, np.zeros_like(own)])
     everything = set(range(len(own)))
-
     strictly = dominated_actions(game, 0)
     weakly = dominated_actions(game, 0, strictly=False)
-
     assert set(strictly) == everything - best_replies(own, inside=False)
     assert set(weakly) == everything - best_replies(own, inside=True)
 
@@ -249,7 +241,6 @@ def test_what_is_dominated_is_never_played(game):
 
 def test_a_mixture_dominates_where_no_action_does():
     game = matrix_game([[4.0, 0.0], [0.0, 4.0], [1.0, 1.0], [2.0, 2.0]])
-
     # Half of the first and half of the second earn 2 always: more than 1, and no more than 2.
     assert dominated_actions(game, 0) == (2,)
     assert dominated_actions(game, 0, strictly=False) == (2,)
@@ -259,7 +250,6 @@ def test_a_mixture_dominates_where_no_action_does():
 
 def test_weak_dominance_needs_one_strict_gain():
     game = matrix_game([[4.0, 0.0, 1.0], [0.0, 4.0, 1.0], [2.0, 2.0, 0.0], [4.0, 0.0, 1.0]])
-
     assert dominated_actions(game, 0) == ()
     assert dominated_actions(game, 0, strictly=False) == (2,)
     assert dominated_actions(game, 0, strictly=False, by_mixed=False) == ()
@@ -273,7 +263,6 @@ def test_neither_unit_nor_constant_matters(unit, offset, strictly):
     for seed in range(3):
         table = np.random.default_rng(seed).integers(0, 5, size=(5, 3)) + offset
         game, other = matrix_game(table), matrix_game(unit * table)
-
         for player in (0, 1):
             expected = dominated_actions(matrix_game(table - offset), player, strictly=strictly)
             assert dominated_actions(game, player, strictly=strictly) == expected
@@ -283,7 +272,6 @@ def test_neither_unit_nor_constant_matters(unit, offset, strictly):
 def test_a_tolerance_says_which_margin_of_a_mixture_counts():
     # Half and half earn 1, which is 1e-6 more, of a range of 2.
     game = matrix_game([[2.0, 0.0], [0.0, 2.0], [1.0 - 1e-6, 1.0 - 1e-6]])
-
     assert dominated_actions(game, 0) == (2,)
     assert dominated_actions(game, 0, rtol=1e-5) == ()
     assert dominated_actions(game, 0, strictly=False, rtol=1e-5) == ()
@@ -295,7 +283,6 @@ def test_of_two_actions_that_are_nearly_the_same_one_is_left():
     # Either gains 1e-11 of one penny's side and loses as much of the other's, which HiGHS does not
     # see; the last row is there to be worse.
     game = matrix_game([[1.0, 1.0 + 1e-11], [1.0 + 1e-11, 1.0], [0.0, 0.0]])
-
     for rtol in (0.0, 1e-9):
         assert len(dominated_actions(game, 0, strictly=False, rtol=rtol)) in (1, 2)
         assert eliminate_dominated(game, strictly=False, rtol=rtol).kept[0]
@@ -322,9 +309,7 @@ def one_at_a_time(game, generator):
 def test_what_strict_dominance_leaves_does_not_depend_on_the_order(shape, seed):
     generator = np.random.default_rng(seed)
     game = random_game(generator, shape)
-
     left = eliminate_dominated(game)
-
     assert all(one_at_a_time(game, generator) == left.kept for _ in range(5))
 
 
@@ -352,7 +337,6 @@ def test_nothing_of_what_is_left_is_dominated_and_rounds_tell_what_went(game, st
 @each_game
 def test_strict_dominance_loses_no_equilibrium_and_invents_none(game):
     left = eliminate_dominated(game)
-
     numbered = [
         tuple(own[a] for own, a in zip(left.kept, outcome, strict=True))
         for outcome in pure_equilibria(left.game)
@@ -364,9 +348,7 @@ def test_strict_dominance_loses_no_equilibrium_and_invents_none(game):
 @pytest.mark.parametrize("seed", range(5))
 def test_no_dominance_changes_the_value_of_a_zero_sum_game(strictly, seed):
     game = matrix_game(np.random.default_rng(seed).integers(-2, 4, size=(5, 5)))
-
     left = eliminate_dominated(game, strictly=strictly)
-
     assert solve_zero_sum(left.game).value == pytest.approx(solve_zero_sum(game).value, abs=1e-12)
 
 
@@ -376,9 +358,7 @@ def test_guessing_two_thirds_of_the_mean_ends_at_one_step_by_step():
     numbers = np.arange(1, 9)
     wins = np.where(numbers[:, None] == numbers, 0.5, numbers[:, None] < numbers)
     game = NormalFormGame([wins, 1.0 - wins], actions=[[str(n) for n in numbers]] * 2)
-
     left = eliminate_dominated(game, strictly=False)
-
     assert left.kept == ((0,), (0,))
     assert left.game.actions == (("1",), ("1",))
 

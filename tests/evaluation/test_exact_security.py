@@ -43,7 +43,6 @@ def general_tree(seed):
 )
 def test_what_players_of_known_games_are_sure_of(game, player, value, strategy):
     sure = maxmin(game, player)
-
     assert sure.value == pytest.approx(value, abs=1e-14)
     np.testing.assert_allclose(sure.strategy, strategy, atol=1e-14)
 
@@ -52,9 +51,7 @@ def test_what_players_of_known_games_are_sure_of(game, player, value, strategy):
 def test_both_are_the_value_that_fractions_give_to_the_players_own_payoffs(game, player):
     own = game.payoffs[0] if player == 0 else game.payoffs[1].T
     expected = pytest.approx(float(value_of_matrix(own)), abs=1e-12)
-
     sure, held = maxmin(game, player), minmax(game, player)
-
     assert sure.value == expected
     assert held.value == expected
     assert sure.gap == held.gap == pytest.approx(0.0, abs=1e-12)
@@ -123,7 +120,6 @@ def test_in_a_tree_it_is_the_value_of_the_game_in_which_the_other_only_harms(see
 def test_it_is_a_payoff_in_its_unit(offset, unit):
     game = NormalFormGame(np.random.default_rng(7).normal(size=(3, 2, 3, 2)))
     other = NormalFormGame(unit * (game.payoffs + offset))
-
     for ask in (maxmin, minmax):
         expected = ask(game, 1).value + offset
         assert ask(other, 1).value / unit == pytest.approx(
@@ -136,9 +132,7 @@ def test_the_value_is_what_the_strategy_guarantees_also_where_the_gap_is_wide():
     for _ in range(10):
         matrix = generator.normal(size=(6, 6)) * 10.0 ** generator.integers(-9, 9, size=(6, 6))
         game = NormalFormGame([matrix, np.zeros((6, 6))])
-
         sure, held = maxmin(game, 0), minmax(game, 0)
-
         assert sure.value == pytest.approx((sure.strategy @ matrix).min(), rel=1e-9)
         assert held.value == pytest.approx((matrix @ held.strategy).max(), rel=1e-9)
         assert held.value - sure.value == pytest.approx(sure.gap, rel=1e-9)
@@ -149,7 +143,6 @@ def test_the_others_payoffs_do_not_matter():
     game = NormalFormGame(np.random.default_rng(8).normal(size=(3, 2, 3, 2)))
     indifferent = game.payoffs.copy()
     indifferent[[0, 2]] = 0.0
-
     for ask in (maxmin, minmax):
         one, other = ask(game, 1), ask(NormalFormGame(indifferent), 1)
         assert one.value == other.value

@@ -68,7 +68,6 @@ def check(game, solution, size=1.0):
 )
 def test_known_values_are_found_with_strategies_that_prove_them(game, value):
     solution = solve_zero_sum(game)
-
     assert solution.value == pytest.approx(value, abs=1e-12)
     check(game, solution)
 
@@ -77,9 +76,7 @@ def test_known_values_are_found_with_strategies_that_prove_them(game, value):
 def test_dudo_with_one_die_each_is_worth_what_is_known():
     # 24,571 sequences for each player; the value from a comment in OpenSpiel's tests
     game = games.load("dudo")
-
     solution = solve_zero_sum(game)
-
     assert solution.value == pytest.approx(-7 / 258, abs=1e-12)
     check(game, solution)
 
@@ -94,7 +91,6 @@ def test_dudo_with_one_die_each_is_worth_what_is_known():
 )
 def test_an_equilibrium_that_is_the_only_one_is_found(game, x, y):
     profile = solve_zero_sum(game).profile
-
     np.testing.assert_allclose(profile[0], x, atol=1e-13)
     np.testing.assert_allclose(profile[1], y, atol=1e-13)
 
@@ -120,9 +116,7 @@ def test_kuhn_poker_is_solved_within_the_family_of_its_equilibria():
 @given(matrices)
 def test_small_matrix_games_have_the_value_that_fractions_give(matrix):
     game = matrix_game(matrix)
-
     solution = solve_zero_sum(game)
-
     assert solution.value == pytest.approx(float(value_of_matrix(matrix)), abs=1e-12)
     check(game, solution)
 
@@ -131,9 +125,7 @@ def test_small_matrix_games_have_the_value_that_fractions_give(matrix):
 def test_the_same_program_written_densely_gives_the_same_value(seed):
     game = random_tree_game(seed)
     value, strategy = lp_value(game)
-
     solution = solve_zero_sum(game)
-
     assert solution.value == pytest.approx(value, abs=1e-9)
     assert security_value(game, 0, strategy) <= solution.upper + 1e-12
 
@@ -213,7 +205,6 @@ def test_the_duals_prove_that_the_other_player_can_do_no_better(game):
 def test_of_all_duals_they_are_the_least(game):
     # Somewhere at each decision point the inequality is an equality, so that none can be lowered.
     solution = solve_zero_sum(game)
-
     for player, domain in enumerate(game.domains):
         E, _ = constraints(domain)
         slack = E.T @ solution.duals[player] - game.utility(player, solution.profile)
@@ -245,7 +236,6 @@ def test_what_no_regret_learns_encloses_the_value(seed):
 def test_the_unit_of_payoff_changes_no_bit(matrix, power):
     one = solve_zero_sum(matrix_game(matrix))
     other = solve_zero_sum(matrix_game(np.ldexp(np.array(matrix, float), power)))
-
     for player in (0, 1):
         np.testing.assert_array_equal(one.profile[player], other.profile[player])
         np.testing.assert_array_equal(np.ldexp(one.duals[player], power), other.duals[player])
@@ -257,10 +247,8 @@ def test_the_unit_of_payoff_changes_no_bit(matrix, power):
 def test_no_unit_is_too_large_or_too_small(unit, seed):
     matrix = random_matrix(seed)
     value = solve_zero_sum(matrix_game(matrix)).value
-
     game = matrix_game(unit * matrix)
     solution = solve_zero_sum(game)
-
     assert solution.value == pytest.approx(unit * value, rel=1e-12)
     assert abs(solution.gap) <= 1e-13 * unit
 
@@ -310,9 +298,7 @@ def test_players_and_actions_may_be_renumbered(seed):
 def test_another_copy_or_a_worse_action_changes_nothing(matrix, data):
     copied = data.draw(st.sampled_from(matrix))
     worse = [x - data.draw(st.integers(0, 2)) for x in copied]
-
     extended = solve_zero_sum(matrix_game([*matrix, copied, worse]))
-
     assert extended.value == pytest.approx(solve_zero_sum(matrix_game(matrix)).value, abs=1e-12)
 
 
@@ -320,9 +306,7 @@ def test_another_copy_or_a_worse_action_changes_nothing(matrix, data):
 def test_payoffs_that_add_up_to_another_constant_are_no_less_exact(seed):
     matrix = random_matrix(seed)
     zero, five = matrix_game(matrix), NormalFormGame([matrix, 5.0 - matrix])
-
     solution = solve_zero_sum(five)
-
     np.testing.assert_array_equal(solution.profile[0], solve_zero_sum(zero).profile[0])
     assert solution.duals[0][0] == pytest.approx(solution.value, abs=1e-12)
     assert solution.duals[1][0] == pytest.approx(5.0 - solution.value, abs=1e-12)
@@ -355,16 +339,13 @@ def one_moves():
 )
 def test_degenerate_games_have_their_plain_value(game, value):
     solution = solve_zero_sum(game)
-
     assert solution.value == pytest.approx(value, abs=1e-15)
     check(game, solution)
 
 
 def test_small_differences_count_next_to_a_huge_constant_payoff():
     pennies = np.array([[1.0, -1.0], [-1.0, 1.0]])
-
     solution = solve_zero_sum(matrix_game(1e6 + 1e-3 * pennies))
-
     np.testing.assert_allclose(solution.profile[0], [0.5, 0.5], atol=1e-6)
     np.testing.assert_allclose(solution.profile[1], [0.5, 0.5], atol=1e-6)
 
@@ -375,16 +356,13 @@ def test_payoffs_of_very_different_sizes_cost_no_more_than_the_gap_says(decades)
     for _ in range(30):
         sizes = 10.0 ** generator.integers(-decades, 1, size=(8, 8))
         game = matrix_game(generator.normal(size=(8, 8)) * sizes)
-
         solution = solve_zero_sum(game)
-
         assert solution.gap <= (1e-13 if decades == 5 else 1e-8)
         assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9, abs=1e-15)
 
 
 def test_what_comes_out_cannot_be_written_to():
     solution = solve_zero_sum(games.kuhn_poker())
-
     for array in (*solution.profile, *solution.duals):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 2.0
@@ -444,7 +422,6 @@ def test_a_linear_program_without_optimum_says_so():
 def test_prices_are_what_giving_way_would_gain():
     # Maximize x + 3y on x + y = 1 and 2y <= x: at (2/3, 1/3); giving way by 1 moves y by 1/3.
     point, prices = program([1.0, 3.0], [[-1.0, 2.0]], [[1.0, 1.0]])
-
     np.testing.assert_allclose(point, [2 / 3, 1 / 3], atol=1e-15)
     np.testing.assert_allclose(prices, [2 / 3], atol=1e-15)
 
@@ -454,9 +431,7 @@ def test_prices_are_what_giving_way_would_gain():
 )
 def test_what_highs_leaves_outside_is_repaired(game, value, monkeypatch):
     monkeypatch.setattr(scipy.optimize, "linprog", careless(scipy.optimize.linprog))
-
     solution = solve_zero_sum(game)
-
     assert solution.value == pytest.approx(value, abs=1e-8)
     assert solution.lower < value < solution.upper
     for strategy, domain in zip(solution.profile, game.domains, strict=True):

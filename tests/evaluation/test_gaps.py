@@ -40,13 +40,10 @@ def small_game(seed, players):
 def test_no_pure_strategy_earns_more_than_a_best_response(seed, players):
     root, game = small_game(seed, players)
     profile, behavior = random_profile(np.random.default_rng(seed), game)
-
     for player in range(players):
         pure = pure_strategies(game, player)
         earned = [expected_value(root, behavior | chosen)[player] for chosen in pure]
-
         value, _ = best_response(game, player, profile)
-
         assert value == pytest.approx(max(earned), abs=1e-12)
 
 
@@ -70,9 +67,7 @@ def test_a_best_response_earns_what_it_promises(seed, players):
 
 def test_of_several_best_responses_the_first_is_taken_and_the_responders_strategy_ignored():
     game = matrix_game([[0.0, 5.0], [2.0, 1.0], [2.0, 1.0]])
-
     value, strategy = best_response(game, 0, [np.full(3, np.nan), np.array([1.0, 0.0])])
-
     assert value == 2.0
     np.testing.assert_array_equal(strategy, [0.0, 1.0, 0.0])
 
@@ -86,10 +81,8 @@ def test_gaps_are_sums_of_gains_over_players(seed, players):
     generator = np.random.default_rng(seed)
     game = ExtensiveFormGame.from_history(random_game(generator, players))
     profile, _ = random_profile(generator, game)
-
     best = [best_response(game, i, profile)[0] for i in range(players)]
     expected = np.array(best) - game.value(profile)
-
     np.testing.assert_allclose(best_response_gains(game, profile), expected, atol=1e-13)
     assert nash_conv(game, profile) == pytest.approx(expected.sum(), abs=1e-12)
     assert exploitability(game, profile) == pytest.approx(expected.sum() / players, abs=1e-12)
@@ -110,7 +103,6 @@ def zero_sum_games():
 @pytest.mark.parametrize(("game", "profile"), zero_sum_games())
 def test_in_zero_sum_games_all_gaps_are_one(game, profile):
     gap = nash_conv(game, profile)
-
     worst = [security_value(game, player, profile[player]) for player in (0, 1)]
     assert gap > 1e-3
     assert duality_gap(game, profile) == pytest.approx(gap, abs=1e-12)
@@ -138,9 +130,7 @@ def test_the_duality_gap_of_a_general_game_depends_on_the_payoffs_of_one_player(
 def test_the_worst_case_is_over_all_that_others_can_do_together():
     payoffs = np.random.default_rng(5).normal(size=(3, 2, 3, 4))
     game, strategy = NormalFormGame(payoffs), np.array([0.2, 0.5, 0.3])
-
     worst = min(strategy @ payoffs[1, a, :, c] for a in range(2) for c in range(4))
-
     assert security_value(game, 1, strategy) == pytest.approx(worst)
 
 
@@ -148,10 +138,8 @@ def test_the_worst_case_is_over_all_that_others_can_do_together():
 def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(seed):
     root, game = small_game(seed, 2)
     profile, behavior = random_profile(np.random.default_rng(seed), game)
-
     for player in (0, 1):
         found = security_value(game, player, profile[player])
-
         others = pure_strategies(game, 1 - player)
         earned = [expected_value(root, behavior | chosen)[player] for chosen in others]
         assert found == pytest.approx(min(earned), abs=1e-12)
@@ -207,7 +195,6 @@ def test_what_is_no_strategy_is_not_measured(measure, vector):
 @each_measure
 def test_what_is_no_strategy_on_a_tree_is_refused_with_how_to_come_by_one(measure):
     first, second = uniform(KUHN)
-
     with pytest.raises(ValueError, match=r"of player 1's.*sequence form, tree\.sequence_form\(be"):
         measure(KUHN, [first, np.append(1.0, second[1:] / 2)])
     measure(KUHN, [first, second])
@@ -216,7 +203,6 @@ def test_what_is_no_strategy_on_a_tree_is_refused_with_how_to_come_by_one(measur
 @each_measure
 def test_behavior_in_place_of_sequence_form_is_refused_with_how_to_come_by_it(measure):
     behavior = [domain.simplices.uniform() for domain in KUHN.domains]
-
     with pytest.raises(ValueError, match=r"has shape \(12,\)"):
         measure(KUHN, behavior)
     with pytest.raises(ValueError, match=r"pass shape \(13,\); on a tree it is in sequence form"):
@@ -226,7 +212,6 @@ def test_behavior_in_place_of_sequence_form_is_refused_with_how_to_come_by_it(me
 @each_measure
 def test_rounding_of_a_long_run_is_forgiven(measure):
     profile = [np.array([0.5, 0.5, 0.0]) + 1e-8, np.array([0.5, 0.5 + 1e-8, -1e-9])]
-
     measure(RPS, profile)
 
 

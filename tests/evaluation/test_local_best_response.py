@@ -112,7 +112,6 @@ def test_it_is_the_greedy_response_that_naive_recursion_finds(seed):
     root = random_game(generator, 2 + seed % 2)
     game = ExtensiveFormGame.from_history(root)
     profile, behavior = random_profile(generator, game)
-
     for player in range(game.players):
         value, _ = local_best_response(game, player, profile)
         naive = expected_value(root, behavior | naive_response(root, player, behavior))

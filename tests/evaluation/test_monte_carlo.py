@@ -32,7 +32,6 @@ def test_a_bernstein_interval_holds_as_often_as_it_says_however_few_the_samples(
 def test_a_normal_interval_holds_about_as_often_as_it_says_only_of_many_samples():
     many = coverage(300, 0.4, lambda e: e.normal_interval(0.9))
     rare = coverage(20, 0.004, lambda e: e.normal_interval(0.9))
-
     assert many == pytest.approx(0.9, abs=0.02)
     assert rare < 0.1  # mostly no head comes up, and the interval is a point
 
@@ -55,7 +54,6 @@ def test_intervals_go_with_the_unit_and_the_zero_of_payoffs():
     samples = np.random.default_rng(1).normal(size=50).clip(-1.0, 1.0)
     one = Estimate.of(samples, bounds=(-4.0, 4.0))
     other = Estimate.of(4.0 * samples, bounds=(-16.0, 16.0))
-
     for interval in ("normal_interval", "bernstein_interval"):
         expected = [4.0 * end for end in getattr(one, interval)(0.9)]
         assert list(getattr(other, interval)(0.9)) == pytest.approx(expected, rel=1e-14)
@@ -68,7 +66,6 @@ def test_more_confidence_and_fewer_samples_make_wider_intervals():
         for many, confidence in ((4_000, 0.9), (4_000, 0.99), (1_000, 0.99))
         for low, high in [Estimate.of(samples[:many], (0.0, 1.0)).bernstein_interval(confidence)]
     ]
-
     assert widths == sorted(widths)
     assert widths[0] < 0.1
 

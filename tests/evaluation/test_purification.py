@@ -68,7 +68,6 @@ def test_both_gaps_are_those_of_the_profiles(least):
 
 def test_a_threshold_of_zero_leaves_every_bit_as_it_was():
     strategies = [np.array([0.1, 0.2, 0.7]), np.ones(3) / 3]
-
     for vector, cleaned in zip(strategies, threshold(RPS, strategies, 0.0).profile, strict=True):
         np.testing.assert_array_equal(vector, cleaned)
 
@@ -76,7 +75,6 @@ def test_a_threshold_of_zero_leaves_every_bit_as_it_was():
 def test_thresholding_is_idempotent_and_monotone_in_the_threshold():
     for _, _, game, profile, _ in random_games():
         once = [threshold(game, profile, least).profile for least in (0.05, 0.2, 0.5, 1.0)]
-
         for least, first in zip((0.05, 0.2, 0.5, 1.0), once, strict=True):
             for mine, again in zip(first, threshold(game, first, least).profile, strict=True):
                 np.testing.assert_allclose(mine, again, atol=1e-15)
@@ -88,9 +86,7 @@ def test_thresholding_is_idempotent_and_monotone_in_the_threshold():
 def test_the_most_probable_actions_stay_however_high_the_threshold():
     game = NormalFormGame(np.zeros((2, 4, 3)))
     profile = [np.array([0.3, 0.2, 0.3, 0.2]), np.array([0.25, 0.5, 0.25])]
-
     first, second = purify(game, profile).profile
-
     np.testing.assert_array_equal(first, [0.5, 0.0, 0.5, 0.0])
     np.testing.assert_array_equal(second, [0.0, 1.0, 0.0])
     for mine, theirs in zip(threshold(game, profile, 1.0).profile, [first, second], strict=True):
@@ -99,10 +95,8 @@ def test_the_most_probable_actions_stay_however_high_the_threshold():
 
 def test_a_probability_at_the_threshold_stays():
     profile = [np.array([0.25, 0.25, 0.5]), np.ones(3) / 3]
-
     kept = threshold(RPS, profile, 0.25).profile[0]
     gone = threshold(RPS, profile, np.nextafter(0.25, 1.0)).profile[0]
-
     np.testing.assert_array_equal(kept, profile[0])
     np.testing.assert_array_equal(gone, [0.0, 0.0, 1.0])
 
@@ -110,9 +104,7 @@ def test_a_probability_at_the_threshold_stays():
 def test_a_pure_equilibrium_hidden_in_an_average_is_found():
     game = matrix_game([[3.0, 2.0], [1.0, 0.0]])
     run = rk.solve(game, "cfr", iterations=20)
-
     cleaned = purify(game, run.average)
-
     assert cleaned.gap_before > 0.01
     assert cleaned.gap_after == 0.0
     np.testing.assert_array_equal(cleaned.profile[0], [1.0, 0.0])
@@ -120,17 +112,13 @@ def test_a_pure_equilibrium_hidden_in_an_average_is_found():
 
 def test_a_little_cleaning_helps_and_too_much_hurts_in_poker():
     average = rk.solve(KUHN, "cfr+", iterations=100).average
-
     little, much = threshold(KUHN, average, 0.05), purify(KUHN, average)
-
     assert little.gap_after < little.gap_before == much.gap_before < much.gap_after
 
 
 def test_what_was_passed_is_as_it_was_and_the_result_can_be_written(tmp_path):
     profile = [np.array([0.1, 0.2, 0.7]), np.ones(3) / 3]
-
     purify(RPS, profile).profile.to_json(tmp_path / "pure.json")
-
     np.testing.assert_array_equal(profile[0], [0.1, 0.2, 0.7])
     np.testing.assert_array_equal(Profile.from_json(tmp_path / "pure.json")[0], [0.0, 0.0, 1.0])
 

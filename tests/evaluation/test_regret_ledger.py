@@ -63,9 +63,7 @@ def test_external_regret_is_that_against_the_best_pure_strategy_of_a_tree():
     tree = rk.DecisionTree([0, 2, 2], [2, 3, 2])
     player = rk.CFR(tree, rk.RegretMatchingPlus)
     ledger = RegretLedger(player)
-
     strategies, utilities = play(player)
-
     best, _ = tree.best_response(utilities.sum(axis=0))
     assert ledger.external(player) == pytest.approx(best - (strategies * utilities).sum())
     assert ledger.external(player) > 0.1
@@ -75,7 +73,6 @@ def test_external_regret_is_that_against_the_best_pure_strategy_of_a_tree():
 def test_every_circuit_keeps_its_bound_in_every_iteration(make):
     player = make()
     RegretLedger(player, strict=True)
-
     play(player)
 
 
@@ -85,7 +82,6 @@ def test_accounts_change_nothing_about_the_play():
         ROWS["product[hull[swap], internal]"](),
     )
     RegretLedger(watched)
-
     np.testing.assert_array_equal(play(watched)[0], play(alone)[0])
     np.testing.assert_equal(watched.state_dict(), alone.state_dict())
 
@@ -112,7 +108,6 @@ class Cheating(rk.RegretMinimizer):
 def test_a_broken_theorem_is_an_error_that_names_the_node():
     player = rk.Product([rk.RegretMatching(3), Cheating()])
     RegretLedger(player, strict=True)
-
     with pytest.raises(AssertionError, match=r"top.parts\[1\], .*R = sum of the parts' R"):
         play(player)
 
@@ -121,7 +116,6 @@ def test_without_the_switch_nothing_is_raised_until_one_asks():
     player = rk.Product([rk.RegretMatching(3), Cheating()])
     ledger = RegretLedger(player)
     play(player)
-
     with pytest.raises(AssertionError, match=r"top.parts\[1\]"):
         ledger.check()
 
@@ -155,7 +149,6 @@ def test_every_circuit_but_one_states_a_bound():
     nodes = {name: make() for name, make in ROWS.items()}
     circuits = {type(node) for node in nodes.values() if len(RegretLedger(node)._nodes) > 1}
     silent = circuits - {type(nodes[name]) for name, make in ROWS.items() if bound_of(make)}
-
     # SharedStrategy bounds regret against shared strategies alone, which no ledger tracks.
     assert silent == {SharedStrategy, LastIterateByAveraging}
     assert len(circuits) >= 14
@@ -197,7 +190,6 @@ def test_rounding_is_allowed_by_the_size_of_what_parts_add_up_too():
     prices = AffineImage(rk.RegretMatchingPlus(3), 1e6 * np.eye(2, 3))
     player = Constrained(rk.RegretMatching(4), np.eye(2, 4), [0.3, 0.4], prices)
     RegretLedger(player, strict=True)
-
     for utility in 1e-6 * np.random.default_rng(0).normal(size=(200, 4)):
         player.observe_utility(utility)
 
@@ -280,9 +272,7 @@ def test_a_map_moves_its_averaged_power_iterate_by_one_step_in_so_many(steps):
     generator = np.random.default_rng(steps)
     maps = StochasticMatrices(4)
     chain = maps.rows.normalize(generator.random(16))
-
     x = AveragedPowerIterate(steps)(maps, chain)
-
     z = maps.domain.relative_interior_point()
     end = z
     for _ in range(steps):
@@ -319,7 +309,6 @@ def test_maps_that_earn_something_else_than_their_points_break_the_bound(earned)
     maps = Saying(3, earned)
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
     RegretLedger(player, strict=True)
-
     with pytest.raises(AssertionError, match="R against the maps = R of the minimizer"):
         play(player)
 
@@ -329,7 +318,6 @@ def test_nearly_fixed_points_of_maps_that_earn_something_else_are_found_out_in_t
     picker = rk.RegretMatching(maps.coefficients)
     player = rk.PhiRegret(picker, maps, AveragedPowerIterate(steps=100))
     RegretLedger(player, strict=True)
-
     with pytest.raises(AssertionError, match="R against the maps <= R of the minimizer"):
         play(player)
 
@@ -338,9 +326,7 @@ def test_maps_that_say_what_they_earn_keep_the_theorem_and_it_is_about_swap_regr
     maps = Saying(3, lambda u, x: np.outer(x, u).ravel())
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
     ledger = RegretLedger(player, strict=True)
-
     strategies, utilities = play(player)
-
     swap = naive.swap_regret(list(zip(strategies, utilities, strict=True)))
     assert ledger.regret_bounds()["top"].regret == pytest.approx(swap)
     assert swap > 0.1
@@ -348,7 +334,6 @@ def test_maps_that_say_what_they_earn_keep_the_theorem_and_it_is_about_swap_regr
 
 def test_a_point_that_is_not_fixed_is_refused_with_how_far_it_moves():
     maps = StochasticMatrices(2)
-
     with pytest.raises(ValueError, match=r"which the map moves by 0\.4, more than"):
         rk.PhiRegret(rk.RegretMatching([2, 2]), maps, lambda maps, c: np.array([0.9, 0.1]))
     with pytest.raises(ValueError, match="which is no point of"):
@@ -371,7 +356,6 @@ class ToTheEnd(DeviationSet):
 def test_averaged_power_iterates_keep_their_bound_off_simplices_too():
     player = rk.PhiRegret(rk.RegretMatching(2), ToTheEnd(), AveragedPowerIterate(3))
     RegretLedger(player, strict=True)
-
     play(player)
 
 
@@ -379,9 +363,7 @@ def test_a_run_is_kept_player_by_player():
     game = rk.games.kuhn_poker()
     run = rk.play.cfr.start(game)
     ledger = RegretLedger(run, strict=True)
-
     run.run(50)
-
     assert list(ledger.regret_bounds()) == ["player 0", "player 1"]
     assert ledger.tracker(run.minimizers[1]).iterations == 50
 
@@ -430,9 +412,7 @@ def test_a_ledger_measures_what_it_can_of_a_decision_of_4000_actions():
 def test_the_nodes_of_a_ledger_share_the_limit_on_pairs_of_actions():
     player = rk.Product([rk.RegretMatching(1_500) for _ in range(4)])
     ledger = RegretLedger(player)
-
     play(player, iterations=2)
-
     # Four blocks of 2,250,000 pairs at the top exhaust the limit for the parts.
     tracked = [ledger.tracker(node).on_simplices for node in (player, *player.parts)]
     assert tracked == [True, False, False, False, False]
@@ -443,6 +423,5 @@ def test_the_nodes_of_a_ledger_share_the_limit_on_pairs_of_actions():
 def test_swap_regret_is_refused_where_there_are_no_actions():
     player = rk.CFR(rk.DecisionTree([0], [2]), rk.RegretMatching)
     ledger = RegretLedger(player)
-
     with pytest.raises(TypeError, match="only external regret"):
         ledger.swap(player)
