@@ -89,14 +89,6 @@ def test_both_axes_are_logarithmic_and_say_their_units():
     assert axes.get_legend() is None
 
 
-def test_several_runs_stand_in_a_legend_and_look_different():
-    axes = display.convergence({"one": measured(5), "other": measured(9)})
-    assert legend_of(axes) == ["one", "other"]
-    first, second = axes.get_lines()
-    assert first.get_color() != second.get_color()
-    assert first.get_linestyle() != second.get_linestyle()
-
-
 def test_any_column_can_be_drawn_against_any_other():
     table = {"seconds": [0.5, 1.0, 2.0], "iteration": [1, 2, 3], "value": [3.0, 2.0, 1.0]}
 
@@ -146,24 +138,19 @@ def test_time_zero_has_a_triangle_at_the_left_edge():
         assert bool(place[1] == pytest.approx(box.y0)) is at_the_bottom
 
 
-def test_a_curve_without_a_single_number_leaves_an_empty_plot():
-    axes = display.convergence({"run": {"iteration": [1, 2], "gap": [np.nan, np.inf]}})
+@pytest.mark.parametrize(
+    ("table", "x", "legend"),
+    [
+        ({"iteration": [1, 2], "gap": [np.nan, np.inf]}, "iteration", None),
+        ({"seconds": [0.0], "gap": [1.0]}, "seconds", ["run: at zero or before"]),
+        ({"iteration": [1, 2], "gap": [0.0, 0.0]}, "iteration", ["run: zero or less"]),
+    ],
+)
+def test_curves_without_a_positive_number_can_be_drawn(table, x, legend):
+    axes = display.convergence({"run": table}, x=x)
     axes.figure.canvas.draw()
     assert not len(axes.get_lines()[0].get_xydata())
-
-
-def test_a_run_that_took_no_time_that_could_be_measured_can_be_drawn():
-    axes = display.convergence({"run": {"seconds": [0.0], "gap": [1.0]}}, x="seconds")
-    axes.figure.canvas.draw()
-    assert legend_of(axes) == ["run: at zero or before"]
-
-
-def test_a_game_that_is_solved_at_once_can_be_drawn():
-    record = Recorder(GAP)
-    rk.solve(games.matching_pennies(), "cfr", iterations=20, callbacks=[record])
-    axes = display.convergence({"cfr": record})
-    axes.figure.canvas.draw()
-    assert legend_of(axes) == ["CFR: zero or less"]
+    assert (axes.get_legend() and legend_of(axes)) == legend
 
 
 def test_missing_measurements_are_left_out():
@@ -264,6 +251,13 @@ def test_a_figure_has_the_size_that_is_asked_for(draw):
     assert tuple(draw(figsize=(7.0, 5.0)).figure.get_size_inches()) == (7.0, 5.0)
 
 
+def test_figures_are_drawn_on_the_given_axes():
+    (_, ax), (_, axes) = plt.subplots(), plt.subplots(2, 3)
+    assert display.convergence({"cfr": measured()}, ax=ax) is ax
+    assert (display.trajectories(moved(), axes=axes) == axes).all()
+    assert len(plt.get_fignums()) == 2
+
+
 def test_a_size_for_axes_that_exist_is_refused():
     _, axes = plt.subplots(2, 3)
     with pytest.raises(ValueError, match="figsize is for a new figure"):
@@ -286,12 +280,6 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
     for axes in drawn:
         texts = ["".join(text.itertext()) for text in ET.fromstring(svg_of(axes.figure)).iter()]
         assert any(re.search("a.*b", text) for text in texts)
-
-
-def test_figures_are_drawn_on_the_given_axes():
-    _, axes = plt.subplots()
-    assert display.convergence({"cfr": measured()}, ax=axes) is axes
-    assert len(plt.get_fignums()) == 1
 
 
 @pytest.mark.parametrize(
@@ -333,6 +321,12 @@ def moved(keys=("J", "Qb"), iterations=40, rule=rk.RegretMatching):
     return record
 
 
+def sixteen():
+    record = TrajectoryRecorder()
+    cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
+    return record
+
+
 def test_each_panel_shows_one_kind_at_one_information_set():
     record = moved()
 
@@ -369,13 +363,6 @@ def _no_regrets(simplices):
     return rk.PerDecisionPoint(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
 
 
-def test_trajectories_go_into_given_axes():
-    _, grid = plt.subplots(2, 3)
-    drawn = display.trajectories(moved(), axes=grid)
-    assert (drawn == grid).all()
-    assert len(plt.get_fignums()) == 1
-
-
 @pytest.mark.parametrize(
     ("record", "options", "error", "says"),
     [
@@ -386,6 +373,7 @@ def test_trajectories_go_into_given_axes():
         (moved, {"kinds": []}, ValueError, "kinds must be a sequence of some of"),
         (moved, {"information_sets": ["K"]}, ValueError, "'K' was not looked at"),
         (moved, {"information_sets": []}, ValueError, "0 information sets to draw"),
+        (sixteen, {}, ValueError, "16 information sets to draw, and room for 1 to 12"),
         (lambda: TrajectoryRecorder(["K"]), {}, ValueError, "record is empty"),
         (lambda: [1], {}, TypeError, "record must be a TrajectoryRecorder"),
         (lambda: moved(keys=None), {}, None, None),
@@ -398,13 +386,6 @@ def test_trajectories_that_cannot_be_drawn_are_refused(record, options, error, s
     with pytest.raises(error, match=says):
         display.trajectories(record(), **options)
     assert not plt.get_fignums()
-
-
-def test_too_many_information_sets_are_refused_with_their_number():
-    record = TrajectoryRecorder()
-    cfr.start(games.kuhn_poker(deck=4)).run(1, callbacks=[record])
-    with pytest.raises(ValueError, match="16 information sets to draw, and room for 1 to 12"):
-        display.trajectories(record)
 
 
 # The simplex
@@ -598,7 +579,6 @@ def test_normal_forms_have_a_row_for_each_player():
     [
         (average, {"information_sets": []}, ValueError, "no information set to draw"),
         (average, {"information_sets": ["X"]}, ValueError, "no player has an information set 'X'"),
-        (average, {"ax": 3}, TypeError, "ax must be an Axes"),
         (lambda: [np.ones(3)], {}, TypeError, "profile must be a Profile"),
     ],
 )

@@ -385,20 +385,19 @@ def test_a_game_too_large_to_draw_is_refused_with_its_size(game, size):
         draw_game(game)
 
 
+@pytest.mark.parametrize(
+    ("game", "limit", "message"),
+    [
+        *((game, 250, "game must be") for game in ("kuhn_poker", None, 3)),
+        *((games.chicken(), limit, "limit must be") for limit in (0, -1, 2.5, "all")),
+        (games.blotto(), 440, "pass limit=441"),
+    ],
+)
+def test_invalid_games_and_limits_are_refused(game, limit, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        draw_game(game, limit=limit)
+
+
 def test_a_higher_limit_draws_it_all_the_same():
-    with pytest.raises(ValueError, match="pass limit=441"):
-        draw_game(games.blotto(), limit=440)
     [table] = draw_game(games.blotto(), limit=441).tables
     assert len(table.get_celld()) == 22 * 22
-
-
-@pytest.mark.parametrize("game", ["kuhn_poker", None, 3])
-def test_invalid_games_are_refused(game):
-    with pytest.raises(TypeError, match="game must be"):
-        draw_game(game)
-
-
-@pytest.mark.parametrize("limit", [0, -1, 2.5, "all"])
-def test_a_limit_that_is_no_number_of_histories_is_refused(limit):
-    with pytest.raises((TypeError, ValueError), match="limit must be"):
-        draw_game(games.matching_pennies(), limit=limit)

@@ -148,26 +148,6 @@ def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(
 # What is refused
 
 
-def test_what_has_no_meaning_is_refused():
-    three, kuhn = games.kuhn_poker(players=3), games.kuhn_poker()
-
-    with pytest.raises(ValueError, match="two players for a saddle point, got 3; use nash_conv"):
-        duality_gap(three, uniform(three))
-    with pytest.raises(ValueError, match="two players in extensive form, got 3"):
-        security_value(three, 0, uniform(three)[0])
-    with pytest.raises(ValueError, match=r"strategy must be one of player 0's, a point of"):
-        security_value(kuhn, 0, np.ones(13))
-    for player in (-1, 2):
-        with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
-            best_response(kuhn, player, uniform(kuhn))
-        with pytest.raises(ValueError, match="player must be one of 0 to 1, got"):
-            security_value(kuhn, player, uniform(kuhn)[0])
-        with pytest.raises(ValueError, match=r"one of 0 to 1|0 or 1"):
-            duality_gap(kuhn, uniform(kuhn), payoff_of=player)
-    with pytest.raises(ValueError, match="profile has 1 strategies, but the game has 2 players"):
-        nash_conv(kuhn, uniform(kuhn)[:1])
-
-
 # Each with the game, and a profile for all; at worst cases and best responses only a part counts.
 MEASURES = {
     "expected_value": value_of,
@@ -181,6 +161,34 @@ MEASURES = {
 }
 each_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 RPS, KUHN = games.rock_paper_scissors(), games.kuhn_poker()
+
+
+THREE, UNIFORM = games.kuhn_poker(players=3), uniform(KUHN)
+
+
+@pytest.mark.parametrize(
+    ("measure", "arguments", "message"),
+    [
+        (duality_gap, (THREE, uniform(THREE)), "two players for a saddle point, got 3; use nash_c"),
+        (security_value, (THREE, 0, uniform(THREE)[0]), "two players in extensive form, got 3"),
+        (security_value, (KUHN, 0, np.ones(13)), "strategy must be one of player 0's, a point of"),
+        (nash_conv, (KUHN, UNIFORM[:1]), "profile has 1 strategies, but the game has 2 players"),
+        *(
+            (measure, (KUHN, player, argument), "player must be one of 0 to 1, got")
+            for player in (-1, 2, True)
+            for measure, argument in ((best_response, UNIFORM), (security_value, UNIFORM[0]))
+        ),
+    ],
+)
+def test_what_has_no_meaning_is_refused(measure, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        measure(*arguments)
+
+
+@pytest.mark.parametrize("player", [-1, 2])
+def test_a_duality_gap_is_of_one_of_the_two_players(player):
+    with pytest.raises(ValueError, match=r"one of 0 to 1|0 or 1"):
+        duality_gap(KUHN, UNIFORM, payoff_of=player)
 
 
 @each_measure
@@ -227,8 +235,3 @@ def test_what_is_no_game_is_not_measured(measure, game):
 def test_what_is_no_profile_is_refused(measure, profile):
     with pytest.raises((TypeError, ValueError), match="profile"):
         measure(RPS, profile)
-
-
-def test_true_is_no_player():
-    with pytest.raises(ValueError, match="player must be one of 0 to 1, got True"):
-        best_response(RPS, True, [np.ones(3) / 3] * 2)
