@@ -244,18 +244,3 @@ def test_where_everything_earns_the_same_a_nest_of_circuits_never_moves():
 
     np.testing.assert_allclose(player.next_strategy(), start, atol=1e-15)
     assert player.mixer.regrets.tolist() == [0.0] * 3
-
-
-def test_circuits_nest_without_limit():
-    player = rk.RegretMatching(2)
-    for depth in range(25):
-        other = [swap(2), rk.Point([0.5, 0.5])][depth % 2]
-        player = rk.Product([rk.ConvexHull([player, other], swap(2))])
-    assert player.domain.contains([0.3, 0.7])
-    assert not player.domain.contains([0.3, 0.8])
-
-    for _ in range(50):
-        player.observe_utility([1.0, 0.0])
-
-    # All that is below has found the better action, and so has every mixer above.
-    assert player.next_strategy()[0] > 0.99

@@ -373,21 +373,6 @@ def test_constraints_are_refused_just_where_a_linear_program_finds_no_point(seed
             Constrained(rk.RegretMatching(size), matrix, bound, prices(count, 1.0))
 
 
-def test_equalities_are_two_constraints():
-    player = Constrained(
-        rk.RegretMatching(3),
-        [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]],
-        [2.0, -2.0],
-        prices(2, 30.0),
-    )
-    mean = np.zeros(3)
-    for _ in range(2000):
-        mean += player.next_strategy() / 2000
-        player.observe_utility([1.0, 0.0, 0.0])
-
-    assert mean @ [1.0, 2.0, 3.0] == pytest.approx(2.0, abs=0.02)
-
-
 @pytest.mark.parametrize(
     ("low", "high", "bound"),
     [

@@ -1,7 +1,6 @@
 """Maps of swap regret and its kin: linear in their coefficients, with fixed points."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -55,16 +54,6 @@ def test_internal_maps_move_one_action_and_constant_maps_move_all():
     )
     for unit in np.eye(3):
         np.testing.assert_allclose(constant_maps(3).apply(unit, point), unit)
-
-
-@pytest.mark.parametrize("maps", MAPS, ids=repr)
-def test_a_copy_of_maps_is_as_good_as_the_original(maps):
-    coefficients, point = maps.coefficients.uniform(), maps.domain.uniform()
-
-    for twin in (copy.deepcopy(maps), pickle.loads(pickle.dumps(maps))):
-        assert (twin.domain, twin.coefficients) == (maps.domain, maps.coefficients)
-        moved = twin.apply(coefficients, point)
-        np.testing.assert_array_equal(moved, maps.apply(coefficients, point))
 
 
 class Own(MarkovDeviations):
@@ -126,11 +115,7 @@ def test_maps_of_ones_own_are_played_like_those_of_the_library(maps):
 @pytest.mark.parametrize(
     ("point", "error", "message"),
     [
-        (
-            [9.0, 9.0],
-            ValueError,
-            r"maps.stationary returned array\(\[9., 9.\]\), which is no point",
-        ),
+        ([9.0, 9.0], ValueError, r"stationary returned array\(\[9., 9.\]\), which is no point"),
         ([0.9, 0.1], ValueError, r"maps.stationary returned .* the map moves by 0\.4, more than"),
         ([0.5], ValueError, r"what maps.stationary returned has shape \(1,\), but dimension 2"),
         ("half", TypeError, "what maps.stationary returned must be numbers, got 'half'"),
@@ -150,14 +135,8 @@ def test_a_stationary_distribution_of_ones_own_is_checked(point, error, message)
             lambda a: a,
             "fixed_point must be a function of 2 arguments, got .*; pass one of the maps",
         ),
-        (
-            0.5,
-            r"fixed_point must be a function, got 0\.5; pass one of the maps and of coefficients",
-        ),
-        (
-            lambda maps, c: None,
-            "fixed_point returned None; return a point that the map sends to itself",
-        ),
+        (0.5, r"fixed_point must be a function, got 0\.5; pass one of the maps and of coef"),
+        (lambda maps, c: None, "fixed_point returned None; return a point that the map sends to"),
     ],
 )
 def test_what_is_no_fixed_point_at_all_is_refused(fixed_point, message):
@@ -182,13 +161,8 @@ def test_a_fixed_point_may_come_in_an_array_that_is_used_again():
 @pytest.mark.parametrize(
     ("atol", "error"),
     [
-        (5, ValueError),
-        (-1e-9, ValueError),
-        (np.nan, ValueError),
-        (np.inf, ValueError),
-        (None, TypeError),
-        ("0", TypeError),
-        (True, TypeError),
+        *((atol, ValueError) for atol in (5, -1e-9, np.nan, np.inf)),
+        *((atol, TypeError) for atol in (None, "0", True)),
     ],
 )
 def test_how_far_rows_may_be_off_is_a_small_number(atol, error):

@@ -11,7 +11,6 @@ import regretkit as rk
 from regretkit.circuits import ExplorationMixture, LastIterateByAveraging, Thresholded
 from regretkit.evaluation import RegretLedger
 from regretkit.games import kuhn_poker, matching_pennies
-from regretkit.minimizers import DilatedMirrorDescent
 from regretkit.play import Last, SelfPlay, Simultaneous
 from regretkit.sets import Simplices
 
@@ -41,13 +40,10 @@ def test_exploring_mixes_what_the_minimizer_plays_with_uniform(name):
 
 
 def test_on_a_tree_it_explores_toward_uniform_play_everywhere():
-    player = train(
-        ExplorationMixture(rk.CFR(TREE, rk.RegretMatching), gamma=1.0), np.random.default_rng(2)
-    )
+    player = ExplorationMixture(rk.CFR(TREE, rk.RegretMatching), gamma=1.0)
+    behavior = TREE.behavior(train(player, np.random.default_rng(2)).next_strategy())
 
-    np.testing.assert_allclose(
-        TREE.behavior(player.next_strategy()), TREE.simplices.uniform(), atol=1e-15
-    )
+    np.testing.assert_allclose(behavior, TREE.simplices.uniform(), atol=1e-15)
 
 
 def test_it_explores_toward_any_point_of_the_domain():
@@ -296,38 +292,7 @@ def test_of_averages_as_iterates_the_ledger_knows_no_theorem_for_there_is_none()
     assert ledger.external(player) == 100.0
 
 
-# Together, and refused
-
-
-def test_they_nest_and_go_over_other_simplices():
-    player = Thresholded(
-        ExplorationMixture(LastIterateByAveraging(MAKERS["hedge"](2)), gamma=0.1), threshold=0.2
-    )
-
-    wide = player.on_domain(Simplices([3, 2]))
-
-    assert wide.domain == Simplices([3, 2])
-    assert wide.minimizer.gamma == 0.1
-    assert wide.exemptions().keys() == {"regret_grows_slowly"}
-    alone = [player.on_domain(Simplices(n)) for n in (3, 2)]
-    together = learn(wide, 8)
-    generator = np.random.default_rng(8)
-    played = []
-    for utility, prediction in generator.normal(size=(30, 2, 5)):
-        if utility[0] > 0.5:
-            for part, block in zip(alone, (slice(0, 3), slice(3, 5)), strict=True):
-                part.expect_utility(prediction[block])
-        played.append(np.concatenate([part.next_strategy() for part in alone]))
-        for part, block in zip(alone, (slice(0, 3), slice(3, 5)), strict=True):
-            part.observe_utility(utility[block])
-    np.testing.assert_array_equal(together, played)
-
-
-def test_they_take_minimizers_on_any_set_that_their_rule_makes_sense_on():
-    dilated = DilatedMirrorDescent(TREE, rate=0.1)
-    player = Thresholded(ExplorationMixture(dilated, gamma=0.5), threshold=0.1)
-
-    assert TREE.contains(train(player, np.random.default_rng(9)).next_strategy())
+# Refusals
 
 
 explore = partial(ExplorationMixture, rk.RegretMatching(2))
@@ -341,12 +306,12 @@ cut = partial(Thresholded, rk.RegretMatching(2))
         (lambda: explore(gamma=1.5), ValueError, "gamma must be from 0 to 1"),
         (lambda: explore(gamma="a"), TypeError, "gamma must be a number"),
         (lambda: explore(gamma=None), TypeError, "gamma must be a number"),
-        (lambda: explore(gamma=10**400), ValueError, "gamma must be a finite number"),
+        (lambda: explore(gamma=10**400), ValueError, "gamma must be from 0 to 1"),
         (lambda: explore(gamma=0.5, reference=[0.9, 0.9]), ValueError, "of the minimizer's domain"),
         (lambda: explore(gamma=0.5, reference=[1.0]), ValueError, "dimension 2 is wanted"),
         (lambda: explore(gamma=0.5, reference=[[1.0], [1.0, 2.0]]), TypeError, "a vector of num"),
         (lambda: explore(gamma=0.5, reference="ab"), TypeError, "reference must be numbers"),
-        (lambda: cut(threshold=math.nan), ValueError, "threshold must be a finite number, got nan"),
+        (lambda: cut(threshold=math.nan), ValueError, "threshold must be from 0 to 1, got nan"),
         (lambda: cut(threshold=-0.1), ValueError, "from 0 to 1"),
         (lambda: Thresholded(rk.Point([1.0]), threshold=0.1), TypeError, "simplices or on a dec"),
         (lambda: Thresholded(3, threshold=0.1), TypeError, "minimizer must be a RegretMinimizer"),

@@ -6,7 +6,7 @@ from functools import partial
 import naive
 import numpy as np
 import pytest
-from factories import ADVERSARIES, play, random_tree, same_play, train
+from factories import ADVERSARIES, play, random_tree, same_play
 
 import regretkit as rk
 from regretkit.games import kuhn_poker
@@ -202,11 +202,7 @@ def test_expecting_nothing_turns_optimism_off(name):
     parts = {"tree": tree, "rate": 0.3, "regularizer": REGULARIZERS[name]}
     player, plain = DilatedMirrorDescent(**parts, optimistic=True), DilatedMirrorDescent(**parts)
 
-    for utility in generator.normal(size=(40, tree.dimension)):
-        player.expect_utility(np.zeros(tree.dimension))
-        np.testing.assert_allclose(player.next_strategy(), plain.next_strategy(), atol=1e-12)
-        player.observe_utility(utility)
-        plain.observe_utility(utility)
+    same_play(player, plain, atol=1e-9, told=np.zeros(tree.dimension))
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
@@ -295,12 +291,9 @@ def test_a_magnet_elsewhere_moves_the_point_of_rest_to_it():
 def test_a_tree_without_decisions_is_played():
     player = DilatedMirrorDescent(rk.DecisionTree([], []), rate=0.5)
 
-    assert train_once(player).tolist() == [1.0]
+    player.observe_utility([1.0])
 
-
-def train_once(player):
-    player.observe_utility(np.ones(player.dimension))
-    return player.next_strategy()
+    assert player.next_strategy().tolist() == [1.0]
 
 
 def test_far_behind_is_remembered_where_probabilities_have_no_digits_left():
@@ -335,14 +328,3 @@ def test_a_magnet_that_leaves_something_out_is_refused():
 
     with pytest.raises(ValueError, match="plays every action"):
         DilatedMirrorDescent(SMALL, rate=0.5, temperature=0.1, magnet=pure)
-
-
-def test_it_goes_on_exactly_from_a_state():
-    make = partial(
-        DilatedMirrorDescent, tree=SMALL, rate=0.5, regularizer=Euclidean(), optimistic=True
-    )
-    player, other = train(make(), np.random.default_rng(8)), make()
-
-    other.load_state_dict(player.state_dict())
-
-    same_play(player, other, told="sometimes")

@@ -7,15 +7,16 @@ import pytest
 from test_checks import Idle, ShortOfMemory
 
 import regretkit as rk
-from regretkit import circuits, minimizers
+from regretkit import circuits as c
+from regretkit import minimizers as m
 from regretkit.checks import _regret_bound, checks_of, run_check
 from regretkit.checks._regret_bound import CONSTANT, UNITS, fault, regret_grows_slowly
 from regretkit.circuits import FiniteDeviations
-from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis
+from regretkit.minimizers import Entropy, Euclidean, LogBarrier, Tsallis, contrib
 from regretkit.sets import Ball, Box, Hull, Polytope, ProductSet, Simplices, Singleton
 
 TREE = rk.DecisionTree([0, 2], [2, 2])
-FTRL, OMD = minimizers.FollowTheRegularizedLeader, minimizers.OnlineMirrorDescent
+FTRL, OMD = m.FollowTheRegularizedLeader, m.OnlineMirrorDescent
 
 # Nothing is wrong with these, but a unit of utility that is far from theirs.
 OF_ANOTHER_UNIT = {
@@ -27,17 +28,15 @@ OF_ANOTHER_UNIT = {
     "leader[tsallis]": partial(FTRL, 4, regularizer=Tsallis(q=0.01), rate=1e4),
     "mirror[barrier]": partial(OMD, 3, regularizer=LogBarrier(), rate=1e-7),
     "mirror[entropy]": partial(OMD, 3, regularizer=Entropy(), rate=1e7, optimistic=True),
-    "gradient": partial(minimizers.OnlineGradientDescent, Ball([9.0, 0.0], 1.0), rate=1e-8),
-    "gradient[box]": partial(minimizers.OnlineGradientDescent, Box([0.0], [1e6]), rate=1.0),
-    "dilated": partial(minimizers.DilatedMirrorDescent, TREE, rate=1.0, weight=1e6),
-    "magnetic, no magnet": partial(minimizers.MagneticMirrorDescent, 3, rate=1e-6, temperature=0.0),
-    "smooth": partial(minimizers.contrib.SmoothPredictiveRegretMatchingPlus, 3, rate=1e-6),
-    "smooth optimistic": partial(
-        minimizers.contrib.SmoothOptimisticRegretMatchingPlus, 3, rate=1e-6
-    ),
-    "extragradient": partial(minimizers.contrib.ExtragradientRegretMatchingPlus, 3, rate=1e-6),
-    "stable": partial(minimizers.contrib.StablePredictiveRegretMatchingPlus, 3, floor=1e6),
-    "scaled": lambda: circuits.Scaled(rk.Hedge(3, rate=0.2), 1e9),
+    "gradient": partial(m.OnlineGradientDescent, Ball([9.0, 0.0], 1.0), rate=1e-8),
+    "gradient[box]": partial(m.OnlineGradientDescent, Box([0.0], [1e6]), rate=1.0),
+    "dilated": partial(m.DilatedMirrorDescent, TREE, rate=1.0, weight=1e6),
+    "magnetic, no magnet": partial(m.MagneticMirrorDescent, 3, rate=1e-6, temperature=0.0),
+    "smooth": partial(contrib.SmoothPredictiveRegretMatchingPlus, 3, rate=1e-6),
+    "smooth optimistic": partial(contrib.SmoothOptimisticRegretMatchingPlus, 3, rate=1e-6),
+    "extragradient": partial(contrib.ExtragradientRegretMatchingPlus, 3, rate=1e-6),
+    "stable": partial(contrib.StablePredictiveRegretMatchingPlus, 3, floor=1e6),
+    "scaled": lambda: c.Scaled(rk.Hedge(3, rate=0.2), 1e9),
     "cfr": lambda: rk.CFR(TREE, partial(rk.Hedge, rate=1e-6)),
 }
 
@@ -69,24 +68,20 @@ def test_and_in_the_unit_one_alone_it_would_be_taken_for_one(make):
 # The last parameters without an exemption.
 JUST_GOOD_ENOUGH = {
     "drm": partial(rk.DiscountedRegretMatching, 2, alpha=1.0, beta=-1.0),
-    "drm+": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=1.0, shift=4.0),
-    "drm+, no shift": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=-3.0, shift=0.0),
-    "drm+, no end": partial(minimizers.DiscountedRegretMatchingPlus, 2, alpha=np.inf, shift=1e9),
-    "pdrm+": partial(minimizers.PredictiveDiscountedRegretMatchingPlus, 2, alpha=1.0),
-    "asymmetric": partial(minimizers.contrib.AsymmetricRegretMatchingPlus, 2, weight=1.0),
-    "adaptive, timid": partial(
-        minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e9
-    ),
-    "adaptive, bold": partial(
-        minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e-9
-    ),
-    "scheduled, short": partial(minimizers.contrib.HSDiscountedRegretMatching, 2, horizon=1),
-    "scheduled, long": partial(minimizers.contrib.HSDiscountedRegretMatching, 2, horizon=10**9),
-    "conic": partial(minimizers.ConicBlackwell, Ball([2.0, 0.0], 1.0), kappa=2.0),
-    "conic[simplices]": partial(minimizers.ConicBlackwell, Simplices([2, 3]), kappa=1.0),
-    "conic, nothing to choose": partial(minimizers.ConicBlackwell, Simplices(1), kappa=1e6),
-    "phi[constants]": lambda: rk.PhiRegret(rk.RegretMatching(3), circuits.constant_maps(3)),
-    "phi[pairs]": lambda: rk.PhiRegret(rk.RegretMatching(6), circuits.internal_maps(3)),
+    "drm+": partial(m.DiscountedRegretMatchingPlus, 2, alpha=1.0, shift=4.0),
+    "drm+, no shift": partial(m.DiscountedRegretMatchingPlus, 2, alpha=-3.0, shift=0.0),
+    "drm+, no end": partial(m.DiscountedRegretMatchingPlus, 2, alpha=np.inf, shift=1e9),
+    "pdrm+": partial(m.PredictiveDiscountedRegretMatchingPlus, 2, alpha=1.0),
+    "asymmetric": partial(contrib.AsymmetricRegretMatchingPlus, 2, weight=1.0),
+    "adaptive, timid": partial(contrib.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e9),
+    "adaptive, bold": partial(contrib.AdaptiveAsymmetricRegretMatchingPlus, 2, limit=1e-9),
+    "scheduled, short": partial(contrib.HSDiscountedRegretMatching, 2, horizon=1),
+    "scheduled, long": partial(contrib.HSDiscountedRegretMatching, 2, horizon=10**9),
+    "conic": partial(m.ConicBlackwell, Ball([2.0, 0.0], 1.0), kappa=2.0),
+    "conic[simplices]": partial(m.ConicBlackwell, Simplices([2, 3]), kappa=1.0),
+    "conic, nothing to choose": partial(m.ConicBlackwell, Simplices(1), kappa=1e6),
+    "phi[constants]": lambda: rk.PhiRegret(rk.RegretMatching(3), c.constant_maps(3)),
+    "phi[pairs]": lambda: rk.PhiRegret(rk.RegretMatching(6), c.internal_maps(3)),
 }
 
 
@@ -99,48 +94,36 @@ def test_who_is_not_exempt_keeps_it(make):
 
 def dear_prices():
     """Return a minimizer of prices that are high in any unit."""
-    return circuits.AffineImage(rk.RegretMatchingPlus(2), [[1e30, 0.0]])
+    return c.AffineImage(rk.RegretMatchingPlus(2), [[1e30, 0.0]])
 
 
 STAY_OR_SWAP = FiniteDeviations([np.eye(2), np.eye(2)[::-1]])
-NEARLY = circuits.AveragedPowerIterate(1)
+NEARLY = c.AveragedPowerIterate(1)
 
 # One of every kind that is exempt, with parameters that make it fail the check.
 NEEDY = {
-    "AsymmetricRegretMatchingPlus": partial(
-        minimizers.contrib.AsymmetricRegretMatchingPlus, 3, weight=1e6
-    ),
-    "LastIterateByAveraging": lambda: circuits.LastIterateByAveraging(rk.RegretMatching(3)),
+    "AsymmetricRegretMatchingPlus": partial(contrib.AsymmetricRegretMatchingPlus, 3, weight=1e6),
+    "LastIterateByAveraging": lambda: c.LastIterateByAveraging(rk.RegretMatching(3)),
     "BestResponse": partial(rk.BestResponse, Simplices(3)),
-    "ConicBlackwell": partial(minimizers.ConicBlackwell, Ball([1e3, 0.0], 1.0)),
-    "ConicBlackwell, kappa": partial(minimizers.ConicBlackwell, Simplices(3), kappa=100.0),
-    "Constrained": lambda: circuits.Constrained(
-        rk.RegretMatching(2), [[1.0, 0.0]], [0.1], dear_prices()
-    ),
-    "DilatedMirrorDescent": partial(
-        minimizers.DilatedMirrorDescent, TREE, rate=1.0, temperature=1.0
-    ),
-    "Discount": lambda: circuits.Discount(rk.RegretMatching(3), weight=lambda t: 0.5**t),
+    "ConicBlackwell": partial(m.ConicBlackwell, Ball([1e3, 0.0], 1.0)),
+    "ConicBlackwell, kappa": partial(m.ConicBlackwell, Simplices(3), kappa=100.0),
+    "Constrained": lambda: c.Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.1], dear_prices()),
+    "DilatedMirrorDescent": partial(m.DilatedMirrorDescent, TREE, rate=1.0, temperature=1.0),
+    "Discount": lambda: c.Discount(rk.RegretMatching(3), weight=lambda t: 0.5**t),
     "DiscountedRegretMatching": partial(rk.DiscountedRegretMatching, 3, alpha=1e-3),
-    "DiscountedRegretMatchingPlus": partial(minimizers.DiscountedRegretMatchingPlus, 3, alpha=1e-3),
-    "DiscountedRegretMatchingPlus, shift": partial(
-        minimizers.DiscountedRegretMatchingPlus, 3, shift=1e6
-    ),
-    "ExplorationMixture": lambda: circuits.ExplorationMixture(rk.RegretMatching(3), gamma=0.9),
-    "Freeze": lambda: circuits.Freeze(rk.RegretMatching(3), after=1),
-    "MagneticMirrorDescent": partial(
-        minimizers.MagneticMirrorDescent, 3, rate=1.0, temperature=1.0
-    ),
+    "DiscountedRegretMatchingPlus": partial(m.DiscountedRegretMatchingPlus, 3, alpha=1e-3),
+    "DiscountedRegretMatchingPlus, shift": partial(m.DiscountedRegretMatchingPlus, 3, shift=1e6),
+    "ExplorationMixture": lambda: c.ExplorationMixture(rk.RegretMatching(3), gamma=0.9),
+    "Freeze": lambda: c.Freeze(rk.RegretMatching(3), after=1),
+    "MagneticMirrorDescent": partial(m.MagneticMirrorDescent, 3, rate=1.0, temperature=1.0),
     "PhiRegret": lambda: rk.PhiRegret(rk.RegretMatching(2), STAY_OR_SWAP),
-    "PhiRegret, nearly": lambda: rk.PhiRegret(
-        rk.RegretMatching(6), circuits.internal_maps(3), NEARLY
-    ),
+    "PhiRegret, nearly": lambda: rk.PhiRegret(rk.RegretMatching(6), c.internal_maps(3), NEARLY),
     "PredictiveDiscountedRegretMatchingPlus": partial(
-        minimizers.PredictiveDiscountedRegretMatchingPlus, 3, alpha=1e-3
+        m.PredictiveDiscountedRegretMatchingPlus, 3, alpha=1e-3
     ),
-    "Restart": lambda: circuits.Restart(rk.RegretMatching(3), every=2),
-    "Thresholded": lambda: circuits.Thresholded(rk.RegretMatching(3), threshold=1.0),
-    "TreeSwap": lambda: circuits.TreeSwap(lambda: rk.RegretMatching(3), layers=1, branching=2),
+    "Restart": lambda: c.Restart(rk.RegretMatching(3), every=2),
+    "Thresholded": lambda: c.Thresholded(rk.RegretMatching(3), threshold=1.0),
+    "TreeSwap": lambda: c.TreeSwap(lambda: rk.RegretMatching(3), layers=1, branching=2),
 }
 
 
@@ -167,7 +150,7 @@ def test_no_unit_of_utility_helps_a_rule_that_discounts_too_fast(rate):
 def test_no_allowance_for_rounding_hides_who_never_learns(monkeypatch, factor):
     monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::8])
     with pytest.raises(AssertionError, match=r"^regret_grows_slowly is broken by Scaled"):
-        run_check(regret_grows_slowly, lambda: circuits.Scaled(Idle(3), factor))
+        run_check(regret_grows_slowly, lambda: c.Scaled(Idle(3), factor))
 
 
 @pytest.mark.parametrize("power", [-39, 3, 27])
@@ -273,8 +256,8 @@ COMPOSED = {
     "cfr, nested": lambda: rk.CFR(TREE, Idle),
     "product": lambda: rk.Product([Idle(2) for _ in range(8)]),
     "hull": lambda: rk.ConvexHull([Idle(3), rk.Point([3.0, 0.0, 0.0])], Idle(2)),
-    "sum": lambda: circuits.MinkowskiSum([Idle(3), Idle(3)]),
-    "image": lambda: circuits.AffineImage(Idle(3), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
+    "sum": lambda: c.MinkowskiSum([Idle(3), Idle(3)]),
+    "image": lambda: c.AffineImage(Idle(3), [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]),
 }
 
 
@@ -298,11 +281,9 @@ def test_sixty_points_are_not_too_many_to_catch_it(monkeypatch):
 WHO_LEARN = {
     "cfr": lambda: rk.CFR(side_by_side(10), rk.RegretMatching),
     "cfr, hedge": lambda: rk.CFR(side_by_side(10), partial(rk.Hedge, rate=0.3)),
-    "gradient, ball": partial(minimizers.OnlineGradientDescent, SETS["ball"], rate=0.3),
-    "gradient, box": partial(minimizers.OnlineGradientDescent, SETS["box"], rate=0.3),
-    "corners": lambda: circuits.AffineImage(
-        rk.RegretMatching(16), np.hstack([np.eye(8), -np.eye(8)])
-    ),
+    "gradient, ball": partial(m.OnlineGradientDescent, SETS["ball"], rate=0.3),
+    "gradient, box": partial(m.OnlineGradientDescent, SETS["box"], rate=0.3),
+    "corners": lambda: c.AffineImage(rk.RegretMatching(16), np.hstack([np.eye(8), -np.eye(8)])),
 }
 
 

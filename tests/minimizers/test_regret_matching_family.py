@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import ADVERSARIES
+from factories import ADVERSARIES, PREDICTIVE
 from naive import add, dot, in_proportion, positive, project, regret
 
 import regretkit as rk
@@ -189,7 +189,6 @@ FAMILY = {
 }
 MAKERS = {name: make for name, (make, _) in FAMILY.items()}
 
-each_rule = pytest.mark.parametrize("name", FAMILY)
 against_everyone = pytest.mark.parametrize("adversary", ADVERSARIES)
 
 
@@ -218,13 +217,13 @@ def test_a_schedule_ends_at_its_horizon():
 @against_everyone
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize(
-    "name", ["asymmetric", "adaptive", "norm", "stable", "smooth", "extragradient"]
+    "name", ["prm", "prm+", "asymmetric", "adaptive", "norm", "stable", "smooth", "extragradient"]
 )
 def test_regret_is_paid_for_by_wrong_predictions(name, adversary, told):
     # max_a R_T[a]  <=  sqrt( floor + sum_t |g_t - v_t|^2 ), v as far as it was believed; and
     # max_a R_T[a]  <=  (1 - 1/n) / (2 rate) + rate / 2 sum_t |g_t - v_t|^2  for the smooth ones.
     generator = np.random.default_rng(8)
-    player, regrets, budget = MAKERS[name](4), np.zeros(4), 0.0
+    player, regrets, budget = (MAKERS | PREDICTIVE)[name](4), np.zeros(4), 0.0
 
     for t in range(1, 301):
         if told:
@@ -292,12 +291,9 @@ def test_norms_neither_overflow_nor_vanish(size):
         lengths = norms(Simplices([3, 2]), size * vector)
         total = hypot_accumulate(lengths[:1], lengths[1:])
 
-    np.testing.assert_allclose(
-        lengths, [5.0 * size, 13.0 * size], rtol=1e-3 if size < 1e-300 else 1e-15
-    )
-    np.testing.assert_allclose(
-        total, math.hypot(5.0, 13.0) * size, rtol=1e-3 if size < 1e-300 else 1e-15
-    )
+    near = 1e-3 if size < 1e-300 else 1e-15
+    np.testing.assert_allclose(lengths, [5.0 * size, 13.0 * size], rtol=near)
+    np.testing.assert_allclose(total, math.hypot(5.0, 13.0) * size, rtol=near)
 
 
 def test_raising_meets_any_length():
