@@ -16,31 +16,34 @@ from click.shell_completion import CompletionItem
 from regretkit import games
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote
-from regretkit.cli._console import Refusal, reason, refusing, silent_descriptor, slow_notice
-from regretkit.games import (
-    ExtensiveFormGame,
-    Game,
-    ImperfectRecallGame,
-    NormalFormGame,
-    Profile,
-)
+from regretkit.cli._console import Refusal, reason, reporting, silent_descriptor, slow_notice
+from regretkit.estimators import ChanceSampling, Estimator, ExternalSampling, OutcomeSampling
+from regretkit.games import ExtensiveFormGame, ImperfectRecallGame, NormalFormGame, Profile
 from regretkit.games._extensive_form import game_from_tree
-from regretkit.play import (
-    ALGORITHMS,
-    ChanceSampling,
-    Estimator,
-    ExternalSampling,
-    OutcomeSampling,
-)
+from regretkit.play import ALGORITHMS
 from regretkit.play._algorithms import Kinds
 from regretkit.play._engines import engine_names
 
-Decorator: TypeAlias = Callable[[Any], Any]
 Parameter: TypeAlias = click.Parameter | None
 Context: TypeAlias = click.Context | None
+AnyGame: TypeAlias = ExtensiveFormGame | NormalFormGame | ImperfectRecallGame
+"""What the catalogue, files and OpenSpiel have."""
+
+GAME_HELP = (
+    "A GAME is one of the catalogue, with arguments if needed, such as kuhn_poker or "
+    "'liars_dice(sides=4)'; or a Gambit file, such as game.efg or ./game; or a game of OpenSpiel, "
+    "such as openspiel:leduc_poker. Parentheses need quotation marks in a shell."
+)
+
+_OPENSPIEL, UNIFORM = "openspiel:", "uniform"
+_SAMPLERS: dict[str, Callable[[np.random.Generator], Estimator]] = {
+    "chance": ChanceSampling,
+    "external": ExternalSampling,
+    "outcome": OutcomeSampling,
+}
 
 
-def argument_name(parameter: Parameter) -> str:
+def _name(parameter: Parameter) -> str:
     """Return what messages call a parameter, such as ``GAME`` or ``--out``."""
     if isinstance(parameter, click.Argument):
         return (parameter.metavar or str(parameter.name).upper()).strip("[].")
@@ -58,7 +61,6 @@ class Number(click.ParamType):  # type: ignore[type-arg] # generic since click 8
     whole: bool = False
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> float:
-        """Return the number, or refuse it."""
         try:
             number = float(str(value).replace(",", "") if self.whole else value)
         except ValueError:
@@ -78,7 +80,7 @@ PROBABILITY = Number("p", "a number from 0 to 1", lambda x: 0.0 <= x <= 1.0)
 
 @final
 class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
-    """A file that can be written, whose name has one of the endings; figures need matplotlib."""
+    """A file whose name has one of the endings; what cannot be written later is refused now."""
 
     name = "file"
 
@@ -86,14 +88,10 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since cli
         self._endings, self._figure = endings, figure
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> Path:
-        """Return the path, or refuse now what could not be written hours later."""
-        argument = argument_name(param)
-        if self._endings and Path(value).suffix.lower() not in self._endings:
-            raise Refusal(
-                f"{argument}: the name of the file must end in {' or '.join(self._endings)}, got "
-                f"{quote(value)}"
-            )
-        with refusing(argument):
+        with reporting(_name(param)):
+            if self._endings and Path(value).suffix.lower() not in self._endings:
+                endings = " or ".join(self._endings)
+                raise ValueError(f"the name of the file must end in {endings}, got {quote(value)}")
             check_target(value)
             if self._figure:
                 from regretkit.display._style import require_matplotlib
@@ -102,19 +100,7 @@ class OutputFile(click.ParamType):  # type: ignore[type-arg] # generic since cli
         return Path(value)
 
 
-# Games
-
-OPENSPIEL = "openspiel:"
-
-GAME_HELP = (
-    "A GAME is one of the catalogue, with arguments if needed, such as kuhn_poker or "
-    "'liars_dice(sides=4)'; or a Gambit file, such as game.efg or ./game; or a game of OpenSpiel, "
-    "such as openspiel:leduc_poker. Parentheses need quotation marks in a shell."
-)
-
-
-AnyGame: TypeAlias = ExtensiveFormGame | NormalFormGame | ImperfectRecallGame
-"""What the catalogue, files and OpenSpiel have."""
+# Games and strategies
 
 
 @frozen
@@ -144,7 +130,7 @@ class NamedGame:
     @property
     def name(self) -> str:
         """The name of the game that is played."""
-        return name_of(self.played)
+        return self.played.name or "a game without a name"
 
     def coarsen(self, profile: Profile) -> Profile:
         """Return a profile with one strategy for each original information set."""
@@ -159,25 +145,28 @@ class NamedGame:
             "has no convergence guarantee"
         )
 
+    def check_gap(self, gap: float | None) -> None:
+        """Refuse a gap as a limit with imperfect recall."""
+        if gap is not None and self.original is not None:
+            raise Refusal(
+                f"--gap: got {gap:g}, but with imperfect recall no gap is known to vanish; pass "
+                "--iterations or --time"
+            )
+
     def load_strategy(self, text: str) -> Profile:
         """Return the profile that a text names, one strategy for each original information set."""
-        game = self.played
-        hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
-        if text == UNIFORM:
-            interior = [domain.relative_interior_point() for domain in game.domains]
-            return self.coarsen(Profile(interior, game.domains, game))
-        if not text.strip():
-            raise Refusal(f"STRATEGY: got nothing; {hint}")
-        if Path(text).suffix.lower() == ".csv":
-            raise Refusal(f"STRATEGY: got {quote(text)}, but tables in .csv are not read; {hint}")
+        game, hint = self.played, f"name a file in .json that solve --out wrote, or {UNIFORM}"
         try:
+            if not text.strip():
+                raise ValueError("got nothing")
+            if Path(text).suffix.lower() == ".csv":
+                raise ValueError(f"got {quote(text)}, but tables in .csv are not read")
+            if text == UNIFORM:
+                interior = [domain.relative_interior_point() for domain in game.domains]
+                return self.coarsen(Profile(interior, game.domains, game))
             return self.coarsen(Profile.from_json(text, game))
         except (OSError, TypeError, ValueError, MemoryError) as error:
             raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
-
-
-UNIFORM = "uniform"
-"""The name of the profile in which all actions have the same probability."""
 
 
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
@@ -186,60 +175,59 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
     name = "game"
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> NamedGame:
-        """Return the game, or refuse it."""
-        argument = argument_name(param)
+        argument = _name(param)
         with slow_notice("building the game takes a while; Ctrl-C ends it"):
-            return NamedGame(value, cast("AnyGame", load_game(value, argument)), argument)
+            return NamedGame(value, load_game(value, argument), argument)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the games of the catalogue that begin like this, or let the shell name files."""
         found = [CompletionItem(name) for name in games.names() if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
 
 
-def load_game(text: str, argument: str) -> Game:
+def load_game(text: str, argument: str) -> AnyGame:
     """Return the game that a text names, or refuse it."""
-    sources = f"an existing file, or {OPENSPIEL}NAME"
-    if not text.strip():
-        raise Refusal(f"{argument}: got nothing; name a game of the catalogue, {sources}")
-    if Path(text).suffix.lower() == ".json":
-        raise Refusal(
-            f"{argument}: got {quote(text)}, but games are in Gambit files, and strategies in "
-            ".json; the game comes first"
-        )
-    if text in ALGORITHMS:
-        raise Refusal(f"{argument}: {text} is an algorithm; name it after --algorithm(s)")
-    with refusing(argument, "name an existing file, or a game that regretkit games lists"):
-        if text.startswith(OPENSPIEL):
+    sources = f"an existing file, or {_OPENSPIEL}NAME"
+    with reporting(argument, hint="name an existing file, or a game that regretkit games lists"):
+        if text.startswith(_OPENSPIEL):
             from regretkit.games.openspiel._tree import tree_from_openspiel
 
             with silent_descriptor():
-                name, tree = tree_from_openspiel(text.removeprefix(OPENSPIEL))
+                name, tree = tree_from_openspiel(text.removeprefix(_OPENSPIEL))
                 return game_from_tree(tree, name)
-        if names_file(text):
-            return games.load(Path(text))
-        if advice := _advice(text):
-            raise ValueError(f"cannot read {quote(text)}; {advice}")
+        if problem := _problem(text):
+            raise ValueError(problem)
         try:
-            return games.load(text)
+            return cast("AnyGame", games.load(Path(text) if names_file(text) else text))
         except ValueError as error:
-            raise (
-                error if is_known(text) else ValueError(f"{error}; or name {sources}")
-            ) from error
+            unknown = not names_file(text) and not is_known(text)
+            raise (ValueError(f"{error}; or name {sources}") if unknown else error) from error
 
 
-def _advice(text: str) -> str:
-    """Return what to write instead of a name that is nearly one of the catalogue, or nothing."""
+def _problem(text: str) -> str:
+    """Return what to write instead of what is no name of a game, nothing if it may be one."""
+    if not text.strip():
+        return f"got nothing; name a game of the catalogue, an existing file, or {_OPENSPIEL}NAME"
+    if Path(text).suffix.lower() == ".json":
+        return (
+            f"got {quote(text)}, but games are in Gambit files, and strategies in .json; the game "
+            "comes first"
+        )
+    if text in ALGORITHMS:
+        return f"{text} is an algorithm; name it after --algorithm(s)"
     words, underscored = split_at_commas(text), text.replace("-", "_")
-    name, colon, rest = text.partition(":")
+    name, colon, arguments = text.partition(":")
+    advice = ""
+    if names_file(text):
+        return ""
     if len(words) > 1:
-        return f"games are separated by spaces; write {shlex.join(filter(None, words))}"
-    if colon and is_known(name):
-        return f"write '{name}({rest})' in quotation marks"
-    close = is_known(underscored) and not is_known(text)
-    return f"did you mean {quote(underscored)}?" if close else ""
+        advice = f"games are separated by spaces; write {shlex.join(filter(None, words))}"
+    elif colon and is_known(name):
+        advice = f"write '{name}({arguments})' in quotation marks"
+    elif is_known(underscored) and not is_known(text):
+        advice = f"did you mean {quote(underscored)}?"
+    return f"cannot read {quote(text)}; {advice}" if advice else ""
 
 
 def is_known(text: str) -> bool:
@@ -249,15 +237,10 @@ def is_known(text: str) -> bool:
 
 def names_file(text: str) -> bool:
     """Return whether a text names a file; a name of the catalogue never does."""
-    if is_known(text) or text.startswith(OPENSPIEL):
+    if is_known(text) or text.startswith(_OPENSPIEL):
         return False
     is_path = Path(text).suffix.lower() in (".efg", ".nfg") or os.sep in text
     return is_path or os.path.exists(text)  # noqa: PTH110 # takes any name
-
-
-def name_of(game: Game) -> str:
-    """Return the name of a game."""
-    return getattr(game, "name", None) or "a game without a name"
 
 
 def split_at_commas(text: str) -> list[str]:
@@ -274,12 +257,6 @@ def split_at_commas(text: str) -> list[str]:
 
 # Options
 
-_SAMPLERS: dict[str, Callable[[np.random.Generator], Estimator]] = {
-    "chance": ChanceSampling,
-    "external": ExternalSampling,
-    "outcome": OutcomeSampling,
-}
-
 
 @frozen(kw_only=True)
 class Settings:
@@ -293,8 +270,7 @@ class Settings:
     engine: str = "auto"
     imperfect_recall: bool = False
     checkpoint: Path | None = None
-    every: float = math.inf
-    """Seconds between two checkpoints."""
+    checkpoint_every: float = math.inf
     out: Path | None = None
     plot: Path | None = None
     quiet: bool = False
@@ -319,50 +295,52 @@ class Settings:
         if self.sample is None:
             return None
         if self.sample not in _SAMPLERS:
-            raise Refusal(
-                f"--sample: must be one of {', '.join(_SAMPLERS)}, got {quote(self.sample)}"
-            )
+            known = ", ".join(_SAMPLERS)
+            raise Refusal(f"--sample: must be one of {known}, got {quote(self.sample)}")
         return _SAMPLERS[self.sample](np.random.default_rng(self.seed or 0))
 
 
-def option(names: str, text: str, kind: Any = None, **more: Any) -> Decorator:
+def option(names: str, text: str, kind: Any = None, **more: Any) -> Callable[[Any], Any]:
     """Return an option; files are refused first, before a large game is built."""
     eager = isinstance(kind, OutputFile)
     return click.option(*names.split(), type=kind, help=text, is_eager=eager, **more)
 
 
-def options(*several: Decorator) -> Decorator:
+def _together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator that adds several options, which are listed in this order."""
-    return lambda command: functools.reduce(lambda made, add: add(made), several[::-1], command)
+    return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
 
 
-game_argument = click.argument("game", type=GameType())
-out_option = option(
+game = click.argument("game", type=GameType())
+as_json = option("--json as_json", "Write one JSON object and nothing else.", is_flag=True)
+quiet = option("--quiet", "Show no progress.", is_flag=True)
+strategy_out = option(
     "--out", "Write the strategy, as .json or as a table in .csv.", OutputFile(".json", ".csv")
 )
 figure_file = OutputFile(".svg", ".pdf", ".png", figure=True)
-json_option = option("--json as_json", "Write one JSON object and nothing else.", is_flag=True)
-quiet_option = option("--quiet", "Show no progress.", is_flag=True)
-recall_option = option(
+imperfect_recall = option(
     "--imperfect-recall",
     "Accept a game of imperfect recall: strategies are shared within each information set, and "
     "there is no convergence guarantee.",
     is_flag=True,
 )
-engine_option = option(
+engine = option(
     "--engine",
     "How to run the iterations; the results are the same.",
     click.Choice(engine_names()),
     default="auto",
 )
-rule_option = option(
+algorithm = option(
+    "--algorithm", f"One of {', '.join(ALGORITHMS)}; cfr+ by default.", metavar="NAME"
+)
+rule = option(
     "--rule",
     "A rule is module:Class, with hyperparameters if needed, as in 'my_rules:MyRule(power=2)'; "
     "modules are looked for in this folder too. It may also be a function from simplices to a "
     "minimizer, or an Algorithm.",
     metavar="MODULE:CLASS",
 )
-limit_options = options(
+limits = _together(
     option("--iterations", "Stop after N iterations.", COUNT),
     option(
         "--gap",
@@ -372,22 +350,22 @@ limit_options = options(
     ),
     option("--time seconds", "Stop after S seconds of play.", SECONDS),
 )
-output_options = options(
-    out_option,
+outputs = _together(
+    strategy_out,
     option("--plot", "Draw how the gap fell, as .svg, .pdf or .png.", figure_file),
-    quiet_option,
-    json_option,
+    quiet,
+    as_json,
 )
-checkpoint_options = options(
+checkpoints = _together(
     option(
         "--checkpoint",
         "Save the run in this file while it plays, to resume it; resume saves in its own FILE by "
         "default.",
         OutputFile(),
     ),
-    option("--checkpoint-every every", "Seconds between two checkpoints.", SECONDS, default=10.0),
+    option("--checkpoint-every", "Seconds between two checkpoints.", SECONDS, default=10.0),
 )
-sampling_options = options(
+sampling = _together(
     option(
         "--sample",
         "Sample utilities: the chance moves, all actions but a player's own, or one play of the "

@@ -40,25 +40,16 @@ def reason(error: BaseException) -> str:
 
 
 @contextmanager
-def refusing(argument: str, hint: str = "") -> Iterator[None]:
-    """Refuse an argument for errors of the library; the hint is for files that are not read."""
+def reporting(
+    task: str, kind: type[click.ClickException] = Refusal, hint: str = ""
+) -> Iterator[None]:
+    """Report errors of the library in one line; the hint is for files that cannot be read."""
     try:
         yield
-    except OSError as error:
-        raise Refusal(f"{argument}: {reason(error)}{hint and f'; {hint}'}") from error
-    except ImportError as error:
-        raise Failure(f"{argument}: {reason(error)}") from error
-    except (TypeError, ValueError, MemoryError) as error:
-        raise Refusal(f"{argument}: {reason(error)}") from error
-
-
-@contextmanager
-def failing(task: str) -> Iterator[None]:
-    """Report errors as failures of a task."""
-    try:
-        yield
-    except (ImportError, OSError, MemoryError, RuntimeError) as error:
-        raise Failure(f"{task}: {reason(error)}") from error
+    except (ImportError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
+        kind = Failure if isinstance(error, ImportError | RuntimeError) else kind
+        hint = f"; {hint}" if hint and isinstance(error, OSError) else ""
+        raise kind(f"{task}: {reason(error)}{hint}") from error
 
 
 # Streams
@@ -155,7 +146,6 @@ def show_table(
 
 
 def rich_console(stream: TextIO) -> "Console":
-    """Return a console that writes on a stream, as wide as the terminal if it is one."""
     from rich.console import Console
 
     width = None if stream.isatty() else 100_000  # lines of files and pipes are never wrapped

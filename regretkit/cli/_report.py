@@ -4,12 +4,12 @@ import io
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.cli._arguments import Settings, is_known
-from regretkit.cli._console import SHORT_OF_GAP, failing, say, show, show_json
+from regretkit.cli._console import SHORT_OF_GAP, Failure, reporting, say, show, show_json
 from regretkit.cli._run import RunMonitor, clock
 from regretkit.display._style import number
 from regretkit.games import Game, Profile, fingerprint
@@ -41,40 +41,64 @@ def meaning_of_gap(*, imperfect_recall: bool) -> str:
 
 def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
     """Write the files, report the run, and return its exit code."""
-    game, checkpoint = monitor.named, settings.checkpoint
+    game, sampling = monitor.named, f", {monitor.sample} sampling" if monitor.sample else ""
+    label = f"{monitor.choice.label}{sampling}"
     average = monitor.average(run) if run.iteration else None
-    gap = monitor.gap if run.iteration else None
-    written = {"checkpoint": checkpoint}
+    gap = None if average is None else monitor.gaps[-1]
+    files: dict[str, object] = {"checkpoint": settings.checkpoint, "strategy": None, "figure": None}
     if average is not None:
-        written |= {"strategy": settings.out, "figure": settings.plot}
+        files |= {"strategy": settings.out, "figure": settings.plot}
         write_strategy(average, settings.out)
         if settings.plot is not None:
-            curves = {monitor.label: monitor.curve}
-            draw_curves({f"{game.name}, {monitor.label}": curves}, settings.plot)
-    files = {name: str(path) for name, path in written.items() if path is not None}
+            draw_curves({f"{game.name}, {label}": {label: monitor.curve}}, settings.plot)
+    report = {
+        "game": game.name,
+        "fingerprint": fingerprint(run.game),
+        "algorithm": monitor.algorithm,
+        "rule": monitor.rule,
+        "sample": monitor.sample,
+        "imperfect_recall": game.original is not None,
+        "engine": run.engine,
+        "iterations": run.iteration,
+        "seconds": monitor.played,
+        "gap": gap,
+        "exploitability": None if gap is None else gap / run.players,
+        "value": None if average is None else value_of(run.game, average),
+        "stopped_by": monitor.stopped_by,
+        "curve": monitor.curve,
+        **{name: path and str(path) for name, path in files.items()},
+    }
     if settings.as_json:
-        report = {
-            "game": game.name,
-            "fingerprint": fingerprint(run.game),
-            "algorithm": monitor.algorithm,
-            "rule": monitor.rule,
-            "sample": monitor.sample,
-            "imperfect_recall": game.original is not None,
-            "engine": run.engine,
-            "iterations": run.iteration,
-            "seconds": monitor.played,
-            "gap": gap,
-            "exploitability": None if gap is None else gap / run.players,
-            "value": None if average is None else value_of(run.game, average),
-            "stopped_by": monitor.stopped_by,
-            "curve": monitor.curve,
-        }
-        show_json(report | dict.fromkeys(("checkpoint", "strategy", "figure")) | files)
+        show_json(report)
     else:
-        _show(run, monitor, average, files)
+        ends = {"interrupt": ", then interrupted", "time": ", then time was up"}
+        end = ends.get(monitor.stopped_by, "")
+        short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
+        took = f"{monitor.played:.3g} s" if monitor.played < 60.0 else clock(monitor.played)
+        rate = number(run.iteration / max(monitor.played, 1e-9))
+        show(
+            f"game        {game.name}",
+            f"algorithm   {label}, {run.engine}",
+            f"iterations  {run.iteration:,} in {took}, {rate} a second{end}{short}",
+        )
+        if average is not None:
+            _show_result(report, average, [*files])
     if monitor.interrupted:
-        say(f"interrupted; {how_to_resume(checkpoint, monitor)}")
+        say(f"interrupted; {how_to_resume(settings.checkpoint, monitor)}")
     return monitor.code
+
+
+def _show_result(report: Mapping[str, Any], average: Profile, files: Sequence[str]) -> None:
+    recall = report["imperfect_recall"]
+    meaning = meaning_of_gap(imperfect_recall=recall)
+    show(
+        f"gap         {number(report['gap'])} in units of payoff: {meaning}",
+        f"value       {numbers(report['value'])}",
+        *(f"{name:<11} {report[name]}" for name in files if report[name]),
+    )
+    show_strategy(average, written=report["strategy"] is not None)
+    if recall and _information_sets(average) <= _SMALL:
+        show("", "One information set is on several lines if the player forgets its own past.")
 
 
 def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
@@ -87,54 +111,23 @@ def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
     return f"{shlex.join(words)} continues from here"
 
 
-def _show(
-    run: SelfPlay, monitor: RunMonitor, average: Profile | None, files: Mapping[str, str]
-) -> None:
-    seconds, original = monitor.played, monitor.named.original
-    ends = {"interrupt": ", then interrupted", "time": ", then time was up"}
-    end = ends.get(monitor.stopped_by, "")
-    short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
-    show(
-        f"game        {monitor.named.name}",
-        f"algorithm   {monitor.label}, {run.engine}",
-        f"iterations  {run.iteration:,} in "
-        f"{f'{seconds:.3g} s' if seconds < 60.0 else clock(seconds)}, "
-        f"{number(run.iteration / max(seconds, 1e-9))} a second{end}{short}",
-    )
-    if average is None:
-        return
-    meaning = meaning_of_gap(imperfect_recall=original is not None)
-    show(
-        f"gap         {number(monitor.gaps[-1])} in units of payoff: {meaning}",
-        f"value       {numbers(value_of(run.game, average))}",
-        *(f"{name:<11} {path}" for name, path in files.items()),
-    )
-    show_strategy(average, written="strategy" in files)
-    if original is not None and information_sets(average) <= _SMALL:
-        show("", "One information set is on several lines if the player forgets its own past.")
-
-
-# Strategies and figures
-
-
 def write_strategy(profile: Profile, path: Path | None) -> None:
     """Write a strategy in the format of the file's ending, if there is one."""
     if path is not None:
         write = profile.to_json if path.suffix.lower() == ".json" else profile.to_csv
-        with failing(f"cannot write the strategy to {quote(str(path))}"):
+        with reporting(f"cannot write the strategy to {quote(str(path))}", Failure):
             write(path)
 
 
 def show_strategy(profile: Profile, *, written: bool) -> None:
     """Show a strategy if it is small."""
-    if information_sets(profile) <= _SMALL:
+    if _information_sets(profile) <= _SMALL:
         show("", *str(profile).splitlines())
     elif not written:
         show("", "The strategy is long: --out FILE writes it, as .json or .csv.")
 
 
-def information_sets(profile: Profile) -> int:
-    """Return the number of information sets of all players."""
+def _information_sets(profile: Profile) -> int:
     return sum(d.points if isinstance(d, DecisionTree) else 1 for d in profile.domains)
 
 
@@ -147,5 +140,5 @@ def draw_curves(
     drawn = io.BytesIO()
     figure = convergence_panels(panels, x=x, y="gap", ylabel="NashConv (units of payoff)")
     figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
-    with failing(f"cannot write the figure to {quote(str(path))}"):
+    with reporting(f"cannot write the figure to {quote(str(path))}", Failure):
         replace_file(path, [drawn.getbuffer()])

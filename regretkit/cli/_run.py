@@ -4,10 +4,9 @@ import math
 import os
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from itertools import chain
-from pathlib import Path
 from typing import Any, final
 
 from attrs import define, field, frozen
@@ -24,13 +23,12 @@ from regretkit.cli._console import (
     Failure,
     Progress,
     Refusal,
-    failing,
     progress,
     reason,
-    refusing,
+    reporting,
     say,
 )
-from regretkit.cli._interrupt import StopRequest
+from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.evaluation import nash_conv
 from regretkit.games import Profile
 from regretkit.play import AtGeometricSteps, Checkpoint, SelfPlay
@@ -55,12 +53,11 @@ class RunMonitor(Stateful):
     rule: str | None = field(init=False, default=None)
     sample: str | None = field(init=False, default=None)
     iterations_limit: int | None = field(init=False, default=None)
-    """Iterations after which to stop, counted from the first."""
     gap_limit: float | None = field(init=False, default=None)
     time_limit: float | None = field(init=False, default=None)
-    """Seconds of play after which to stop, counted from the first iteration."""
+    """Limits count from the first iteration, and seconds without measurements."""
     played: float = field(init=False, default=0.0)
-    """Seconds of play so far, without measurements."""
+    """Seconds of play so far."""
     iterations: list[int] = field(init=False, factory=list)
     times: list[float] = field(init=False, factory=list)
     gaps: list[float] = field(init=False, factory=list)
@@ -68,13 +65,14 @@ class RunMonitor(Stateful):
     choice: Choice = field(init=False, metadata=NOT_STATE)
     request: StopRequest = field(init=False, metadata=NOT_STATE)
     progress: Progress = field(init=False, metadata=NOT_STATE)
+    stopped_by: str = field(init=False, default="", metadata=NOT_STATE)
+    """Which limit ended the run, now or before it was resumed, or an interrupt."""
     code: int = field(init=False, default=DONE, metadata=NOT_STATE)
-    """The exit code of the run."""
     _start: tuple[float, int] = field(init=False, metadata=NOT_STATE)
     """Seconds and iterations before the run was started or resumed."""
-    _clock: float = field(init=False, default=0.0, metadata=NOT_STATE)
-    _last: int = field(init=False, default=0, metadata=NOT_STATE)
-    """The seconds and the iteration of the last call."""
+    _clock: float = field(init=False, metadata=NOT_STATE)
+    _last: int = field(init=False, metadata=NOT_STATE)
+    """The iteration of the last call."""
     _step: int = field(init=False, default=1, metadata=NOT_STATE)
     """Iterations until the next call."""
 
@@ -112,8 +110,6 @@ class RunMonitor(Stateful):
         ):
             raise ValueError("the state of the command line is not one that it writes")
 
-    # While the run plays
-
     def begin(self, run: SelfPlay) -> None:
         """Start the clock."""
         self._start, self._last = (self.played, run.iteration), run.iteration
@@ -137,7 +133,7 @@ class RunMonitor(Stateful):
         self._measurements(run)
         self._show_progress(run.iteration)
         self._clock = time.monotonic()
-        return self.request.requested() or self.is_over(run)
+        return self.request.requested() or bool(self.reached(run))
 
     def measure(self, run: SelfPlay) -> None:
         """Measure the gap, unless it was measured at this iteration."""
@@ -146,11 +142,28 @@ class RunMonitor(Stateful):
             self.iterations.append(run.iteration)
             self.times.append(self.played)
 
+    def reached(self, run: SelfPlay) -> str:
+        """Return which limit has been reached, nothing if none has."""
+        if self.gap_limit is not None and self.gaps and self.gaps[-1] <= self.gap_limit:
+            return "gap"
+        if self.time_limit is not None and self.played >= self.time_limit:
+            return "time"
+        most = self.iterations_limit
+        return "iterations" if most is not None and run.iteration >= most else ""
+
     def _show_progress(self, iteration: int) -> None:
         seconds, first = self._start
         rate = (iteration - first) / max(self.played - seconds, 1e-9)
-        left = self._seconds_left(iteration, rate)
-        most = "" if self.iterations_limit is None else f" of {self.iterations_limit:,}"
+        times, most = [math.inf], ""  # until each limit
+        if self.iterations_limit is not None:
+            most = f" of {self.iterations_limit:,}"
+            times.append((self.iterations_limit - iteration) / rate)
+        if self.gap_limit is not None:
+            needed = iterations_to(self.gap_limit, self.iterations, self.gaps)
+            times.append((needed - iteration) / rate)
+        if self.time_limit is not None:
+            times.append(self.time_limit - self.played)
+        left = max(min(times), 0.0)
         facts = [
             f"iteration {iteration:,}{most}",
             f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
@@ -159,68 +172,30 @@ class RunMonitor(Stateful):
         ]
         self.progress(facts, self.played, left if left < math.inf else None)
 
-    def _seconds_left(self, iteration: int, rate: float) -> float:
-        """Return the seconds until the first of the limits is reached, infinity if unknown."""
-        left = [math.inf]
-        if self.iterations_limit is not None:
-            left.append((self.iterations_limit - iteration) / rate)
-        if self.gap_limit is not None:
-            needed = iterations_to(self.gap_limit, self.iterations, self.gaps)
-            left.append((needed - iteration) / rate)
-        if self.time_limit is not None:
-            left.append(self.time_limit - self.played)
-        return max(min(left), 0.0)
-
-    def is_over(self, run: SelfPlay) -> bool:
-        """Return whether a limit has been reached."""
-        most, seconds = self.iterations_limit, self.time_limit
-        return (
-            (most is not None and run.iteration >= most)
-            or (seconds is not None and self.played >= seconds)
-            or self.reached_gap
-        )
-
-    # Afterwards
+    def finish(self, run: SelfPlay) -> None:
+        """Measure the last gap, and find out why the run ended."""
+        interrupted = not self.reached(run)
+        if run.iteration:
+            self.measure(run)
+        self.stopped_by = "interrupt" if interrupted else self.reached(run)
+        if interrupted:
+            self.code = self.request.code or INTERRUPTED
+        elif self.gap_limit is not None and self.stopped_by != "gap":
+            self.code = SHORT_OF_GAP
 
     @property
-    def reached_gap(self) -> bool:
-        """Whether there is a limit of the gap, and the last gap is no larger."""
-        return self.gap_limit is not None and self.gap is not None and self.gap <= self.gap_limit
-
-    @property
-    def gap(self) -> float | None:
-        """The gap when it was measured last."""
-        return self.gaps[-1] if self.gaps else None
+    def interrupted(self) -> bool:
+        """Whether the user stopped the run."""
+        return self.stopped_by == "interrupt"
 
     @property
     def curve(self) -> dict[str, list[Any]]:
         """How the gap fell."""
         return {"iteration": self.iterations, "seconds": self.times, "gap": self.gaps}
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped the run."""
-        return self.code not in (DONE, SHORT_OF_GAP)
-
-    @property
-    def stopped_by(self) -> str:
-        """Which limit ended the run, now or before it was resumed, or an interrupt."""
-        if self.interrupted:
-            return "interrupt"
-        if self.reached_gap:
-            return "gap"
-        over = self.time_limit is not None and self.played >= self.time_limit
-        return "time" if over else "iterations"
-
     def average(self, run: SelfPlay) -> Profile:
         """Return the average strategies, coarsened in a game of imperfect recall."""
         return self.named.coarsen(run.average)
-
-    @property
-    def label(self) -> str:
-        """The name of the algorithm in reports."""
-        sampling = f", {self.sample} sampling" if self.sample else ""
-        return f"{self.choice.label}{sampling}"
 
 
 def clock(seconds: float) -> str:
@@ -249,17 +224,18 @@ def play(
     """Play until a limit is reached or the user requests a stop, and save the run at the end."""
     before, path, saver = run.iteration, settings.checkpoint, None
     new = path is not None and not path.exists()
+    monitor.request = request
     if path is not None:
         if new:  # a run that cannot be saved is refused now, and not in an hour
-            _save(run, monitor, path)
-        saver = Checkpoint(path, seconds=settings.every, callbacks=[monitor])
-    monitor.request = request
+            with _saving(path):
+                run.save(path, callbacks=[monitor])
+        saver = Checkpoint(path, seconds=settings.checkpoint_every, callbacks=[monitor])
     try:
         with progress(title, quiet=settings.quiet) as monitor.progress:
-            if not monitor.is_over(run):
+            if not monitor.reached(run):
                 _run(run, monitor, saver)
     except ClickException:
-        if new and path is not None and run.iteration == before:
+        if path is not None and new and run.iteration == before:
             path.unlink(missing_ok=True)
         raise
     if run.iteration == before:
@@ -268,17 +244,19 @@ def play(
             "--iterations or --time, or a smaller --gap"
         )
     elif path is not None and saver is not None and saver.iteration != run.iteration:
-        _save(run, monitor, path)
-    stopped = request.code is not None and not monitor.is_over(run)
-    if run.iteration:
-        monitor.measure(run)
-    short = monitor.gap_limit is not None and not monitor.reached_gap
-    monitor.code = (stopped and request.code) or (SHORT_OF_GAP if short else DONE)
+        with _saving(path):
+            run.save(path, callbacks=[monitor])
+    monitor.finish(run)
 
 
-def _save(run: SelfPlay, monitor: RunMonitor, path: Path) -> None:
-    with refusing("--checkpoint"), failing(f"--checkpoint: cannot write {quote(str(path))}"):
-        run.save(path, callbacks=[monitor])
+@contextmanager
+def _saving(path: object) -> Iterator[None]:
+    with reporting("--checkpoint"):
+        try:
+            yield
+        except OSError as error:
+            told = f"--checkpoint: cannot write {quote(str(path))}: {reason(error)}"
+            raise Failure(told) from error
 
 
 @frozen
@@ -291,7 +269,7 @@ class _Saver:
         return self.checkpoint.next_call(run)
 
     def __call__(self, run: SelfPlay) -> bool:
-        with failing(f"--checkpoint: cannot write {quote(str(self.checkpoint.path))}"):
+        with _saving(self.checkpoint.path):
             return self.checkpoint(run)
 
 

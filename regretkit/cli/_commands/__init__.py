@@ -11,12 +11,10 @@ import click
 
 from regretkit._util._validate import shorten
 from regretkit.cli._arguments import is_known
-from regretkit.cli._commands._compare import compare
-from regretkit.cli._commands._evaluate import evaluate
-from regretkit.cli._commands._exact import exact
+from regretkit.cli._commands._evaluate import evaluate, exact
 from regretkit.cli._commands._games import convert, list_games, show_game
 from regretkit.cli._commands._play import play
-from regretkit.cli._commands._solve import resume, solve
+from regretkit.cli._commands._solve import compare, resume, solve
 from regretkit.cli._console import DONE, FAILED, Failure, discard, reason, say
 from regretkit.play import ALGORITHMS
 

@@ -1,34 +1,44 @@
-"""``regretkit evaluate``: value and gap of a strategy in a file."""
+"""``regretkit evaluate`` and ``exact``: the gap of a strategy, and linear programming."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
-from regretkit.cli._arguments import (
-    GAME_HELP,
-    PROBABILITY,
-    NamedGame,
-    game_argument,
-    json_option,
-    option,
-    out_option,
-    recall_option,
-)
-from regretkit.cli._console import DONE, Refusal, show, show_json
-from regretkit.cli._report import meaning_of_gap, numbers, value_of, write_strategy
+from regretkit.cli import _arguments as arguments
+from regretkit.cli._arguments import GAME_HELP, PROBABILITY, NamedGame, option
+from regretkit.cli._console import DONE, Failure, Refusal, clean, reporting, show, show_json
+from regretkit.cli._report import meaning_of_gap, numbers, show_strategy, value_of, write_strategy
 from regretkit.display._style import number
-from regretkit.evaluation import best_response_gains, threshold
+from regretkit.evaluation import (
+    best_correlated_equilibrium,
+    best_response_gains,
+    dominated_actions,
+    maxmin,
+    pure_equilibria,
+    solve_zero_sum,
+    threshold,
+)
+from regretkit.games import NormalFormGame, Profile
+
+_MOST = 20
+"""Equilibria, or outcomes of one, that are shown at most."""
 
 
 @click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
-@game_argument
+@arguments.game
 @click.argument("strategy", metavar="STRATEGY")
-@option("--threshold least", "First remove every action of a smaller probability.", PROBABILITY)
+@option(
+    "--threshold least",
+    "First remove every action of a smaller probability.",
+    PROBABILITY,
+)
 @option("--purify", "First keep only the most probable actions.", is_flag=True)
-@out_option
-@recall_option
-@json_option
+@arguments.strategy_out
+@arguments.imperfect_recall
+@arguments.as_json
 def evaluate(
     game: NamedGame,
     strategy: str,
@@ -79,3 +89,106 @@ def evaluate(
         *([] if out is None else [f"strategy        {out}"]),
     )
     return DONE
+
+
+@click.command(short_help="Solve a game exactly, by linear programming.", epilog=GAME_HELP)
+@arguments.game
+@arguments.strategy_out
+@arguments.as_json
+def exact(game: NamedGame, out: Path | None, as_json: bool) -> int:
+    """Report what is known exactly about a game, by linear programming.
+
+    For a two-player zero-sum game that is its value, with strategies that prove it. For any other
+    two-player game, and any in normal form, it is the security level of each player; and in normal
+    form pure equilibria, dominated actions, and the correlated equilibrium of largest welfare.
+    """
+    if game.original is not None:
+        raise Refusal(
+            f"GAME: {game.original.recall_violation}; such games are not solved exactly, but "
+            "regretkit solve --imperfect-recall plays them, without a convergence guarantee"
+        )
+    solved: Any = game.played  # in a form that the functions below take
+    zero_sum = solved.players == 2 and solved.constant_sum is not None
+    if solved.players != 2 and not isinstance(solved, NormalFormGame):
+        raise Refusal(
+            f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
+            "not solved exactly; regretkit solve plays it, and measures the gap"
+        )
+    if out is not None and not zero_sum:
+        raise Refusal(
+            f"--out: {game.name} is no zero-sum game of two players, and so no strategy is its "
+            "solution; leave it out"
+        )
+    report: dict[str, Any] = {"game": game.name}
+    profile, lines = None, [f"game    {game.name}"]
+    with reporting("exact", Failure):
+        if zero_sum:
+            profile = _value(solved, report, lines)
+        else:
+            levels = [maxmin(solved, player).value for player in range(solved.players)]
+            report["maxmin"] = levels
+            lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
+        if isinstance(solved, NormalFormGame) and not zero_sum:
+            _normal_form(solved, report, lines)
+    report["out"] = None if out is None else str(out)
+    if profile is not None:
+        write_strategy(profile, out)
+    if as_json:
+        show_json(report)
+        return DONE
+    show(*lines)
+    if profile is not None:
+        show(*([] if out is None else [f"strategy written to {out}"]))
+        show_strategy(profile, written=out is not None)
+    return DONE
+
+
+def _value(game: Any, report: dict[str, Any], lines: list[str]) -> Profile:
+    """Report the value of a zero-sum game, and return strategies that prove it."""
+    solution = solve_zero_sum(game)
+    lower, upper = solution.lower, solution.upper
+    report["value"] = [solution.value, game.constant_sum - solution.value]
+    report |= {"lower": lower, "upper": upper, "gap": solution.gap}
+    lines += [
+        f"value   {numbers(report['value'])}",
+        f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
+    ]
+    return solution.profile
+
+
+def _normal_form(game: NormalFormGame, report: dict[str, Any], lines: list[str]) -> None:
+    """Report what else is known of a game in normal form."""
+    names = [list(map(clean, domain.labels.actions(0))) for domain in game.domains]
+
+    def named(outcome: Sequence[int]) -> list[str]:
+        return [actions[action] for actions, action in zip(names, outcome, strict=True)]
+
+    pure = [named(outcome) for outcome in pure_equilibria(game)]
+    dominated = [
+        [names[player][action] for action in dominated_actions(game, player)]
+        for player in range(game.players)
+    ]
+    best = best_correlated_equilibrium(game)
+    outcomes: list[dict[str, Any]] = [
+        {"actions": named(outcome), "probability": float(best.distribution[tuple(outcome)])}
+        for outcome in np.argwhere(best.distribution > 0.0).tolist()
+    ]
+    payoffs = best.payoffs.tolist()
+    report |= {
+        "pure_equilibria": pure,
+        "strictly_dominated": dominated,
+        "best_correlated_equilibrium": {"payoffs": payoffs, "gap": best.gap, "outcomes": outcomes},
+    }
+    lines += ["", f"pure equilibria: {len(pure)}", *_first(map(", ".join, pure))]
+    for player, actions in enumerate(dominated):
+        if actions:
+            lines.append(f"strictly dominated for player {player}: {', '.join(actions)}")
+    title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
+    shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
+    lines += ["", title, *_first(shown)]
+
+
+def _first(lines: Iterable[str]) -> list[str]:
+    listed = [f"  {line}" for line in lines]
+    more = len(listed) - _MOST
+    return listed if more <= 0 else [*listed[:_MOST], f"  ... {more} more"]

@@ -12,6 +12,7 @@ from regretkit import games
 from regretkit._util._errors import problem_of
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
+from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import (
     COUNT,
     GAME_HELP,
@@ -19,20 +20,9 @@ from regretkit.cli._arguments import (
     GameType,
     NamedGame,
     OutputFile,
-    game_argument,
-    json_option,
-    name_of,
     option,
 )
-from regretkit.cli._console import (
-    DONE,
-    Refusal,
-    failing,
-    refusing,
-    show,
-    show_json,
-    show_table,
-)
+from regretkit.cli._console import DONE, Failure, Refusal, reporting, show, show_json, show_table
 from regretkit.display._style import number
 from regretkit.games import NormalFormGame
 from regretkit.games._game import constant
@@ -52,7 +42,7 @@ LARGE: dict[str, dict[str, Any]] = {
 
 @click.command("games", short_help="List the games of the catalogue.")
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=GameType().shell_complete)
-@json_option
+@arguments.as_json
 def list_games(name: str | None, as_json: bool) -> int:
     """List the games of the catalogue with their sizes, or explain the game NAME.
 
@@ -87,7 +77,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _explain(name: str, as_json: bool) -> int:
     if name not in games.names():
-        with refusing("NAME"):
+        with reporting("NAME"):
             games.load(f"{name}()")  # which says what there is
     call, text = _documentation(name)
     text = text[:1].upper() + text[1:]
@@ -107,16 +97,21 @@ def _documentation(name: str) -> tuple[str, str]:
 
 
 @click.command("show", short_help="Show a game as text, or draw it.", epilog=GAME_HELP)
-@game_argument
-@option("--limit", "Show at most N histories, or outcomes of a normal form.", COUNT, default=250)
+@arguments.game
+@option(
+    "--limit",
+    "Show at most N histories, or outcomes of a normal form.",
+    COUNT,
+    default=250,
+)
 @option("--svg", "Draw it into an SVG file instead.", OutputFile(".svg", figure=True))
-@json_option
+@arguments.as_json
 def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> int:
     """Show a game: its sizes, and its tree or its table of payoffs."""
     facts = _facts(game.game)
     if svg is not None:
         drawing = _drawing(game.game, limit)
-        with failing(f"--svg: cannot write {quote(str(svg))}"):
+        with reporting(f"--svg: cannot write {quote(str(svg))}", Failure):
             replace_file(svg, [drawing.encode()])
     if as_json:
         show_json({**facts, "svg": None if svg is None else str(svg)})
@@ -142,7 +137,7 @@ def _facts(game: AnyGame) -> dict[str, Any]:
     """Return the sizes and properties of a game, as in JSON."""
     normal = isinstance(game, NormalFormGame)
     facts: dict[str, Any] = {
-        "name": name_of(game),
+        "name": game.name or "a game without a name",
         "form": "normal" if normal else "extensive",
         "players": game.players,
         "actions": None,
@@ -202,17 +197,17 @@ def _text(game: AnyGame, limit: int) -> list[str]:
 @click.argument("source", metavar="IN", type=GameType())
 @click.argument("target", metavar="OUT", type=OutputFile(".efg", ".nfg"))
 @option("--for-gambit", "Replace what Gambit rejects, such as odd characters.", is_flag=True)
-@json_option
+@arguments.as_json
 def convert(source: NamedGame, target: Path, for_gambit: bool, as_json: bool) -> int:
     """Write the game IN into the file OUT, in Gambit's format.
 
     IN is a GAME. OUT ends in .efg for a game in extensive form and in .nfg for one in normal form.
     """
-    game, path, name = source.game, quote(str(target)), name_of(source.game)
+    game, path, name = source.game, quote(str(target)), source.name
     form, ending = ("normal", "nfg") if isinstance(game, NormalFormGame) else ("extensive", "efg")
     if target.suffix != f".{ending}":
         raise Refusal(f"OUT: {name} is in {form} form, got {path}; let the name end in .{ending}")
-    with failing(f"OUT: cannot write {path}"):
+    with reporting(f"OUT: cannot write {path}", Failure):
         games.save(game, target, for_gambit=for_gambit)
     if as_json:
         show_json({"game": name, "out": str(target)})

@@ -2,24 +2,20 @@
 
 import math
 import sys
-from collections.abc import Sequence
 from typing import TextIO, final
 
 import click
 import numpy as np
 
+from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import (
     COUNT,
     FROM_ZERO,
     GAME_HELP,
     UNIFORM,
     NamedGame,
-    game_argument,
     is_known,
-    json_option,
-    name_of,
     option,
-    quiet_option,
 )
 from regretkit.cli._commands._match import Lineup, play_matches
 from regretkit.cli._console import DONE, Refusal, clean, discard, say, show_json
@@ -31,7 +27,7 @@ from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
 @click.command(
     "play", short_help="Play against a strategy, or let strategies play.", epilog=GAME_HELP
 )
-@game_argument
+@arguments.game
 @click.argument("strategies", metavar="[STRATEGY]...", nargs=-1)
 @option("--matches", "Let strategies play N matches against each other, without you.", COUNT)
 @option("--rounds", "Stop after N rounds; by default when you leave.", COUNT)
@@ -42,8 +38,8 @@ from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
     FROM_ZERO,
 )
 @option("--seed", "The seed; by default 0 with --matches, else a new one.", FROM_ZERO)
-@quiet_option
-@json_option
+@arguments.quiet
+@arguments.as_json
 def play(
     game: NamedGame,
     strategies: tuple[str, ...],
@@ -81,9 +77,9 @@ def play(
     places = players - (matches is None)
     texts = list(strategies) or [UNIFORM] * bool(places)
     if len(texts) not in (min(1, places), places):
-        all_of, user = ("players", "") if matches else ("the others", ", of which you are one")
+        every, user = ("players", "") if matches else ("the others", ", of which you are one")
         one_each = "" if places == 1 else f", or {places}, one for each"
-        wanted = f"one for all {all_of}{one_each}" if places else "none"
+        wanted = f"one for all {every}{one_each}" if places else "none"
         raise Refusal(f"STRATEGY: {has}{user}; name {wanted}, got {len(texts)}")
     if matches is not None and len(texts) == 1 and seat is not None:
         raise Refusal(
@@ -91,7 +87,7 @@ def play(
             "strategy for each player"
         )
     profiles = {text: game.load_strategy(text) for text in dict.fromkeys(texts)}
-    lineup = Lineup(game.played, [(text, profiles[text]) for text in texts], seat)
+    lineup = Lineup(game, [(text, profiles[text]) for text in texts], seat)
     if matches is not None:
         return play_matches(lineup, matches, seed or 0, quiet=quiet, as_json=as_json)
     return _play_at_terminal(lineup, rounds, seed, as_json=as_json)
@@ -137,44 +133,36 @@ def _play_at_terminal(
     lineup: Lineup, rounds: int | None, seed: int | None, *, as_json: bool
 ) -> int:
     """Let the user play, report the payoffs, and return the exit code."""
-    dialog, generator = _Dialog(sys.stderr if as_json else sys.stdout), np.random.default_rng(seed)
-    agents: list[Agent] = [HumanAgent(dialog.ask, dialog.tell)]
-    agents += [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
-    agents += agents[1:2] * (lineup.players - len(agents))
+    game, dialog = lineup.game, _Dialog(sys.stderr if as_json else sys.stdout)
     payoffs: list[float] = []
     stopped_by, code = "rounds", DONE
     with StopRequest(at_once=True) as request:
         try:
             dialog.tell(_welcome(lineup))
-            while rounds is None or len(payoffs) < rounds:
-                asked = dialog.questions
-                participants = lineup.participants(len(payoffs))
-                player, playing = participants.index(0), [agents[p] for p in participants]
-                total = f"; so far you have earned {math.fsum(payoffs):+g}" if payoffs else ""
-                dialog.tell("", f"Round {len(payoffs) + 1}, as player {player}{total}")
-                match = play_match(lineup.game, playing, 1, generator)
-                payoffs.append(float(match.payoffs[0, player]))
-                if rounds is None and dialog.questions == asked:
-                    dialog.ask("There was no decision for you. Press Return to continue. ")
+            _play_rounds(lineup, dialog, payoffs, rounds, np.random.default_rng(seed))
         except EOFError:
             stopped_by = "end of input"
         except KeyboardInterrupt:
             stopped_by, code = "interrupt", request.code or INTERRUPTED
-    dialog.tell("", _summary(payoffs))
+    total, count = math.fsum(payoffs), len(payoffs)
+    summary = "No round was played to its end."
+    if payoffs:
+        played = "1 round" if count == 1 else f"{count:,} rounds"
+        summary = f"In {played} you have earned {total:+g}, which is {total / count:+g} a round."
+    dialog.tell("", summary)
     if as_json:
-        show_json(
-            {
-                "game": name_of(lineup.game),
-                "fingerprint": fingerprint(lineup.game),
-                "strategies": [name for name, _ in lineup.strategies],
-                "seat": lineup.seat,
-                "seed": seed,
-                "rounds": len(payoffs),
-                "payoffs": payoffs,
-                "earned": math.fsum(payoffs),
-                "stopped_by": stopped_by,
-            }
-        )
+        report = {
+            "game": game.name,
+            "fingerprint": fingerprint(game.played),
+            "strategies": [name for name, _ in lineup.strategies],
+            "seat": lineup.seat,
+            "seed": seed,
+            "rounds": count,
+            "payoffs": payoffs,
+            "earned": total,
+            "stopped_by": stopped_by,
+        }
+        show_json(report)
     if code != DONE:
         say("interrupted")
     return code
@@ -182,20 +170,31 @@ def _play_at_terminal(
 
 def _welcome(lineup: Lineup) -> str:
     opponents = ", ".join(dict.fromkeys(name for name, _ in lineup.strategies))
-    fixed = "seats rotate after every round"
-    if lineup.seat is not None:
-        fixed = f"you are player {lineup.seat}"
-    against = f"against {opponents}; {fixed}" if opponents else "by yourself"
-    name = name_of(lineup.game)
-    rules = (
-        f" regretkit games {name.partition('(')[0]} explains the game." if is_known(name) else ""
-    )
-    return f"You play {name} {against}. Ctrl-D leaves.{rules}"
+    rotate = "seats rotate after every round"
+    seats = rotate if lineup.seat is None else f"you are player {lineup.seat}"
+    against = f"against {opponents}; {seats}" if opponents else "by yourself"
+    name = lineup.game.name
+    known = f" regretkit games {name.partition('(')[0]} explains the game."
+    return f"You play {name} {against}. Ctrl-D leaves.{known if is_known(name) else ''}"
 
 
-def _summary(payoffs: Sequence[float]) -> str:
-    if not payoffs:
-        return "No round was played to its end."
-    rounds = "1 round" if len(payoffs) == 1 else f"{len(payoffs):,} rounds"
-    total = math.fsum(payoffs)
-    return f"In {rounds} you have earned {total:+g}, which is {total / len(payoffs):+g} a round."
+def _play_rounds(
+    lineup: Lineup,
+    dialog: _Dialog,
+    payoffs: list[float],
+    rounds: int | None,
+    generator: np.random.Generator,
+) -> None:
+    """Play rounds until there are enough or the user leaves, and append the user's payoffs."""
+    agents: list[Agent] = [HumanAgent(dialog.ask, dialog.tell)]
+    agents += [StrategyAgent(profile, generator) for _, profile in lineup.strategies]
+    agents += agents[1:2] * (lineup.players - len(agents))
+    while rounds is None or len(payoffs) < rounds:
+        asked, participants = dialog.questions, lineup.participants(len(payoffs))
+        player, playing = participants.index(0), [agents[p] for p in participants]
+        total = f"; so far you have earned {math.fsum(payoffs):+g}" if payoffs else ""
+        dialog.tell("", f"Round {len(payoffs) + 1}, as player {player}{total}")
+        match = play_match(lineup.game.played, playing, 1, generator)
+        payoffs.append(float(match.payoffs[0, player]))
+        if rounds is None and dialog.questions == asked:
+            dialog.ask("There was no decision for you. Press Return to continue. ")

@@ -1,50 +1,52 @@
-"""``regretkit solve`` and ``regretkit resume``: a new run, and a saved one."""
+"""``regretkit solve``, ``resume`` and ``compare``: new runs, a saved one, and many."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import click
 from attrs import evolve
 
-from regretkit._util._files import check_target
+from regretkit._util._files import check_target, write_csv
 from regretkit._util._validate import quote, shorten
-from regretkit.cli._algorithms import Choice, algorithm_options, check_gap, rule_error
-from regretkit.cli._arguments import (
-    GAME_HELP,
-    AnyGame,
-    GameType,
-    NamedGame,
-    Settings,
-    checkpoint_options,
-    engine_option,
-    game_argument,
-    is_known,
-    limit_options,
-    option,
-    output_options,
-    recall_option,
-    rule_option,
-    sampling_options,
+from regretkit.cli import _arguments as arguments
+from regretkit.cli._algorithms import Choice, choices_of, rule_error
+from regretkit.cli._arguments import AnyGame, GameType, NamedGame, OutputFile, Settings, option
+from regretkit.cli._console import (
+    DONE,
+    FAILED,
+    Failure,
+    Refusal,
+    reporting,
+    say,
+    show,
+    show_json,
+    show_table,
 )
-from regretkit.cli._console import Failure, Refusal, reason, refusing
 from regretkit.cli._interrupt import StopRequest
-from regretkit.cli._report import finish
+from regretkit.cli._report import Curve, draw_curves, finish, meaning_of_gap
 from regretkit.cli._run import RunMonitor, play
+from regretkit.display._style import number
 from regretkit.play import SelfPlay
 from regretkit.play._checkpoint import recognized
 from regretkit.play._checkpoint_file import RunOptions, SavedRun
 
+_COLUMNS = ("game", "algorithm", "iteration", "seconds", "gap")
+_AXES = {"iterations": "iteration", "seconds": "seconds"}
+"""The columns that figures can draw gaps against, by the values of ``--against``."""
 
-@click.command(short_help="Solve a game by self-play.", epilog=GAME_HELP)
-@game_argument
-@algorithm_options
-@limit_options
-@checkpoint_options
-@output_options
-@sampling_options
-@recall_option
-@engine_option
+
+@click.command(short_help="Solve a game by self-play.", epilog=arguments.GAME_HELP)
+@arguments.game
+@arguments.algorithm
+@arguments.rule
+@arguments.limits
+@arguments.checkpoints
+@arguments.outputs
+@arguments.sampling
+@arguments.imperfect_recall
+@arguments.engine
 def solve(game: NamedGame, algorithm: str | None, rule: str | None, **given: Any) -> int:
     """Solve a game by self-play, and report the gap of the average strategies.
 
@@ -72,11 +74,11 @@ def _check_new(checkpoint: Path | None) -> None:
 
 @click.command(short_help="Continue a saved run.")
 @click.argument("file", metavar="FILE")
-@limit_options
-@checkpoint_options
+@arguments.limits
+@arguments.checkpoints
 @option("--game", "The game, if it is not in the catalogue.", GameType())
-@rule_option
-@output_options
+@arguments.rule
+@arguments.outputs
 def resume(file: str, game: NamedGame | None, rule: str | None, **given: Any) -> int:
     """Continue a saved run, bitwise identically to one that was never stopped.
 
@@ -85,9 +87,9 @@ def resume(file: str, game: NamedGame | None, rule: str | None, **given: Any) ->
     game outside the catalogue: a file never decides which code is run or which other file is read.
     """
     settings = Settings(**given)
-    with refusing("FILE", "name one that solve --checkpoint wrote"):
+    with reporting("FILE", hint="name one that solve --checkpoint wrote"):
         saved = SavedRun.read(file)
-    with refusing("--checkpoint"):
+    with reporting("--checkpoint"):
         check_target(file)
     if settings.checkpoint is None:
         settings = evolve(settings, checkpoint=Path(file))
@@ -95,7 +97,7 @@ def resume(file: str, game: NamedGame | None, rule: str | None, **given: Any) ->
         _check_new(settings.checkpoint)
     with StopRequest() as request:
         run, monitor = _restored(saved, game, rule)
-        check_gap(monitor.named, settings.gap)
+        monitor.named.check_gap(settings.gap)
         if settings.limited:
             monitor.limit(settings)
         if monitor.iterations_limit is monitor.gap_limit is monitor.time_limit is None:
@@ -110,26 +112,29 @@ def _restored(
     """Return the run in a file and its monitor; a run of the library gets a new one."""
     monitor, parts = RunMonitor(), RunOptions()
     monitored = list(saved.callbacks) == [RunMonitor.__name__]
-    if saved.callbacks and not monitored:
+    if monitored:
+        states: Any = saved.state.get("callbacks")
+        with reporting(f"FILE: {saved.path} does not fit"):
+            monitor.load_state_dict(states["0"] if isinstance(states, dict) else {})
+    elif saved.callbacks:
         raise Refusal(
             f"FILE: {saved.path} holds the state of callbacks {list(saved.callbacks)}, which would "
             "be lost here; resume it from Python"
         )
-    if monitored:
-        states: Any = saved.state.get("callbacks")
-        with refusing(f"FILE: {saved.path} does not fit"):
-            monitor.load_state_dict(states["0"] if isinstance(states, dict) else {})
+    # A file from elsewhere must not decide which code is run or which other file is read.
     if monitor.rule is not None and rule is None:
-        # A file from elsewhere must not decide which code is run.
-        raise Refusal(
-            f"--rule: {saved.path} was written with --rule {_shell_word(monitor.rule)}; pass it "
-            "again"
-        )
-    named = game or _known_game(saved, monitor.game if monitored else saved.game["name"] or "")
-    with refusing("FILE"):
-        saved.check_game(named.played)
+        told = f"{saved.path} was written with --rule {_shell_word(monitor.rule)}"
+        raise Refusal(f"--rule: {told}; pass it again")
+    name = monitor.game if monitored else saved.game["name"] or ""
+    if game is None and name and not arguments.is_known(name):
+        told = f"{saved.path} was written for the game {_shell_word(name)}"
+        raise Refusal(f"--game: {told}, which is not in the catalogue; pass it with --game")
+    with reporting("FILE"):
+        if game is None:
+            game = NamedGame(name, cast("AnyGame", saved.find_game()))
+        saved.check_game(game.played)
         if not monitored and rule is None:
-            monitor.algorithm = recognized(saved, named.played, named.groups)
+            monitor.algorithm = recognized(saved, game.played, game.groups)
     choice = Choice.of(monitor.algorithm, rule)
     if monitored:
         parts = RunOptions(order=choice.algorithm.order, averaging=choice.algorithm.averaging)
@@ -137,31 +142,122 @@ def _restored(
         if estimator is not None:
             parts["estimator"] = estimator  # the state of its generator is in the file
     try:
-        minimizers = choice.algorithm.minimizers(named.played, named.groups)
-        run = saved.start(SelfPlay, named.played, minimizers, parts)
+        minimizers = choice.algorithm.minimizers(game.played, game.groups)
+        run = saved.start(SelfPlay, game.played, minimizers, parts)
     except (TypeError, ValueError) as error:
         raise Refusal(f"FILE: {error}") from error
     except (Exception, SystemExit) as error:
         raise Failure(f"--rule: {rule_error(error, choice.label)}") from error
-    monitor.describe(named, choice, monitor.sample)
+    monitor.describe(game, choice, monitor.sample)
     if not monitored:
         monitor.iterations_limit = run.horizon
     return run, monitor
 
 
-def _known_game(saved: SavedRun, name: str) -> NamedGame:
-    """Return the game of the catalogue with the saved name."""
-    if name and not is_known(name):
-        raise Refusal(
-            f"--game: {saved.path} was written for the game {_shell_word(name)}, which is not in "
-            "the catalogue; pass it with --game"
-        )
-    try:
-        return NamedGame(name, cast("AnyGame", saved.find_game()))
-    except ValueError as error:
-        raise Refusal(f"FILE: {reason(error)}; pass it with --game") from error
-
-
 def _shell_word(text: str) -> str:
     """Return a text from a file as a shell would take it, printable and not too long."""
     return shorten(shlex.quote(text) if text.isprintable() else ascii(text), 150)
+
+
+@click.command(short_help="Run many algorithms on many games.", epilog=arguments.GAME_HELP)
+@click.argument("games", metavar="GAMES...", type=GameType(), nargs=-1, required=True)
+@option(
+    "--algorithms",
+    "Names, and rules as module:Class, with commas between them.",
+    metavar="A,B,...",
+    multiple=True,
+    required=True,
+)
+@arguments.limits
+@option("--out", "Write all measurements as one table, in .csv.", OutputFile(".csv"))
+@option("--plot", "Draw all curves, as .svg, .pdf or .png.", arguments.figure_file)
+@option(
+    "--against", "The horizontal axis of the figure.", click.Choice([*_AXES]), default="iterations"
+)
+@arguments.quiet
+@arguments.as_json
+@arguments.sampling
+@arguments.imperfect_recall
+@arguments.engine
+def compare(
+    games: tuple[NamedGame, ...], algorithms: tuple[str, ...], against: str, **given: Any
+) -> int:
+    """Run every algorithm on every game, and compare how their gaps fall.
+
+    The limits are those of each run; without one it is a thousand iterations. A rule that fails
+    does not stop the others, and Ctrl-C writes the results so far.
+    """
+    settings, choices = Settings(**given).or_default(), choices_of(algorithms)
+    recall = settings.imperfect_recall
+    unique = {game.text: game.accept(imperfect_recall=recall) for game in games}
+    pairs = [(game, choice) for game in unique.values() for choice in choices]
+    for game, choice in pairs:
+        choice.start(game, settings)  # refuses now what could not run later
+    code, results = _play(pairs, settings)
+    rows = [row for monitor in results for row in _rows(monitor)]
+    if settings.out is not None:
+        with reporting(f"--out: cannot write {quote(str(settings.out))}", Failure):
+            write_csv(settings.out, _COLUMNS, rows)
+    if settings.plot is not None and results:
+        panels: dict[str, dict[str, Curve]] = {}
+        for monitor in results:
+            panels.setdefault(monitor.named.text, {})[monitor.choice.label] = monitor.curve
+        draw_curves(panels, settings.plot, x=_AXES[against])
+    files = {name: given[name] and str(given[name]) for name in ("out", "plot")}
+    if settings.as_json:
+        show_json({"rows": [dict(zip(_COLUMNS, row, strict=True)) for row in rows], **files})
+    else:
+        refined = any(game.original is not None for game in games)
+        _show(results, [file for file in files.values() if file], imperfect_recall=refined)
+    return code
+
+
+def _rows(monitor: RunMonitor) -> list[tuple[Any, ...]]:
+    """Return a row for each measurement."""
+    names = (monitor.named.text, monitor.choice.label)
+    return [(*names, *row) for row in zip(*monitor.curve.values(), strict=True)]
+
+
+def _play(
+    pairs: Sequence[tuple[NamedGame, Choice]], settings: Settings
+) -> tuple[int, list[RunMonitor]]:
+    """Play all runs, and return the exit code and their monitors."""
+    code, results = DONE, []
+    with StopRequest() as request:
+        for index, (game, choice) in enumerate(pairs, start=1):
+            place, monitor = f"{index} of {len(pairs)}", RunMonitor.of(game, choice, settings)
+            try:
+                run = choice.start(game, settings)
+                play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
+            except click.ClickException as error:
+                say(f"{game.text}: {error.format_message()}; the other runs continue")
+                code = FAILED
+                continue
+            if run.iteration:
+                results.append(monitor)
+            if monitor.interrupted:
+                say(f"interrupted at {place}; these are the results so far")
+                return monitor.code, results
+            code = code or monitor.code
+    return code, results
+
+
+def _show(results: Sequence[RunMonitor], files: Sequence[str], *, imperfect_recall: bool) -> None:
+    """Show the last gap of every run, and mark the smallest of each game."""
+    gaps: dict[str, list[float]] = {}
+    for monitor in results:
+        if not monitor.interrupted:
+            gaps.setdefault(monitor.game, []).append(monitor.gaps[-1])
+    rows = []
+    for monitor in results:
+        game, algorithm, iteration, _, gap = _rows(monitor)[-1]
+        smallest = len(gaps.get(monitor.game, [])) > 1 and gap == min(gaps[monitor.game])
+        mark = "..." if monitor.interrupted else "*" if smallest else ""
+        seconds = f"{monitor.played:.3g}"
+        rows.append((game, algorithm, f"{iteration:,}", seconds, number(gap), mark))
+    heads = ("game", "algorithm", "iterations", "seconds", "gap", "")
+    show_table(heads, rows, right=(2, 3, 4), soft=1)
+    meaning = meaning_of_gap(imperfect_recall=imperfect_recall)
+    cut = ", and ... was interrupted" if any(monitor.interrupted for monitor in results) else ""
+    show("", f"Gaps are {meaning}, in units of payoff; * is the smallest of a game{cut}.")
+    show(*([f"Written: {', '.join(files)}"] if files else []))
