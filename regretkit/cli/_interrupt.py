@@ -20,26 +20,41 @@ _NOTICE_AFTER = 1.0
 _NOTICE = b"regretkit: stopping once this iteration is complete; Ctrl-C again ends at once\n"
 
 
-def _replace_handlers(names: list[str], old: tuple[object, ...], new: Any) -> dict[int, Any]:
-    """Replace handlers of signals that are among the old ones, and return those."""
-    before = {}
-    if threading.current_thread() is threading.main_thread():  # the only one that may
-        for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
-            handler = signal.getsignal(number)
-            if handler in old or isinstance(getattr(handler, "__self__", None), AfterImports):
-                before[number] = signal.signal(number, new)
-    return before
+class _Handler:
+    """Handles signals within a block; a handler that the caller has installed is kept."""
+
+    def __init__(self, *names: str) -> None:
+        self._numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # no other one may
+            for number in self._numbers:
+                old = signal.getsignal(number)
+                ours = isinstance(getattr(old, "__self__", None), _Handler)
+                if ours or old in (signal.SIG_DFL, signal.default_int_handler):
+                    self._before[number] = old
+                    signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        raise NotImplementedError
 
 
 @final
-class AfterImports:
+class AfterImports(_Handler):
     """Within it, Ctrl-C raises ``KeyboardInterrupt`` as soon as no module is being imported.
 
     Packages of machine code that are interrupted while they are imported print tracebacks of their
-    own, or end in other errors. A handler that the caller has installed is kept.
+    own, or end in other errors.
     """
 
     def __init__(self) -> None:
+        super().__init__("SIGINT")
         self._pressed: float | None = None
         self._waits = False
 
@@ -48,16 +63,13 @@ class AfterImports:
         if self._pressed is not None:
             raise KeyboardInterrupt
 
-    def __enter__(self) -> Self:
-        python = (signal.default_int_handler,)
-        self._before = _replace_handlers(["SIGINT"], python, self._interrupt)
-        return self
-
-    def _interrupt(self, _number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if not self._waits:
+        if self._pressed is None or not self._waits:
             self._pressed = now
-        self._waits = _is_importing(frame) and now - (self._pressed or now) < _LONGEST_IMPORT
+        while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+            frame = frame.f_back
+        self._waits = frame is not None and now - self._pressed < _LONGEST_IMPORT
         if not self._waits:
             raise KeyboardInterrupt
         # Not a threading.Thread: to start one takes locks that the interrupted code may hold.
@@ -72,31 +84,20 @@ class AfterImports:
 
     def __exit__(self, *_: object) -> None:
         self._waits = False
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-
-def _is_importing(frame: FrameType | None) -> bool:
-    """Return whether a frame, or one of its callers, imports a module."""
-    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
-        frame = frame.f_back
-    return frame is not None
+        super().__exit__()
 
 
 @final
-class StopRequest:
+class StopRequest(_Handler):
     """Within it, the first Ctrl-C only requests a stop, and a second one ends the process.
 
     So a run always ends between two iterations, where it can be saved. Requests to terminate, as
-    batch systems send them, and the closing of a terminal do the same.
-
-    Parameters
-    ----------
-    at_once
-        Whether the first one raises ``KeyboardInterrupt``, as while waiting for input.
+    batch systems send them, and the closing of a terminal do the same. With ``at_once`` the first
+    one raises ``KeyboardInterrupt``, as while waiting for input.
     """
 
     def __init__(self, *, at_once: bool = False) -> None:
+        super().__init__("SIGINT", "SIGTERM", "SIGHUP")
         self._at_once = at_once
         self.code: int | None = None
         """The exit code of the signal, None while there is no request."""
@@ -107,21 +108,9 @@ class StopRequest:
         self._checked = time.monotonic()
         return self.code is not None
 
-    def __enter__(self) -> Self:
-        names = ["SIGINT", "SIGTERM", "SIGHUP"]
-        usual = (signal.SIG_DFL, signal.default_int_handler)
-        self._before = _replace_handlers(names, usual, self._note)
-        return self
-
-    def _note(self, number: int, _frame: FrameType | None) -> None:
-        if self.code is not None:
-            raise KeyboardInterrupt
-        self.code = 128 + number
-        if self._at_once:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        again, self.code = self.code is not None, self.code or 128 + number
+        if again or self._at_once:
             raise KeyboardInterrupt
         if time.monotonic() - self._checked > _NOTICE_AFTER:
             os.write(2, _NOTICE)  # unbuffered: the interrupted code may be writing
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from itertools import chain
-from typing import Any, final
+from typing import Any, Self, final
 
 from attrs import define, field, frozen
 from click import ClickException
@@ -76,25 +76,15 @@ class RunMonitor(Stateful):
     _step: int = field(init=False, default=1, metadata=NOT_STATE)
     """Iterations until the next call."""
 
-    @classmethod
-    def of(cls, game: NamedGame, choice: Choice, settings: Settings) -> "RunMonitor":
-        """Return the monitor of a new run."""
-        monitor = cls()
-        monitor.describe(game, choice, settings.sample)
-        monitor.limit(settings)
-        return monitor
-
-    def describe(self, game: NamedGame, choice: Choice, sample: str | None) -> None:
-        """Note what is played; the text names the same game from any folder."""
+    def describe(self, game: NamedGame, choice: Choice, settings: Settings) -> Self:
+        """Note what is played, and when to stop; the text names the same game from any folder."""
         text = game.text
         self.named, self.choice = game, choice
         self.game = os.path.abspath(text) if names_file(text) else text  # noqa: PTH100 # keeps links
-        self.algorithm, self.rule, self.sample = choice.name, choice.rule, sample
-
-    def limit(self, settings: Settings) -> None:
-        """Stop at these limits."""
+        self.algorithm, self.rule, self.sample = choice.name, choice.rule, settings.sample
         self.iterations_limit, self.gap_limit = settings.iterations, settings.gap
         self.time_limit = settings.seconds
+        return self
 
     @override
     def _check_state(self, state: Mapping[str, Any]) -> None:

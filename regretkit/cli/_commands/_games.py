@@ -50,14 +50,12 @@ def list_games(name: str | None, as_json: bool) -> int:
     """
     if name is not None:
         return _explain(name.partition("(")[0].strip(), as_json)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for known in games.names():
-        facts = LARGE.get(known) or _facts(games.load(known))  # type: ignore[arg-type]
+        facts = LARGE.get(known) or _facts(arguments.load_game(known, "NAME"))
         call, text = _documentation(known)
-        what = text.partition("\n")[0].rstrip(".")
-        rows.append(
-            {"name": known, "call": call, "what": what, **{k: facts[k] for k in LARGE["dudo"]}}
-        )
+        row = {"name": known, "call": call, "what": text.partition("\n")[0].rstrip(".")}
+        rows.append(row | {key: facts[key] for key in LARGE["dudo"]})
     if as_json:
         show_json({"games": rows})
         return DONE
@@ -135,31 +133,26 @@ def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> i
 
 def _facts(game: AnyGame) -> dict[str, Any]:
     """Return the sizes and properties of a game, as in JSON."""
-    normal = isinstance(game, NormalFormGame)
-    facts: dict[str, Any] = {
-        "name": game.name or "a game without a name",
-        "form": "normal" if normal else "extensive",
-        "players": game.players,
-        "actions": None,
-        "histories": None,
-        "terminals": None,
-        "depth": None,
-        "information_sets": [1] * game.players,
-        "constant_sum": None,
-        "perfect_recall": not isinstance(game, games.ImperfectRecallGame),
-        "fingerprint": None,
-    }
+    tree, actions = None, None
     if isinstance(game, NormalFormGame):
-        facts["actions"] = [domain.dimension for domain in game.domains]
-        facts["constant_sum"] = game.constant_sum
+        actions, total = [domain.dimension for domain in game.domains], game.constant_sum
     else:
         tree = game.tree
-        facts["histories"], facts["terminals"] = tree.histories, int(tree.terminals.size)
-        facts["depth"], facts["information_sets"] = tree.depth, list(tree.information_sets)
-        facts["constant_sum"] = constant(tree.payoffs.sum(axis=1), tree.payoffs)
-    if facts["perfect_recall"]:
-        facts["fingerprint"] = games.fingerprint(game)
-    return facts
+        total = constant(tree.payoffs.sum(axis=1), tree.payoffs)
+    perfect_recall = not isinstance(game, games.ImperfectRecallGame)
+    return {
+        "name": game.name or "a game without a name",
+        "form": "normal" if tree is None else "extensive",
+        "players": game.players,
+        "actions": actions,
+        "histories": tree and tree.histories,
+        "terminals": tree and int(tree.terminals.size),
+        "depth": tree and tree.depth,
+        "information_sets": [1] * game.players if tree is None else list(tree.information_sets),
+        "constant_sum": total,
+        "perfect_recall": perfect_recall,
+        "fingerprint": games.fingerprint(game) if perfect_recall else None,
+    }
 
 
 def _drawing(game: AnyGame, limit: int) -> str:

@@ -56,7 +56,7 @@ def solve(game: NamedGame, algorithm: str | None, rule: str | None, **given: Any
     choice, settings = Choice.of(algorithm, rule), Settings(**given).or_default()
     _check_new(settings.checkpoint)
     run = choice.start(game.accept(imperfect_recall=settings.imperfect_recall), settings)
-    monitor = RunMonitor.of(game, choice, settings)
+    monitor = RunMonitor().describe(game, choice, settings)
     with StopRequest() as request:
         play(run, monitor, settings, request)
         return finish(run, monitor, settings)
@@ -96,49 +96,51 @@ def resume(file: str, game: NamedGame | None, rule: str | None, **given: Any) ->
     elif str(settings.checkpoint) != file:
         _check_new(settings.checkpoint)
     with StopRequest() as request:
-        run, monitor = _restored(saved, game, rule)
-        monitor.named.check_gap(settings.gap)
-        if settings.limited:
-            monitor.limit(settings)
-        if monitor.iterations_limit is monitor.gap_limit is monitor.time_limit is None:
-            raise Refusal(f"FILE: {file} does not say when to stop; pass --iterations N")
+        run, monitor = _restored(saved, game, rule, settings)
         play(run, monitor, settings, request)
         return finish(run, monitor, settings)
 
 
-def _restored(
-    saved: SavedRun, game: NamedGame | None, rule: str | None
-) -> tuple[SelfPlay, RunMonitor]:
-    """Return the run in a file and its monitor; a run of the library gets a new one."""
-    monitor, parts = RunMonitor(), RunOptions()
-    monitored = list(saved.callbacks) == [RunMonitor.__name__]
-    if monitored:
-        states: Any = saved.state.get("callbacks")
-        with reporting(f"FILE: {saved.path} does not fit"):
-            monitor.load_state_dict(states["0"] if isinstance(states, dict) else {})
-    elif saved.callbacks:
+def _monitor_in(saved: SavedRun) -> RunMonitor | None:
+    """Return the monitor in a file, None for a run of the library."""
+    if not saved.callbacks:
+        return None
+    if list(saved.callbacks) != [RunMonitor.__name__]:
         raise Refusal(
             f"FILE: {saved.path} holds the state of callbacks {list(saved.callbacks)}, which would "
             "be lost here; resume it from Python"
         )
+    monitor, states = RunMonitor(), cast("Any", saved.state.get("callbacks"))
+    with reporting(f"FILE: {saved.path} does not fit"):
+        monitor.load_state_dict(states["0"] if isinstance(states, dict) else {})
+    return monitor
+
+
+def _restored(
+    saved: SavedRun, game: NamedGame | None, rule: str | None, settings: Settings
+) -> tuple[SelfPlay, RunMonitor]:
+    """Return the run in a file and its monitor."""
+    noted, parts = _monitor_in(saved), RunOptions()
+    monitor = noted or RunMonitor()
     # A file from elsewhere must not decide which code is run or which other file is read.
     if monitor.rule is not None and rule is None:
         told = f"{saved.path} was written with --rule {_shell_word(monitor.rule)}"
         raise Refusal(f"--rule: {told}; pass it again")
-    name = monitor.game if monitored else saved.game["name"] or ""
-    if game is None and name and not arguments.is_known(name):
+    name = monitor.game if noted else saved.game["name"] or ""
+    if game is None and not arguments.is_known(name):
         told = f"{saved.path} was written for the game {_shell_word(name)}"
         raise Refusal(f"--game: {told}, which is not in the catalogue; pass it with --game")
     with reporting("FILE"):
         if game is None:
             game = NamedGame(name, cast("AnyGame", saved.find_game()))
         saved.check_game(game.played)
-        if not monitored and rule is None:
+        if not noted and rule is None:
             monitor.algorithm = recognized(saved, game.played, game.groups)
     choice = Choice.of(monitor.algorithm, rule)
-    if monitored:
+    if noted:
         parts = RunOptions(order=choice.algorithm.order, averaging=choice.algorithm.averaging)
-        estimator = Settings(sample=monitor.sample).estimator()
+        settings = evolve(settings, sample=monitor.sample)
+        estimator = settings.estimator()
         if estimator is not None:
             parts["estimator"] = estimator  # the state of its generator is in the file
     try:
@@ -148,10 +150,14 @@ def _restored(
         raise Refusal(f"FILE: {error}") from error
     except (Exception, SystemExit) as error:
         raise Failure(f"--rule: {rule_error(error, choice.label)}") from error
-    monitor.describe(game, choice, monitor.sample)
-    if not monitored:
-        monitor.iterations_limit = run.horizon
-    return run, monitor
+    game.check_gap(settings.gap)
+    if not settings.limited:
+        iterations = monitor.iterations_limit if noted else run.horizon
+        gap, seconds = monitor.gap_limit, monitor.time_limit
+        settings = evolve(settings, iterations=iterations, gap=gap, seconds=seconds)
+    if not settings.limited:
+        raise Refusal(f"FILE: {saved.path} does not say when to stop; pass --iterations N")
+    return run, monitor.describe(game, choice, settings)
 
 
 def _shell_word(text: str) -> str:
@@ -225,7 +231,10 @@ def _play(
     code, results = DONE, []
     with StopRequest() as request:
         for index, (game, choice) in enumerate(pairs, start=1):
-            place, monitor = f"{index} of {len(pairs)}", RunMonitor.of(game, choice, settings)
+            place, monitor = (
+                f"{index} of {len(pairs)}",
+                RunMonitor().describe(game, choice, settings),
+            )
             try:
                 run = choice.start(game, settings)
                 play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
