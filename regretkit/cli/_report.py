@@ -45,7 +45,8 @@ def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
     label = f"{monitor.choice.label}{sampling}"
     average = monitor.average(run) if run.iteration else None
     gap = None if average is None else monitor.gaps[-1]
-    files: dict[str, object] = {"checkpoint": settings.checkpoint, "strategy": None, "figure": None}
+    checkpoint = settings.checkpoint
+    files: dict[str, Path | None] = {"checkpoint": checkpoint, "strategy": None, "figure": None}
     if average is not None:
         files |= {"strategy": settings.out, "figure": settings.plot}
         write_strategy(average, settings.out)
@@ -71,32 +72,35 @@ def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
     if settings.as_json:
         show_json(report)
     else:
-        ends = {"interrupt": ", then interrupted", "time": ", then time was up"}
-        end = ends.get(monitor.stopped_by, "")
         short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
-        took = f"{monitor.played:.3g} s" if monitor.played < 60.0 else clock(monitor.played)
-        rate = number(run.iteration / max(monitor.played, 1e-9))
-        show(
-            f"game        {game.name}",
-            f"algorithm   {label}, {run.engine}",
-            f"iterations  {run.iteration:,} in {took}, {rate} a second{end}{short}",
-        )
-        if average is not None:
-            _show_result(report, average, [*files])
+        _show(report | {"algorithm": label}, average, short)
     if monitor.interrupted:
-        say(f"interrupted; {how_to_resume(settings.checkpoint, monitor)}")
+        say(f"interrupted; {how_to_resume(checkpoint, monitor)}")
     return monitor.code
 
 
-def _show_result(report: Mapping[str, Any], average: Profile, files: Sequence[str]) -> None:
+def _show(report: Mapping[str, Any], average: Profile | None, short: str) -> None:
+    iterations, seconds = report["iterations"], report["seconds"]
+    took = f"{seconds:.3g} s" if seconds < 60.0 else clock(seconds)
+    ends = {"interrupt": ", then interrupted", "time": ", then time was up"}
+    end = f"{ends.get(report['stopped_by'], '')}{short}"
+    show(
+        f"game        {report['game']}",
+        f"algorithm   {report['algorithm']}, {report['engine']}",
+        f"iterations  {iterations:,} in {took}, {number(iterations / max(seconds, 1e-9))} a second"
+        f"{end}",
+    )
+    if average is None:
+        return
     recall = report["imperfect_recall"]
     meaning = meaning_of_gap(imperfect_recall=recall)
+    files = [name for name in ("checkpoint", "strategy", "figure") if report[name]]
     show(
         f"gap         {number(report['gap'])} in units of payoff: {meaning}",
         f"value       {numbers(report['value'])}",
-        *(f"{name:<11} {report[name]}" for name in files if report[name]),
+        *(f"{name:<11} {report[name]}" for name in files),
     )
-    show_strategy(average, written=report["strategy"] is not None)
+    show_strategy(average, written="strategy" in files)
     if recall and _information_sets(average) <= _SMALL:
         show("", "One information set is on several lines if the player forgets its own past.")
 
