@@ -122,7 +122,7 @@ def _parts_in(name: str, value: object) -> Iterator[tuple[str, Stateful]]:
 
 def attributes(thing: object) -> Iterator[tuple[str, object]]:
     seen = set()
-    for attribute in _fields(type(thing)):
+    for attribute in attrs_fields(type(thing)):
         seen.add(attribute.name)
         if hasattr(thing, attribute.name):
             yield attribute.name, getattr(thing, attribute.name)
@@ -143,11 +143,11 @@ def _state_items(thing: object) -> Iterator[tuple[str, object]]:
 
 def _derived(kind: type, by_chance: bool) -> set[str]:
     marks = {"always"} if by_chance else {"always", "but by chance"}
-    derived = (field for field in _fields(kind) if field.metadata.get("derived") in marks)
+    derived = (field for field in attrs_fields(kind) if field.metadata.get("derived") in marks)
     return {field.name.lstrip("_") for field in derived}
 
 
-def _fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
+def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
     return attrs.fields(kind) if attrs.has(kind) else ()
 
 
@@ -223,7 +223,7 @@ def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[],
     count = dict(entries).get("iteration", 0)
     if type(count) is not int or not 0 <= count < _MOST_ITERATIONS:
         raise ValueError(f"{where}['iteration'] must be a number of iterations, got {quote(count)}")
-    optional = {field.name for field in _fields(type(current)) if field.default is None}
+    optional = {field.name for field in attrs_fields(type(current)) if field.default is None}
     fits = {
         # A field that begins as None may be None again, independently of its current value.
         k: _fitted(None if v is None and k in optional else items[k], v, f"{where}[{quote(k)}]")

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._util._state import NOT_STATE, Stateful, _fields, attributes
+from regretkit._util._state import NOT_STATE, Stateful, attributes, attrs_fields
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, whole_number
 from regretkit.estimators._estimator import Estimator
@@ -201,7 +201,7 @@ def clone_with_rng(thing: Result, generator: np.random.Generator) -> Result:
 
 def _keep_derived(source: object, target: object) -> None:
     """Take over what was only worked out for later, and is no part of the state."""
-    derived = {field.name for field in _fields(type(source)) if field.metadata == NOT_STATE}
+    derived = {field.name for field in attrs_fields(type(source)) if field.metadata == NOT_STATE}
     for name, value in [*attributes(source)]:
         if isinstance(value, Estimator | Stateful):
             _keep_derived(value, getattr(target, name))

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from regretkit._util import _validate
+from regretkit._util._state import attrs_fields
 from regretkit._util._typing import Vector
 from regretkit.sets._nearest_point import is_within
 
@@ -78,9 +80,26 @@ class StrategySet(abc.ABC):
         return hash((type(self).__name__, *self._key()))
 
 
-def content(array: Vector) -> tuple[object, ...]:
-    """Return the shape and the bytes of an array, alike for 0.0 and -0.0."""
-    return array.shape, (array + 0.0).tobytes()
+class SetOfFields(StrategySet):
+    """A set that is determined by its attrs fields, the arguments of its constructor."""
+
+    def _arguments(self) -> list[object]:
+        return [getattr(self, field.name) for field in attrs_fields(type(self))]
+
+    @override
+    def _key(self) -> tuple[object, ...]:
+        # Zeros of either sign are equal.
+        return tuple(
+            (a.shape, (a + 0.0).tobytes()) if isinstance(a, np.ndarray) else a
+            for a in self._arguments()
+        )
+
+    def __repr__(self) -> str:
+        shown = [
+            repr(a.tolist() if isinstance(a, np.ndarray) else [*a] if isinstance(a, tuple) else a)
+            for a in self._arguments()
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def as_set(value: StrategySet, name: str) -> StrategySet:

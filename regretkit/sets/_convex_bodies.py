@@ -10,12 +10,12 @@ from typing_extensions import override
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.sets._base import ROUNDING, StrategySet, content
+from regretkit.sets._base import ROUNDING, SetOfFields
 
 
 @final
 @define(eq=False, repr=False, init=False)
-class Box(StrategySet):
+class Box(SetOfFields):
     """All vectors between two bounds, coordinate by coordinate.
 
         { x : low <= x <= high }
@@ -79,17 +79,10 @@ class Box(StrategySet):
         """Return the nearest point of the box, in the Euclidean norm and in most others."""
         return np.clip(_validate.vector(point, self.dimension, "point"), self.low, self.high)
 
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return *content(self.low), *content(self.high)
-
-    def __repr__(self) -> str:
-        return f"Box({self.low.tolist()}, {self.high.tolist()})"
-
 
 @final
 @define(eq=False, repr=False, init=False)
-class Ball(StrategySet):
+class Ball(SetOfFields):
     """All points no further from a center than a radius, in the Euclidean norm.
 
         { x : |x - center| <= radius }
@@ -159,13 +152,6 @@ class Ball(StrategySet):
             return point.copy()
         return self.center + self.radius * direction
 
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return *content(self.center), self.radius
-
-    def __repr__(self) -> str:
-        return f"Ball({self.center.tolist()}, {self.radius})"
-
 
 def _polar(vector: Vector) -> tuple[float, Vector]:
     """Return the length of a vector and its direction, zeros where there is none."""
@@ -180,7 +166,7 @@ def _polar(vector: Vector) -> tuple[float, Vector]:
 
 @final
 @define(eq=False, repr=False, init=False)
-class Polytope(StrategySet):
+class Polytope(SetOfFields):
     """The convex hull of finitely many points.
 
         { w V : w >= 0, sum w = 1 },    with the points as the rows of V
@@ -228,17 +214,10 @@ class Polytope(StrategySet):
         mean: Vector = self.vertices.mean(axis=0)
         return mean
 
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return content(self.vertices)
-
-    def __repr__(self) -> str:
-        return f"Polytope({self.vertices.tolist()})"
-
 
 @final
 @define(eq=False, repr=False, init=False)
-class Singleton(StrategySet):
+class Singleton(SetOfFields):
     """A set with one point in it.
 
     Parameters
@@ -277,10 +256,3 @@ class Singleton(StrategySet):
     @override
     def relative_interior_point(self) -> Vector:
         return self.point.copy()
-
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return content(self.point)
-
-    def __repr__(self) -> str:
-        return f"Singleton({self.point.tolist()})"

@@ -15,17 +15,17 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import (
     ROUNDING,
+    SetOfFields,
     StrategySet,
     as_set,
     as_sets,
     as_sets_of_one_space,
-    content,
     total,
 )
 from regretkit.sets._simplices import Simplices
 
 
-class Image(StrategySet):
+class Image(SetOfFields):
     """The image of a set, its source, under an affine map."""
 
     source: StrategySet
@@ -126,13 +126,6 @@ class AffineImageSet(Image):
         """Return ``<u, b>``."""
         return float(utility @ self.offset)
 
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return self.source, *content(self.matrix), *content(self.offset)
-
-    def __repr__(self) -> str:
-        return f"AffineImageSet({self.source!r}, {self.matrix.tolist()}, {self.offset.tolist()})"
-
 
 @final
 @define(eq=False, repr=False, init=False)
@@ -204,17 +197,10 @@ class ScaledSet(Image):
             return False
         return self.source.contains(preimage, allowance / abs(self.factor))
 
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return self.source, self.factor
-
-    def __repr__(self) -> str:
-        return f"ScaledSet({self.source!r}, {self.factor})"
-
 
 @final
 @define(eq=False, repr=False, init=False)
-class Hull(StrategySet):
+class Hull(SetOfFields):
     """All averages of points of the members.
 
     Parameters
@@ -257,17 +243,10 @@ class Hull(StrategySet):
         mean: Vector = np.mean(points, axis=0)
         return mean
 
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return self.members
-
-    def __repr__(self) -> str:
-        return f"Hull([{', '.join(map(repr, self.members))}])"
-
 
 @final
 @define(eq=False, repr=False, init=False)
-class MinkowskiSumSet(StrategySet):
+class MinkowskiSumSet(SetOfFields):
     """All sums of one point from each set.
 
         { x_1 + ... + x_k : x_i in X_i }
@@ -308,13 +287,6 @@ class MinkowskiSumSet(StrategySet):
     @override
     def relative_interior_point(self) -> Vector:
         return total(summand.relative_interior_point() for summand in self.summands)
-
-    @override
-    def _key(self) -> tuple[object, ...]:
-        return self.summands
-
-    def __repr__(self) -> str:
-        return f"MinkowskiSumSet([{', '.join(map(repr, self.summands))}])"
 
 
 @final

@@ -25,6 +25,7 @@ from regretkit.play import (
     Simultaneous,
     UpdateSchedule,
 )
+from regretkit.play._engines import select_engine
 
 KUHN, RPS = games.kuhn_poker(), games.rock_paper_scissors()
 
@@ -176,7 +177,7 @@ def test_a_player_on_a_part_of_its_set_is_played_as_written():
 
 
 def test_a_short_run_is_not_worth_loading_machine_code_for():
-    run = started(KUHN, RULES["rm"], engine="auto").run(20)
+    run = started(KUHN, RULES["rm+"], engine="auto").run(20)
 
     assert run.engine == "numpy"
     assert run.run(**LONG).engine == "compiled"
@@ -184,17 +185,15 @@ def test_a_short_run_is_not_worth_loading_machine_code_for():
 
 
 def test_before_the_first_iteration_a_run_says_what_was_asked_for():
-    engines = [started(KUHN, RULES["rm"], engine=name).engine for name in ("auto", "compiled")]
+    engines = [started(KUHN, RULES["rm+"], engine=name).engine for name in ("auto", "compiled")]
 
     assert engines == ["auto", "compiled"]
-    assert started(KUHN, RULES["rm"], engine="auto").run(0).engine in ("numpy", "auto")
+    assert started(KUHN, RULES["rm+"], engine="auto").run(0).engine in ("numpy", "auto")
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_named_algorithm_is_compiled_in_a_long_run(name):
-    run = ALGORITHMS[name].start(KUHN)
-
-    assert run.run(**LONG).engine == "compiled"
+    assert select_engine(ALGORITHMS[name].start(KUHN), "auto", 10**9).name == "compiled"
 
 
 def test_solve_takes_the_engine_that_it_is_told():
@@ -213,13 +212,13 @@ def test_an_engine_that_there_is_not_is_refused(name):
     known = "'auto', 'compiled', 'compiled-exact', 'vectorized', 'numpy'"
     message = f"there is no engine {name!r}, only {known}"
     with pytest.raises(ValueError, match=message):
-        started(KUHN, RULES["rm"], engine=name)
+        started(KUHN, RULES["rm+"], engine=name)
 
 
 @pytest.mark.parametrize("name", [None, 3, True, ["compiled"]])
 def test_an_engine_that_is_no_name_is_refused(name):
     with pytest.raises(TypeError, match="engine must be the name of one, such as 'auto', got"):
-        started(KUHN, RULES["rm"], engine=name)
+        started(KUHN, RULES["rm+"], engine=name)
 
 
 # User-defined orders that declare their turns
@@ -274,7 +273,7 @@ class Growing(Averaging):
 @pytest.mark.parametrize("engine", ["compiled", "vectorized"])
 @pytest.mark.parametrize("order", [Alternating, lambda: RandomPlayer(GENERATOR(1))])
 def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(engine, order):
-    run, twin = (started(KUHN, RULES["rm"], order, Growing(), engine).run(20) for _ in "ab")
+    run, twin = (started(KUHN, RULES["rm+"], order, Growing(), engine).run(20) for _ in "ab")
 
     with pytest.raises(ValueError, match=r"Growing\(\) must give a weight of at least 0, got -1.0"):
         run.run(100)

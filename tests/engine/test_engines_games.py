@@ -128,7 +128,7 @@ def test_decision_points_are_worth_what_the_game_says(engine, game, seed):
 
 @settings(max_examples=60)
 @given(game=GAMES, seed=st.integers(0, 2**32 - 1), data=st.data())
-@pytest.mark.parametrize("rule", ["rm+", "optimistic hedge"])
+@pytest.mark.parametrize("rule", ["rm+", pytest.param("optimistic hedge", marks=pytest.mark.deep)])
 def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
     # A state without ties, for any payoffs
     generator = np.random.default_rng(seed)
@@ -190,7 +190,7 @@ def test_equal_actions_are_merged_and_come_out_as_equals(engine):
     )
     for root in (simple, hidden):
         game = ExtensiveFormGame.from_history(twins(root))
-        run = started(game, RULES["hedge"], engine=engine).run(30)
+        run = started(game, RULES["optimistic hedge"], engine=engine).run(30)
         for strategy, domain in zip(run.average, game.domains, strict=True):
             for point in range(domain.points):
                 own = strategy[1:][domain.simplices.block(point)]

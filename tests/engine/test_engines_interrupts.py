@@ -54,9 +54,9 @@ def test_a_callback_may_be_interrupted(engine):
 def test_runs_in_several_threads_do_not_meet(engine):
     ways = [
         ("rm+", Alternating),
-        ("prm+", Simultaneous),
+        ("rm+", Simultaneous),
         ("drm", random_player),
-        ("rm", Alternating),
+        ("optimistic hedge", Alternating),
     ]
     runs = [started(KUHN, RULES[rule], order, Linear(), engine) for rule, order in ways]
     threads = [threading.Thread(target=run.run, args=(200,)) for run in runs]
