@@ -4,7 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import Attribute
@@ -229,26 +229,27 @@ def _check_number(value: float, name: str) -> None:
 # Validators of attrs fields, for hyperparameters
 
 
-def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
-    """Require a finite number above zero."""
-    _check_number(value, attribute.name)
-    if not 0.0 < value <= _FINITE:
-        raise ValueError(must_be(attribute.name, "a finite number above 0", value))
+Validator: TypeAlias = Callable[[object, "Attribute[Any]", Any], None]
 
 
-def finite(_: object, attribute: "Attribute[float]", value: float) -> None:
-    """Require a finite number."""
-    number(value, attribute.name)
+def _number_that(wanted: str, holds: Callable[[float], bool]) -> Validator:
+    """Return a validator that requires a number for which ``holds``."""
+
+    def check(_: object, attribute: "Attribute[Any]", value: float) -> None:
+        _check_number(value, attribute.name)
+        if not holds(value):  # NaN, which is in no order with anything, holds nothing
+            raise ValueError(must_be(attribute.name, wanted, value))
+
+    return check
 
 
-def at_least_zero(_: object, attribute: "Attribute[float]", value: float) -> None:
-    """Require a finite number, at least zero."""
-    number(value, attribute.name, least=0.0)
-
-
-def share(_: object, attribute: "Attribute[float]", value: float) -> None:
-    """Require a number from 0 to 1."""
-    number(value, attribute.name, least=0.0, most=1.0)
+positive = _number_that("a finite number above 0", lambda value: 0.0 < value <= _FINITE)
+at_least_zero = _number_that("a finite number, at least 0", lambda value: 0.0 <= value <= _FINITE)
+finite = _number_that("a finite number", lambda value: abs(value) <= _FINITE)
+share = _number_that("from 0 to 1", lambda value: 0.0 <= value <= 1.0)
+extended = _number_that(
+    "a number, or plus or minus infinity", lambda value: value <= _FINITE or value == math.inf
+)
 
 
 def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:
@@ -257,14 +258,7 @@ def truth(_: object, attribute: "Attribute[bool]", value: bool) -> None:
         raise TypeError(must_be(attribute.name, "True or False", value))
 
 
-def extended(_: object, attribute: "Attribute[float]", value: float) -> None:
-    """Require a number, or plus or minus infinity."""
-    _check_number(value, attribute.name)
-    if math.isnan(value):
-        raise ValueError(must_be(attribute.name, "a number, or plus or minus infinity", value))
-
-
-def of_kind(kind: type, example: str) -> Callable[[object, "Attribute[Any]", object], None]:
+def of_kind(kind: type, example: str) -> Validator:
     """Return a validator that requires an instance of ``kind``."""
 
     def check(_: object, attribute: "Attribute[Any]", value: object) -> None:

@@ -1,7 +1,7 @@
 """The check of kernels: what a rule does in all blocks at once, its kernel does in one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -19,28 +19,11 @@ _RTOL = 1e-9
 """Sums may go in another order: relative to the largest number of the same block."""
 
 
-class _Traits(Protocol):
-    invariant_to_zero_utility: bool
-    only_discounts_on_zero_utility: bool
-    ignores_singleton_blocks: bool
-
-
-class _Kernel(Protocol):
-    """What this check needs of a kernel."""
-
-    propose: Callable[..., None]
-    learn: Callable[..., None]
-    state: Sequence[str]
-    block_state: Sequence[str]
-    traits: _Traits
-
-    def parameters_at(self, iteration: int) -> Sequence[float]: ...
-
-
+@runtime_checkable
 class _Rule(Protocol):
-    """What it needs of a rule."""
+    """What this check needs of a rule."""
 
-    def _kernel(self) -> _Kernel | None: ...
+    def _kernel(self) -> Any: ...
 
     def _learned(self) -> Mapping[str, Vector]: ...
 
@@ -54,30 +37,28 @@ def kernel_agrees(make: Make) -> None:
     """
     for name in (*ADVERSARIES, "ties"):
         rule = make().on_domain(Simplices(_SIZES))
-        kernel = cast(_Rule, rule)._kernel() if hasattr(rule, "_kernel") else None
+        kernel = rule._kernel() if isinstance(rule, _Rule) else None
         if rule is None or kernel is None or list(generators(rule)):
             return
-        generator, start = np.random.default_rng(0), _blocks(rule, kernel)
+        generator, traits, initial = np.random.default_rng(0), kernel.traits, _blocks(rule, kernel)
         for t in range(_ITERATIONS):
             strategy = _compare_proposals(rule, kernel)
             if name in ADVERSARIES:
                 utility = ADVERSARIES[name](strategy, t, generator)
             else:
                 utility = generator.integers(-1, 2, size=rule.dimension).astype(np.float64)
-            _compare_lessons(rule, kernel, utility, strategy)
-            if kernel.traits.invariant_to_zero_utility:
-                _require_rest(rule, kernel)
-            if kernel.traits.only_discounts_on_zero_utility:
-                _require_fading(rule, kernel)
-            if kernel.traits.ignores_singleton_blocks:
-                _require_no_notice(rule, kernel, utility, start)
+            _compare_updates(rule, kernel, utility, strategy)
+            if traits.invariant_to_zero_utility or traits.only_discounts_on_zero_utility:
+                _check_zero_utility(rule, kernel)
+            if traits.ignores_singleton_blocks:
+                _check_singletons(rule, kernel, utility, initial)
 
 
-def _compare_proposals(rule: RegretMinimizer, kernel: _Kernel) -> Vector:
-    strategy, numbers = rule.next_strategy(), np.array(kernel.parameters_at(rule.iteration))
+def _compare_proposals(rule: RegretMinimizer, kernel: Any) -> Vector:
+    strategy = rule.next_strategy()
     for block in _blocks(rule, kernel):
         proposed = block.alone(np.full_like(strategy, np.nan))
-        _plain(kernel.propose)(*block.place, proposed, block.state, numbers)
+        block.propose(kernel, rule.iteration, proposed)
         block.require_alike(
             proposed, strategy, 1.0, "its kernel proposes something else than the rule"
         )
@@ -85,25 +66,19 @@ def _compare_proposals(rule: RegretMinimizer, kernel: _Kernel) -> Vector:
     return strategy
 
 
-def _compare_lessons(
-    rule: RegretMinimizer, kernel: _Kernel, utility: Vector, strategy: Vector
-) -> None:
-    numbers = np.array(kernel.parameters_at(rule.iteration + 1))
+def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strategy: Vector) -> None:
     blocks, names = _blocks(rule, kernel), (*kernel.state, *kernel.block_state)
     values = cast(Simplices, rule.domain).expectation(utility, strategy)
     rule.observe_utility(utility)
     learned = cast(_Rule, rule)._learned()
     for block, value in zip(blocks, values, strict=True):
         earned, played = block.alone(utility), block.alone(strategy)
-        known = earned, float(value), played, block.state, numbers
-        _plain(kernel.learn)(*block.place, *known)
+        block.learn(kernel, rule.iteration, earned, float(value), played)
         unit = float(np.abs(utility[block.actions]).max())
-        block.require_alike(
-            earned, utility, 0.0, "its kernel changes the utility that it learns from"
-        )
-        block.require_alike(
-            played, strategy, 0.0, "its kernel changes the strategy that it learns from"
-        )
+        for array, given, name in ((earned, utility, "utility"), (played, strategy, "strategy")):
+            block.require_alike(
+                array, given, 0.0, f"its kernel changes the {name} that it learns from"
+            )
         for name, array in zip(names, block.state, strict=True):
             block.require_alike(
                 array, learned[name], unit, f"its kernel learns other {name} than the rule"
@@ -111,59 +86,44 @@ def _compare_lessons(
         block.require_within(earned, played, *block.state)
 
 
-def _require_rest(rule: RegretMinimizer, kernel: _Kernel) -> None:
-    moved = "its kernel declares invariant_to_zero_utility, but a zero utility changes it"
-    for before, after, _ in _through_nothing(rule, kernel):
-        for array, laid in zip(before, after, strict=True):
-            require(np.array_equal(array, laid), moved)
-
-
-def _require_fading(rule: RegretMinimizer, kernel: _Kernel) -> None:
-    kept, dropped = kernel.parameters_at(rule.iteration + 1)[:2]
-    moved = "its kernel declares only_discounts_on_zero_utility, but that is not all"
-    for before, after, own in _through_nothing(rule, kernel):
-        faded = before[1] * np.where(before[1] > 0.0, kept, dropped)
-        require(np.array_equal(faded[own], after[1][own]), moved)
-        require(np.allclose(before[0][own], after[0][own], rtol=0.0, atol=_RTOL), moved)
-        for array, laid in zip(before[2:], after[2:], strict=True):
-            require(np.array_equal(array, laid), moved)
-
-
-def _through_nothing(
-    rule: RegretMinimizer, kernel: _Kernel
-) -> Iterator[tuple[Sequence[Vector], Sequence[Vector], slice]]:
-    """Yield each block's proposal and state before an iteration worth nothing, and after it."""
-    size, (now, later) = rule.dimension, (rule.iteration, rule.iteration + 1)
-    numbers, others = np.array(kernel.parameters_at(now)), np.array(kernel.parameters_at(later))
+def _check_zero_utility(rule: RegretMinimizer, kernel: Any) -> None:
+    """Compare each block's proposal and state before an iteration of utility zero, and after it."""
+    now, traits = rule.iteration, kernel.traits
     for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
-        nothing, before, after = (block.alone(np.zeros(size)) for _ in range(3))
-        _plain(kernel.propose)(*block.place, before, block.state, numbers)
-        _plain(kernel.learn)(*block.place, nothing, 0.0, before, block.state, others)
-        _plain(kernel.propose)(*block.place, after, block.state, others)
-        yield (before, *old.state), (after, *block.state), block.own(before, 1)
+        zeros, proposed, proposed_after = (block.alone(np.zeros(rule.dimension)) for _ in range(3))
+        block.propose(kernel, now, proposed)
+        block.learn(kernel, now + 1, zeros, 0.0, proposed)
+        block.propose(kernel, now + 1, proposed_after)
+        pairs = list(zip(old.state, block.state, strict=True))
+        if traits.invariant_to_zero_utility:
+            moved = "its kernel declares invariant_to_zero_utility, but a zero utility changes it"
+            for array, after in [(proposed, proposed_after), *pairs]:
+                require(np.array_equal(array, after), moved)
+        if traits.only_discounts_on_zero_utility:
+            moved = "its kernel declares only_discounts_on_zero_utility, but that is not all"
+            own, (regrets, discounted) = block.own(proposed, 1), pairs[0]
+            kept, dropped = kernel.parameters_at(now + 1)[:2]
+            expected = regrets * np.where(regrets > 0.0, kept, dropped)
+            require(np.array_equal(expected[own], discounted[own]), moved)
+            near = np.allclose(proposed[own], proposed_after[own], rtol=0.0, atol=_RTOL)
+            require(near, moved)
+            for array, after in pairs[1:]:
+                require(np.array_equal(array, after), moved)
 
 
-def _require_no_notice(
-    rule: RegretMinimizer, kernel: _Kernel, utility: Vector, start: Sequence["_Block"]
+def _check_singletons(
+    rule: RegretMinimizer, kernel: Any, utility: Vector, initial: Sequence["_Block"]
 ) -> None:
-    numbers = np.array(kernel.parameters_at(rule.iteration + 1))
-    noticed = "its kernel says that it ignores forced moves, but where there is one action it moves"
-    for old, block in zip(start, _blocks(rule, kernel), strict=True):
+    moved = "its kernel says that it ignores forced moves, but where there is one action it moves"
+    for old, block in zip(initial, _blocks(rule, kernel), strict=True):
         if block.actions.stop - block.actions.start > 1:
             continue
         earned, played = block.alone(utility), block.alone(np.ones(rule.dimension))
         after, [value] = block.alone(np.zeros(rule.dimension)), utility[block.actions]
-        known = earned, float(value), played, block.state, numbers
-        _plain(kernel.learn)(*block.place, *known)
-        _plain(kernel.propose)(*block.place, after, block.state, numbers)
+        block.learn(kernel, rule.iteration + 1, earned, float(value), played)
+        block.propose(kernel, rule.iteration + 1, after)
         for array, laid in zip((played, *old.state), (after, *block.state), strict=True):
-            require(np.array_equal(array, laid), noticed)
-
-
-def _plain(function: Callable[..., None]) -> Callable[..., None]:
-    """Return the Python function of a compiled one."""
-    plain: Callable[..., None] = getattr(function, "py_func", function)
-    return plain
+            require(np.array_equal(array, laid), moved)
 
 
 class _Block(NamedTuple):
@@ -174,10 +134,20 @@ class _Block(NamedTuple):
     dimension: int
     state: tuple[Vector, ...] = ()
 
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """The block's number, and where its actions begin and end."""
-        return self.number + 1, self.actions.start + 1, self.actions.stop + 1
+    def propose(self, kernel: Any, iteration: int, strategy: Vector) -> None:
+        """Let the kernel propose, as plain Python."""
+        self._call(kernel.propose, kernel.parameters_at(iteration), strategy)
+
+    def learn(
+        self, kernel: Any, iteration: int, utility: Vector, value: float, strategy: Vector
+    ) -> None:
+        """Let the kernel learn, as plain Python."""
+        self._call(kernel.learn, kernel.parameters_at(iteration), utility, value, strategy)
+
+    def _call(self, function: Any, parameters: Sequence[float], *known: Vector | float) -> None:
+        place = self.number + 1, self.actions.start + 1, self.actions.stop + 1
+        plain = getattr(function, "py_func", function)
+        plain(*place, *known, self.state, np.array(parameters))
 
     def own(self, array: Vector, shift: int = 0) -> slice:
         """Return where the block lies in an array with a number for each action, or block."""
@@ -206,13 +176,13 @@ class _Block(NamedTuple):
         """Require that nothing was written outside the block."""
         for laid in arrays:
             own = self.own(laid, 1)
-            whole = (laid[: own.start] == _NONSENSE).all() and (
+            intact = (laid[: own.start] == _NONSENSE).all() and (
                 laid[own.stop :] == -_NONSENSE
             ).all()
-            require(bool(whole), "its kernel writes to what is not its block's")
+            require(bool(intact), "its kernel writes to what is not its block's")
 
 
-def _blocks(rule: RegretMinimizer, kernel: _Kernel) -> list[_Block]:
+def _blocks(rule: RegretMinimizer, kernel: Any) -> list[_Block]:
     simplices, learned = cast(Simplices, rule.domain), cast(_Rule, rule)._learned()
     found = []
     for number in range(simplices.blocks):
