@@ -54,7 +54,8 @@ class PlayerBuffers:
                     f"shape {view.shape}, but it learns "
                     f"{ {name: array.shape for name, array in learned.items()} }"
                 )
-        self._check_functions()
+        if rule.simplices.blocks:
+            self._check_functions()
 
     def _check_functions(self) -> None:
         """Call the kernel once as plain Python, which notices what is read beyond an array."""

@@ -37,11 +37,16 @@ from regretkit.circuits import (
     TreeSwap,
     internal_maps,
 )
-from regretkit.minimizers import Composed, LastUtilityPrediction, NonNegative, SoftmaxLink
+from regretkit.minimizers import Composed, LastUtilityPrediction, NonNegative, SoftmaxLink, contrib
 from regretkit.sets import Ball, Box, Hull, Simplices, Singleton
 
 TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
 PRM = rk.PredictiveRegretMatchingPlus
+
+
+def over(rule, **how):
+    """Return what builds a rule over a block of two actions and one of three."""
+    return partial(rule, [2, 3], **how)
 
 
 def swap(actions):
@@ -93,13 +98,9 @@ ROWS |= {
         rk.RegretMatching(2), FiniteDeviations([np.eye(2), np.eye(2)[::-1]])
     ),
     "swap": partial(rk.SwapRegret, [2, 3], rk.RegretMatching),
-    "forgetful drm+": partial(minimizers.DiscountedRegretMatchingPlus, [2, 3], alpha=-1.0),
-    "drm+, forgetful at first": partial(
-        minimizers.DiscountedRegretMatchingPlus, [2, 3], shift=10.0
-    ),
-    "forgetful pdrm+": partial(
-        minimizers.PredictiveDiscountedRegretMatchingPlus, [2, 3], alpha=-1.0
-    ),
+    "forgetful drm+": over(minimizers.DiscountedRegretMatchingPlus, alpha=-1.0),
+    "drm+, forgetful at first": over(minimizers.DiscountedRegretMatchingPlus, shift=10.0),
+    "forgetful pdrm+": over(minimizers.PredictiveDiscountedRegretMatchingPlus, alpha=-1.0),
     "tree swap": lambda: TreeSwap(lambda: rk.RegretMatching(3), layers=2, branching=3),
     "swap[predictive]": partial(rk.SwapRegret, 3, PRM),
     "swap[each own]": partial(swap_of_own, 3),
@@ -166,23 +167,19 @@ ROWS |= {
 
 # The regret matching family.
 ROWS |= {
-    "drm+": partial(minimizers.DiscountedRegretMatchingPlus, [2, 3]),
-    "pdrm+": partial(minimizers.PredictiveDiscountedRegretMatchingPlus, [2, 3]),
-    "asymmetric": partial(minimizers.contrib.AsymmetricRegretMatchingPlus, [2, 3]),
-    "credulous": partial(minimizers.contrib.AsymmetricRegretMatchingPlus, [2, 3], weight=5.0),
-    "adaptive": partial(minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus, [2, 3]),
-    "smooth": partial(minimizers.contrib.SmoothPredictiveRegretMatchingPlus, [2, 3], rate=0.1),
-    "smooth optimistic": partial(
-        minimizers.contrib.SmoothOptimisticRegretMatchingPlus, [2, 3], rate=0.1
-    ),
-    "stable": partial(minimizers.contrib.StablePredictiveRegretMatchingPlus, [2, 3], floor=1.0),
-    "extragradient": partial(minimizers.contrib.ExtragradientRegretMatchingPlus, [2, 3], rate=0.1),
-    "norm keeping": partial(minimizers.contrib.IREGPredictiveRegretMatchingPlus, [2, 3]),
-    "scheduled": partial(minimizers.contrib.HSDiscountedRegretMatching, [2, 3], horizon=20),
-    "cfr[norm keeping]": partial(rk.CFR, TREE, minimizers.contrib.IREGPredictiveRegretMatchingPlus),
-    "swap[adaptive]": partial(
-        rk.SwapRegret, [2, 3], minimizers.contrib.AdaptiveAsymmetricRegretMatchingPlus
-    ),
+    "drm+": over(minimizers.DiscountedRegretMatchingPlus),
+    "pdrm+": over(minimizers.PredictiveDiscountedRegretMatchingPlus),
+    "asymmetric": over(contrib.AsymmetricRegretMatchingPlus),
+    "credulous": over(contrib.AsymmetricRegretMatchingPlus, weight=5.0),
+    "adaptive": over(contrib.AdaptiveAsymmetricRegretMatchingPlus),
+    "smooth": over(contrib.SmoothPredictiveRegretMatchingPlus, rate=0.1),
+    "smooth optimistic": over(contrib.SmoothOptimisticRegretMatchingPlus, rate=0.1),
+    "stable": over(contrib.StablePredictiveRegretMatchingPlus, floor=1.0),
+    "extragradient": over(contrib.ExtragradientRegretMatchingPlus, rate=0.1),
+    "norm keeping": over(contrib.IREGPredictiveRegretMatchingPlus),
+    "scheduled": over(contrib.HSDiscountedRegretMatching, horizon=20),
+    "cfr[norm keeping]": partial(rk.CFR, TREE, contrib.IREGPredictiveRegretMatchingPlus),
+    "swap[adaptive]": partial(rk.SwapRegret, [2, 3], contrib.AdaptiveAsymmetricRegretMatchingPlus),
 }
 
 
@@ -191,23 +188,18 @@ def conic(actions):
 
 
 # Mirror descent, hedges without a rate, gradient descent, and what reshapes a strategy.
+TSALLIS = {"regularizer": minimizers.Tsallis()}
 REGULARIZED = {"regularizer": minimizers.Euclidean(), "rate": 0.1}
 DILATED = partial(minimizers.DilatedMirrorDescent, tree=TREE, rate=0.3)
 ROWS |= {
-    "ftrl": partial(minimizers.FollowTheRegularizedLeader, [2, 3], **REGULARIZED),
-    "ftrl[tsallis]": partial(
-        minimizers.FollowTheRegularizedLeader,
-        [2, 3],
-        regularizer=minimizers.Tsallis(),
-        rate=0.3,
-        optimistic=True,
+    "ftrl": over(minimizers.FollowTheRegularizedLeader, **REGULARIZED),
+    "ftrl[tsallis]": over(
+        minimizers.FollowTheRegularizedLeader, **TSALLIS, rate=0.3, optimistic=True
     ),
-    "omd": partial(minimizers.OnlineMirrorDescent, [2, 3], **REGULARIZED),
-    "omd[optimistic]": partial(
-        minimizers.OnlineMirrorDescent, [2, 3], **REGULARIZED, optimistic=True
-    ),
-    "reflected": partial(minimizers.ReflectedMirrorDescent, [2, 3], **REGULARIZED),
-    "magnetic": partial(minimizers.MagneticMirrorDescent, [2, 3], rate=0.3, temperature=0.1),
+    "omd": over(minimizers.OnlineMirrorDescent, **REGULARIZED),
+    "omd[optimistic]": over(minimizers.OnlineMirrorDescent, **REGULARIZED, optimistic=True),
+    "reflected": over(minimizers.ReflectedMirrorDescent, **REGULARIZED),
+    "magnetic": over(minimizers.MagneticMirrorDescent, rate=0.3, temperature=0.1),
     "magnetic[elsewhere]": partial(
         minimizers.MagneticMirrorDescent,
         2,
@@ -216,8 +208,8 @@ ROWS |= {
         magnet=[0.75, 0.25],
         optimistic=True,
     ),
-    "adahedge": partial(minimizers.AdaHedge, [2, 3]),
-    "normalhedge": partial(minimizers.NormalHedge, [2, 3]),
+    "adahedge": over(minimizers.AdaHedge),
+    "normalhedge": over(minimizers.NormalHedge),
     "gradient[ball]": partial(
         minimizers.OnlineGradientDescent, domain=Ball([1.0, 2.0], 3.0), rate=0.5, optimistic=True
     ),
@@ -309,10 +301,9 @@ def test_copies_are_independent(make, asked):
     player = make() if asked else trained(make)
     if asked:
         player.next_strategy()
+    twins = [copy.deepcopy(player)]
     if make.__class__ is partial:  # a factory that can be pickled makes what can be
-        twins = [copy.deepcopy(player), pickle.loads(pickle.dumps(player))]
-    else:
-        twins = [copy.deepcopy(player)]
+        twins.append(pickle.loads(pickle.dumps(player)))
 
     played = [goes_on(twin) for twin in twins]
 
