@@ -121,8 +121,6 @@ class InformationSet:
 @final
 @frozen
 class TreeHistory:
-    """A history of a tree, by its number."""
-
     tree: GameTree = field(eq=False, repr=False)
     number: int
 

@@ -157,7 +157,6 @@ def _count(number: int, more: bool = False) -> str:
 
 
 def _size(number: float) -> str:
-    """Return a number of bytes with its unit."""
     if number >= _EVER:
         return f"10**{int(math.log10(number))} bytes"
     for unit in ("bytes", "KiB", "MiB"):

@@ -20,12 +20,10 @@ class SparseRows(NamedTuple):
 
     @property
     def lengths(self) -> Indices:
-        """Number of entries of each row."""
         return np.diff(self.begin)
 
     @property
     def row_of_entry(self) -> Indices:
-        """The row of each entry."""
         return np.repeat(np.arange(self.begin.size - 1), self.lengths)
 
 

@@ -226,7 +226,6 @@ class Profile(tuple[Vector, ...]):
     # Information sets by name
 
     def _place(self, key: str | tuple[int, str | int]) -> tuple[int, int]:
-        """Return the player and the number of an information set."""
         if isinstance(key, str):
             key = self._owner(key), key
         if len(key) != 2:

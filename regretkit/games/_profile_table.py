@@ -129,7 +129,6 @@ def printable(text: str) -> str:
 
 
 def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return a profile as plain dicts, lists, strings and numbers."""
     players = [
         list(_records(profile[player], domain, player))
         for player, domain in enumerate(profile.domains)
@@ -177,7 +176,6 @@ def _expect(fits: bool, where: str, wanted: str, value: object) -> None:
 
 
 def _opened(data: object, what: str) -> dict[str, Any]:
-    """Return the entries of a profile, checked."""
     top = _entries(data, _KEYS, what)
     _expect(top["format"] == FORMAT, what, f"have the format {quote(FORMAT)}", top["format"])
     if top["version"] != VERSION or isinstance(top["version"], bool):

@@ -172,7 +172,6 @@ def check_small(text: str) -> None:
 
 
 def _whole_numbers(literal: object) -> Iterator[int]:
-    """Yield the integers in a literal."""
     if isinstance(literal, int):
         yield literal
     elif isinstance(literal, dict):

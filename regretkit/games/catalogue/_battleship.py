@@ -148,8 +148,6 @@ def _name(ship: Ship) -> str:
 @final
 @frozen
 class Rules:
-    """The parameters of Battleship."""
-
     height: int
     width: int
     lengths: tuple[int, ...]
@@ -180,7 +178,6 @@ class Rules:
 
     @property
     def area(self) -> int:
-        """Number of cells of a board."""
         return self.height * self.width
 
     def levels(self) -> Iterator[tuple[int, int]]:
@@ -248,8 +245,6 @@ def _openings(rules: Rules) -> tuple[Mapping[frozenset[str], int], ...]:
 @final
 @frozen
 class BattleshipHistory:
-    """A history of Battleship."""
-
     rules: Rules
     ships: tuple[Ship, ...] = ()
     """The ships placed so far, alternating between player 0 and player 1."""
@@ -308,11 +303,9 @@ class BattleshipHistory:
 
     @property
     def _placed(self) -> bool:
-        """Whether all ships are placed."""
         return len(self.ships) == 2 * len(self.rules.lengths)
 
     def _fired(self, player: int) -> set[str]:
-        """Return the cells that a player has shot at."""
         return {cell for cell, _ in self.shots[player::2]}
 
     def _lost(self, player: int) -> list[int]:

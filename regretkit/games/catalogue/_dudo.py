@@ -122,8 +122,6 @@ def _strength(number: int, face: str) -> tuple[int, str]:
 @final
 @frozen
 class DudoHistory:
-    """A history of Dudo."""
-
     dice: int
     sides: int
     claims: tuple[str, ...]
@@ -185,6 +183,5 @@ class DudoHistory:
 
 
 def _orders(roll: Sequence[str]) -> int:
-    """Return the number of orders of a roll."""
     repeats = math.prod(map(math.factorial, Counter(roll).values()))
     return math.factorial(len(roll)) // repeats

@@ -117,7 +117,6 @@ class Rules:
 
     @property
     def drawn(self) -> bool:
-        """Whether chance draws the prizes."""
         return self.order == "random"
 
     @property

@@ -63,7 +63,6 @@ def kuhn_poker(
 
 
 def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
-    """Return the empty history of Kuhn poker."""
     players = whole_number(players, "players", least=2, most=len(RANKS))
     cards = players + 1 if deck is None else deck
     return KuhnHistory(
@@ -74,8 +73,6 @@ def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
 @final
 @frozen
 class KuhnHistory:
-    """A history of Kuhn poker."""
-
     players: int
     deck: str
     cards: str = ""

@@ -87,7 +87,6 @@ def leduc_poker(
 def leduc_history(
     players: int = 2, ranks: int | None = None, suits: int = 2, merge_suits: bool = False
 ) -> "LeducHistory":
-    """Return the empty history of Leduc poker."""
     players = whole_number(players, "players", least=2)
     ranks = whole_number(players + 1 if ranks is None else ranks, "ranks", least=1, most=len(RANKS))
     suits = whole_number(suits, "suits", least=1, most=len(SUITS))
@@ -109,8 +108,6 @@ def leduc_history(
 @final
 @frozen
 class LeducHistory:
-    """A history of Leduc poker."""
-
     deck: tuple[str, ...]
     paid: tuple[int, ...]
     """What each player has put into the pot."""
@@ -199,7 +196,6 @@ class LeducHistory:
 
     @property
     def _public(self) -> bool:
-        """Whether the public card is dealt."""
         return len(self.cards) > len(self.paid)
 
     def _act(self, action: str) -> "LeducHistory":

@@ -91,7 +91,6 @@ def oshi_zumo_history(
     horizon: int | None = None,
     alesia: bool = False,
 ) -> "OshiZumoHistory":
-    """Return the empty history of Oshi-Zumo."""
     coins = whole_number(coins, "coins", least=1)
     size = whole_number(size, "size", least=0)
     minimum_bid = whole_number(minimum_bid, "minimum_bid", least=0, most=coins)
@@ -110,8 +109,6 @@ def oshi_zumo_history(
 @final
 @frozen
 class OshiZumoHistory:
-    """A history of Oshi-Zumo."""
-
     size: int
     minimum_bid: int
     horizon: int | None

@@ -204,7 +204,6 @@ class ChanceSampler:
         return expand_ranges(first, self.edges_before[nodes + 1] - first)
 
     def _part(self, reachable: NDArray[np.bool_], kept: list[Indices]) -> SubDAG:
-        """Return the reachable part."""
         for start, stop in list(pairwise(self.levels.tolist()))[len(kept) :]:
             kept.append(self._edges(start + np.flatnonzero(reachable[start:stop])))
             reachable[self.full.edges.child[kept[-1]]] = True

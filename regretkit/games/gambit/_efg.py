@@ -100,8 +100,6 @@ def parse_efg(tokens: Tokens) -> ExtensiveFormGame | ImperfectRecallGame:
 
 
 class _InformationSet(NamedTuple):
-    """The declaration of an information set of a player or of chance."""
-
     player: int
     number: int
     label: str
@@ -111,8 +109,6 @@ class _InformationSet(NamedTuple):
 
 
 class _Outcome(NamedTuple):
-    """The declaration of an outcome."""
-
     label: str
     payoffs: tuple[float, ...]
 
@@ -177,7 +173,6 @@ class _Nodes:
         self._tokens = tokens
 
     def read(self) -> None:
-        """Read all nodes to the end of the file."""
         # Number of missing children of each node on the path to the next one
         missing = [1]
         while missing:
@@ -266,7 +261,6 @@ def _shown(value: object) -> str:
 
 
 def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
-    """Return the tree of the nodes of a file."""
     sets = nodes.information_sets.entries
     names = [number_unnamed(entry.actions) for entry in sets]
     # Prefix order lists the nodes of each level in breadth-first order.

@@ -53,7 +53,6 @@ class Tokens:
         self.advance()
 
     def advance(self) -> None:
-        """Proceed to the next token."""
         self.position, self.current = next(self._tokens)
 
     def error(self, message: str, position: int | None = None) -> ValueError:
@@ -70,19 +69,16 @@ class Tokens:
         return self.error(f"expected {expected}, got {found}")
 
     def accept(self, symbol: str) -> bool:
-        """Read a symbol if it is the current token, and return whether it was."""
         if self.current != symbol:
             return False
         self.advance()
         return True
 
     def expect(self, symbol: str, where: str) -> None:
-        """Read a symbol."""
         if not self.accept(symbol):
             raise self.unexpected(f"{quote(symbol)} {where}")
 
     def word(self, words: tuple[str, ...], expected: str) -> str:
-        """Read one of some words."""
         found = self.current
         if found not in words:
             raise self.unexpected(expected)
@@ -90,7 +86,6 @@ class Tokens:
         return found
 
     def at_name(self) -> bool:
-        """Return whether the current token is a name."""
         return self.current[:1] == '"'
 
     def name(self, meaning: str) -> str:
@@ -158,7 +153,6 @@ def read_header(tokens: Tokens, form: str, version: str) -> tuple[str | None, in
 
 
 def read_names(tokens: Tokens, meaning: str) -> tuple[str, ...]:
-    """Read names and the closing brace."""
     names = []
     while not tokens.accept("}"):
         if not tokens.at_name():
@@ -183,7 +177,6 @@ def number_unnamed(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def shortened(text: str) -> str:
-    """Return a piece of text for error messages."""
     return quote(text) if len(text) <= 30 else f"{quote(text[:30])}..."
 
 
@@ -210,7 +203,6 @@ def _text_of(source: Source) -> tuple[str, str]:
 
 
 def _place(text: str, position: int) -> str:
-    """Return the line and the column of a position in a text."""
     line = 1 + len(_LINE_END.findall(text, 0, position))
     start = 1 + max(text.rfind(end, 0, position) for end in "\r\n")
     return f"line {line}, column {position - start + 1}"
@@ -227,12 +219,10 @@ def write_header(form: str, title: str | None, players: int, *, for_gambit: bool
 
 
 def write_name(name: str, for_gambit: bool) -> str:
-    """Return a name in quotation marks, plain if it is for Gambit."""
     return _quoted(plain(name) if for_gambit else name)
 
 
 def write_names(names: Iterable[str], for_gambit: bool) -> str:
-    """Return names in braces."""
     return f"{{ {' '.join(write_name(name, for_gambit) for name in names)} }}"
 
 

@@ -97,8 +97,6 @@ def is_openspiel(value: object, *kinds: str) -> TypeGuard[OpenSpielGame | OpenSp
 
 @final
 class OpenSpielHistory:
-    """A state of OpenSpiel as a history."""
-
     __slots__ = ("_by_string", "_player", "_state")
 
     def __init__(self, state: State, by_string: bool) -> None:

@@ -222,7 +222,6 @@ class States:
 
 
 def _text(state: State) -> str:
-    """Return the history of a state for error messages."""
     return path_text([str(action) for action in state.history()])
 
 

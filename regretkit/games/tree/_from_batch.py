@@ -44,8 +44,6 @@ class _Moves(NamedTuple):
 
 @final
 class _Expansion:
-    """Records batches in breadth-first order."""
-
     def __init__(self, root: HistoryBatch, budget: MemoryBudget) -> None:
         self._root, self._budget = root, budget
         self._found, self._visited = 1, 0
@@ -77,7 +75,6 @@ class _Expansion:
         return self._children(level, player, _merged(moves)) if moves else None
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arguments of the game tree."""
         players, acting = self._payoffs[0].shape[1], _joined(self._player)
         check_acting(self._sets, players, lambda i: self._path(int(np.argmax(acting == i))))
         probability = np.ones(self._found)
@@ -236,7 +233,6 @@ class ActionMasks:
         self._bits: Bits = np.empty((0, 0), dtype=np.uint8)
 
     def add(self, bits: Bits) -> None:
-        """Append rows."""
         width = max(bits.shape[1], self._bits.shape[1])
         self._bits = np.concatenate([_widened(self._bits, width), _widened(bits, width)])
 
@@ -248,7 +244,6 @@ class ActionMasks:
         return matches
 
     def names(self, level: HistoryBatch, player: int) -> LazySequence[tuple[str, ...]]:
-        """Return the names of the actions of each row."""
         return LazySequence(len(self._bits), partial(_action_names, level, player, self._bits))
 
 
@@ -268,7 +263,6 @@ class InformationSets:
         return numbers, self.possible.equal(numbers, bits)
 
     def labels(self, level: HistoryBatch, player: int) -> LazySequence[str]:
-        """Return the labels of the information sets."""
         return LazySequence(self._keys.size, partial(_label, level, player, self._keys))
 
 

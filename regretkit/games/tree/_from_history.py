@@ -62,8 +62,6 @@ def check_acting(acting: Iterable[int], players: int, path: Callable[[int], str]
 
 @final
 class _Walker:
-    """Records histories in breadth-first order."""
-
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
         self._next_check = _CHECK_INTERVAL
@@ -112,7 +110,6 @@ class _Walker:
             yield child
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arguments of the game tree."""
         players = self._players or 0
         check_acting(self._labels, players, lambda i: self._path(self._player.index(i)))
         return {

@@ -207,7 +207,6 @@ class GameTree:
         return path_to(int(history), self.parent, self.action, self._names)
 
     def _names(self, history: int) -> Sequence[str]:
-        """Return the names of the actions at a history."""
         player = int(self.player[history])
         if player == CHANCE:
             return self.outcomes[int(np.searchsorted(self._chance, history))]
