@@ -46,7 +46,6 @@ def test_names_that_are_not_unique_can_be_told_apart():
         t "" 2 "" { 2 }""")
     root = as_history(game)
     first, second = root.actions()
-
     assert first != second
     assert [root.child(action).payoffs() for action in (first, second)] == [[1.0], [2.0]]
 
@@ -162,7 +161,6 @@ def walk(history):
 def test_with_a_short_memory_players_know_their_dice_and_the_last_claims(memory):
     whole = [h for h in walk(games.dudo_history(sides=2)) if not h.is_terminal()]
     short = [h for h in walk(games.dudo_history(sides=2, memory=memory)) if not h.is_terminal()]
-
     for one, other in zip(whole, short, strict=True):
         if one.player() >= 0:
             dice, _, claims = one.information_set().partition(":")

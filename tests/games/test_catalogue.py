@@ -7,7 +7,6 @@ import pytest
 
 from regretkit import games
 from regretkit.games import (
-    CHANCE,
     NormalFormGame,
     _registry,
     catalogue,
@@ -18,21 +17,6 @@ from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.games.catalogue._leduc_poker import leduc_history
 
 OURS = sorted(name for name in vars(catalogue) if callable(vars(catalogue)[name]))
-
-
-def uniform_payoffs(history):
-    """Return the expected payoffs of uniform play, by naive recursion."""
-    return expected_payoffs(history, lambda h: [1.0 / len(h.actions())] * len(h.actions()))
-
-
-def expected_payoffs(history, strategy):
-    if history.is_terminal():
-        return np.array(history.payoffs())
-    if history.player() == CHANCE:
-        weighted = history.chance_outcomes()
-    else:
-        weighted = zip(history.actions(), strategy(history), strict=True)
-    return sum(p * expected_payoffs(history.child(a), strategy) for a, p in weighted)
 
 
 def play(history, *actions):
@@ -51,7 +35,6 @@ def test_leduc_sizes_are_deals_times_betting(ranks, suits):
     tree = games.GameTree.from_history(leduc_history(ranks=ranks, suits=suits))
     cards = ranks * suits
     deals = cards * (cards - 1)
-
     # A round has 15 histories: 6 decisions, 3 of each player; 4 folds; 5 ends of the round.
     assert tree.histories == 1 + cards + deals * (15 + 5 * (cards - 2) * 15)
     assert tree.terminals.size == deals * (4 + 5 * (cards - 2) * 9)

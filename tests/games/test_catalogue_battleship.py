@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from naive_games import uniform
 from test_catalogue import play
 
 from regretkit import nash_conv
 from regretkit.evaluation import solve_zero_sum
 from regretkit.games._registry import load
 from regretkit.games.catalogue._battleship import battleship_history
-
-
-def uniform(game):
-    return [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
 
 
 # By the linear programs of others, with OpenSpiel's trees
@@ -48,7 +45,6 @@ def test_one_ship_of_one_cell_is_best_hidden_and_sought_at_random(height, width,
         first = sum((1 - t / n) / n for t in range(k))
         second = sum((1 - (t + 1) / n) / n for t in range(k))
         earned = [first - multiplier * second, second - multiplier * first]
-
         assert game.value(uniform(game)) == pytest.approx(earned, abs=1e-12)
         assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
 
@@ -131,7 +127,6 @@ def test_ships_are_placed_in_turn_and_do_not_overlap():
 
 def test_shots_miss_hit_and_sink():
     history = play(battleship_history(2, 3, [2, 1], shots=6), "a1-a2", "b1-b2", "b3", "a3")
-
     assert history.information_set() == "0:a1-a2,b3"
     history = play(history, "b2", "b3", "a2", "a1", "b1", "a3")
     assert history.information_set() == "0:a1-a2,b3/b2 hit,b3,a2 miss,a1,b1 sunk,a3"
@@ -162,7 +157,6 @@ def test_a_sunk_ship_is_earned_by_one_and_lost_by_the_other_many_times_over(shot
     for shot in shots.split():
         assert not history.is_terminal()
         history = history.child(shot)
-
     assert history.is_terminal()
     assert history.payoffs() == payoffs
 
@@ -170,7 +164,6 @@ def test_a_sunk_ship_is_earned_by_one_and_lost_by_the_other_many_times_over(shot
 def test_a_cell_is_shot_at_once_unless_that_is_allowed():
     once = play(battleship_history(lengths=[2]), "a1-a2", "a1-a2", "a1", "b1")
     again = play(battleship_history(lengths=[2], repeated_shots=True), "a1-a2", "a1-a2", "a1", "b1")
-
     assert list(once.actions()) == ["a2", "b1", "b2"]
     assert list(again.actions()) == ["a1", "a2", "b1", "b2"]
     # A cell that was hit before adds nothing.

@@ -134,7 +134,6 @@ def test_the_higher_bid_pushes_the_wrestler_away(rules, bids, payoffs):
         assert not history.is_terminal()
         assert bid in history.actions()
         history = history.child(bid)
-
     assert history.is_terminal()
     assert history.payoffs() == payoffs
 

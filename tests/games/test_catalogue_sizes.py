@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from corpus import reference
+from naive_games import uniform
 
 from regretkit import ExtensiveFormGame, evaluation, games
 from regretkit.games._registry import load
@@ -118,14 +119,10 @@ def openspiel():
     return reference("openspiel_values.json")
 
 
-def uniform(game):
-    return [domain.relative_interior_point() for domain in game.domains]
-
-
 @pytest.mark.parametrize("name", TREES)
 def test_sizes_and_uniform_play_are_those_of_openspiel(name, openspiel):
     game, known = load(TREES[name]), openspiel[name]
-    tree, profile = game.tree, [d.sequence_form(d.simplices.uniform()) for d in game.domains]
+    tree, profile = game.tree, uniform(game)
     best = [evaluation.best_response(game, i, profile)[0] for i in range(game.players)]
 
     assert tree.histories == known["histories"]
@@ -158,7 +155,7 @@ def test_sizes_and_uniform_play_are_the_known_ones(
     call, histories, terminals, information_sets, payoffs, gap
 ):
     game = load(call)
-    profile = [domain.sequence_form(domain.simplices.uniform()) for domain in game.domains]
+    profile = uniform(game)
     assert (game.tree.histories, game.tree.terminals.size) == (histories, terminals)
     assert game.tree.information_sets == information_sets
     assert game.value(profile) == pytest.approx(payoffs, abs=1e-12)

@@ -137,7 +137,6 @@ def test_information_sets_are_told_apart_by_player_and_number_only():
         '  p "" 2 4 "x" { "a" "b" } 0  t "" 0  t "" 0',
         players=2,
     )
-
     assert same.tree.labels == (("x",), ("x", "x"))
     np.testing.assert_array_equal(same.tree.information_set[:3], [0, 0, 1])
 
@@ -148,7 +147,6 @@ def test_numbers_of_information_sets_may_be_negative():
         '  p "" 1 3 "s" { "x" } 0 t "" 0  p "" 1 -0 "" { "y" } 0 t "" 0'
         '  p "" 1 0 0 t "" 0  c "" -1 "" { "z" 1 } 0 c "" -1 0 t "" 0'
     )
-
     assert below.tree.labels == (("-3", "s", "0"),)
     assert below.tree.information_set.tolist()[:5] == [0, 1, 2, 2, -1]
     assert below.tree.outcomes == (("z",), ("z",))
@@ -195,7 +193,6 @@ def test_what_is_said_again_may_be_spelled_otherwise():
         '  c "" 1 "n"{"a" 0.5"b" 5e-1}0  t "" 1 "o" { 2 }  t "" 01 "o" { 4/2, }'
         '  t "" 1'
     )
-
     assert (again.tree.payoffs == 2.0).all()
     assert (again.tree.probability[1:] == 0.5).all()
 
@@ -207,7 +204,6 @@ def test_a_declaration_may_have_no_name():
         '  p "" 1 1 { "x" "y" } 0 t "" 1 { 1 } t "" 2 "" { 2 }'
         '  p "" 1 1 { "x" "y" } 0 t "" 1 "" { 1 } t "" 2 { 2 }'
     )
-
     assert nameless.tree.labels == (("1",),)
     assert nameless.tree.outcomes == (("a", "b"),)
     assert nameless.tree.payoffs.ravel().tolist() == [1.0, 2.0, 1.0, 2.0]
@@ -284,7 +280,6 @@ def test_a_tree_may_have_a_hundred_thousand_levels():
 
 def test_a_game_of_imperfect_recall_says_so_and_keeps_its_tree():
     driver = game('p "" 1 1 "exit" { "leave" "stay" } 0 t "" 0 p "" 1 1 0 t "" 1 "" { 4 } t "" 0')
-
     assert isinstance(driver, ImperfectRecallGame)
     assert repr(driver) == "<game: 1 information sets, imperfect recall>"
     assert driver.players == 1

@@ -105,7 +105,6 @@ def test_a_players_own_strategy_is_not_looked_at(root):
 @each_game
 def test_decision_points_are_the_information_sets_of_the_tree(root):
     game = game_of(root)
-
     for player, domain in enumerate(game.domains):
         labels = domain.simplices.labels
         assert domain.points == game.tree.information_sets[player]

@@ -1,10 +1,9 @@
-"""Any text is a game or is refused with a line and a column; written games are read again."""
+"""Any text is refused with a line and a column; any game that is written is read again."""
 
 import math
-import re
-from pathlib import Path
 
 import numpy as np
+import pytest
 from assert_games import assert_same_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,67 +19,15 @@ from regretkit.games import (
     write_nfg,
 )
 
-SHIPPED = sorted((Path(__file__).parents[2] / "examples" / "games").iterdir())
-VALID = [path.read_text() for path in SHIPPED]
-TOKENS = re.compile(r'"[^"]*"|[{},]|[^\s{},"]+')
-# Everything that means something in one of the formats, and some that comes close
-PIECES = [
-    *sorted({token for text in VALID for token in TOKENS.findall(text)}),
-    *('"', "\\", '\\"', "{", "}", "{ }", ",", "//", "/*", "*/", "\n", "\r", "\t", "\0", "\ufeff"),
-    *("0", "-1", "1/0", "0/0", "1e400", "-1e-400", "1e", ".", "-", "+", "nan", "inf", "1_0", "½"),
-    *("1/3", "7" * 5000, "1/" + "7" * 5000, "9" * 30, "1.5", "2 2", "0 0", "1 -1", "\N{NBSP}", "é"),
-    *('p "" 1 1 0', 't "" 0', 't "" 1', 'c "" 1 0', "EFG 2 R", "NFG 1 R", '"" { 1, -1 }', '""'),
-]
 SETTINGS = settings(max_examples=300)
-
-
-def read(text):
-    """Return the game in a text, or None where it is refused as it should be."""
-    reader = read_nfg if text.lstrip().startswith("NFG") else read_efg
-    try:
-        return reader(text)
-    except ValueError as error:
-        refusal = str(error)
-    assert re.match(r"line \d+, column \d+: .", refusal)
-    return None
-
-
-def check(text):
-    """Check that a text is refused properly, or is a game that comes back when it is written."""
-    game = read(text)
-    if isinstance(game, rk.NormalFormGame):
-        assert_same_game(read_nfg(write_nfg(game)), game)
-    elif game is not None:
-        assert_same_game(read_efg(write_efg(game)), game)
-
-
-# Damaged texts
-
-
-@st.composite
-def respelled(draw):
-    """Return a valid text in which some of its words were exchanged, with space around them."""
-    words = TOKENS.findall(draw(st.sampled_from(VALID)))
-    for _ in range(draw(st.integers(1, 3))):
-        words[draw(st.integers(0, len(words) - 1))] = draw(st.sampled_from(PIECES))
-    return " ".join(words)
-
-
-@SETTINGS
-@given(respelled())
-def test_a_text_with_other_words_is_a_game_or_is_refused(text):
-    check(text)
 
 
 @SETTINGS
 @given(st.text())
-def test_any_text_is_refused(text):
-    assert read(text) is None
-
-
-def test_the_texts_that_are_spoiled_are_good():
-    assert all(read(text) is not None for text in VALID)
-    assert all(read(" ".join(TOKENS.findall(text))) is not None for text in VALID)
+def test_any_text_is_refused_where_it_breaks_the_grammar(text):
+    for read in (read_efg, read_nfg):
+        with pytest.raises(ValueError, match=r"^line \d+, column \d+: ."):
+            read(f"{text}\n")  # and no name of a file
 
 
 # Random games
@@ -132,9 +79,7 @@ def test_any_table_comes_back_when_it_is_written(game):
 def test_any_tree_comes_back_when_it_is_written(root):
     tree = GameTree.from_history(root)
     written = write_efg(tree)
-
     found = read_efg(written)
-
     assert_same_game(found, type(found)(tree))
     for_gambit = read_efg(write_efg(tree, for_gambit=True)).tree
     np.testing.assert_array_equal(for_gambit.information_set, tree.information_set)

@@ -111,7 +111,6 @@ def test_uniform_play_earns_what_is_known_under_imperfect_recall(name):
 @each("expected.json", lambda known: known.get("perfect_recall") is not False)
 def test_another_reader_finds_the_same_game(name):
     ours, theirs = load(name), read(place(name))
-
     if isinstance(ours, rk.NormalFormGame):
         np.testing.assert_array_equal(ours.payoffs, theirs.payoffs)
         return
@@ -209,10 +208,8 @@ FAULTS = {
 def test_a_bad_file_is_refused_in_no_time_where_its_fault_is(name):
     path = place(f"bad/{name}")
     start = time.perf_counter()
-
     with pytest.raises(ValueError, match=r"line \d+, column \d+: ") as refusal:
         rk.load(path)
-
     assert time.perf_counter() - start < 1.0
     line, column, reason = FAULTS[name]
     assert str(refusal.value).startswith(f"{path}, line {line}, column {column}: ")

@@ -61,7 +61,6 @@ def test_so_they_are_in_random_games(seed):
         np.concatenate([[], *(behavior[player, label] for label in game.tree.labels[player])])
         for player in range(game.players)
     ]
-
     assert_same_utilities(GameDAG.from_tree(game.tree), game, behaviors)
 
 
@@ -343,7 +342,6 @@ def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
     with pytest.raises(MemoryError):
         games.liars_dice(dice=2)
     graph = GameDAG.from_history(liars_dice_batch(dice=2, sides=4, memory=1))
-
     assert graph.nodes < 2**15
     uniform = [own.uniform() for own in graph.simplices]
     first, second = (graph.utility(player, uniform)[2] for player in (0, 1))

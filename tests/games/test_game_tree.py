@@ -101,7 +101,6 @@ def test_histories_stand_level_by_level_in_the_order_of_their_parents_actions(ro
 @each_game
 def test_each_history_has_the_player_and_the_payoffs_of_the_rules(root):
     tree, histories = GameTree.from_history(root), [history for _, history in by_level(root)]
-
     assert tree.player.tolist() == [
         TERMINAL if history.is_terminal() else history.player() for history in histories
     ]

@@ -81,9 +81,7 @@ def assert_same_arrays(tree, expected):
 @pytest.mark.parametrize("call", LARGE)
 def test_a_game_built_in_arrays_is_the_one_that_its_rules_say_history_by_history(call):
     game = games.load(call)
-
     expected = GameTree.from_history(LARGE[call])
-
     assert_same_arrays(game.tree, expected)
     assert game.tree.labels == expected.labels
     assert game.tree.actions == expected.actions
@@ -178,10 +176,8 @@ def test_writeable_arrays_are_copied():
     payoffs = tree.payoffs.copy()
     view = payoffs.view()
     view.setflags(write=False)
-
     again = GameTree(**(arrays | {"payoffs": view}))
     payoffs[:] = 7.0
-
     np.testing.assert_array_equal(again.payoffs, tree.payoffs)
 
 
@@ -191,7 +187,6 @@ def test_no_python_object_is_made_for_a_history():
     game = games.liars_dice(sides=5)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-
     # One int object alone takes 32 bytes, and a history has five numbers and a label.
     assert peak < 140 * game.tree.histories
 

@@ -1,14 +1,10 @@
 """Liar's dice and Goofspiel have the sizes, the payoffs and the values they are known for."""
 
 import pytest
+from naive_games import uniform
 
 import regretkit as rk
 from regretkit import evaluation, games
-
-
-def uniform(game):
-    return [domain.relative_interior_point() for domain in game.domains]
-
 
 # Values
 

@@ -56,7 +56,6 @@ def test_numbers_names_and_comments_are_those_of_the_other_format():
 def test_three_players_are_read_as_a_loop_over_all_cells_would():
     sizes, numbers = (2, 3, 2), iter(range(100))
     table = game("{ 2 3 2 } " + " ".join(map(str, range(36))), players=3).payoffs
-
     for third in range(sizes[2]):
         for second in range(sizes[1]):
             for first in range(sizes[0]):

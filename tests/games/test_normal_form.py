@@ -48,10 +48,8 @@ def naive_value(game, profile):
 def test_utilities_are_sums_over_what_the_others_do(shape, seed):
     generator = np.random.default_rng(seed)
     game, profile = random_game(generator, shape), random_profile(generator, shape)
-
     for player, of in itertools.product(range(game.players), repeat=2):
         found = game.utility(player, profile, payoff_of=of)
-
         np.testing.assert_allclose(found, naive_utility(game, player, profile, of), atol=1e-13)
         if of == player:
             np.testing.assert_array_equal(game.utility(player, profile), found)
@@ -77,11 +75,9 @@ def test_a_players_own_strategy_is_not_looked_at(shape):
 @each_shape
 def test_pure_play_reads_the_table(shape):
     game = random_game(np.random.default_rng(7), shape)
-
     for outcome in itertools.product(*map(range, shape)):
         profile = [np.eye(n)[a] for n, a in zip(shape, outcome, strict=True)]
         payoffs = game.payoffs[(slice(None), *outcome)]
-
         for player, action in enumerate(outcome):
             assert game.utility(player, profile)[action] == payoffs[player]
         # The value sets the best action aside before it averages, and rounds when it comes back.
@@ -92,7 +88,6 @@ def test_in_a_matrix_game_one_gets_what_the_other_pays():
     matrix = np.random.default_rng(8).normal(size=(3, 4))
     game = matrix_game(matrix)
     x, y = random_profile(np.random.default_rng(9), (3, 4))
-
     np.testing.assert_allclose(game.utility(0, [x, y]), matrix @ y, atol=1e-14)
     np.testing.assert_allclose(game.utility(1, [x, y]), -matrix.T @ x, atol=1e-14)
     np.testing.assert_allclose(game.value([x, y]), [x @ matrix @ y, -x @ matrix @ y], atol=1e-14)
@@ -137,9 +132,7 @@ def test_equal_actions_are_bitwise_equal_with_three_players_too(player, n):
     payoffs = np.moveaxis(kinds[kind], 0, player)
     game = NormalFormGame([payoffs, payoffs, payoffs])
     profile = random_profile(generator, payoffs.shape)
-
     utility = game.utility(player, profile)
-
     assert all(np.unique(utility[kind == k]).size <= 1 for k in range(2))
 
 

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from corpus import each, reference
+from naive_games import uniform
 
 import regretkit as rk
 from regretkit import evaluation, games
@@ -41,10 +42,6 @@ def load(name):
 def as_turn_based(game):
     together = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     return pyspiel.convert_to_turn_based(game) if together else game
-
-
-def uniform(game):
-    return [domain.relative_interior_point() for domain in game.domains]
 
 
 # Next to what is known of the games, from OpenSpiel
@@ -119,11 +116,9 @@ def test_openspiel_functions_in_python_take_the_policy_too():
     exploitability = importlib.import_module("open_spiel.python.algorithms.exploitability")
     game = games.from_openspiel("kuhn_poker")
     average = rk.solve(game, "cfr", iterations=20).average
-
     found = exploitability.nash_conv(
         pyspiel.load_game("kuhn_poker"), games.to_openspiel_policy(game, average)
     )
-
     assert abs(evaluation.nash_conv(game, average) - found) < 1e-10
 
 
@@ -218,7 +213,6 @@ def test_a_policy_cannot_play_information_sets_of_one_string_differently():
     behavior = np.random.default_rng(0).dirichlet(np.ones(4), size=domain.points)
     rows = [behavior[i, :n] / behavior[i, :n].sum() for i, n in enumerate(game.tree.sizes[0])]
     strategy = domain.sequence_form(np.concatenate(rows))
-
     with pytest.raises(ValueError, match="labels several information sets"):
         games.to_openspiel_policy(game, [strategy, uniform(game)[1]])
 

@@ -46,7 +46,6 @@ def test_a_profile_keeps_no_reference_and_cannot_be_written_into():
     x = np.array([0.5, 0.5])
     profile = Profile([x, x], (Simplices(2), Simplices(2)))
     x[:] = 0.0
-
     np.testing.assert_array_equal(profile[0], [0.5, 0.5])
     for vector in profile:
         with pytest.raises(ValueError, match="read-only"):
@@ -58,9 +57,7 @@ def test_a_profile_keeps_no_reference_and_cannot_be_written_into():
 )
 def test_a_copy_knows_all_that_the_original_does(duplicate):
     profile = kuhn_profile(K=[0.25, 0.75])
-
     other = duplicate(profile)
-
     assert isinstance(other, Profile)
     for vector, original in zip(other, profile, strict=True):
         np.testing.assert_array_equal(vector, original)
@@ -87,7 +84,6 @@ def test_strategies_that_do_not_fit_the_sets_are_refused(strategies, message):
 
 def test_a_label_finds_the_distribution_at_its_information_set():
     profile = kuhn_profile(K=[0.25, 0.75], Kpb=[0.0, 1.0])
-
     np.testing.assert_array_equal(profile["K"], [0.25, 0.75])
     # A quarter of the kings comes to Kpb: what is shown is how it plays there, not how often.
     np.testing.assert_array_equal(profile["Kpb"], [0.0, 1.0])
@@ -193,7 +189,6 @@ def test_in_a_normal_form_one_asks_for_a_player(key):
 
 def test_what_is_never_reached_is_uniform_and_flagged():
     profile = kuhn_profile(K=[0.0, 1.0], Kpb=[0.0, 1.0])
-
     assert profile.unreached(0).tolist() == [5]
     assert profile.unreached(1).tolist() == []
     np.testing.assert_array_equal(profile["Kpb"], [0.5, 0.5])

@@ -220,7 +220,6 @@ def test_profiles_of_the_library_name_their_game(tmp_path):
     run = rk.solve(kuhn, "cfr+", iterations=3)
     played = best_response_play(pennies, rk.RegretMatching(2), iterations=3)
     exact = solve_zero_sum(kuhn).profile
-
     for profile, game in [(run.average, kuhn), (run.current, kuhn), (exact, kuhn)]:
         assert profile.to_dict()["game"]["fingerprint"] == fingerprint(game)
     assert played.average.to_dict()["game"]["name"] == "matching_pennies"
@@ -260,7 +259,6 @@ def test_a_game_of_no_known_name_has_to_be_passed(name, tmp_path, monkeypatch):
     games.save(games.kuhn_poker(), "game.efg")
     game = NormalFormGame(np.eye(2)[None, 0], name=name)
     data = Profile([[0.5, 0.5]], game.domains, game).to_dict()
-
     with pytest.raises(ValueError, match="no registered game is called so; pass it as game"):
         Profile.from_dict(data)
     assert_same(Profile.from_dict(data, game), [[0.5, 0.5]])
@@ -301,7 +299,6 @@ def test_a_strategy_of_another_game_is_refused():
 def test_names_leave_no_trace_in_a_fingerprint():
     matrix = np.random.default_rng(1).normal(size=(2, 3))
     named = matrix_game(matrix, actions=[["a", "b"], ["c", "d", "e"]], name="a game")
-
     assert fingerprint(named) == fingerprint(matrix_game(matrix))
     assert fingerprint(matrix_game(-0.0 * matrix)) == fingerprint(matrix_game(0.0 * matrix))
     kuhn = games.kuhn_poker()
@@ -316,7 +313,6 @@ def test_every_number_of_a_normal_form_leaves_a_trace_in_its_fingerprint():
         changed = payoffs.copy()
         changed[index] = np.nextafter(changed[index], 1e9)
         seen.add(fingerprint(NormalFormGame(changed)))
-
     assert len(seen) == 1 + payoffs.size
 
 
@@ -513,7 +509,6 @@ def test_a_file_that_was_cut_off_is_refused_wherever_it_was_cut(tmp_path):
     mixed(game).to_json(path)
     whole = path.read_bytes()
     assert whole.endswith(b"]}\n")
-
     for length in [*range(0, len(whole) - 2, 9), len(whole) - 2]:
         path.write_bytes(whole[:length])
         with pytest.raises(ValueError, match=r"line \d+, column \d+: "):

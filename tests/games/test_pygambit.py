@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from assert_games import assert_same_game, assert_same_tree
+from naive_games import uniform
 
 import regretkit as rk
 from regretkit import evaluation, games
@@ -23,16 +24,10 @@ TABLES = [
 ]
 
 
-def uniform(game):
-    return [domain.relative_interior_point() for domain in game.domains]
-
-
 @pytest.mark.parametrize("name", [*TREES, *TABLES])
 def test_a_game_comes_back_as_it_was(name):
     game = games.load(name)
-
     back = games.from_pygambit(games.to_pygambit(game))
-
     if name in TREES:
         assert_same_game(game, back)
     else:
@@ -116,9 +111,7 @@ def test_imperfect_recall_comes_as_an_imperfect_recall_game():
     theirs = pygambit.Game.new_tree(players=["Driver"], title="Absent-minded driver")
     theirs.append_move(theirs.root, "Driver", ["leave", "go on"])
     theirs.append_infoset(theirs.root.children["go on"], theirs.root.infoset)
-
     game = games.from_pygambit(theirs)
-
     assert isinstance(game, games.ImperfectRecallGame)
     with pytest.raises(ValueError, match="imperfect recall"):
         rk.solve(game, "cfr+", iterations=1)

@@ -110,6 +110,11 @@ def random_profile(generator, game):
 # What is played, by information set: ``behavior[player, label]`` holds probabilities
 
 
+def uniform(game):
+    """Return the profile in which every action is as likely as the others beside it."""
+    return [domain.relative_interior_point() for domain in game.domains]
+
+
 def moves(history, behavior):
     """Yield what may follow a history, with its probability."""
     if history.player() == CHANCE:
