@@ -54,34 +54,18 @@ class Target:
         return "floor" if self.share(self.floor) >= 1.0 else "**neither**"
 
 
-@final
-@frozen
-class Ratio:
-    """How many times as long an iteration takes one solver as another."""
+def ratio(slow: Measured, fast: Measured) -> tuple[float, float, float]:
+    """Return how many times as long an iteration takes one solver as another.
 
-    best: float
-    """By the quickest turn of each."""
-    low: float
-    """The lower quartile over rounds in which both took a turn."""
-    high: float
-    """The upper one."""
-
-    def __str__(self) -> str:
-        def short(number: float) -> str:
-            return f"{number:,.0f}" if number >= 99.5 else f"{number:.2g}"
-
-        return f"{short(self.best)} ({short(self.low)} to {short(self.high)})"
-
-
-def ratio(slow: Measured, fast: Measured) -> Ratio:
-    """Compare two solvers that took turns."""
+    By the quickest turn of each, and the quartiles over rounds in which both took a turn.
+    """
     rounds = slow.per_iteration.keys() & fast.per_iteration.keys()
     each = [slow.per_iteration[i] / fast.per_iteration[i] for i in rounds]
     low, _, high = quantiles(each, n=4, method="inclusive") if len(each) > 1 else each * 3
-    return Ratio(slow.best / fast.best, low, high)
+    return slow.best / fast.best, low, high
 
 
-def speed_targets(found: Found, information_sets: Mapping[str, int]) -> list[Target]:
+def speed_targets(found: Found, sizes: Mapping[str, tuple[int, int]]) -> list[Target]:
     """Return how CFR+ compares with other libraries, game by game.
 
     Goals are twice the floors.
@@ -96,11 +80,11 @@ def speed_targets(found: Found, information_sets: Mapping[str, int]) -> list[Tar
             if ours in peers and theirs in peers:
                 floor = float(getattr(GAMES[game], of))
                 what = f"{theirs} over {ours}, {GAMES[game].title}"
-                best = ratio(peers[theirs], peers[ours]).best
+                best, *_ = ratio(peers[theirs], peers[ours])
                 targets.append(Target(what, best, floor, 2.0 * floor, "times", more=True))
     for game, peers in found.items():
-        if {"own rule", "compiled"} <= peers.keys() and information_sets[game] >= LARGE:
-            best = ratio(peers["own rule"], peers["compiled"]).best
+        if {"own rule", "compiled"} <= peers.keys() and sizes[game][1] >= LARGE:
+            best, *_ = ratio(peers["own rule"], peers["compiled"])
             what = f"own rule over compiled, {GAMES[game].title}"
             targets.append(Target(what, best, None, KEEPS_UP, "times"))
     return targets
@@ -183,22 +167,13 @@ def agree(found: Mapping[str, Measured], iterations: int) -> float:
 
 @final
 @frozen
-class Size:
-    """How large a game is."""
-
-    terminals: int
-    information_sets: int
-    """Of the player who has more of them."""
-
-
-@final
-@frozen
 class Report:
     """The comparison of one algorithm over all games."""
 
     algorithm: str
     found: Found
-    sizes: Mapping[str, Size]
+    sizes: Mapping[str, tuple[int, int]]
+    """Terminals of a game, and information sets of the player who has more of them."""
     spreads: Mapping[str, Mapping[int, Range]]
     """By game and iteration, the gaps that come of other orders of sums."""
 
@@ -210,39 +185,44 @@ class Report:
     def by_peer(
         self,
         cell: Callable[[Mapping[str, Measured], Measured], object],
-        peers: Sequence[str],
-        *sizes: str,
+        *,
+        peers: Sequence[str] | None = None,
+        sizes: Sequence[str] = (),
     ) -> str:
-        """Return a table of what solvers come to, with some sizes of the games."""
-        header = ["game", *(size.replace("_", " ") for size in sizes)]
+        """Return a table of what solvers come to, with the sizes of the games if they are named."""
+        shown = self.peers if peers is None else peers
         rows = [
             [
                 GAMES[game].title,
-                *(getattr(self.sizes[game], size) for size in sizes),
-                *(cell(found, found[peer]) if peer in found else "" for peer in peers),
+                *self.sizes[game][: len(sizes)],
+                *(cell(found, found[peer]) if peer in found else "" for peer in shown),
             ]
             for game, found in self.found.items()
         ]
-        return table([*header, *(PEERS[peer].title for peer in peers)], rows)
+        return table(["game", *sizes, *(PEERS[peer].title for peer in shown)], rows)
 
     def times(self) -> str:
         """Return microseconds per iteration."""
-        sizes = "terminals", "information_sets"
-        return self.by_peer(lambda _, peer: peer.best * 1e6, self.peers, *sizes)
+        sizes = ("terminals", "information sets")
+        return self.by_peer(lambda _, peer: peer.best * 1e6, sizes=sizes)
 
     def ratios(self) -> str:
         """Return how many times as long as the compiled way the others take."""
-        others = [peer for peer in self.peers if peer != "compiled"]
-        return self.by_peer(
-            lambda found, peer: ratio(peer, found["compiled"]) if "compiled" in found else "",
-            others,
-        )
+
+        def cell(found: Mapping[str, Measured], peer: Measured) -> str:
+            if "compiled" not in found:
+                return ""
+            best, low, high = (
+                f"{times:,.0f}" if times >= 99.5 else f"{times:.2g}"
+                for times in ratio(peer, found["compiled"])
+            )
+            return f"{best} ({low} to {high})"
+
+        return self.by_peer(cell, peers=[peer for peer in self.peers if peer != "compiled"])
 
     def setting_up(self) -> str:
         """Return seconds to build and the largest memory of each process."""
-        return self.by_peer(
-            lambda _, peer: f"{number(peer.build, 2)} s, {peer.memory:.0f} MiB", self.peers
-        )
+        return self.by_peer(lambda _, peer: f"{number(peer.build, 2)} s, {peer.memory:.0f} MiB")
 
     def agreement(self) -> str:
         """Return the gaps that were reached, and how far they are apart."""
@@ -273,7 +253,7 @@ class Report:
         curves = {}
         for peer in self.peers:
             points = sorted(
-                (self.sizes[game].terminals, found[peer].best)
+                (self.sizes[game][0], found[peer].best)
                 for game, found in self.found.items()
                 if peer in found
             )
@@ -324,8 +304,7 @@ def compared(algorithm: str, games: Sequence[str], peers: Sequence[str], effort:
     everything, sizes = {}, {}
     for name in games:
         game = tree_game(GAMES[name].ours)
-        points = max(tree.points for tree in game.domains)
-        sizes[name] = Size(int(game.tree.terminals.size), points)
+        sizes[name] = int(game.tree.terminals.size), max(tree.points for tree in game.domains)
         print(f"{algorithm}, {GAMES[name].title}: ", end="", flush=True)
         found, absent = measure(name, algorithm, peers, effort)
         print(", ".join(f"{peer} {figures.best * 1e6:,.2f} us" for peer, figures in found.items()))
@@ -355,8 +334,9 @@ def compare(arguments: Sequence[str]) -> int:
     effort, peers = QUICK if asked.quick else FULL, asked.peers or [*PEERS]
     reports = [compared(algorithm, games, peers, effort) for algorithm in asked.algorithms]
     first = reports[0]
-    sets = {game: size.information_sets for game, size in first.sizes.items()}
-    targets = speed_targets(first.found, sets) + other_targets(first.found, quick=asked.quick)
+    targets = speed_targets(first.found, first.sizes) + other_targets(
+        first.found, quick=asked.quick
+    )
     page = markdown(reports, targets)
     print(f"\n{page}")
     if not (asked.quick or asked.games or asked.peers) and len(reports) == len(ALGORITHMS):

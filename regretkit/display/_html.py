@@ -137,21 +137,16 @@ def _probability(action: str, probability: float) -> _Cell:
 
 def run_html(run: SelfPlay) -> str:
     """Return a run as a table: what it is made of, and how far it has come."""
-    return facts(*_run_facts(run))
-
-
-def _run_facts(run: SelfPlay) -> Iterator[tuple[str, str | float]]:
-    yield "game", repr(run.game)
+    rows: dict[str, str | float] = {"game": repr(run.game)}
     for player, minimizer in enumerate(run.minimizers):
-        yield f"player {player}", shortened(repr(minimizer), 200)
-    for part in ("order", "averaging", "estimator"):
-        yield part, repr(getattr(run, part))
-    yield "engine", run.engine
-    yield "iterations", f"{run.iteration:,}"
+        rows[f"player {player}"] = shortened(repr(minimizer), 200)
+    rows |= {part: repr(getattr(run, part)) for part in ("order", "averaging", "estimator")}
+    rows |= {"engine": run.engine, "iterations": f"{run.iteration:,}"}
     game, small = run.game, False
     if isinstance(game, ExtensiveFormGame | NormalFormGame):
         small = game.payoffs[0].size <= _QUICK
     if run._failure is not None:
-        yield "broken", shortened(run._failure, 400)
+        rows["broken"] = shortened(run._failure, 400)
     elif run.iteration and small and run._averages[0]._weight:
-        yield "NashConv of the average", nash_conv(game, run.average)
+        rows["NashConv of the average"] = nash_conv(game, run.average)
+    return facts(*rows.items())

@@ -145,7 +145,11 @@ def dominated_actions(
         # Dominated actions are left out of later comparisons: what dominates them does so as well,
         # and two nearly equal actions are not both found within a tolerance.
         gains = np.delete(payoffs, [*found, action], axis=0) - payoffs[action]
-        if _by_pure(gains, strictly) or (by_mixed and _by_mixed(gains, strictly, tolerance)):
+        pure = (gains > 0.0).all(axis=1)
+        if not strictly:
+            pure = (gains >= 0.0).all(axis=1) & (gains > 0.0).any(axis=1)
+        # Of a single row, the only mixture is pure.
+        if pure.any() or (by_mixed and len(gains) > 1 and _best_gain(gains, strictly) > tolerance):
             found.append(action)
     return tuple(found)
 
@@ -219,54 +223,33 @@ def eliminate_dominated(
         gone = set(removed)
         kept = [tuple(a for a in kept[i] if (i, a) not in gone) for i in range(game.players)]
         rounds.append(tuple(removed))
-        remaining = _restricted(game, kept)
+        names = game.actions and [
+            [names[action] for action in chosen]
+            for names, chosen in zip(game.actions, kept, strict=True)
+        ]
+        payoffs = game.payoffs[np.ix_(range(game.players), *kept)]
+        remaining = NormalFormGame(payoffs, actions=names, name=game.name)
 
 
-def _restricted(game: NormalFormGame, kept: list[tuple[int, ...]]) -> NormalFormGame:
-    payoffs = game.payoffs[np.ix_(range(game.players), *kept)]
-    names = game.actions and [
-        [names[action] for action in chosen]
-        for names, chosen in zip(game.actions, kept, strict=True)
-    ]
-    return NormalFormGame(payoffs, actions=names, name=game.name)
+def _best_gain(gains: Vector, strictly: bool) -> float:
+    """Return how much a mixture of the rows can gain.
 
-
-def _by_pure(gains: Vector, strictly: bool) -> bool:
-    """Return whether one of the rows dominates zero."""
-    if strictly:
-        return bool((gains > 0.0).all(axis=1).any())
-    return bool(((gains >= 0.0).all(axis=1) & (gains > 0.0).any(axis=1)).any())
-
-
-def _by_mixed(gains: Vector, strictly: bool, tolerance: float) -> bool:
-    """Return whether a mixture of the rows dominates zero, by more than a tolerance."""
-    if len(gains) < 2:
-        return False  # then the only mixture is pure
-    if strictly:
-        return bool(_maximin_gains(gains).min() > tolerance)
-    return bool(_largest_nonnegative_gains(gains).max() > tolerance)
-
-
-def _maximin_gains(gains: Vector) -> Vector:
-    """Return the gains of the maximin mixture against each joint action of the others."""
+    Strictly it is the least gain of the maximin mixture against a joint action of the others; else
+    the largest, of the mixture with the largest sum of gains that are all at least zero.
+    """
     from scipy.sparse import csr_array
 
     rows, columns = gains.shape
-    mixture, _ = saddle_point(csr_array(gains), Simplices(rows), Simplices(columns))
-    return mixture @ gains
-
-
-def _largest_nonnegative_gains(gains: Vector) -> Vector:
-    """Return the gains with the largest sum among mixtures whose gains are all at least zero."""
-    from scipy.sparse import csr_array
-
+    if strictly:
+        mixture, _ = saddle_point(csr_array(gains), Simplices(rows), Simplices(columns))
+        return float((mixture @ gains).min())
     # A row of zeros makes sure that there is such a mixture.
-    rows = np.ldexp(np.vstack([gains, np.zeros(gains.shape[1])]), -exponent_of(gains))
+    scaled = np.ldexp(np.vstack([gains, np.zeros(columns)]), -exponent_of(gains))
     point, _ = maximize(
-        rows.sum(axis=1) / rows.shape[1],
-        nonpositive=csr_array(-rows.T),
-        fixed=csr_array(np.ones((1, len(rows)))),
+        scaled.sum(axis=1) / columns,
+        nonpositive=csr_array(-scaled.T),
+        fixed=csr_array(np.ones((1, rows + 1))),
         totals=np.ones(1),
     )
-    mixture = Simplices(len(rows)).normalize(np.maximum(point, 0.0))
-    return mixture[:-1] @ gains
+    mixture = Simplices(rows + 1).normalize(np.maximum(point, 0.0))
+    return float((mixture[:-1] @ gains).max())

@@ -125,8 +125,9 @@ class RegretLedger:
             label = "  " * name.count(".") + name.rpartition(".")[2]
             internal = f"{tracker.internal:.6g}" if tracker.on_simplices else ""
             swap = f"{tracker.swap:.6g}" if tracker.on_simplices else ""
-            statement = _statement(bounds.get(name))
-            rows.append((label, f"{tracker.external:.6g}", internal, swap, statement))
+            bound = bounds.get(name)
+            stated = [each.statement for each in (bound, *bound.also)] if bound else []
+            rows.append((label, f"{tracker.external:.6g}", internal, swap, ", and ".join(stated)))
         return rows
 
     def _omissions(self) -> list[str]:
@@ -158,12 +159,6 @@ class RegretLedger:
 
     def __repr__(self) -> str:
         return f"<RegretLedger of {len(self._nodes)} minimizers>"
-
-
-def _statement(bound: RegretBound | None) -> str:
-    if bound is None:
-        return ""
-    return ", and ".join(each.statement for each in (bound, *bound.also))
 
 
 def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
