@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -175,17 +175,12 @@ def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate
     for index, column in np.argwhere(np.isfinite(cells)).tolist():
         probability = float(cells[index, column])
         if not rows[index].reached:
-            look: dict[str, Any] = {
-                "facecolor": "0.93",
-                "edgecolor": "0.55",
-                "hatch": "////",
-                "linewidth": 0.0,
-            }
-            ax.add_patch(Rectangle((column, index), 1, 1, **look))
+            cell = Rectangle((column, index), 1, 1, fc="0.93", ec="0.55", hatch="////", lw=0.0)
+            ax.add_patch(cell)
         if annotate:
-            look = {"ha": "center", "va": "center", "fontsize": "small"}
             color = "white" if probability > 0.6 and rows[index].reached else "black"
-            ax.text(column + 0.5, index + 0.5, f"{probability:.2f}", color=color, **look)
+            place, text = (column + 0.5, index + 0.5), f"{probability:.2f}"
+            ax.text(*place, text, color=color, ha="center", va="center", fontsize="small")
 
 
 def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:

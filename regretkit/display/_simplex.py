@@ -125,8 +125,8 @@ def _frame(ax: "Axes", actions: Sequence[str]) -> None:
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=edge, linewidth=1.2, zorder=2)
     sides = ((-4, -4, "right", "top"), (4, -4, "left", "top"), (0, 5, "center", "bottom"))
     for corner, action, (right, up, across, along) in zip(CORNERS, actions, sides, strict=True):
-        look: dict[str, Any] = {"ha": across, "va": along, "textcoords": "offset points"}
-        ax.annotate(plain(action), tuple(corner.tolist()), xytext=(right, up), **look)
+        offset: Any = {"xytext": (right, up), "textcoords": "offset points"}
+        ax.annotate(plain(action), tuple(corner.tolist()), ha=across, va=along, **offset)
     ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.08, 0.94))
     ax.set_axis_off()
 
@@ -135,5 +135,4 @@ def _draw(ax: "Axes", index: int, name: str, path: Vector) -> None:
     line = ax.plot(*path.T, label=name, zorder=3, **style(index))[0]
     color = line.get_color()
     for end, fill in ((path[0], ax.get_facecolor()), (path[-1], color)):
-        look: dict[str, Any] = {"markerfacecolor": fill, "markeredgecolor": color, "markersize": 7}
-        ax.plot(*end, linestyle="none", marker="o", zorder=4, **look)
+        ax.plot(*end, "o", markerfacecolor=fill, markeredgecolor=color, markersize=7, zorder=4)
