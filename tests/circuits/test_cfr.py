@@ -23,25 +23,6 @@ SEEDS = pytest.mark.parametrize("seed", range(6))
 each_leaf = pytest.mark.parametrize("name", LEAVES)
 
 
-def circuit_and_mixers(tree, make):
-    """Return ``circuit(tree, make)`` and the minimizer of each decision point by its label."""
-    mixers = {}
-
-    def local(simplices):
-        label = simplices.labels.block(0)
-        mixers[label] = make(simplices)
-        return mixers[label]
-
-    return rk.circuit(tree, local), mixers
-
-
-def state_at(player, label):
-    """Return what a leaf that played at this decision point alone would have for a state."""
-    here = player.tree.simplices.block(player.tree.simplices.labels.find(label))
-    state = player.rule.state_dict()
-    return {**state, "state": {name: array[here] for name, array in state["state"].items()}}
-
-
 def naive_cfr(tree, make):
     return naive.CFR(tree.parent_sequence.tolist(), tree.sizes.tolist(), make)
 
@@ -61,31 +42,6 @@ def test_cfr_plays_like_the_circuit_it_denotes(seed, name):
         np.testing.assert_allclose(direct.next_strategy(), composed.next_strategy(), atol=1e-10)
         direct.observe_utility(utility)
         composed.observe_utility(utility)
-
-
-@SEEDS
-@each_leaf
-def test_from_any_common_state_one_iteration_is_the_circuits(seed, name):
-    generator = np.random.default_rng(seed)
-    tree = labelled_tree(generator)
-    direct = train(rk.CFR(tree, MAKERS[name]), generator, 30)
-    restored = rk.CFR(tree, MAKERS[name])
-    restored.load_state_dict(direct.state_dict())
-    composed, mixers = circuit_and_mixers(tree, MAKERS[name])
-    for label, mixer in mixers.items():
-        mixer.load_state_dict(state_at(direct, label))
-
-    utility = generator.normal(size=tree.dimension)
-    for player in (direct, restored, composed):
-        np.testing.assert_allclose(player.next_strategy(), direct.next_strategy(), atol=1e-14)
-    for player in (direct, restored, composed):
-        player.observe_utility(utility)
-
-    np.testing.assert_array_equal(restored.rule.regrets, direct.rule.regrets)
-    for label, mixer in mixers.items():
-        regrets = direct[label].state["regrets"]
-        near = 1e-12 * np.abs(regrets).max()
-        np.testing.assert_allclose(mixer.regrets, regrets, rtol=0.0, atol=near)
 
 
 @pytest.mark.deep_beyond(10)

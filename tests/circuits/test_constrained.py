@@ -241,19 +241,6 @@ def test_violating_the_constraints_may_cause_no_regret():
     assert player.average_violation == pytest.approx(0.745)
 
 
-def test_one_set_of_numbers_leaves_a_single_point_and_regret_against_it():
-    player = Constrained(
-        rk.RegretMatching(3),
-        [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]],
-        [0.2, -0.2, 0.3, -0.3],
-        box_prices(4, 5.0),
-    )
-    played = list(meets(player, seed=1, iterations=30))
-
-    regret = math.fsum(float(u @ ([0.2, 0.3, 0.5] - x)) for x, _, u in played)
-    assert player.feasible_regret == pytest.approx(regret, abs=1e-9)
-
-
 # The ledger
 
 

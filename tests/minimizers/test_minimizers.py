@@ -6,8 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from factories import ADVERSARIES, INF, LEAVES, PREDICTIVE, same_play, train
-from test_adaptive_hedge import NaiveAdaHedge, NaiveNormalHedge
-from test_regret_matching_family import FAMILY
+from test_regret_matching_family import FAMILY, NaiveAdaHedge, NaiveNormalHedge
 
 import regretkit as rk
 from regretkit import minimizers as m
