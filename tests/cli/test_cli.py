@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pseudo_terminal import COMMAND
-from run_cli import reports, runs
 
 import regretkit as rk
 from regretkit import evaluation, games
@@ -23,7 +22,7 @@ from regretkit.cli._commands._games import LARGE
 from regretkit.cli._main import main
 from regretkit.cli._run import iterations_to
 from regretkit.games import Profile
-from regretkit.play import Algorithm, Checkpoint, Every, Recorder, SelfPlay
+from regretkit.play import Algorithm, Checkpoint, Every, Recorder
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "games"
@@ -90,16 +89,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def run(capsys, folder):
-    return runs(capsys)
-
-
-@pytest.fixture
-def report(run):
-    return reports(run)
-
-
 # What the page about it says
 
 
@@ -127,6 +116,7 @@ def test_the_catalogue_is_listed_with_the_sizes_that_its_games_have(report, run)
     code, out, _ = run("games")
 
     assert list(rows) == list(games.names())
+    assert LARGE.keys() <= rows.keys()
     assert code == 0
     for name, row in rows.items():
         game = games.load(name)
@@ -168,10 +158,6 @@ def test_streams_may_be_closed(folder, words, code, closed):
     assert "fault" not in came.stderr
 
 
-def test_only_games_of_the_catalogue_have_their_sizes_written_down():
-    assert set(LARGE) <= set(games.names())
-
-
 def test_a_game_is_explained_with_its_arguments(run):
     code, out, _ = run("games", "leduc_poker")
 
@@ -199,35 +185,24 @@ def test_a_tree_is_shown_with_every_history_chance_and_payoff(run):
     )
 
 
-def test_a_large_tree_is_cut_and_says_how_much_is_missing(run):
-    code, out, _ = run("show", "leduc_poker", "--limit", 100)
-
-    assert code == 0
-    shown = out[out.index("\nchance\n") :].strip().splitlines()
-    assert len(shown) == 100 + 2
-    assert shown[-1] == "9,357 longer histories are left out: --limit 9457 shows them too."
-
-
-def test_a_table_of_payoffs_is_shown(run):
-    code, out, _ = run("show", "chicken")
-
-    assert code == 0
-    assert out.endswith("       dare  yield\ndare   0, 0   7, 2\nyield  2, 7   6, 6\n")
+SHOWN = [
+    ("show leduc_poker --limit 100", "\n\n9,357 longer histories are left out: --limit 9457 shows"),
+    ("show chicken", "\n       dare  yield\ndare   0, 0   7, 2\nyield  2, 7   6, 6\n"),
+    (f"show {EXAMPLES}/three_voters.nfg", "2 x 2 x 2\n.*player 2: 0\n.*player 2: 1\n"),
+    (f"show {EXAMPLES}/absent_minded_driver.efg", "imperfect recall\n.*at 'exit'\n.*at 'exit'\n"),
+    ("solve kuhn_poker --iterations 500", r"  Kb +p 0\.0000  b 1\.0000\n"),
+    ("solve leduc_poker --iterations 5", "--out FILE writes it"),
+    ("solve kuhn_poker --gap 1e-9 --iterations 20", "the gap asked for was not reached"),
+    ("exact chicken", "\n  0.5  yield, yield\n"),
+]
 
 
-def test_three_players_have_a_table_for_each_action_of_the_third(run):
-    code, out, _ = run("show", EXAMPLES / "three_voters.nfg")
+@pytest.mark.parametrize(("line", "pattern"), SHOWN)
+def test_games_and_results_are_shown(run, line, pattern):
+    _, out, err = run(*shlex.split(line))
 
-    assert code == 0
-    assert "2 x 2 x 2" in out
-    assert out.index("player 2: 0") < out.index("player 2: 1")
-
-
-def test_a_game_of_imperfect_recall_is_shown(report, run):
-    path = EXAMPLES / "absent_minded_driver.efg"
-
-    assert report("show", path)["perfect_recall"] is False
-    assert run("show", path)[1].count("player 0 at 'exit'") == 2
+    assert re.search(pattern, out, re.DOTALL)
+    assert err == ""
 
 
 def test_the_json_facts_of_a_game_agree_with_the_game(report):
@@ -240,12 +215,32 @@ def test_the_json_facts_of_a_game_agree_with_the_game(report):
     assert facts["fingerprint"] == games.fingerprint(game)
 
 
-def test_a_game_is_drawn_into_a_file(run, folder):
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        ("show kuhn_poker --svg a.svg", []),
+        (
+            "solve kuhn_poker --iterations 30 --plot a.svg",
+            ["Kuhn poker, CFR", "iterations", "NashConv (units of payoff)"],
+        ),
+        (
+            "compare kuhn_poker chicken blotto --algorithms cfr,cfr+ --iterations 9 --plot a.svg",
+            ["Kuhn poker -->", "Chicken -->", "Blotto -->"],
+        ),
+        (
+            "compare kuhn_poker --algorithms cfr --iterations 9 --plot a.svg --against seconds",
+            ["time (seconds) -->"],
+        ),
+    ],
+)
+def test_figures_are_drawn_into_files(run, folder, line, texts):
     pytest.importorskip("matplotlib")
 
-    assert run("show", "kuhn_poker", "--svg", "kuhn.svg")[0] == 0
-
-    assert ElementTree.parse(folder / "kuhn.svg").getroot().tag.endswith("svg")
+    assert run(*shlex.split(line))[0] == 0
+    text = (folder / "a.svg").read_text()
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+    for said in texts:
+        assert text.count(f"<!-- {said}") == 1
 
 
 # solve
@@ -312,21 +307,11 @@ def test_the_time_until_a_gap_is_guessed_from_the_power_with_which_it_falls(powe
     assert iterations_to(0.001, iterations, [1.0] * 12) == np.inf
 
 
-def test_limits_before_the_gap_set_the_exit_code(report, run):
+def test_limits_before_the_gap_set_the_exit_code(report):
     came = report("solve", "kuhn_poker", "--gap", 1e-9, "--iterations", 20, code=3)
 
     assert came["iterations"] == 20
     assert came["gap"] > 1e-9
-    _, out, _ = run("solve", "kuhn_poker", "--gap", 1e-9, "--iterations", 20)
-    assert "the gap asked for was not reached" in out
-
-
-def test_a_small_strategy_is_shown_and_a_long_one_is_not(run):
-    _, small, _ = run("solve", "kuhn_poker", "--iterations", 500)
-    _, large, _ = run("solve", "leduc_poker", "--iterations", 5)
-
-    assert "  Kb   p 0.0000  b 1.0000" in small or "  Kb  p 0.0000  b 1.0000" in small
-    assert "--out FILE writes it" in large
 
 
 def test_a_game_of_openspiel_is_solved(report):
@@ -358,17 +343,6 @@ def test_drawn_utilities_depend_on_the_seed_and_on_nothing_else(report):
     gaps = [report(*words, "--seed", seed)["gap"] for seed in (1, 1, 2)]
     assert gaps[0] == gaps[1] != gaps[2]
     assert report(*words)["gap"] == report(*words, "--seed", 0)["gap"]
-
-
-def test_the_figure_of_a_run_is_written(run, folder):
-    pytest.importorskip("matplotlib")
-
-    assert run("solve", "kuhn_poker", "--plot", "gap.svg", "--iterations", 30)[0] == 0
-
-    text = (folder / "gap.svg").read_text()
-    assert ElementTree.fromstring(text).tag.endswith("svg")
-    for said in ("Kuhn poker, CFR", "iterations", "NashConv (units of payoff)"):
-        assert f"<!-- {said}" in text
 
 
 def test_a_name_of_several_lines_is_shown_on_one(run, folder):
@@ -466,36 +440,27 @@ def test_a_traceback_is_shown_on_request(folder):
 # Checkpoints
 
 
-def test_a_run_is_resumed_beyond_its_first_limit(report, folder):
-    words = ("solve", "kuhn_poker", "--algorithm", "pcfr+")
-    report(*words, "--iterations", 40, "--checkpoint", "run")
-    came = report("resume", "run", "--iterations", 90, "--out", "a.json")
-    whole = report(*words, "--iterations", 90, "--out", "b.json")
+MINE = "rules_of_my_own:Mine(power=2)"
+
+
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (["--algorithm", "pcfr+"], []),
+        (["--rule", MINE], ["--rule", MINE]),
+        (["--sample", "external", "--seed", 5], []),
+    ],
+)
+def test_a_run_is_resumed_beyond_its_first_limit(report, folder, words, again):
+    report("solve", "kuhn_poker", *words, "--iterations", 40, "--checkpoint", "run")
+    came = report("resume", "run", *again, "--iterations", 90, "--out", "a.json")
+    whole = report("solve", "kuhn_poker", *words, "--iterations", 90, "--out", "b.json")
 
     assert came["iterations"] == 90
     assert came["gap"] == whole["gap"]
     assert came["curve"]["gap"] == whole["curve"]["gap"]
+    assert came.keys() == whole.keys()
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
-
-
-def test_a_run_of_a_rule_is_resumed_once_the_rule_is_named_again(report, run):
-    rule = "rules_of_my_own:Mine(power=2)"
-    words = ("solve", "kuhn_poker", "--rule", rule)
-    report(*words, "--iterations", 40, "--checkpoint", "run")
-    code, _, err = run("resume", "run", "--iterations", 90)
-
-    assert code == 2
-    assert "'rules_of_my_own:Mine(power=2)'; pass it again" in err
-    came = report("resume", "run", "--iterations", 90, "--rule", rule)
-    assert came["gap"] == report(*words, "--iterations", 90)["gap"]
-
-
-def test_a_run_with_drawn_utilities_is_resumed_to_the_same_draws(report):
-    words = ("solve", "kuhn_poker", "--sample", "external", "--seed", 5)
-    report(*words, "--iterations", 40, "--checkpoint", "run")
-
-    came = report("resume", "run", "--iterations", 90)
-    assert came["gap"] == report(*words, "--iterations", 90)["gap"]
 
 
 def test_a_checkpoint_of_the_library_is_resumed(report, folder):
@@ -530,22 +495,15 @@ def test_callback_state_in_a_checkpoint_is_not_lost(run, folder):
     assert (folder / "run").read_bytes() == before
 
 
-def test_a_game_that_has_moved_is_named_again(report, run, folder):
-    (folder / "here.efg").write_bytes((EXAMPLES / "three_card_poker.efg").read_bytes())
-    report("solve", "here.efg", "--iterations", 20, "--checkpoint", "run")
-    (folder / "here.efg").rename(folder / "there.efg")
-
-    assert report("resume", "run", "--iterations", 30, "--game", "there.efg")["iterations"] == 30
-
-
-def test_a_checkpoint_opens_no_game_file_unless_it_is_named_again(report, run, folder):
+def test_a_game_in_a_file_is_named_again_wherever_it_is_now(report, run, folder):
     (folder / "here.efg").write_bytes((EXAMPLES / "three_card_poker.efg").read_bytes())
     report("solve", "here.efg", "--iterations", 20, "--checkpoint", "run")
 
     code, _, err = run("resume", "run", "--iterations", 30)
     assert code == 2
     assert "here.efg, which is not in the catalogue; pass it with --game" in err
-    assert report("resume", "run", "--iterations", 30, "--game", "here.efg")["iterations"] == 30
+    (folder / "here.efg").rename(folder / "there.efg")
+    assert report("resume", "run", "--iterations", 30, "--game", "there.efg")["iterations"] == 30
 
 
 def test_nothing_is_played_where_nothing_is_left(run, folder):
@@ -595,14 +553,12 @@ def test_the_value_of_kuhn_poker_is_exact(report, folder):
     assert report("evaluate", "kuhn_poker", "a.json")["gap"] < 1e-12
 
 
-def test_exact_reports_the_equilibria_of_chicken(report, run):
+def test_exact_reports_the_equilibria_of_chicken(report):
     came = report("exact", "chicken")
 
     assert came["maxmin"] == pytest.approx([2.0, 2.0])
     assert came["pure_equilibria"] == [["dare", "yield"], ["yield", "dare"]]
     assert came["best_correlated_equilibrium"]["payoffs"] == pytest.approx([5.25, 5.25])
-    _, out, _ = run("exact", "chicken")
-    assert "0.5  yield, yield" in out
 
 
 def test_exact_reports_dominated_actions(report):
@@ -646,24 +602,6 @@ def test_many_algorithms_on_many_games_make_one_tidy_table(run, report, folder):
     assert [row["gap"] for row in shown] == [float(row["gap"]) for row in rows]
 
 
-def test_one_figure_has_a_panel_for_each_game(run, folder):
-    pytest.importorskip("matplotlib")
-    words = ("compare", "kuhn_poker", "chicken", "blotto", "--algorithms", "cfr,cfr+")
-
-    assert run(*words, "--iterations", 10, "--plot", "all.svg")[0] == 0
-    text = (folder / "all.svg").read_text()
-    for title in ("Kuhn poker", "Chicken", "Blotto"):
-        assert text.count(f"<!-- {title} -->") == 1
-
-
-def test_a_figure_may_be_drawn_against_seconds(run, folder):
-    pytest.importorskip("matplotlib")
-    words = ("compare", "kuhn_poker", "--algorithms", "cfr,cfr+", "--iterations", 10)
-
-    assert run(*words, "--plot", "all.svg", "--against", "seconds")[0] == 0
-    assert "<!-- time (seconds) -->" in (folder / "all.svg").read_text()
-
-
 @pytest.mark.parametrize("rule", ["Breaks", "Quits"])
 def test_a_rule_that_fails_does_not_stop_the_others(run, folder, rule):
     words = ("compare", "kuhn_poker", "chicken", "--algorithms", f"rules_of_my_own:{rule},cfr")
@@ -677,11 +615,3 @@ def test_a_rule_that_fails_does_not_stop_the_others(run, folder, rule):
         ("chicken", "cfr"),
     }
     assert "cfr" in out
-
-
-def test_reports_of_resumed_and_whole_runs_have_the_same_entries(report):
-    """The report of a resumed run has the entries of one that never stopped."""
-    whole = report("solve", "kuhn_poker", "--iterations", 20, "--checkpoint", "run")
-
-    assert report("resume", "run", "--iterations", 30).keys() == whole.keys()
-    assert isinstance(rk.play.resume("run"), SelfPlay)

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pseudo_terminal import COMMAND, CTRL_C, environment, typed
-from run_cli import reports, runs
 
 import regretkit as rk
 from regretkit import games
@@ -48,16 +47,6 @@ def pure(game, action):
         names = [name for b in range(simplices.blocks) for name in simplices.labels.actions(b)]
         vectors.append(domain.sequence_form(np.array([float(name == action) for name in names])))
     return Profile(vectors, game.domains, game)
-
-
-@pytest.fixture
-def run(capsys, folder):
-    return runs(capsys)
-
-
-@pytest.fixture
-def report(run):
-    return reports(run)
 
 
 # Strategies against each other
@@ -135,14 +124,6 @@ def test_one_strategy_plays_for_all_players(report):
     assert [row["players"] for row in came["results"]] == [[0], [1]]
     assert [row["expected"] for row in came["results"]] == pytest.approx(list(value), abs=1e-12)
     assert report("play", "kuhn_poker", "--matches", 5)["results"][0]["strategy"] == "uniform"
-
-
-def test_too_many_strategies_are_refused_with_the_number_wanted(run):
-    words = ("play", "kuhn_poker(players=3)", *["uniform"] * 4)
-
-    assert "name one for all the others, or 2, one for each, got 4" in run(*words)[2]
-    said = run(*words, "--matches", 5)[2]
-    assert "name one for all players, or 3, one for each, got 4" in said
 
 
 def test_matches_depend_on_the_seed_and_on_nothing_else(report):

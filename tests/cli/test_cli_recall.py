@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_cli import reports, runs
 
 import regretkit as rk
 from regretkit import games
@@ -26,16 +25,6 @@ def folder(tmp_path, monkeypatch):
     tree = GameTree.from_history(dudo_history(sides=2, memory=1))
     save(ImperfectRecallGame(tree, name="short memory"), "dudo.efg")
     return tmp_path
-
-
-@pytest.fixture
-def run(capsys, folder):
-    return runs(capsys)
-
-
-@pytest.fixture
-def report(run):
-    return reports(run)
 
 
 def difference_within_sets(game, profile):

@@ -14,7 +14,7 @@ from regretkit._util._errors import advised
 from regretkit.cli._console import reason
 from regretkit.cli._main import main
 from regretkit.cli._run import RunMonitor
-from regretkit.play import resume
+from regretkit.play import SelfPlay, resume
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "games"
 
@@ -106,6 +106,7 @@ WRONG = [
     (["solve", "kuhn_poker", "--rule", "rules_typed.py:Other"], "write rules_typed:Other"),
     (["solve", "kuhn_poker", "--rule", "nothere:X"], "there is no module 'nothere'"),
     (["solve", "kuhn_poker", "--rule", "broken:X"], "--rule: broken: broken.py, line 2: "),
+    (["solve", "kuhn_poker", "--rule", "ends:X"], "ends failed with SystemExit"),
     (["solve", "kuhn_poker", "--rule", "needs:X"], "needs failed with ModuleNotFoundError"),
     (["solve", "kuhn_poker", "--rule", "rules_typed:Nope"], "has no 'Nope'; it has RegretMatching"),
     (["solve", "kuhn_poker", "--rule", "rules_typed:Unfinished"], "is abstract, it lacks _learn"),
@@ -175,7 +176,7 @@ WRONG = [
     (["play", "kuhn_poker", "run"], "STRATEGY: run"),
     (["play", "kuhn_poker", "uniform", "uniform"], "of which you are one; name one for all the"),
     (["play", "kuhn_poker(players=3)", *["uniform"] * 3], "others, or 2, one for each, got 3"),
-    (["play", "kuhn_poker", *["uniform"] * 3, "--matches", "5"], "or 2, one for each, got 3"),
+    (["play", "kuhn_poker", *["uniform"] * 3, "--matches", "5"], "all players, or 2, one for each"),
     (["play", str(EXAMPLES / "absent_minded_driver.efg"), "uniform"], "name none, got 1"),
     (["play", "kuhn_poker", "--seat", "2"], "has 2 players, numbered from 0 to 1, got 2"),
     (["play", "kuhn_poker", "--seat", "-1"], "'--seat': must be a whole number, at least 0"),
@@ -193,6 +194,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("rules_typed.py").write_text(RULES)
     Path("broken.py").write_text("x = 1\ny = = 2\n")
+    Path("ends.py").write_text("import sys\nsys.exit(0)\n")
     Path("needs.py").write_text("import a_module_that_does_not_exist\n")
     Path("cut.efg").write_text('EFG 2 R "cut" { "A" }\np "" 1 1 "x" { "l" "r" } 0')
     Path("odd.efg").write_text("\x1b[31mEFG")
@@ -255,13 +257,6 @@ def test_advice_for_python_is_left_out():
     assert reason(error) == "the game is too large"
 
 
-def test_a_module_that_ends_the_program_is_refused(folder, capsys):
-    Path("ends.py").write_text("import sys\nsys.exit(0)\n")
-
-    assert main(["solve", "kuhn_poker", "--rule", "ends:X"]) == 2
-    assert "ends failed with SystemExit" in capsys.readouterr().err
-
-
 def test_a_deleted_working_folder_is_reported(tmp_path, capsys, monkeypatch):
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
@@ -304,22 +299,11 @@ def test_a_missing_package_is_named_with_its_extra(folder, capsys, monkeypatch):
     assert "pip install 'regretkit[openspiel]'" in capsys.readouterr().err
 
 
-def test_a_full_disk_is_reported(folder, capsys, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("regretkit.games._profile_table.replace_file", full)
-
-    assert main(["solve", "kuhn_poker", "--iterations", "3", "--out", "a.json"]) == 1
-    said = capsys.readouterr()
-    assert said.err.count("\n") == 1
-    assert "cannot write the strategy to 'a.json': No space left on device" in said.err
-
-
 WRITTEN = [
     (["convert", "kuhn_poker"], "old.efg", "OUT: cannot write 'old.efg'"),
     (["show", "kuhn_poker", "--svg"], "old.svg", "--svg: cannot write 'old.svg'"),
-    (["solve", "kuhn_poker", "--iterations", "3", "--out"], "old.csv", "'old.csv'"),
+    (["solve", "kuhn_poker", "--iterations", "3", "--out"], "old.csv", "strategy to 'old.csv'"),
+    (["solve", "kuhn_poker", "--iterations", "3", "--out"], "old.json", "strategy to 'old.json'"),
     (["solve", "kuhn_poker", "--iterations", "3", "--plot"], "old.svg", "figure to 'old.svg'"),
     (
         ["compare", "chicken", "--algorithms", "cfr", "--iterations", "3", "--out"],
@@ -356,22 +340,23 @@ def test_a_file_that_cannot_be_replaced_is_left_as_it_was(
     assert {*folder.iterdir()} == before
 
 
-def test_a_checkpoint_that_cannot_be_written_later_leaves_the_last_one(folder, capsys, monkeypatch):
-    from regretkit.play import SelfPlay
+@pytest.mark.parametrize("more", [["50"], ["100000", "--checkpoint-every", "0.05"]])
+def test_a_checkpoint_that_cannot_be_written_later_leaves_the_last_one(
+    folder, capsys, monkeypatch, more
+):
+    save = SelfPlay.save
 
-    save, saved = SelfPlay.save, []
-
-    def sometimes(run, *args, **more):
-        if len(saved) == 1:
+    def first_only(run, *args, **options):
+        if run.iteration > 0:
             raise OSError(28, "No space left on device")
-        saved.append(run.iteration)
-        save(run, *args, **more)
+        save(run, *args, **options)
 
-    monkeypatch.setattr(SelfPlay, "save", sometimes)
+    monkeypatch.setattr(SelfPlay, "save", first_only)
+    words = ["solve", "kuhn_poker", "--engine", "numpy", "--checkpoint", "new", "--iterations"]
 
-    words = ["solve", "kuhn_poker", "--iterations", "50", "--checkpoint", "new"]
-    assert main(words) == 1
-    assert "--checkpoint: cannot write 'new'" in capsys.readouterr().err
+    assert main([*words, *more]) == 1
+    err = capsys.readouterr().err
+    assert "--checkpoint: cannot write 'new': No space left on device" in err
     assert resume("new").iteration == 0
 
 
@@ -418,23 +403,4 @@ def test_a_checkpoint_never_decides_which_code_is_run(folder, capsys):
     sys.modules.pop("rules_typed")
 
     assert main(["resume", "new"]) == 2
-
-
-def test_a_disk_that_fills_up_during_a_run_is_reported(folder, capsys, monkeypatch):
-    from regretkit.play import SelfPlay
-
-    whole = SelfPlay.save
-
-    def save(run, *args, **more):
-        if run.iteration > 0:
-            raise OSError(28, "No space left on device")
-        whole(run, *args, **more)
-
-    monkeypatch.setattr(SelfPlay, "save", save)
-    words = ["solve", "kuhn_poker", "--engine", "numpy", "--checkpoint", "new"]
-
-    assert main([*words, "--checkpoint-every", "0.05", "--iterations", "100000"]) == 1
-    err = capsys.readouterr().err
-    assert "--checkpoint: cannot write 'new': " in err
-    assert "No space left on device" in err
-    assert resume("new").iteration == 0
+    assert f"'{rule}'; pass it again" in capsys.readouterr().err

@@ -134,21 +134,11 @@ def test_only_the_result_is_written_without_a_terminal(folder):
 
 def test_a_terminal_for_errors_alone_shows_progress_and_leaves_json_alone(folder):
     script = f"{sys.executable} -m regretkit {' '.join(LONG)} --json > out.json"
-    code, shown = typed_script(script, folder)
+    code, shown = typed([script], folder, command=["/bin/sh", "-c"])
 
     assert code == 0
     assert re.search(RUNNING, shown)
     assert json.loads((folder / "out.json").read_text())["iterations"] == LAST
-
-
-def typed_script(script, folder):
-    import pseudo_terminal
-
-    before, pseudo_terminal.COMMAND = pseudo_terminal.COMMAND, ["/bin/sh", "-c"]
-    try:
-        return typed([script], folder)
-    finally:
-        pseudo_terminal.COMMAND = before
 
 
 # Ctrl-C
@@ -177,19 +167,8 @@ def test_ctrl_c_in_machine_code_saves_too(folder):
     reached = number(re.search(r"iterations  ([\d,]+) in", shown)[1])
     limit = str(reached + 500)
     assert code == 130
-    assert (
-        main(
-            [
-                "resume",
-                str(folder / "run"),
-                "--iterations",
-                limit,
-                "--out",
-                str(folder / "a.json"),
-            ]
-        )
-        == 0
-    )
+    resumed = ["resume", str(folder / "run"), "--iterations", limit]
+    assert main([*resumed, "--out", str(folder / "a.json")]) == 0
     assert main([*words, limit, "--out", str(folder / "b.json")]) == 0
 
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
@@ -359,9 +338,7 @@ def test_a_signal_ends_a_run(folder, whole, asks):
 
 def test_a_closed_pipe_is_no_error(folder):
     script = f"{sys.executable} -m regretkit show leduc_poker --limit 9457 | head -1"
-    done = subprocess.run(
-        ["/bin/sh", "-c", script], cwd=folder, env=environment(), capture_output=True, text=True
-    )
+    done = piped([script], folder, command=["/bin/sh", "-c"])
 
     assert done.stdout == "leduc_poker\n"
     assert done.stderr == ""
@@ -371,14 +348,7 @@ def test_a_closed_pipe_is_no_error(folder):
 @pytest.mark.parametrize("words", [["--help"], ["games", "--json"], ["show", "leduc_poker"]])
 def test_a_full_standard_output_is_reported_in_one_line(folder, words):
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [*COMMAND, *words],
-            cwd=folder,
-            env=environment(),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        done = piped(words, folder, stdout=full)
 
     assert done.returncode == 1
     told = "regretkit: cannot write to standard output: No space left on device\n"
@@ -391,14 +361,8 @@ def test_a_terminal_without_such_letters_is_given_others(folder):
         't "" 1 "" { 1 } t "" 2 "" { 2 }',
         encoding="utf-8",
     )
-    done = subprocess.run(
-        [*COMMAND, "show", "game.efg"],
-        cwd=folder,
-        env=environment() | {"PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = environment() | {"PYTHONIOENCODING": "ascii"}
+    done = piped(["show", "game.efg"], folder, env=env)
 
     assert done.returncode == 0, done.stderr
     assert "Z\\xfcrich" in done.stdout
@@ -412,22 +376,19 @@ def test_the_command_is_installed_under_its_name():
     assert script.load() is main
 
 
-def test_the_library_loads_nothing_of_the_command_line(folder):
-    code = (
-        "import sys, regretkit\n"
-        "print([m for m in ('click', 'rich', 'regretkit.cli') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+IMPORTS = [
+    ("import regretkit", ("click", "rich", "regretkit.cli")),
+    (
+        "from regretkit.cli._main import main; main(['solve', '--help'])",
+        ("rich", "scipy", "numba", "matplotlib"),
+    ),
+]
 
-    assert done.stdout == "[]\n"
 
+@pytest.mark.parametrize(("line", "modules"), IMPORTS, ids=["library", "help"])
+def test_nothing_heavy_is_loaded_before_it_is_needed(folder, line, modules):
+    code = f"{line}\nimport sys\nprint([m for m in {modules} if m in sys.modules])"
+    done = piped(["-c", code], folder, command=[sys.executable])
 
-def test_help_loads_nothing_heavy(folder):
-    code = (
-        "import sys; from regretkit.cli._main import main; main(['solve', '--help'])\n"
-        "print([m for m in ('rich', 'scipy', 'numba', 'matplotlib') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert "--iterations" in done.stdout
-    assert done.stdout.endswith("\n[]\n")
+    assert done.stdout.endswith("[]\n")
+    assert ("--iterations" in done.stdout) == ("--help" in line)

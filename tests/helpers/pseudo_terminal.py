@@ -20,7 +20,7 @@ def environment():
     return plain | {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
 
-def typed(words, folder, presses=()):
+def typed(words, folder, presses=(), command=COMMAND):
     """Run a command in a terminal of 80 columns, and return its exit code and all that it showed.
 
     ``presses`` are pairs of a pattern and a key: once the one shows, the other is pressed.
@@ -30,7 +30,7 @@ def typed(words, folder, presses=()):
     ours, theirs = pty.openpty()
     set_size(theirs)
     process = subprocess.Popen(
-        [*COMMAND, *words],
+        [*command, *words],
         cwd=folder,
         env=environment(),
         stdin=theirs,
@@ -81,13 +81,7 @@ def watched(process, terminal, presses):
     raise TimeoutError(f"still running after {PATIENCE} s, and has shown {shown.decode()!r}")
 
 
-def piped(words, folder):
+def piped(words, folder, command=COMMAND, **more):
     """Run a command without a terminal."""
-    return subprocess.run(
-        [*COMMAND, *words],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment()} | more
+    return subprocess.run([*command, *words], cwd=folder, text=True, check=False, **streams)
