@@ -4,6 +4,7 @@ import ast
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, Self, cast, final
 
 import numpy as np
@@ -168,7 +169,8 @@ class LazyMCCFR:
     _guard: RunGuard = field(factory=RunGuard, init=False)
     _tree: LazyTree = field(init=False)
     _failure: str | None = field(default=None, init=False)
-    _schedule: UpdateSchedule | None = field(default=None, init=False)
+    _turn: tuple[list[int], bool] | None = field(default=None, init=False)
+    """Who learns in an iteration, and whether all at once."""
 
     def __attrs_post_init__(self) -> None:
         check_estimator(self.estimator)
@@ -203,17 +205,11 @@ class LazyMCCFR:
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
-            play_watched(
-                self,
-                self._guard,
-                interrupt,
-                iterations,
-                watching,
-                lambda count: self._iterate(count, interrupt),
-            )
+            play = partial(self._iterate, interrupt)
+            play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
-    def _iterate(self, iterations: int, interrupt: DeferredInterrupt) -> None:
+    def _iterate(self, interrupt: DeferredInterrupt, iterations: int) -> None:
         # Whether rules may draw as well, those of the first iteration show.
         for count in filter(None, (min(iterations, 1), iterations - 1)):
             with self._uniforms(count) as uniforms:
@@ -243,10 +239,10 @@ class LazyMCCFR:
                 f"{quote(weight)}; without a tree weights must be finite, use current for the last "
                 "strategies"
             )
-        if self._schedule is None or isinstance(self.order, Stateful):
-            self._schedule = self.order.schedule(self.players, 1)
-        players, simultaneous = cast(UpdateSchedule, self._schedule)
-        movers = [player for player in players[0].tolist() if player >= 0]
+        if self._turn is None or isinstance(self.order, Stateful):
+            players, simultaneous = cast(UpdateSchedule, self.order.schedule(self.players, 1))
+            self._turn = [player for player in players[0].tolist() if player >= 0], simultaneous
+        movers, simultaneous = self._turn
         try:
             self._tree.weight += weight
             traversal.visited = 0
@@ -276,13 +272,7 @@ class LazyMCCFR:
 
     @property
     def current(self) -> tuple[VisitedStrategy, ...]:
-        """What each player would play next.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration broke off half-way.
-        """
+        """What each player would play next."""
         self._check_whole()
         return tuple(
             VisitedStrategy({key: np.array(record.strategy) for key, record in infosets.items()})
@@ -291,13 +281,7 @@ class LazyMCCFR:
 
     @property
     def average(self) -> tuple[VisitedStrategy, ...]:
-        """What each player plays on average over the iterations, weighted.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration broke off half-way.
-        """
+        """What each player plays on average over the iterations, weighted."""
         self._check_whole()
         averages = []
         for infosets in self._tree.infosets:

@@ -208,11 +208,12 @@ class Traversal:
         """Return a player's payoff from a node on, times the weight of the sample."""
         while True:
             self.visited += 1
-            if node.player == TERMINAL:
+            acting = node.player
+            if acting == TERMINAL:
                 return scale * node.payoffs[player]
-            if node.player == player:
+            if acting == player:
                 return self._decide(player, node, scale, reach)
-            if node.player >= 0:
+            if acting >= 0:
                 probabilities, sums = node.record.strategy, node.record.cumulative
             else:
                 probabilities, sums = node.probabilities, node.cumulative

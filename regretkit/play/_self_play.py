@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Self, Unpack, cast, final
 
 import numpy as np
@@ -167,14 +168,8 @@ class SelfPlay(Stateful):
         with self._guard.driving() as interrupt:
             self._check_whole()
             executor = self._executor_for(iterations)
-            play_watched(
-                self,
-                self._guard,
-                interrupt,
-                iterations,
-                watching,
-                lambda count: executor.play(count, interrupt.requested),
-            )
+            play = partial(executor.play, interrupted=interrupt.requested)
+            play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
     def _prepare(self, iterations: int) -> None:
@@ -312,13 +307,7 @@ class SelfPlay(Stateful):
 
     @property
     def current(self) -> Profile:
-        """The next iteration's strategies, x_{T+1}.
-
-        Raises
-        ------
-        RuntimeError
-            When an iteration failed after a minimizer had been updated.
-        """
+        """The next iteration's strategies, x_{T+1}."""
         self._check_whole()
         return Profile([m.next_strategy() for m in self.minimizers], self.game.domains, self.game)
 
@@ -330,8 +319,6 @@ class SelfPlay(Stateful):
         ------
         ValueError
             When nothing was played yet.
-        RuntimeError
-            When an iteration failed after a minimizer had been updated.
         """
         self._check_whole()
         return average_profile(self._averages, self.game)
