@@ -51,28 +51,21 @@ def assert_resumed(path, whole):
     return left
 
 
-def killed_at_random(folder, whole, times, seed):
+@pytest.mark.parametrize(
+    ("times", "unfinished", "different", "seed"),
+    [(5, 1, 2, 1), pytest.param(50, 40, 26, 2, marks=pytest.mark.slow)],
+)
+def test_a_run_killed_at_random_moments_is_resumed_to_the_same_bits(
+    times, unfinished, different, seed, whole, tmp_path
+):
     lefts = []
     for number, after in enumerate(np.random.default_rng(seed).uniform(0.0, 0.7, size=times)):
-        path = folder / f"run{number}"
+        path = tmp_path / f"run{number}"
         kill_one(path, after)
         lefts.append(assert_resumed(path, whole))
-    return lefts
 
-
-def test_a_run_killed_at_a_random_moment_is_resumed_to_the_same_bits(whole, tmp_path):
-    lefts = killed_at_random(tmp_path, whole, 5, seed=1)
-
-    assert min(lefts) < crash_victim.ITERATIONS
-    assert len(set(lefts)) > 1
-
-
-@pytest.mark.slow
-def test_a_run_killed_at_fifty_random_moments_is_resumed_to_the_same_bits(whole, tmp_path):
-    lefts = killed_at_random(tmp_path, whole, 50, seed=2)
-
-    assert sum(left < crash_victim.ITERATIONS for left in lefts) >= 40
-    assert len(set(lefts)) > 25
+    assert sum(left < crash_victim.ITERATIONS for left in lefts) >= unfinished
+    assert len(set(lefts)) >= different
 
 
 @pytest.mark.slow

@@ -84,24 +84,6 @@ def test_swap_regret_among_three_comes_as_close_to_equilibrium_as_is_proven(seed
 # The last iterate
 
 
-@pytest.mark.parametrize(
-    ("local", "order"),
-    [
-        (rk.RegretMatchingPlus, SIMULTANEOUS),
-        (rk.RegretMatchingPlus, ALTERNATING),
-        (rk.PredictiveRegretMatchingPlus, SIMULTANEOUS),
-    ],
-)
-def test_averages_converge_where_strategies_do_not(local, order):
-    run = SelfPlay(UNSTABLE, [local(3), local(3)], order=order).run(5_000)
-    gaps = []
-
-    run.run(500, callbacks=[lambda run: gaps.append(nash_conv(UNSTABLE, run.current))])
-
-    assert nash_conv(UNSTABLE, run.average) < 0.05
-    assert max(gaps) > 0.2
-
-
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize(
     "engine",

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from attrs import define
+from engine_cases import assert_same_bits
 from naive_games import random_game
 
 import regretkit as rk
@@ -74,13 +75,6 @@ def minimizers(game, local):
 def start(way, local=rk.RegretMatching):
     game = games.kuhn_poker()
     return SelfPlay(game, minimizers(game, local), **way())
-
-
-def assert_same_bits(one, other):
-    assert one.iteration == other.iteration
-    for profiles in ((one.average, other.average), (one.current, other.current)):
-        for x, y in zip(*profiles, strict=True):
-            np.testing.assert_array_equal(x, y)
 
 
 # Gaps and regrets
