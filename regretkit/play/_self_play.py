@@ -193,7 +193,12 @@ class SelfPlay(Stateful):
         try:
             self.order.iterate(self)
             self._changed = True
-            self._update_averages(asked)
+            # A prediction before the update has changed what the player played.
+            played = [self._learned_from.get(player, x) for player, x in enumerate(asked)]
+            for average, strategy in zip(self._averages, played, strict=True):
+                average.add(strategy)
+            self.last_profile = played
+            self.iteration += 1
         except BaseException as error:
             if self._changed:
                 self._fail(error, self._turn)
@@ -210,14 +215,6 @@ class SelfPlay(Stateful):
         )
         if isinstance(error, Exception):  # and no interrupt
             raise RuntimeError(self._failure) from error
-
-    def _update_averages(self, asked: Sequence[Vector]) -> None:
-        # A prediction before the update has changed what the player played.
-        played = [self._learned_from.get(player, x) for player, x in enumerate(asked)]
-        for average, strategy in zip(self._averages, played, strict=True):
-            average.add(strategy)
-        self.last_profile = played
-        self.iteration += 1
 
     @override
     def _access(self, *, writes: bool) -> AbstractContextManager[object]:

@@ -223,11 +223,6 @@ def deal(chance: InitialChance, generator: np.random.Generator) -> tuple[int, in
     return int(chance.first) + chosen, int(chance.moves)
 
 
-def deal_nothing(chance: InitialChance, generator: np.random.Generator) -> tuple[int, int]:
-    """Return the empty history, since a baseline needs each move of chance."""
-    return 0, 0
-
-
 # Traversal
 
 Walk: TypeAlias = Callable[..., tuple[int, int]]
@@ -297,7 +292,6 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
     """
     counts = choose is follow_average
     visit = _visitor(choose, with_baseline)
-    deal_first = deal_nothing if with_baseline else deal
 
     def walk(
         player: int,
@@ -312,7 +306,9 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
     ) -> tuple[int, int]:
         rule = SamplingRule(data, parameters, generator)
         arguments = Traversal(player, tree, behavior, utility, buffers, rule, baseline)
-        h, visited = deal_first(tree.initial_chance, generator)
+        h, visited = 0, 0
+        if not with_baseline:  # which needs each move of chance
+            h, visited = deal(tree.initial_chance, generator)
         root = as_int64(tree.sequences[player])
         if counts:
             data[0][root] += 1.0
