@@ -4,8 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from attrs import define, frozen
-from naive_games import random_game
+from attrs import define
+from naive_games import chance, decision, end, random_game
 from test_contract import ROWS, internal
 from test_user_defined_rules import Trembling
 
@@ -14,7 +14,7 @@ from regretkit import SelfPlay, games
 from regretkit._util._state import generators
 from regretkit.circuits import Discount, LastIterateByAveraging, Restart
 from regretkit.evaluation import nash_conv
-from regretkit.games import CHANCE, GameTree
+from regretkit.games import GameTree
 from regretkit.play import (
     Alternating,
     AverageStrategySampling,
@@ -290,37 +290,15 @@ def test_a_file_of_another_run_is_refused(tmp_path):
         LazyMCCFR.load(tmp_path / "cut", history, rk.RegretMatching, ExternalSampling(rng()))
 
 
-@frozen
-class Forgetful:
-    """A player who acts twice and cannot tell the second time what it did the first time."""
-
-    moves: str = ""
-
-    def is_terminal(self):
-        return len(self.moves) == 3
-
-    def player(self):
-        return 0 if self.moves else CHANCE
-
-    def chance_outcomes(self):
-        return [("h", 0.5), ("t", 0.5)]
-
-    def actions(self):
-        return ["h", "t"]
-
-    def child(self, action):
-        return Forgetful(self.moves + action)
-
-    def information_set(self):
-        return len(self.moves)
-
-    def payoffs(self):
-        return [1.0]
-
-
 def test_a_player_who_forgets_is_refused_with_the_information_set():
-    run = LazyMCCFR(Forgetful(), rk.RegretMatching, ExternalSampling(rng()))
-    with pytest.raises(ValueError, match="imperfect recall: player 0 comes to information set 2"):
+    # The second time it cannot tell what it did the first time.
+    second = decision(0, "second", h=end(1.0), t=end(1.0))
+    first = decision(0, "first", h=second, t=second)
+    game = chance([0.5, 0.5], h=first, t=first)
+    run = LazyMCCFR(game, rk.RegretMatching, ExternalSampling(rng()))
+    with pytest.raises(
+        ValueError, match="imperfect recall: player 0 comes to information set 'second'"
+    ):
         run.run(5)
 
 
@@ -447,37 +425,10 @@ def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():
     assert run.iteration == 30
 
 
-@frozen
-class Indifferent:
-    """One player decides once, and earns the same with every action."""
-
-    moved: bool = False
-
-    def is_terminal(self):
-        return self.moved
-
-    def player(self):
-        return 0
-
-    def chance_outcomes(self):
-        return []
-
-    def actions(self):
-        return [*range(6)]
-
-    def information_set(self):
-        return "now"
-
-    def child(self, action):
-        return Indifferent(True)
-
-    def payoffs(self):
-        return [0.1]
-
-
 @pytest.mark.parametrize("make", [partial(RobustSampling, actions=6), ExternalSampling])
 def test_with_equal_payoffs_the_regret_is_exactly_zero(make):
-    run = LazyMCCFR(Indifferent(), rk.RegretMatching, make(rng())).run(5)
+    game = decision(0, "now", **{str(action): end(0.1) for action in range(6)})
+    run = LazyMCCFR(game, rk.RegretMatching, make(rng())).run(5)
 
     (record,) = run._tree.infosets[0].values()
     assert record.learned()["state"][0] == [0.0] * 6

@@ -5,6 +5,7 @@ from functools import cache
 import naive_precise
 import numpy as np
 import pytest
+from naive_games import chance, decision, end
 
 import regretkit as rk
 from regretkit.games import ExtensiveFormGame, GameTree, load, matrix_game
@@ -98,42 +99,11 @@ def test_terms_that_cancel_up_to_rounding_are_not_played(algorithm, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_regrets_of_rare_decisions_are_not_taken_for_rounding(engine):
     # Chance comes to the right half with probability 1e-20; there the first action pays.
-    right = {"player": 0, "actions": [1.0, 0.0]}
-    left = {"player": 0, "actions": [0.0, 1.0]}
-    game = ExtensiveFormGame.from_history(Lottery(left, right))
+    left = decision(0, "left", first=end(0.0, 0.0), second=end(1.0, -1.0))
+    right = decision(0, "right", first=end(1.0, -1.0), second=end(0.0, 0.0))
+    game = ExtensiveFormGame.from_history(chance([1.0, 1e-20], left=left, right=right))
     run = rk.solve(game, "cfr+", iterations=3, engine=engine)
     assert run.current[0][1:].tolist() == [0.0, 1.0, 1.0, 0.0]
-
-
-class Lottery:
-    """Chance deals one of two decisions, the second with probability 1e-20."""
-
-    def __init__(self, *decisions, deal=None, pays=None):
-        self.decisions, self.deal, self.pays = decisions, deal, pays
-
-    def is_terminal(self):
-        return self.pays is not None
-
-    def player(self):
-        return rk.games.CHANCE if self.deal is None else 0
-
-    def actions(self):
-        return ["first", "second"]
-
-    def chance_outcomes(self):
-        return [("left", 1.0), ("right", 1e-20)]
-
-    def information_set(self):
-        return self.deal
-
-    def child(self, action):
-        if self.deal is None:
-            return Lottery(*self.decisions, deal=action)
-        actions = self.decisions[self.deal == "right"]["actions"]
-        return Lottery(deal=self.deal, pays=actions[action == "second"])
-
-    def payoffs(self):
-        return [self.pays, -self.pays]
 
 
 def test_a_regret_is_zero_where_it_is_rounding_beside_what_was_added():
