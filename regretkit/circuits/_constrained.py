@@ -14,12 +14,9 @@ from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.circuits._base import check_distinct, is_minimizer
+from regretkit.circuits._operations import as_matrix
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets._column_generation import ConstrainedSet
-
-
-def _matrix(value: ArrayLike) -> Vector:
-    return _validate.matrix(value, "matrix")
 
 
 def _bound(value: ArrayLike) -> Vector:
@@ -67,13 +64,10 @@ class Constrained(RegretMinimizer):
 
     Raises
     ------
-    TypeError
-        When a part is no minimizer, or the others are no numbers.
     ValueError
-        When shapes do not fit, something is not finite, one object stands in two places, the
-        multipliers may be negative or never zero, or no point of X meets all constraints. That is
-        refused where it is proven, up to rounding of the numbers in A x and b where the violation
-        is least, however large X is. Later, when the utility and the prices overflow together.
+        When the multipliers may be negative or never zero, or no point of X meets all constraints,
+        which is refused where it is proven, up to rounding of the numbers in A x and b where the
+        violation is least. Later, when the utility and the prices overflow together.
     RuntimeError
         When it could not be found out whether the constraints can be met together.
 
@@ -112,7 +106,7 @@ class Constrained(RegretMinimizer):
     """
 
     minimizer: RegretMinimizer = field(validator=is_minimizer)
-    matrix: Vector = field(converter=_matrix)
+    matrix: Vector = field(converter=as_matrix)
     bound: Vector = field(converter=_bound)
     multipliers: RegretMinimizer = field(validator=is_minimizer)
     total_violation: Vector = field(init=False, repr=False)

@@ -286,18 +286,11 @@ def _check_weighs(mixer: RegretMinimizer, count: int) -> None:
 
 @define(eq=False)
 class _Image(SingleMinimizerCircuit):
-    """Plays the image of what another minimizer plays."""
+    """Plays the image of what another minimizer plays; subclasses say which image that is."""
 
     _image: Image = field(init=False, repr=False)
 
     _update_may_raise = True
-
-    def __attrs_post_init__(self) -> None:
-        self.domain = self._image = self._image_of(self.minimizer.domain)
-
-    @abc.abstractmethod
-    def _image_of(self, source: sets.StrategySet) -> Image:
-        """Return the image of the minimizer's set."""
 
     @final
     @override
@@ -321,7 +314,8 @@ class _Image(SingleMinimizerCircuit):
         return self.minimizer._value(self._inner(utility)) + self._image.constant_value(utility)
 
 
-def _matrix(value: ArrayLike) -> Vector:
+def as_matrix(value: ArrayLike) -> Vector:
+    """Return an argument ``matrix`` as a matrix; a converter of attrs fields."""
     return _validate.matrix(value, "matrix")
 
 
@@ -368,12 +362,12 @@ class AffineImage(_Image):
     ICML, PMLR 97. Derived here; the paper's own form could not be checked.
     """
 
-    matrix: Vector = field(converter=_matrix)
+    matrix: Vector = field(converter=as_matrix)
     offset: Vector | None = field(default=None, converter=_offset)
 
-    @override
-    def _image_of(self, source: sets.StrategySet) -> sets.AffineImageSet:
-        return sets.AffineImageSet(source, self.matrix, self.offset)
+    def __attrs_post_init__(self) -> None:
+        self._image = sets.AffineImageSet(self.minimizer.domain, self.matrix, self.offset)
+        self.domain = self._image
 
 
 @final
@@ -410,6 +404,5 @@ class Scaled(_Image):
 
     factor: float
 
-    @override
-    def _image_of(self, source: sets.StrategySet) -> sets.ScaledSet:
-        return sets.ScaledSet(source, self.factor)
+    def __attrs_post_init__(self) -> None:
+        self.domain = self._image = sets.ScaledSet(self.minimizer.domain, self.factor)

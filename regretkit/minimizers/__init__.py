@@ -1,12 +1,12 @@
 """Leaves: rules that play without other minimizers."""
 
 from regretkit.minimizers import contrib as contrib
-from regretkit.minimizers._blackwell import ConicBlackwell as ConicBlackwell
-from regretkit.minimizers._fixed import BestResponse as BestResponse
-from regretkit.minimizers._fixed import Point as Point
-from regretkit.minimizers._gradient_descent import OnlineGradientDescent as OnlineGradientDescent
-from regretkit.minimizers._gradient_descent import Projectable as Projectable
-from regretkit.minimizers._gradient_descent import Proximal as Proximal
+from regretkit.minimizers._convex_sets import BestResponse as BestResponse
+from regretkit.minimizers._convex_sets import ConicBlackwell as ConicBlackwell
+from regretkit.minimizers._convex_sets import OnlineGradientDescent as OnlineGradientDescent
+from regretkit.minimizers._convex_sets import Point as Point
+from regretkit.minimizers._convex_sets import Projectable as Projectable
+from regretkit.minimizers._convex_sets import Proximal as Proximal
 from regretkit.minimizers._hedge import AdaHedge as AdaHedge
 from regretkit.minimizers._hedge import Hedge as Hedge
 from regretkit.minimizers._hedge import NormalHedge as NormalHedge

@@ -9,7 +9,7 @@ from typing_extensions import override
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Vector
 from regretkit._util._validate import positive
-from regretkit.minimizers._root_finding import normal_precision
+from regretkit.minimizers._regularizers import normal_precision
 from regretkit.minimizers._simplex_rule import SimplexRule, state
 from regretkit.minimizers.regret_matching._roles import (
     Cumulative,

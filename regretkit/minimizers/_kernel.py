@@ -43,9 +43,6 @@ def settle_none(
     """Leave everything as it is."""
 
 
-_SETTLE_NONE: BlockFunction = settle_none
-
-
 @final
 @frozen(kw_only=True)
 class KernelTraits:
@@ -73,11 +70,6 @@ class KernelTraits:
         Whether ``propose`` returns, in units of utility, the size of those numbers in ``state``
         whose signs decide what it proposes, such as the sum of positive regrets in regret
         matching: a rule that is discontinuous where they are zero must not follow rounding.
-
-    Raises
-    ------
-    TypeError
-        When one of these is not True or False.
 
     Examples
     --------
@@ -155,7 +147,7 @@ class Kernel:
     traits: KernelTraits = field(
         factory=KernelTraits, kw_only=True, validator=of_kind(KernelTraits, "KernelTraits()")
     )
-    settle_regrets: BlockFunction = field(default=_SETTLE_NONE, kw_only=True, validator=_function)
+    settle_regrets: BlockFunction = field(default=settle_none, kw_only=True, validator=_function)
 
     def parameters_at(self, iteration: int) -> Sequence[float]:
         """Return the floats that the functions get as ``parameters`` in an iteration."""

@@ -20,7 +20,7 @@ from regretkit._util._validate import (
     truth,
 )
 from regretkit.minimizer import RegretMinimizer
-from regretkit.minimizers._gradient_descent import Proximal
+from regretkit.minimizers._convex_sets import Proximal
 from regretkit.minimizers._regularizers import Entropy, Euclidean, Regularizer, check_regularizer
 from regretkit.minimizers.regret_matching._kernels import (
     BlockAccumulator,
