@@ -82,12 +82,8 @@ class Choice:
         except (TypeError, ValueError) as error:
             if argument_of(error) == "engine":
                 raise Refusal(f"--engine: {reason(error)}; leave it out") from error
-            complete = _takes_simplices(self.algorithm.local)
-            hint = "" if complete else f"; pass it as in '{self.rule}(name=value)'"
-            raise Refusal(
-                f"{self.argument}: {self.label} cannot play {quote(game.played)}: {reason(error)}"
-                f"{hint}"
-            ) from error
+            told = f"{self.label} cannot play {quote(game.played)}: {reason(error)}"
+            raise Refusal(f"{self.argument}: {told}") from error
         except (Exception, SystemExit) as error:
             if self.rule is None:
                 raise
@@ -126,10 +122,10 @@ def _load_rule(text: str) -> Any:
         ) from error
     if problem := _problem(rule, with_arguments=bool(parenthesis)):
         raise ValueError(f"{quote(text)} is {problem}")
-    if not parenthesis:
+    if isinstance(rule, Algorithm):
         return rule
     try:
-        _, positional, keywords = _parsed(f"f({arguments}")
+        _, positional, keywords = _parsed(f"f({arguments}" if parenthesis else "f")
     except ValueError:
         positional, keywords = [None], {}
     if positional:
@@ -139,11 +135,13 @@ def _load_rule(text: str) -> Any:
     with suppress(ValueError):  # some built-in classes have no signature
         known = inspect.signature(rule)
         try:
-            known.bind_partial(**keywords)
+            known.bind(None, **keywords)
         except TypeError as error:
-            has = ", ".join(known.parameters)
-            raise TypeError(f"{quote(text)} {error}; it has {has}") from error
-    return partial(rule, **keywords)
+            raise TypeError(
+                f"{quote(text)} {error}; it has {', '.join(known.parameters)}, pass them as in "
+                f"'{place}(name=value)'"
+            ) from error
+    return partial(rule, **keywords) if keywords else rule
 
 
 def _imported(name: str, text: str) -> Any:
@@ -182,16 +180,6 @@ def _problem(rule: object, *, with_arguments: bool) -> str:
         )
     missing = ", ".join(sorted(getattr(rule, "__abstractmethods__", ())))
     return f"abstract, it lacks {missing}; write these first" if missing else ""
-
-
-def _takes_simplices(rule: Any) -> bool:
-    """Return whether a rule can be called with simplices alone, as far as that is known."""
-    with suppress(ValueError):  # some built-in classes have no signature
-        try:
-            inspect.signature(rule).bind(None)
-        except TypeError:
-            return False
-    return True
 
 
 def rule_error(error: BaseException, rule: str) -> str:

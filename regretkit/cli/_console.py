@@ -111,38 +111,37 @@ def slow_notice(text: str, seconds: float = 3.0) -> Iterator[None]:
         os.close(stream)
 
 
-def show(*lines: str) -> None:
-    """Write lines on standard output."""
+def answer(
+    report: Mapping[str, Any], lines: Iterable[str], *, as_json: bool, code: int = DONE
+) -> int:
+    """Write a report on standard output, as one object of JSON or as lines; return the code."""
+    if as_json:
+        lines = [json.dumps(report, allow_nan=False)]
     for line in lines:
         print(clean(line))
+    return code
 
 
-def show_json(data: Mapping[str, Any]) -> None:
-    """Write one object of JSON on standard output."""
-    print(json.dumps(data, allow_nan=False))
-
-
-def show_table(
+def table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[int], soft: int
-) -> None:
-    """Write a table on standard output, with the columns in ``right`` aligned to the right.
+) -> list[str]:
+    """Return the lines of a table, with the columns in ``right`` aligned to the right.
 
     On a terminal that is too narrow for it, the column ``soft`` is wrapped.
     """
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column, head in enumerate(heads):
-        table.add_column(Text(head), overflow="fold", no_wrap=column != soft)
-        table.columns[column].justify = "right" if column in right else "left"
+        drawn.add_column(Text(head), overflow="fold", no_wrap=column != soft)
+        drawn.columns[column].justify = "right" if column in right else "left"
     for row in rows:
-        table.add_row(*(Text(clean(cell)) for cell in row))
+        drawn.add_row(*(Text(clean(cell)) for cell in row))
     console = rich_console(sys.stdout)
     with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().splitlines():
-        print(line.rstrip())
+        console.print(drawn)
+    return [line.rstrip() for line in captured.get().splitlines()]
 
 
 def rich_console(stream: TextIO) -> "Console":

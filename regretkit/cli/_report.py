@@ -2,14 +2,14 @@
 
 import io
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.cli._arguments import Settings, is_known
-from regretkit.cli._console import SHORT_OF_GAP, Failure, reporting, say, show, show_json
+from regretkit.cli._console import SHORT_OF_GAP, Failure, answer, reporting, say
 from regretkit.cli._run import RunMonitor, clock
 from regretkit.display._style import number
 from regretkit.games import Game, Profile, fingerprint
@@ -69,40 +69,38 @@ def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
         "curve": monitor.curve,
         **{name: path and str(path) for name, path in files.items()},
     }
-    if settings.as_json:
-        show_json(report)
-    else:
-        short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
-        _show(report | {"algorithm": label}, average, short)
+    short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
+    lines = _lines(report | {"algorithm": label}, average, short)
+    answer(report, lines, as_json=settings.as_json)
     if monitor.interrupted:
         say(f"interrupted; {how_to_resume(checkpoint, monitor)}")
     return monitor.code
 
 
-def _show(report: Mapping[str, Any], average: Profile | None, short: str) -> None:
+def _lines(report: Mapping[str, Any], average: Profile | None, short: str) -> Iterator[str]:
     iterations, seconds = report["iterations"], report["seconds"]
     took = f"{seconds:.3g} s" if seconds < 60.0 else clock(seconds)
     ends = {"interrupt": ", then interrupted", "time": ", then time was up"}
     end = f"{ends.get(report['stopped_by'], '')}{short}"
-    show(
-        f"game        {report['game']}",
-        f"algorithm   {report['algorithm']}, {report['engine']}",
-        f"iterations  {iterations:,} in {took}, {number(iterations / max(seconds, 1e-9))} a second"
-        f"{end}",
-    )
+    rate = number(iterations / max(seconds, 1e-9))
+    yield f"game        {report['game']}"
+    yield f"algorithm   {report['algorithm']}, {report['engine']}"
+    yield f"iterations  {iterations:,} in {took}, {rate} a second{end}"
     if average is None:
         return
     recall = report["imperfect_recall"]
     meaning = meaning_of_gap(imperfect_recall=recall)
-    files = [name for name in ("checkpoint", "strategy", "figure") if report[name]]
-    show(
-        f"gap         {number(report['gap'])} in units of payoff: {meaning}",
-        f"value       {numbers(report['value'])}",
-        *(f"{name:<11} {report[name]}" for name in files),
-    )
-    show_strategy(average, written="strategy" in files)
+    yield f"gap         {number(report['gap'])} in units of payoff: {meaning}"
+    yield f"value       {numbers(report['value'])}"
+    for name in ("checkpoint", "strategy", "figure"):
+        if report[name]:
+            yield f"{name:<11} {report[name]}"
+    yield from strategy_lines(average, written=report["strategy"] is not None)
     if recall and _information_sets(average) <= _SMALL:
-        show("", "One information set is on several lines if the player forgets its own past.")
+        yield from (
+            "",
+            "One information set is on several lines if the player forgets its own past.",
+        )
 
 
 def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
@@ -123,12 +121,11 @@ def write_strategy(profile: Profile, path: Path | None) -> None:
             write(path)
 
 
-def show_strategy(profile: Profile, *, written: bool) -> None:
-    """Show a strategy if it is small."""
+def strategy_lines(profile: Profile, *, written: bool) -> list[str]:
+    """Return the lines of a strategy if it is small."""
     if _information_sets(profile) <= _SMALL:
-        show("", *str(profile).splitlines())
-    elif not written:
-        show("", "The strategy is long: --out FILE writes it, as .json or .csv.")
+        return ["", *str(profile).splitlines()]
+    return [] if written else ["", "The strategy is long: --out FILE writes it, as .json or .csv."]
 
 
 def _information_sets(profile: Profile) -> int:

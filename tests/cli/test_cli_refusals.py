@@ -115,7 +115,7 @@ WRONG = [
     (["solve", "kuhn_poker", "--rule", "rules_typed:number"], "is 3, and neither a class"),
     (
         ["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate"],
-        "pass it as in 'rules_typed:need",
+        "pass them as in 'rules_typed:need",
     ),
     (["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(1)"], "literals with their names"),
     (["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(rate=x)"], "literals with their"),

@@ -9,8 +9,8 @@ import numpy as np
 
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import GAME_HELP, PROBABILITY, NamedGame, option
-from regretkit.cli._console import DONE, Failure, Refusal, clean, reporting, show, show_json
-from regretkit.cli._report import meaning_of_gap, numbers, show_strategy, value_of, write_strategy
+from regretkit.cli._console import Failure, Refusal, answer, clean, reporting
+from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, value_of, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import (
     best_correlated_equilibrium,
@@ -58,37 +58,26 @@ def evaluate(
             "--purify: it is --threshold 1, got --threshold as well; leave one of them out"
         )
     game.accept(imperfect_recall=imperfect_recall)
-    coarsened = game.original is not None
-    profile = game.load_strategy(strategy)
-    report: dict[str, Any] = {
-        "game": game.name,
-        "strategy": strategy,
-        "imperfect_recall": coarsened,
-    }
-    before = []
+    recall, profile, before = game.original is not None, game.load_strategy(strategy), {}
     if purify or least is not None:
         cleaned = threshold(game.played, profile, 1.0 if least is None else least)
-        profile = game.coarsen(cleaned.profile)
-        report["gap_before"] = cleaned.gap_before
-        before = [f"gap before      {number(cleaned.gap_before)}"]
+        profile, before = game.coarsen(cleaned.profile), {"gap_before": cleaned.gap_before}
     gains = [float(gain) for gain in best_response_gains(game.played, profile)]
     value, gap, mean = value_of(game.played, profile), sum(gains), sum(gains) / len(gains)
     write_strategy(profile, out)
-    if as_json:
-        report |= {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
-        show_json({**report, "out": None if out is None else str(out)})
-        return DONE
-    show(
+    report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **before}
+    report |= {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
+    lines = [
         f"game            {game.name}",
         f"value           {numbers(value)}",
-        *before,
+        *(f"gap before      {number(gap)}" for gap in before.values()),
         f"gap             {number(gap)} in units of payoff: "
-        f"{meaning_of_gap(imperfect_recall=coarsened)}",
+        f"{meaning_of_gap(imperfect_recall=recall)}",
         f"gains           {numbers(gains)}",
         f"exploitability  {number(mean)}, the mean over players",
         *([] if out is None else [f"strategy        {out}"]),
-    )
-    return DONE
+    ]
+    return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
 
 
 @click.command(short_help="Solve a game exactly, by linear programming.", epilog=GAME_HELP)
@@ -130,17 +119,11 @@ def exact(game: NamedGame, out: Path | None, as_json: bool) -> int:
             lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
         if isinstance(solved, NormalFormGame) and not zero_sum:
             _normal_form(solved, report, lines)
-    report["out"] = None if out is None else str(out)
     if profile is not None:
         write_strategy(profile, out)
-    if as_json:
-        show_json(report)
-        return DONE
-    show(*lines)
-    if profile is not None:
-        show(*([] if out is None else [f"strategy written to {out}"]))
-        show_strategy(profile, written=out is not None)
-    return DONE
+        lines += [] if out is None else [f"strategy written to {out}"]
+        lines += strategy_lines(profile, written=out is not None)
+    return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
 
 
 def _value(game: Any, report: dict[str, Any], lines: list[str]) -> Profile:

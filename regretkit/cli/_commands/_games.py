@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from regretkit.cli._arguments import (
     OutputFile,
     option,
 )
-from regretkit.cli._console import DONE, Failure, Refusal, reporting, show, show_json, show_table
+from regretkit.cli._console import Failure, Refusal, answer, reporting, table
 from regretkit.display._style import number
 from regretkit.games import NormalFormGame
 from regretkit.games._game import constant
@@ -56,13 +57,10 @@ def list_games(name: str | None, as_json: bool) -> int:
         call, text = _documentation(known)
         row = {"name": known, "call": call, "what": text.partition("\n")[0].rstrip(".")}
         rows.append(row | {key: facts[key] for key in LARGE["dudo"]})
-    if as_json:
-        show_json({"games": rows})
-        return DONE
     heads = ("game", "players", "histories", "information sets", "what it is")
-    show_table(heads, map(_cells, rows), right=(1, 2), soft=len(heads) - 1)
-    show("", "regretkit games NAME explains a game and its arguments.")
-    return DONE
+    lines = table(heads, map(_cells, rows), right=(1, 2), soft=len(heads) - 1)
+    lines += ["", "regretkit games NAME explains a game and its arguments."]
+    return answer({"games": rows}, lines, as_json=as_json)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -79,11 +77,8 @@ def _explain(name: str, as_json: bool) -> int:
             games.load(f"{name}()")  # which says what there is
     call, text = _documentation(name)
     text = text[:1].upper() + text[1:]
-    if as_json:
-        show_json({"name": name, "call": call, "text": text})
-    else:
-        show(call, "", *text.splitlines())
-    return DONE
+    report = {"name": name, "call": call, "text": text}
+    return answer(report, [call, "", *text.splitlines()], as_json=as_json)
 
 
 def _documentation(name: str) -> tuple[str, str]:
@@ -111,24 +106,26 @@ def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> i
         drawing = _drawing(game.game, limit)
         with reporting(f"--svg: cannot write {quote(str(svg))}", Failure):
             replace_file(svg, [drawing.encode()])
-    if as_json:
-        show_json({**facts, "svg": None if svg is None else str(svg)})
-        return DONE
+    lines = _lines(facts, [f"drawing           {svg}"] if svg else ["", *_text(game.game, limit)])
+    return answer({**facts, "svg": svg and str(svg)}, lines, as_json=as_json)
+
+
+def _lines(facts: dict[str, Any], drawing: Sequence[str]) -> Iterator[str]:
     players = f"{facts['players']} player{'s' if facts['players'] > 1 else ''}"
     recall = "" if facts["perfect_recall"] else ", imperfect recall"
-    show(facts["name"], f"form              {facts['form']}, {players}{recall}")
+    yield facts["name"]
+    yield f"form              {facts['form']}, {players}{recall}"
     if facts["form"] == "normal":
-        show(f"actions           {' x '.join(map(str, facts['actions']))}")
+        yield f"actions           {' x '.join(map(str, facts['actions']))}"
     else:
-        show(
+        yield (
             f"histories         {facts['histories']:,}, of which {facts['terminals']:,} are "
-            f"terminal; the longest has {facts['depth']:,} actions",
-            f"information sets  {' + '.join(f'{n:,}' for n in facts['information_sets'])}",
+            f"terminal; the longest has {facts['depth']:,} actions"
         )
+        yield f"information sets  {' + '.join(f'{n:,}' for n in facts['information_sets'])}"
     total = facts["constant_sum"]
-    show(f"payoffs           {'general sum' if total is None else f'they sum to {number(total)}'}")
-    show(*([f"drawing           {svg}"] if svg is not None else ["", *_text(game.game, limit)]))
-    return DONE
+    yield f"payoffs           {'general sum' if total is None else f'they sum to {number(total)}'}"
+    yield from drawing
 
 
 def _facts(game: AnyGame) -> dict[str, Any]:
@@ -202,8 +199,5 @@ def convert(source: NamedGame, target: Path, for_gambit: bool, as_json: bool) ->
         raise Refusal(f"OUT: {name} is in {form} form, got {path}; let the name end in .{ending}")
     with reporting(f"OUT: cannot write {path}", Failure):
         games.save(game, target, for_gambit=for_gambit)
-    if as_json:
-        show_json({"game": name, "out": str(target)})
-    else:
-        show(f"{name} written to {target}")
-    return DONE
+    report = {"game": name, "out": str(target)}
+    return answer(report, [f"{name} written to {target}"], as_json=as_json)

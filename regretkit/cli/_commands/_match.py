@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from regretkit.cli._arguments import NamedGame
-from regretkit.cli._console import DONE, progress, say, show, show_json, show_table
+from regretkit.cli._console import DONE, answer, progress, say, table
 from regretkit.cli._interrupt import StopRequest
 from regretkit.cli._run import clock
 from regretkit.display._style import number
@@ -82,27 +82,27 @@ def play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_jso
         code = DONE if request.code is None or not remaining else request.code
     done, name = matches - remaining, lineup.game.name
     results = [_result(lineup, p, payoffs) for p in range(lineup.players)] if done else []
-    if as_json:
-        report = {
-            "game": name,
-            "fingerprint": fingerprint(lineup.game.played),
-            "matches": done,
-            "seat": lineup.seat,
-            "seed": seed,
-            "confidence": _CONFIDENCE,
-            "results": results,
-            "stopped_by": "matches" if code == DONE else "interrupt",
-        }
-        show_json(report)
-    else:
-        show(f"game     {name}", f"matches  {done:,}, drawn from seed {seed}", "")
-        heads = ("strategy", "plays for", "earned", "95 % interval", "expected")
-        show_table(heads, map(_cells, results), right=(2, 4), soft=0)
-        show(
-            "",
-            "Earned is the mean of the matches; the interval is approximate, for many matches.",
-            "Expected is the exact mean of the same seatings.",
-        )
+    report = {
+        "game": name,
+        "fingerprint": fingerprint(lineup.game.played),
+        "matches": done,
+        "seat": lineup.seat,
+        "seed": seed,
+        "confidence": _CONFIDENCE,
+        "results": results,
+        "stopped_by": "matches" if code == DONE else "interrupt",
+    }
+    heads = ("strategy", "plays for", "earned", "95 % interval", "expected")
+    lines = [
+        f"game     {name}",
+        f"matches  {done:,}, drawn from seed {seed}",
+        "",
+        *table(heads, map(_cells, results), right=(2, 4), soft=0),
+        "",
+        "Earned is the mean of the matches; the interval is approximate, for many matches.",
+        "Expected is the exact mean of the same seatings.",
+    ]
+    answer(report, lines, as_json=as_json)
     if code != DONE:
         say(f"interrupted after {done:,} of {matches:,} matches")
     return code

@@ -18,7 +18,7 @@ from regretkit.cli._arguments import (
     option,
 )
 from regretkit.cli._commands._match import Lineup, play_matches
-from regretkit.cli._console import DONE, Refusal, clean, discard, say, show_json
+from regretkit.cli._console import DONE, Refusal, answer, clean, discard, say
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.games import fingerprint
 from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
@@ -150,19 +150,18 @@ def _play_at_terminal(
         played = "1 round" if count == 1 else f"{count:,} rounds"
         summary = f"In {played} you have earned {total:+g}, which is {total / count:+g} a round."
     dialog.tell("", summary)
-    if as_json:
-        report = {
-            "game": game.name,
-            "fingerprint": fingerprint(game.played),
-            "strategies": [name for name, _ in lineup.strategies],
-            "seat": lineup.seat,
-            "seed": seed,
-            "rounds": count,
-            "payoffs": payoffs,
-            "earned": total,
-            "stopped_by": stopped_by,
-        }
-        show_json(report)
+    report = {
+        "game": game.name,
+        "fingerprint": fingerprint(game.played),
+        "strategies": [name for name, _ in lineup.strategies],
+        "seat": lineup.seat,
+        "seed": seed,
+        "rounds": count,
+        "payoffs": payoffs,
+        "earned": total,
+        "stopped_by": stopped_by,
+    }
+    answer(report, [], as_json=as_json)
     if code != DONE:
         say("interrupted")
     return code

@@ -18,11 +18,10 @@ from regretkit.cli._console import (
     FAILED,
     Failure,
     Refusal,
+    answer,
     reporting,
     say,
-    show,
-    show_json,
-    show_table,
+    table,
 )
 from regretkit.cli._interrupt import StopRequest
 from regretkit.cli._report import Curve, draw_curves, finish, meaning_of_gap
@@ -210,12 +209,13 @@ def compare(
             panels.setdefault(monitor.named.text, {})[monitor.choice.label] = monitor.curve
         draw_curves(panels, settings.plot, x=_AXES[against])
     files = {name: given[name] and str(given[name]) for name in ("out", "plot")}
-    if settings.as_json:
-        show_json({"rows": [dict(zip(_COLUMNS, row, strict=True)) for row in rows], **files})
-    else:
-        refined = any(game.original is not None for game in games)
-        _show(results, [file for file in files.values() if file], imperfect_recall=refined)
-    return code
+    report = {"rows": [dict(zip(_COLUMNS, row, strict=True)) for row in rows], **files}
+    lines, written = _table(results), [file for file in files.values() if file]
+    meaning = meaning_of_gap(imperfect_recall=any(game.original is not None for game in games))
+    cut = ", and ... was interrupted" if any(monitor.interrupted for monitor in results) else ""
+    lines += ["", f"Gaps are {meaning}, in units of payoff; * is the smallest of a game{cut}."]
+    lines += [f"Written: {', '.join(written)}"] if written else []
+    return answer(report, lines, as_json=settings.as_json, code=code)
 
 
 def _rows(monitor: RunMonitor) -> list[tuple[Any, ...]]:
@@ -251,8 +251,8 @@ def _play(
     return code, results
 
 
-def _show(results: Sequence[RunMonitor], files: Sequence[str], *, imperfect_recall: bool) -> None:
-    """Show the last gap of every run, and mark the smallest of each game."""
+def _table(results: Sequence[RunMonitor]) -> list[str]:
+    """Return a table of the last gap of every run, with a mark at the smallest of each game."""
     gaps: dict[str, list[float]] = {}
     for monitor in results:
         if not monitor.interrupted:
@@ -265,8 +265,4 @@ def _show(results: Sequence[RunMonitor], files: Sequence[str], *, imperfect_reca
         seconds = f"{monitor.played:.3g}"
         rows.append((game, algorithm, f"{iteration:,}", seconds, number(gap), mark))
     heads = ("game", "algorithm", "iterations", "seconds", "gap", "")
-    show_table(heads, rows, right=(2, 3, 4), soft=1)
-    meaning = meaning_of_gap(imperfect_recall=imperfect_recall)
-    cut = ", and ... was interrupted" if any(monitor.interrupted for monitor in results) else ""
-    show("", f"Gaps are {meaning}, in units of payoff; * is the smallest of a game{cut}.")
-    show(*([f"Written: {', '.join(files)}"] if files else []))
+    return table(heads, rows, right=(2, 3, 4), soft=1)
