@@ -16,9 +16,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-    for stream in (sys.stdout, sys.stderr):  # terminals may lack characters
+    for stream in (sys.stdin, sys.stdout, sys.stderr):  # terminals may lack characters
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     with AfterImports() as imports:
         try:
             from regretkit.cli._commands import run  # which imports NumPy and more

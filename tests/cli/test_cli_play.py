@@ -15,7 +15,7 @@ from pseudo_terminal import COMMAND, CTRL_C, environment, typed
 
 import regretkit as rk
 from regretkit import games
-from regretkit.cli._commands import _match
+from regretkit.cli._commands import _play
 from regretkit.evaluation import Estimate
 from regretkit.games import Profile, as_history
 
@@ -140,7 +140,7 @@ def test_estimates_in_parts_are_the_estimate_of_all():
     cuts = [0, 1, 2, 40, 41, 300, 500]
     parts = [Estimate.of(samples[a:b]) for a, b in itertools.pairwise(cuts)]
 
-    one, whole = _match.pooled(parts), Estimate.of(samples)
+    one, whole = _play.pooled(parts), Estimate.of(samples)
     assert one.samples == whole.samples
     assert one.mean == pytest.approx(whole.mean, rel=1e-12)
     assert one.variance == pytest.approx(whole.variance, rel=1e-12)
@@ -157,7 +157,7 @@ def test_the_table_of_a_match_has_the_payoffs(run):
 
 
 def test_ctrl_c_reports_the_matches_up_to_then(run, monkeypatch):
-    calls, draw = [], _match.sampled_value
+    calls, draw = [], _play.sampled_value
 
     def interrupted(*args):
         calls.append(args)
@@ -165,7 +165,7 @@ def test_ctrl_c_reports_the_matches_up_to_then(run, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return draw(*args)
 
-    monkeypatch.setattr(_match, "sampled_value", interrupted)
+    monkeypatch.setattr(_play, "sampled_value", interrupted)
     code, out, err = run("play", "kuhn_poker", "solved.json", "uniform", "--matches", 1e9, "--json")
 
     came = json.loads(out)

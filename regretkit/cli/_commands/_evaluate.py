@@ -30,11 +30,7 @@ _MOST = 20
 @click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
 @arguments.game
 @click.argument("strategy", metavar="STRATEGY")
-@option(
-    "--threshold least",
-    "First remove every action of a smaller probability.",
-    PROBABILITY,
-)
+@option("--threshold least", "First remove every action of a smaller probability.", PROBABILITY)
 @option("--purify", "First keep only the most probable actions.", is_flag=True)
 @arguments.strategy_out
 @arguments.imperfect_recall

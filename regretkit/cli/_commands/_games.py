@@ -91,12 +91,7 @@ def _documentation(name: str) -> tuple[str, str]:
 
 @click.command("show", short_help="Show a game as text, or draw it.", epilog=GAME_HELP)
 @arguments.game
-@option(
-    "--limit",
-    "Show at most N histories, or outcomes of a normal form.",
-    COUNT,
-    default=250,
-)
+@option("--limit", "Show at most N histories, or outcomes of a normal form.", COUNT, default=250)
 @option("--svg", "Draw it into an SVG file instead.", OutputFile(".svg", figure=True))
 @arguments.as_json
 def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> int:

@@ -13,16 +13,7 @@ from regretkit._util._validate import quote, shorten
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._algorithms import Choice, choices_of, rule_error
 from regretkit.cli._arguments import AnyGame, GameType, NamedGame, OutputFile, Settings, option
-from regretkit.cli._console import (
-    DONE,
-    FAILED,
-    Failure,
-    Refusal,
-    answer,
-    reporting,
-    say,
-    table,
-)
+from regretkit.cli._console import DONE, FAILED, Failure, Refusal, answer, reporting, say, table
 from regretkit.cli._interrupt import StopRequest
 from regretkit.cli._report import Curve, draw_curves, finish, meaning_of_gap
 from regretkit.cli._run import RunMonitor, play
