@@ -39,8 +39,6 @@ from regretkit.engine._support import (
     schedule_of,
     unsupported_rules,
     unsupported_run,
-    unsupported_sampled_rules,
-    unsupported_sampling,
 )
 from regretkit.engine.kernels._iteration import Arrays
 from regretkit.engine.kernels._sampled import SampledArrays, SampledIterates, SamplingPlan
@@ -65,11 +63,8 @@ class Compiled(Engine):
 
     @override
     def unsupported_reason(self, run: SelfPlay) -> str | None:
-        if isinstance(run.estimator, TraversalEstimator):
-            if self._exact_ties:
-                return "regrets are sampled, which leaves no ties; pass engine='compiled'"
-            found = unsupported_sampling(run, run.estimator) or unsupported_rules(run)
-            return found or unsupported_sampled_rules(run)
+        if self._exact_ties and isinstance(run.estimator, TraversalEstimator):
+            return "regrets are sampled, which leaves no ties; pass engine='compiled'"
         return unsupported_run(run) or unsupported_rules(run)
 
     @override

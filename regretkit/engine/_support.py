@@ -1,6 +1,5 @@
 """Which runs an engine supports, and whether compiling one pays off."""
 
-from collections.abc import Callable
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -28,16 +27,6 @@ _TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
 # Games, orders and estimators
 
 
-def unsupported_run(run: SelfPlay) -> str | None:
-    """Return why a run, apart from its rules, cannot be compiled; None if it can."""
-    game = run.game
-    if not isinstance(game, NormalFormGame | ExtensiveFormGame):
-        return f"{quote(game)} is neither a normal-form nor an extensive-form game"
-    if not isinstance(run.estimator, ExactUtility):
-        return f"{quote(run.estimator)} does not sweep the whole game"
-    return _unsupported_order_or_payoffs(run, game)
-
-
 def unsupported_traversal(run: SelfPlay) -> str | None:
     """Return why a run's samples cannot be drawn in machine code, None if they can."""
     if not isinstance(run.game, ExtensiveFormGame):
@@ -45,20 +34,20 @@ def unsupported_traversal(run: SelfPlay) -> str | None:
     return None
 
 
-def unsupported_sampling(run: SelfPlay, sampler: TraversalEstimator) -> str | None:
-    """Return why a sampled run, apart from its rules, cannot be compiled; None if it can."""
-    if not isinstance(run.game, ExtensiveFormGame):
-        return unsupported_traversal(run)
-    if not isinstance(sampler.baseline, LearnedBaseline | None):
-        return f"{quote(sampler.baseline)} sweeps the whole game"
-    if sampler.generator in generators(run.order):
-        return f"{quote(run.order)} and {quote(sampler)} draw from one generator, in turn"
-    return _unsupported_order_or_payoffs(run, run.game)
-
-
-def _unsupported_order_or_payoffs(
-    run: SelfPlay, game: NormalFormGame | ExtensiveFormGame
-) -> str | None:
+def unsupported_run(run: SelfPlay) -> str | None:
+    """Return why a run, apart from its rules, cannot be compiled; None if it can."""
+    game, estimator = run.game, run.estimator
+    if isinstance(estimator, TraversalEstimator):
+        if not isinstance(game, ExtensiveFormGame):
+            return unsupported_traversal(run)
+        if not isinstance(estimator.baseline, LearnedBaseline | None):
+            return f"{quote(estimator.baseline)} sweeps the whole game"
+        if estimator.generator in generators(run.order):
+            return f"{quote(run.order)} and {quote(estimator)} draw from one generator, in turn"
+    elif not isinstance(game, NormalFormGame | ExtensiveFormGame):
+        return f"{quote(game)} is neither a normal-form nor an extensive-form game"
+    elif not isinstance(estimator, ExactUtility):
+        return f"{quote(estimator)} does not sweep the whole game"
     if run.order.schedule(run.players, 0) is None:
         return f"{quote(run.order)} does more in an iteration than to let players learn in turn"
     if game not in _TOTAL_PAYOFFS:
@@ -87,16 +76,13 @@ def unsupported_rules(run: SelfPlay) -> str | None:
         rule = _rule_of(minimizer, run.game.domains[player])
         if isinstance(rule, str):
             return f"minimizers[{player}]: {rule}"
-        kernels.append(_functions_of(kernel_of(rule)))
+        kernel = kernel_of(rule)
+        sizes = len(kernel.state), len(kernel.block_state), len(kernel.parameters_at(0))
+        kernels.append((kernel.propose, kernel.learn, kernel.settle_regrets, *sizes))
         if kernels[player] != kernels[0]:
             return f"minimizers[{player}]: {quote(rule)} has another kernel than minimizers[0]"
-    return None
-
-
-def unsupported_sampled_rules(run: SelfPlay) -> str | None:
-    """Return why rules cannot skip decision points without a sample, None if they can."""
-    for player, rule in enumerate(rules_of(run)):
-        if not kernel_of(rule).traits.invariant_to_zero_utility:
+        sampled = isinstance(run.estimator, TraversalEstimator)
+        if sampled and not kernel.traits.invariant_to_zero_utility:
             return (
                 f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn: "
                 "its kernel does not declare invariant_to_zero_utility"
@@ -131,12 +117,6 @@ def kernel_of(rule: SimplexRule) -> Kernel:
     if not isinstance(kernel, Kernel):
         raise TypeError(f"_kernel of {quote(rule)} must return a Kernel, got {quote(kernel)}")
     return kernel
-
-
-def _functions_of(kernel: Kernel) -> tuple[Callable[..., object] | int, ...]:
-    """Return what two kernels must share to be compiled as one."""
-    sizes = len(kernel.state), len(kernel.block_state), len(kernel.parameters_at(0))
-    return kernel.propose, kernel.learn, kernel.settle_regrets, *sizes
 
 
 def all_ignore_singletons(run: SelfPlay) -> bool:

@@ -23,6 +23,7 @@ from regretkit.engine._player_buffers import advance_average, frozen_copy, load_
 from regretkit.engine._support import (
     is_long,
     numba_missing,
+    schedule_of,
     unsupported_run,
     unsupported_traversal,
 )
@@ -50,14 +51,13 @@ class Vectorized(Engine):
         if isinstance(run.estimator, TraversalEstimator):
             return unsupported_traversal(run)
         for player, minimizer in enumerate(run.minimizers):
+            name = f"minimizers[{player}]:"
             if minimizer.domain != run.game.domains[player]:
-                return (
-                    f"minimizers[{player}]: {quote(minimizer)} plays on a part of its player's set"
-                )
+                return f"{name} {quote(minimizer)} plays on a part of its player's set"
             if isinstance(minimizer, CFR) and minimizer._tracker is not None:
-                return f"minimizers[{player}]: {quote(minimizer)} is tracked by a ledger"
+                return f"{name} {quote(minimizer)} is tracked by a ledger"
             if isinstance(minimizer, CFR) and minimizer._any_update_may_raise():
-                return f"minimizers[{player}]: a part of {quote(minimizer)} may refuse a utility"
+                return f"{name} a part of {quote(minimizer)} may refuse a utility"
         return unsupported_run(run)
 
     @override
@@ -119,19 +119,19 @@ class _Player:
         self.total *= decay
         self.total += weight * self.strategy
 
-    def earn(self) -> None:
-        """Compute the utility."""
+    def compute_utility(self) -> None:
+        """Compute the utility, before anything is learned from it."""
         self._code.backward(self._player, True, False, *self._backward_arrays)
 
     def learn(self, earning: bool) -> None:
         """Update the minimizer with the utility, computed first if ``earning``."""
-        propagating = self._cfr is not None
-        if earning or propagating:
-            self._code.backward(self._player, earning, propagating, *self._backward_arrays)
-        if propagating:
+        if self._cfr is not None:
+            self._code.backward(self._player, earning, True, *self._backward_arrays)
             self._rule._update(self._counterfactual)
-        else:
-            self._rule.observe_utility(self._utility)
+            return
+        if earning:
+            self.compute_utility()
+        self._rule.observe_utility(self._utility)
 
     def store(self, updates: int) -> None:
         """Give a circuit its counts, its next strategy and its last utilities."""
@@ -178,21 +178,18 @@ class VectorizedExecutor(Executor):
     def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
         """Play ``count`` iterations, or fewer if interrupted; return their number."""
         run = self._run
-        weights = run._averages[0].upcoming_weights(count)
-        turns = run.order.schedule(run.players, count)
-        if turns is None:
-            raise TypeError(f"{quote(run.order)} does not say whose turn it is")
-        done, before, self._updates = 0, 0, [0] * run.players
+        weights, turns = run._averages[0].upcoming_weights(count), schedule_of(run, count)
+        done, updated, self._updates = 0, 0, [0] * run.players
         try:
             for turn, (decay, weight) in zip(turns.players.tolist(), weights.tolist(), strict=True):
-                before = sum(self._updates)
+                updated = sum(self._updates)
                 self._iterate(turn, turns.simultaneous, decay, weight)
                 done += 1
                 if interrupted():
                     break
         except BaseException as error:
             self._store(weights[:done])
-            if sum(self._updates) > before:
+            if sum(self._updates) > updated:
                 run._fail(error, self._turn)
             raise
         self._store(weights[:done])
@@ -204,7 +201,7 @@ class VectorizedExecutor(Executor):
         movers = [mover for mover in turn if mover >= 0]
         if simultaneous:
             for mover in movers:
-                players[mover].earn()
+                players[mover].compute_utility()
         for mover in movers:
             self._turn = mover
             self._updates[mover] += 1
