@@ -367,7 +367,6 @@ def test_every_law_has_a_minimizer_that_breaks_it():
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_check_catches_what_breaks_it_and_no_other_check_does(check):
     make = BROKEN[check.__name__]
-
     assert broken_by(make) == {check.__name__} | WITH_IT.get(check.__name__, set())
     with pytest.raises(AssertionError, match=" is broken by "):
         check_minimizer(make)
@@ -399,7 +398,6 @@ def test_the_mark_runs_each_law_on_each_minimizer(check, make):
 
 def test_the_mark_names_its_rows():
     ids = [parameter.id for parameter in parametrize_with_checks(SOUND).args[1]]
-
     assert ids[0] == "follower:strategies_lie_in_the_domain"
     assert len(ids) == 2 * len(CHECKS)
 
@@ -420,7 +418,6 @@ class Exempt(Follower):
 
 def test_an_exemption_is_made_for_a_reason():
     exempt = Exempt({"strategies_are_invariant_to_scale": "it is paid in one currency only"})
-
     (left_out,) = {*CHECKS} - {*checks_of(exempt)}
     assert left_out.__name__ == "strategies_are_invariant_to_scale"
 
@@ -450,7 +447,6 @@ def test_an_exemption_from_no_law_or_for_no_reason_is_refused(declared, error, m
 def test_a_circuit_is_exempt_from_what_its_parts_do_not_keep():
     follower = rk.BestResponse(rk.Simplices(2))
     product = rk.Product([rk.RegretMatching(2), follower])
-
     assert product.exemptions() == follower.exemptions() != {}
 
 

@@ -273,7 +273,6 @@ def goes_on(player, seed=1, iterations=30):
 
 def test_every_class_is_abstract_or_has_a_row():
     concrete = {cls for cls in classes() if not inspect.isabstract(cls)}
-
     assert concrete - {type(part) for make in ROWS.values() for part in [make()]} == set()
 
 
@@ -282,7 +281,6 @@ def test_every_class_is_abstract_or_final():
     neither = {
         cls for cls in classes() if not inspect.isabstract(cls) and "__final__" not in vars(cls)
     }
-
     assert neither == set()
 
 
@@ -331,7 +329,6 @@ def test_expecting_keeps_asking_pure_whether_asked_before_or_after(make):
 @every_row
 def test_huge_utilities_give_strategies_all_the_same(make):
     player = make()
-
     for signs in np.random.default_rng(6).choice([-1.0, 0.0, 1.0], size=(20, player.dimension)):
         player.observe_utility(1e298 * signs)
         player.expect_utility(-1e298 * signs)

@@ -82,9 +82,7 @@ def test_a_state_saved_before_next_strategy_loads_after_it(make):
     player = trained(make)
     state = player.state_dict()
     strategy = player.next_strategy().copy()
-
     player.load_state_dict(state)
-
     np.testing.assert_array_equal(player.next_strategy(), strategy)
 
 
@@ -92,9 +90,7 @@ def test_a_state_saved_before_next_strategy_loads_after_it(make):
 def test_a_state_survives_a_prediction_that_is_still_to_come_true(make):
     player, fresh = trained(make), make()
     player.expect_utility(np.random.default_rng(1).normal(size=player.dimension))
-
     fresh.load_state_dict(player.state_dict())
-
     np.testing.assert_array_equal(fresh.next_strategy(), player.next_strategy())
 
 
@@ -171,10 +167,8 @@ def test_a_refused_utility_changes_nothing(make, verb):
 @every_row
 def test_a_state_of_lists_will_do_so_that_it_can_be_written_as_text(make):
     player, fresh = trained(make), make()
-
     text = json.dumps(player.state_dict(), default=lambda array: array.tolist())
     fresh.load_state_dict(json.loads(text))
-
     np.testing.assert_array_equal(goes_on(fresh), goes_on(player))
 
 

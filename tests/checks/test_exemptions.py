@@ -82,7 +82,6 @@ def test_the_documentation_lists_the_leaves_that_claim_to_be_scale_free():
         for name, claim, _ in claims()
         if name in {*dir(minimizers), *dir(minimizers.contrib)} and name != "Composed"
     }
-
     assert len(leaves) == len({name for name, _ in leaves})
     assert listed() == sorted(name for name, claim in leaves if claim)
 

@@ -113,7 +113,6 @@ REASONS = {
 @pytest.mark.parametrize("name", PLAYERS)
 def test_a_long_run_takes_the_fastest_way_that_applies(name):
     make, how, fastest = PLAYERS[name]
-
     assert SelfPlay(KUHN, make(), **how).run(**LONG).engine == fastest
     assert SelfPlay(KUHN, make(), engine=fastest, **how).run(1).engine == fastest
 
@@ -132,7 +131,6 @@ def test_a_way_that_does_not_apply_is_refused_with_the_reason(name):
 def test_a_game_of_another_kind_is_run_as_it_is_written(engine):
     tree = GameTree.from_history(random_game(np.random.default_rng(1), depth=2))
     game = Wrapped(rk.ExtensiveFormGame(tree))
-
     assert started(game, RULES["rm"], engine="auto").run(**LONG).engine == "numpy"
     with pytest.raises(ValueError, match=r"Wrapped\(.*\) is neither a normal-form nor an extensiv"):
         started(game, RULES["rm"], engine=engine)
@@ -157,7 +155,6 @@ class Wrapped:
 
 def test_payoffs_that_could_overflow_are_played_as_written():
     huge = matrix_game(np.full((3, 3), 9e299))
-
     assert started(huge, RULES["rm"], engine="auto").run(**LONG).engine == "numpy"
     with pytest.raises(ValueError, match="so large that utilities could overflow"):
         started(huge, RULES["rm"], engine="vectorized")
@@ -166,7 +163,6 @@ def test_payoffs_that_could_overflow_are_played_as_written():
 def test_a_player_on_a_part_of_its_set_is_played_as_written():
     corner = rk.Point([1.0, 0.0, 0.0])
     how = {"minimizers": [corner, rk.RegretMatching(3)]}
-
     assert SelfPlay(RPS, **how).run(**LONG).engine == "numpy"
     for engine in ("vectorized", "compiled"):
         with pytest.raises(ValueError, match=r"minimizers\[0\]: (Point.* plays on a part|Point)"):
@@ -178,7 +174,6 @@ def test_a_player_on_a_part_of_its_set_is_played_as_written():
 
 def test_a_short_run_is_not_worth_loading_machine_code_for():
     run = started(KUHN, RULES["rm+"], engine="auto").run(20)
-
     assert run.engine == "numpy"
     assert run.run(**LONG).engine == "compiled"
     assert run.run(1).engine == "compiled"  # a run keeps its engine
@@ -186,7 +181,6 @@ def test_a_short_run_is_not_worth_loading_machine_code_for():
 
 def test_before_the_first_iteration_a_run_says_what_was_asked_for():
     engines = [started(KUHN, RULES["rm+"], engine=name).engine for name in ("auto", "compiled")]
-
     assert engines == ["auto", "compiled"]
     assert started(KUHN, RULES["rm+"], engine="auto").run(0).engine in ("numpy", "auto")
 
@@ -200,7 +194,6 @@ def test_solve_takes_the_engine_that_it_is_told():
     engines = [
         solve(KUHN, "cfr+", iterations=2, engine=name).engine for name in ("numpy", "vectorized")
     ]
-
     assert engines == ["numpy", "vectorized"]
 
 
@@ -252,7 +245,6 @@ def test_an_order_may_let_some_learn_together_while_others_stay(game):
     fast = ("compiled-exact", "vectorized")  # at first everything is tied
     runs = [started(game, RULES["rm+"], Pairs, engine=engine).run(5) for engine in fast]
     reference = started(game, RULES["rm+"], Pairs).run(5)
-
     for run in runs:
         for x, y in zip(run.average, reference.average, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
@@ -274,10 +266,8 @@ class Growing(Averaging):
 @pytest.mark.parametrize("order", [Alternating, lambda: RandomPlayer(GENERATOR(1))])
 def test_a_weight_that_is_none_is_refused_before_its_iteration_is_played(engine, order):
     run, twin = (started(KUHN, RULES["rm+"], order, Growing(), engine).run(20) for _ in "ab")
-
     with pytest.raises(ValueError, match=r"Growing\(\) must give a weight of at least 0, got -1.0"):
         run.run(100)
-
     assert run.iteration < 30
     np.testing.assert_equal(run.state_dict(), twin.run(run.iteration - 20).state_dict())
 
@@ -303,7 +293,6 @@ class Refusing(Failing):
 @pytest.mark.parametrize("order", [Alternating(), Simultaneous()])
 def test_a_rule_that_breaks_down_breaks_the_run_in_any_way(engine, order):
     run = SelfPlay(KUHN, cfr(Failing), order=order, engine=engine)
-
     with pytest.raises(RuntimeError, match=r"broke off half-way through iteration 3, at player 0"):
         run.run(10)
     with pytest.raises(RuntimeError, match="broke off"):
@@ -314,10 +303,8 @@ def test_a_rule_that_breaks_down_breaks_the_run_in_any_way(engine, order):
 @pytest.mark.parametrize("order", [Alternating(), Simultaneous()])
 def test_a_rule_that_refuses_first_of_all_leaves_the_run_whole_in_any_way(engine, order):
     run = SelfPlay(KUHN, cfr(Refusing), order=order, engine=engine)
-
     with pytest.raises(ValueError, match="gave up"):
         run.run(10)
-
     assert run.iteration == 2
     assert run.average is not None
 
@@ -349,7 +336,6 @@ def test_without_numba_runs_take_the_slow_way_and_say_so_once(engine):
     code = textwrap.dedent(WITHOUT_NUMBA).replace("{engine}", engine)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     went, warned, refused = done.stdout.splitlines()
-
     assert went == "['numpy', 'numpy', 'numpy'] [3, 3, 3]"
     assert warned.count("RuntimeWarning") == 1
     assert "Numba, which makes machine code, cannot be imported" in warned

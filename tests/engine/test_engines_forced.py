@@ -159,7 +159,6 @@ class OfUtilitiesByBlock(OfUtilities):
 
 def test_numbers_by_block_stay_where_they_are():
     fast, slow = (begun(OfUtilitiesByBlock, way).run(10) for way in ("compiled", "numpy"))
-
     assert forced_moves(fast) == 0
     for found, expected in zip(numbers_of(fast), numbers_of(slow), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
@@ -191,17 +190,10 @@ def test_a_run_in_pieces_has_the_same_bits(averaging):
 @given(st.integers(1, 4096), st.floats(1e-7, 1e4))
 def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
     pace, each = _next_batch(count, took), took / count
-
     assert pace >= 1
     assert pace * each <= 0.1 + 1e-9 or pace <= 16
     assert pace * each <= 1.0 + 1e-9 or pace == 1
     assert pace <= max(8 * count, 16)
-
-
-def test_a_rule_that_looks_at_single_actions_keeps_them():
-    players = [rk.CFR(tree, OfUtilities) for tree in LIARS_DICE.domains]
-
-    assert forced_moves(SelfPlay(LIARS_DICE, players, engine="compiled").run(1)) == 0
 
 
 def test_a_kernel_that_says_it_ignores_them_and_does_not_is_found_out():

@@ -94,9 +94,7 @@ def assert_worth(found, expected, game):
 def test_strategies_are_worth_what_the_game_says(game, seed):
     profile, _ = strategies_of(game, np.random.default_rng(seed))
     seats = [Recorder(domain, x) for domain, x in zip(game.domains, profile, strict=True)]
-
     SelfPlay(game, seats, order=Simultaneous(), engine="vectorized").run(1)
-
     for player, seat in enumerate(seats):
         assert_worth(seat.utility, game.utility(player, profile), game)
 
@@ -165,7 +163,6 @@ def test_games_in_which_there_is_little_to_decide_are_played(root, engine):
     game = ExtensiveFormGame.from_history(root)
     run = started(game, RULES["rm+"], engine=engine).run(10)
     reference = started(game, RULES["rm+"]).run(10)
-
     np.testing.assert_array_equal(game.value(run.average), game.value(reference.average))
     for mine, theirs in zip(rules_of(run), rules_of(reference), strict=True):
         np.testing.assert_array_equal(mine.regrets, theirs.regrets)

@@ -89,7 +89,5 @@ def most_memory(run, iterations):
 )
 def test_a_longer_run_takes_no_more_memory(engine, short, long):
     run = started(KUHN, RULES["rm+"], Alternating, Linear(), engine).run(short)
-
     few, many = (most_memory(run, count) for count in (short, long))
-
     assert many <= few + 40_000  # less than half a byte for an iteration

@@ -153,7 +153,6 @@ def test_a_kernel_may_have_constants_numbers_and_arrays_by_block(order):
 
 def test_what_a_function_closes_over_counts_although_its_code_is_the_same():
     low, high = (run_of(partial(Elaborate, floor=f), "compiled").run(30) for f in (-1.0, 0.0))
-
     assert all((m.rule.regrets >= 0.0).all() for m in high.minimizers)
     assert any((m.rule.regrets < 0.0).any() for m in low.minimizers)
 
@@ -222,10 +221,8 @@ def test_a_kernel_that_cannot_be_compiled_names_its_rule_and_leaves_the_run_whol
 )
 def test_a_kernel_that_does_not_fit_its_rule_is_refused(names, message):
     run = with_kernel(propose, learn, **names)
-
     with pytest.raises(ValueError, match=r"^the kernel of Mine\(.* " + message):
         run.run(10)
-
     assert run.iteration == 0
 
 
@@ -269,7 +266,6 @@ def dividing(block, first, last, strategy, state, numbers):
 
 def test_a_kernel_whose_numbers_stop_being_finite_breaks_the_run():
     run = with_kernel(dividing, learn)
-
     with pytest.raises(
         RuntimeError, match=r"broke off after iteration 0: .*kernel of Mine.* finite"
     ):
@@ -316,7 +312,6 @@ def test_machine_code_from_disk_is_never_taken_for_that_of_another_rule(tmp_path
     # Compiled in processes of their own, and then all of them loaded into one.
     names = ["rm", "hedge", "default 1", "default 3"]
     apart = [line for name in names for line in compiled_elsewhere([name], tmp_path)]
-
     assert len(set(apart)) == len(names)
     assert compiled_elsewhere(names, tmp_path) == apart
     assert compiled_elsewhere(names[::-1], tmp_path) == apart[::-1]
@@ -348,7 +343,6 @@ def test_a_constant_that_changes_makes_other_machine_code(monkeypatch):
     before = run_of(rule, "compiled").run(20).current
     monkeypatch.setitem(globals(), "RATE", 4.0)
     after = run_of(rule, "compiled").run(20).current
-
     assert not np.allclose(np.concatenate(before), np.concatenate(after), atol=0.05)
 
 
@@ -394,7 +388,6 @@ def test_new_minimizers_are_played_from_then_on():
     run = run_of(Mine, "compiled").run(10)
     run.minimizers = tuple(rk.CFR(tree, rk.RegretMatchingPlus) for tree in KUHN.domains)
     run.run(7)
-
     assert [minimizer.iteration for minimizer in run.minimizers] == [7, 7]
 
 
@@ -402,9 +395,7 @@ def test_new_minimizers_are_played_from_then_on():
 def test_auto_goes_on_without_a_kernel_that_cannot_be_compiled(broken):
     rule = partial(Mine, kernel=Kernel(broken, learn, state=["regrets"]))
     run = run_of(rule, "auto")
-
     run.run(30_000, callbacks=[lambda run: run.iteration >= 3])
-
     assert run.engine == "vectorized"
     plain = run_of(Mine, "numpy").run(3)
     for mine, other in zip(run.average, plain.average, strict=True):

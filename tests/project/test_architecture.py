@@ -97,9 +97,7 @@ def test_a_module_imports_only_its_own_layer_and_those_above(module):
     allowed = LAYERS[: LAYERS.index(layer_of(module)) + 1]
     package = ("regretkit", *module.parent.relative_to(ROOT).parts)
     source = module.read_text()
-
     drawing = imported_late(source, package) & {"display"}  # which each may do, once it is asked
-
     assert imported_layers(source, package) - drawing <= set(allowed)
 
 
@@ -149,7 +147,6 @@ def test_a_module_has_at_most_600_lines(module):
 @each_module
 def test_a_function_has_at_most_45_lines_besides_its_docstring(module):
     too_long = {f.name: n for f in functions(module) if (n := lines_without_docstring(f)) > 45}
-
     assert not too_long
 
 
@@ -158,7 +155,6 @@ def test_the_library_never_prints(module):
     if layer_of(module) in {"cli", "__main__"}:
         return  # printing is what the command line is for
     names = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Name)]
-
     assert not [node.lineno for node in names if node.id == "print"]
 
 
@@ -166,7 +162,6 @@ def test_the_library_never_prints(module):
 def test_the_library_never_validates_with_assert(module):
     # `python -O` removes asserts, and with them the validation.
     nodes = ast.walk(ast.parse(module.read_text()))
-
     assert not [node.lineno for node in nodes if isinstance(node, ast.Assert)]
 
 
@@ -217,13 +212,10 @@ def circles(imports: dict[Path, set[Path]]) -> list[list[Path]]:
 
 def test_no_modules_import_each_other_in_a_circle():
     imports = {module: top_level_imports(module) for module in MODULES}
-
     found = [[str(module.relative_to(ROOT)) for module in group] for group in circles(imports)]
-
     assert not found
 
 
 def test_a_circle_is_found():
     first, second, third = (Path(name) for name in "abc")
-
     assert circles({first: {second}, second: {first}, third: {first}}) == [[first, second]]

@@ -84,7 +84,6 @@ SHOWN = [
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_a_public_name_has_a_summary_of_one_sentence(name):
     summary, _, rest = inspect.cleandoc(DOCUMENTED[name].__doc__ or "").partition("\n")
-
     assert re.fullmatch(r"\S.*\.", summary)
     assert not rest or rest.startswith("\n")
 
@@ -93,7 +92,6 @@ def test_a_public_name_has_a_summary_of_one_sentence(name):
 def test_a_public_name_has_an_example_that_runs(name):
     docstring = inspect.cleandoc(DOCUMENTED[name].__doc__ or "")
     _, _, section = docstring.partition("\nExamples\n--------\n")
-
     assert doctest.DocTestParser().get_examples(section)
 
 
@@ -102,7 +100,6 @@ def test_a_public_name_is_not_also_the_name_of_a_module(package):
     # `import regretkit.a.b` would find the function, and the reference would show the module.
     modules = {info.name for info in pkgutil.iter_modules(package.__path__)}
     public = {name for name in reexported(package) if not inspect.ismodule(getattr(package, name))}
-
     assert modules & public == set()
 
 
@@ -110,7 +107,6 @@ def test_a_public_name_is_not_also_the_name_of_a_module(package):
 def test_a_star_import_brings_every_public_name(package):
     brought = {}
     exec(f"from {package.__name__} import *", brought)
-
     assert {*reexported(package)} <= brought.keys()
     # Where names are imported at their first use, they are listed; nothing else is.
     assert {*getattr(package, "__all__", reexported(package))} == {*reexported(package)}

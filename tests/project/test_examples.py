@@ -27,12 +27,10 @@ def _away_from_the_repository(monkeypatch, tmp_path):
 @each_script
 def test_an_example_runs_with_tiny_settings(script, capsys):
     main = load_main(script)
-
     if "iterations" in inspect.signature(main).parameters:
         main(iterations=20)
     else:
         main()
-
     assert capsys.readouterr().out.strip()
 
 
@@ -40,5 +38,4 @@ def test_an_example_runs_with_tiny_settings(script, capsys):
 @each_script
 def test_an_example_runs_as_it_stands(script, capsys):
     load_main(script)()
-
     assert capsys.readouterr().out.strip()

@@ -29,14 +29,12 @@ def file(tmp_path):
 
 def test_a_new_file_takes_the_place_of_the_old_one(file):
     replace_file(file, NEW)
-
     assert file.read_bytes() == b"".join(NEW)
     assert names(file.parent) == ["checkpoint"]
 
 
 def test_a_file_that_was_not_there_is_there(tmp_path):
     replace_file(str(tmp_path / "new"), NEW)
-
     assert (tmp_path / "new").read_bytes() == b"".join(NEW)
     (tmp_path / "other").write_bytes(b"")
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
@@ -51,7 +49,6 @@ def failing(*chunks):
 def test_what_fails_while_it_is_written_leaves_the_old_file(file, chunks):
     with pytest.raises(Killed):
         replace_file(file, failing(*chunks))
-
     assert file.read_bytes() == OLD
     assert names(file.parent) == ["checkpoint"]
 
@@ -109,9 +106,7 @@ def test_a_link_stays_a_link(file, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "link").symlink_to(file)
-
     replace_file(folder / "link", NEW)
-
     assert (folder / "link").is_symlink()
     assert file.read_bytes() == b"".join(NEW)
     assert names(folder) == ["link"]
@@ -119,9 +114,7 @@ def test_a_link_stays_a_link(file, tmp_path):
 
 def test_a_name_as_long_as_names_may_be_is_written(tmp_path):
     path = tmp_path / ("n" * 255)
-
     replace_file(path, NEW)
-
     assert path.read_bytes() == b"".join(NEW)
 
 
@@ -135,9 +128,7 @@ def test_what_cannot_be_written_is_refused(tmp_path, name):
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
 def test_a_file_that_is_replaced_keeps_its_permissions(file, mode):
     file.chmod(mode)
-
     replace_file(file, NEW)
-
     assert file.stat().st_mode & 0o777 == mode
 
 
@@ -159,11 +150,9 @@ def test_what_is_being_written_is_as_private_as_the_file_it_replaces(file):
 def test_pipes_and_devices_are_never_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/null")
-
     for name in ("pipe", "link"):
         with pytest.raises(OSError, match="is a device or a pipe"):
             replace_file(tmp_path / name, NEW)
-
     assert names(tmp_path) == ["link", "pipe"]
     assert (tmp_path / "pipe").is_fifo()
 
@@ -174,19 +163,15 @@ def test_what_permissions_forbid_is_refused_before_anything_is_written(
 ):
     wanted = os.path.realpath(file if forbidden == "file" else file.parent)
     monkeypatch.setattr(os, "access", lambda path, mode: str(path) != wanted)  # root may do all
-
     with pytest.raises(PermissionError, match="choose another place"):
         replace_file(file, NEW)
-
     assert file.read_bytes() == OLD
 
 
 @pytest.mark.parametrize("letter", ["n", "é", "\U0001f0cf"])
 def test_a_name_that_is_too_long_is_refused_and_the_longest_is_written(tmp_path, letter):
     longest = letter * (255 // len(letter.encode()))
-
     replace_file(tmp_path / longest, NEW)
-
     assert names(tmp_path) == [longest]
     with pytest.raises(OSError, match="too long"):
         replace_file(tmp_path / (longest + letter), NEW)

@@ -46,7 +46,6 @@ def test_importing_loads_no_heavy_package(run):
     loaded = run(
         f"import sys, regretkit; print(*(name for name in {HEAVY} if name in sys.modules))"
     )
-
     assert loaded.split() == []
 
 

@@ -56,14 +56,12 @@ def test_the_python_of_a_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     # A page needs no optional package, not even where one happens to be installed.
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-
     run(page)
 
 
 @each_page
 def test_the_commands_of_a_page_name_files_that_exist(page):
     shell = [block.code for block in blocks(page.read_text()) if block.language == "sh"]
-
     assert [
         name for code in shell for name in files_named(code) if not (ROOT / name).exists()
     ] == []
@@ -72,14 +70,12 @@ def test_the_commands_of_a_page_name_files_that_exist(page):
 @each_page
 def test_no_block_of_a_page_is_left_unchecked(page):
     languages = {block.language for block in blocks(page.read_text())}
-
     assert languages <= RUN | NOT_CODE
 
 
 def test_a_fault_in_a_page_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("Text.\n\n```python\nx = 1\n```\n\n```python\nassert x == 2\n```\n")
-
     with pytest.raises(AssertionError):
         run(page)
 

@@ -42,7 +42,6 @@ def occurrences(text: str, words: str) -> list[int]:
 def test_words_that_the_table_replaces_are_in_no_file(words):
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in pages()}
     found = {path: lines for path, text in texts.items() if (lines := occurrences(text, words))}
-
     assert len(texts) > 300
     assert not found, f"say {words!r} with a word of docs/contributing.md; lines by file"
 

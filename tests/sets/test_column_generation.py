@@ -150,16 +150,13 @@ def test_many_ties_and_constraints_that_repeat_are_no_obstacle():
     source, ones = rk.Simplices([4, 4]), np.ones(8)
     matrix = np.vstack([np.eye(8), np.eye(8), -np.eye(8), ones, -ones])
     bound = np.concatenate([np.full(16, 0.25), np.full(8, -0.25), [2.0, -2.0]])
-
     point, lower, upper = restricted(source, matrix, bound).best_response(np.arange(8.0))
-
     np.testing.assert_array_equal(point, np.full(8, 0.25))
     assert (lower, upper) == (7.0, 7.0)
 
 
 def test_a_utility_of_zero_or_of_any_size_is_met():
     found = restricted(rk.Simplices(3), [[1.0, 2.0, 0.0]], [0.5])
-
     assert found.best_response(np.zeros(3))[1:] == (0.0, 0.0)
     _, lower, upper = found.best_response(1e290 * np.array([3.0, 2.0, 1.0]))
     np.testing.assert_allclose([lower, upper], 2e290, rtol=1e-14)
@@ -252,7 +249,6 @@ def test_on_a_large_set_constraints_count_by_their_own_numbers(top):
 def test_on_a_tiny_set_what_is_tiny_counts(size):
     line, square = Box([0.0], [size]), Box([0.0, 0.0], [size, size])
     matrix = [[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
-
     assert not is_feasible(line, [[1.0]], [-1e-3 * size])
     assert not is_feasible(square, matrix, [size, -0.6 * size, -0.6 * size])
     assert is_feasible(square, matrix, [size, -0.4 * size, -0.4 * size])
@@ -296,7 +292,6 @@ def test_units_of_coordinates_and_of_constraints_decide_nothing(seed, gap):
 def test_a_curved_set_is_touched_or_missed(gap):
     # Both constraints touch the ball at one point, and each alone cuts through it.
     matrix, bound = np.eye(2, 3), np.full(2, -np.sqrt(0.5))
-
     assert is_feasible(Ball(np.zeros(3), 1.0), matrix, bound + gap)
     assert not is_feasible(Ball(np.zeros(3), 1.0), matrix, bound - gap)
 
@@ -316,10 +311,8 @@ def test_what_rounding_breaks_is_not_broken():
 
 def test_a_refusal_is_its_own_proof():
     matrix, bound = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), np.array([0.5, 0.25])
-
     with pytest.raises(ValueError, match="cannot be met together") as refused:
         restricted(rk.Simplices(3), matrix, bound)
-
     # Added up, 2 x + y + z <= 3/4, and on the simplex that is 1 or more.
     assert "weights [1. 1.]" in str(refused.value)
     assert "breaks by 0.25 at least" in str(refused.value)
@@ -327,10 +320,8 @@ def test_a_refusal_is_its_own_proof():
 
 def test_a_product_of_a_ball_and_simplices_is_restricted_across_its_factors():
     source = ProductSet([Ball([0.0, 0.0], 1.0), rk.Simplices(2)])
-
     found = restricted(source, [[1.0, 0.0, 1.0, 0.0]], [0.0])
     point, lower, upper = found.best_response(np.array([1.0, 0.0, 3.0, 0.0]))
-
     # x <= -p costs p, and earns 3 p.
     np.testing.assert_allclose(point, [-1.0, 0.0, 1.0, 0.0], atol=1e-5)
     np.testing.assert_allclose([lower, upper], 2.0, atol=1e-10)

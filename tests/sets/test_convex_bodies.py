@@ -115,7 +115,6 @@ def test_the_interior_point_is_on_the_edge_only_where_all_of_the_set_is(kind, se
 @KINDS
 def test_sets_built_alike_are_equal_and_others_are_not(kind):
     ours, theirs, others = some_sets(1), some_sets(1), some_sets(2)
-
     assert isinstance(ours[kind], StrategySet)
     assert ours[kind] == theirs[kind]
     assert hash(ours[kind]) == hash(theirs[kind])
@@ -127,7 +126,6 @@ def test_sets_built_alike_are_equal_and_others_are_not(kind):
 @KINDS
 def test_a_set_shows_how_to_build_it_again(kind):
     domain = some_sets(3)[kind]
-
     assert eval(repr(domain)) == domain
 
 
@@ -136,7 +134,6 @@ def test_a_vector_of_another_length_is_refused_by_every_question(kind):
     domain = some_sets(4)[kind]
     wrong = np.zeros(domain.dimension + 1)
     questions = [domain.best_response, domain.contains]
-
     for question in [*questions, getattr(domain, "project", domain.contains)]:
         with pytest.raises(ValueError, match=f"dimension {domain.dimension} is wanted"):
             question(wrong)
@@ -152,7 +149,6 @@ EVERY_SET = some_sets(0) | {
 def test_every_kind_of_set_is_among_those_asked_about_a_tolerance():
     kinds = {kind for kind in vars(rk.sets).values() if inspect.isclass(kind)}
     sets = {kind for kind in kinds if issubclass(kind, StrategySet)} - {StrategySet}
-
     assert sets == {type(domain) for domain in EVERY_SET.values()}
 
 
@@ -176,7 +172,6 @@ def test_a_tolerance_that_is_none_is_refused_by_every_set(domain, atol, error):
 @pytest.mark.parametrize("domain", EVERY_SET.values(), ids=EVERY_SET)
 def test_a_tolerance_lets_in_what_is_that_near_and_zero_is_one(domain):
     outside = domain.relative_interior_point() + 1e3
-
     assert not domain.contains(outside, atol=0)
     assert not domain.contains(outside, atol=np.float32(1.0))
     assert domain.contains(outside, atol=1e4)
@@ -186,9 +181,7 @@ def test_a_tolerance_lets_in_what_is_that_near_and_zero_is_one(domain):
 def test_a_set_does_not_move_when_what_it_was_built_from_or_handed_out_does(kind):
     domain = some_sets(5)[kind]
     value, best = domain.best_response(np.ones(domain.dimension))
-
     best[:] = 1e6
-
     assert domain.best_response(np.ones(domain.dimension))[0] == value
     assert domain == some_sets(5)[kind]
 
@@ -218,7 +211,6 @@ def test_a_box_is_the_polytope_of_its_corners(seed):
     low, high = -generator.random(3), generator.random(3)
     box = Box(low, high)
     corners = Polytope(list(itertools.product(*zip(low, high, strict=True))))
-
     for utility in generator.normal(size=(20, 3)):
         assert box.best_response(utility)[0] == pytest.approx(corners.best_response(utility)[0])
         assert box.contains(utility) == corners.contains(utility)
@@ -226,7 +218,6 @@ def test_a_box_is_the_polytope_of_its_corners(seed):
 
 def test_a_box_measures_each_coordinate_by_itself():
     box = Box([0.0, 0.0], [1.0, 1.0])
-
     assert box.contains([1.0 + 0.9e-3, -0.9e-3], atol=1e-3)
     assert not box.contains([1.0 + 1.1e-3, 0.5], atol=1e-3)
 
@@ -235,9 +226,7 @@ def test_a_box_measures_each_coordinate_by_itself():
 def test_the_middle_of_a_box_is_in_it_however_large_or_small_the_box(bound):
     low, high = [-bound, 0.0, bound, -bound], [bound, bound, bound, -bound]
     box = Box(low, high)
-
     middle = box.relative_interior_point()
-
     assert box.contains(middle, atol=0.0)
     np.testing.assert_allclose(middle, [0.0, bound / 2.0, bound, -bound], atol=5e-324)
 
@@ -267,9 +256,7 @@ def test_a_ball_is_what_is_near_its_center_in_every_unit(seed, unit):
 @pytest.mark.parametrize("exponent", [-900, -30, 30, 900])
 def test_the_unit_of_utility_does_not_matter_to_a_ball(exponent):
     ball, utility = Ball([0.3, -0.7, 0.1], 1.7), np.array([0.3, -2.0, 0.9])
-
     best = ball.best_response(2.0**exponent * utility)[1]
-
     np.testing.assert_array_equal(best, ball.best_response(utility)[1])
 
 
@@ -295,7 +282,6 @@ def test_a_polytope_is_the_averages_of_its_vertices(seed):
     generator = np.random.default_rng(seed)
     vertices = generator.normal(size=(7, 3))
     polytope = Polytope(vertices)
-
     for point in 0.7 * generator.normal(size=(20, 3)):
         assert polytope.contains(point) == combines(vertices, point)
 
@@ -304,7 +290,6 @@ def test_a_polytope_is_the_averages_of_its_vertices(seed):
 def test_ties_go_to_the_first_vertex(size):
     # Vertices that differ only where nothing is earned, so that they are worth the same.
     generator = np.random.default_rng(size)
-
     for utility in generator.normal(size=(50, size)):
         same = np.tile(generator.normal(size=size), (11, 1))
         polytope = Polytope(np.hstack([same, np.arange(11.0)[:, None]]))
@@ -346,7 +331,6 @@ def test_scaling_is_the_image_under_a_multiple_of_the_identity(seed, factor):
     generator = np.random.default_rng(seed)
     polytope = Polytope(generator.normal(size=(6, 3)))
     scaled, image = ScaledSet(polytope, factor), AffineImageSet(polytope, factor * np.eye(3))
-
     np.testing.assert_allclose(scaled.relative_interior_point(), image.relative_interior_point())
     for utility in generator.normal(size=(20, 3)):
         assert scaled.best_response(utility)[0] == pytest.approx(image.best_response(utility)[0])
@@ -355,7 +339,6 @@ def test_scaling_is_the_image_under_a_multiple_of_the_identity(seed, factor):
 
 def test_a_scaled_set_keeps_its_own_measure_in_the_new_unit():
     large = ScaledSet(Box([0.0], [1.0]), 100.0)
-
     assert large.contains([100.09], atol=0.1)
     assert not large.contains([100.11], atol=0.1)
     assert not ScaledSet(Box([0.0], [1.0]), 1e-200).contains([1e200])
@@ -364,7 +347,6 @@ def test_a_scaled_set_keeps_its_own_measure_in_the_new_unit():
 @SEEDS
 def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
     generator = np.random.default_rng(seed)
-
     for utility, center in 1e9 * generator.normal(size=(50, 2, 3)):
         ball = Ball(center, 1e9 * generator.random())
         scaled = ScaledSet(Box(center, center), generator.normal())

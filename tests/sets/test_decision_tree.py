@@ -42,9 +42,7 @@ def test_the_sequence_form_multiplies_probabilities_along_the_path(seed):
     generator = np.random.default_rng(seed)
     tree = random_tree(generator)
     behavior = random_behavior(generator, tree.simplices)
-
     strategy = tree.sequence_form(behavior)
-
     expected = naive.sequence_form(roots_of(tree), tree.sizes.tolist(), by_point(tree, behavior))
     np.testing.assert_allclose(strategy, expected, rtol=1e-14)
     assert tree.contains(strategy)
@@ -90,7 +88,6 @@ def test_the_value_of_a_strategy_is_its_inner_product_with_the_utility(seed):
     behavior = random_behavior(generator, tree.simplices)
     utility = generator.normal(size=tree.dimension)
     strategy = tree.sequence_form(behavior)
-
     assert tree.counterfactual(utility, behavior)[0] == pytest.approx(utility @ strategy, abs=1e-12)
     assert tree.value(utility, strategy) == pytest.approx(utility @ strategy, abs=1e-12)
 
@@ -152,9 +149,7 @@ def test_the_best_response_beats_every_pure_strategy_and_is_one(seed):
 
 def test_of_equal_best_responses_the_first_action_is_played():
     tree = DecisionTree([0, 1, 2], [2, 3, 2])
-
     _, response = tree.best_response(np.zeros(8))
-
     np.testing.assert_array_equal(response, [1, 1, 0, 1, 0, 0, 0, 0])
 
 
@@ -181,7 +176,6 @@ def test_a_negative_probability_is_outside_even_when_flow_is_conserved():
 
 def test_a_tree_without_decisions_has_one_strategy():
     tree = DecisionTree([], [])
-
     assert (tree.points, tree.dimension, tree.depth) == (0, 1, 0)
     value, response = tree.best_response([7.0])
     assert value == 7.0
@@ -197,7 +191,6 @@ def test_depth_is_the_largest_number_of_decisions_on_a_path(parents, depth):
 
 def test_trees_are_equal_when_their_shapes_are():
     tree = DecisionTree([0, 2], [2, 3], labels=["a", "b"])
-
     assert tree == DecisionTree((0, 2), np.array([2, 3]))
     assert hash(tree) == hash(DecisionTree([0, 2], [2, 3]))
     assert tree != DecisionTree([0, 1], [2, 3])
@@ -208,9 +201,7 @@ def test_trees_are_equal_when_their_shapes_are():
 def test_a_tree_does_not_change_when_the_arrays_it_was_built_from_do():
     parents, sizes = np.array([0, 2]), np.array([2, 3])
     tree = DecisionTree(parents, sizes)
-
     parents[:], sizes[:] = 0, 1
-
     assert tree == DecisionTree([0, 2], [2, 3])
     for array in (tree.parent_sequence, tree.sizes, tree.simplices.first):
         assert not array.flags.writeable
@@ -218,7 +209,6 @@ def test_a_tree_does_not_change_when_the_arrays_it_was_built_from_do():
 
 def test_utilities_of_the_largest_size_that_is_accepted_add_up():
     value, response = DecisionTree([0, 1], [1, 2]).best_response([0.0, 1e300, 1e300, 0.0])
-
     assert value == 2e300
     np.testing.assert_array_equal(response, [1, 1, 1, 0])
 

