@@ -129,10 +129,9 @@ class RegretTracker:
 
     def saved(self) -> Callable[[], None]:
         """Return a function that puts the tracker back to where it is now."""
-        held = {each.name: getattr(self, each.name) for each in attrs.fields(RegretTracker)}
         held = {
             name: copy.deepcopy(value) if isinstance(value, np.ndarray | list) else value
-            for name, value in held.items()
+            for name, value in attrs.asdict(self, recurse=False).items()
         }
 
         def restore() -> None:

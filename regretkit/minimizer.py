@@ -10,7 +10,7 @@ grows slower than the number of iterations. Nothing in this module knows what a 
 
 import abc
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Self, TypeAlias, cast, final
 
 import numpy as np
@@ -22,7 +22,16 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
 from regretkit._util import _validate
-from regretkit._util._state import DERIVED, NOT_STATE, Leaf, StateDict, Stateful, attributes, parts
+from regretkit._util._state import (
+    DERIVED,
+    NOT_STATE,
+    Leaf,
+    StateDict,
+    Stateful,
+    attributes,
+    parts,
+    with_parts,
+)
 from regretkit._util._typing import Vector
 from regretkit.sets import Simplices, StrategySet
 
@@ -146,7 +155,9 @@ class RegretMinimizer(Stateful, abc.ABC):
             self._update(checked)
             return
         # A part may raise when others have learned already.
-        saved, trackers = self.state_dict(), [tracker.saved() for tracker in _trackers(self)]
+        minimizers = [part for part in with_parts(self) if isinstance(part, RegretMinimizer)]
+        trackers = [m._tracker.saved() for m in minimizers if m._tracker is not None]
+        saved = self.state_dict()
         try:
             self._update(checked)
         except (TypeError, ValueError):
@@ -198,7 +209,10 @@ class RegretMinimizer(Stateful, abc.ABC):
     def _any_update_may_raise(self) -> bool:
         """Return whether the update of it or of a part may raise."""
         if self._may_raise is None:
-            self._may_raise = _update_may_raise(self)
+            self._may_raise = any(
+                isinstance(part, RegretMinimizer) and part._update_may_raise
+                for part in with_parts(self)
+            )
         return self._may_raise
 
     @final
@@ -253,19 +267,6 @@ TrackerOf: TypeAlias = Callable[[RegretMinimizer], RegretTracker]
 
 def _checked(value: ArrayLike, dimension: int, name: str) -> Vector:
     return _validate.vector(value, dimension, name, largest=_validate.LARGEST)
-
-
-def _trackers(minimizer: Stateful) -> Iterator[RegretTracker]:
-    if isinstance(minimizer, RegretMinimizer) and minimizer._tracker is not None:
-        yield minimizer._tracker
-    for _, part in parts(minimizer):
-        yield from _trackers(part)
-
-
-def _update_may_raise(minimizer: Stateful) -> bool:
-    if isinstance(minimizer, RegretMinimizer) and minimizer._update_may_raise:
-        return True
-    return any(_update_may_raise(part) for _, part in parts(minimizer))
 
 
 def _rebuilt(kind: type[RegretMinimizer], held: Mapping[str, object]) -> RegretMinimizer:

@@ -100,13 +100,19 @@ def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
         yield from _parts_in(name, value)
 
 
+def with_parts(thing: object) -> Iterator[object]:
+    """Yield ``thing``, and after it its parts at any depth, each before its own."""
+    yield thing
+    for _, part in parts(thing):
+        yield from with_parts(part)
+
+
 def generators(thing: object) -> Iterator[np.random.Generator]:
     """Yield the random generators that ``thing`` and its parts hold."""
-    for _, value in attributes(thing):
-        if isinstance(value, np.random.Generator):
-            yield value
-    for _, part in parts(thing):
-        yield from generators(part)
+    for holder in with_parts(thing):
+        for _, value in attributes(holder):
+            if isinstance(value, np.random.Generator):
+                yield value
 
 
 def _parts_in(name: str, value: object) -> Iterator[tuple[str, Stateful]]:
@@ -151,23 +157,25 @@ def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":
     return attrs.fields(kind) if attrs.has(kind) else ()
 
 
+def _leaves(value: object) -> Iterator[object]:
+    """Yield what tuples, lists and dicts hold at any depth, or else the value."""
+    if isinstance(value, tuple | list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
 def _is_mutable(value: object) -> bool:
     """Say whether a value changes in place, so that it is state wherever it came from."""
-    if isinstance(value, tuple | list):
-        return any(_is_mutable(item) for item in value)
-    if isinstance(value, dict):
-        return any(_is_mutable(item) for item in value.values())
-    return isinstance(value, Stateful | np.random.Generator)
+    return any(isinstance(leaf, Stateful | np.random.Generator) for leaf in _leaves(value))
+
+
+_STATE = Stateful | np.random.Generator | np.ndarray | np.generic | bool | int | float | str | None
 
 
 def _is_state(value: object) -> bool:
-    if isinstance(value, tuple | list):
-        return all(_is_state(item) for item in value)
-    if isinstance(value, dict):
-        return all(_is_state(item) for item in value.values())
-    if isinstance(value, Stateful | np.random.Generator):
-        return True
-    return value is None or isinstance(value, np.ndarray | np.generic | bool | int | float | str)
+    return all(isinstance(leaf, _STATE) for leaf in _leaves(value))
 
 
 def _taken(value: object) -> Leaf | StateDict:

@@ -1,9 +1,9 @@
 """Running the checks: all that apply to a minimizer, one alone, or as tests of pytest."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from regretkit._util._state import Stateful, generators, parts
+from regretkit._util._state import generators, with_parts
 from regretkit._util._validate import quote
 from regretkit.checks._contract import (
     a_later_prediction_replaces_earlier_ones,
@@ -184,8 +184,9 @@ def _built(make: Make, name: str) -> RegretMinimizer:
     first, second = (_as_minimizer(_called(make, name), f"{name} must return") for _ in range(2))
     if first is second:
         raise ValueError(f"{name} returned the same object twice, {quote(first)}; {_FACTORY}")
-    held = {id(thing) for thing in _holdings(first)}
-    shared = [thing for thing in _holdings(second) if id(thing) in held]
+    # Their parts at any depth, and generators
+    held = {id(thing) for thing in (*generators(first), *with_parts(first))}
+    shared = [x for x in (*generators(second), *with_parts(second)) if id(x) in held]
     if shared:
         raise ValueError(
             f"what {name} returned twice, {quote(first)}, shares {quote(shared[0])}; "
@@ -215,11 +216,3 @@ def _as_minimizer(value: object, wanted: str) -> RegretMinimizer:
     if not isinstance(value, RegretMinimizer):
         raise TypeError(f"{wanted} a RegretMinimizer, got {quote(value)}")
     return value
-
-
-def _holdings(minimizer: Stateful) -> Iterator[object]:
-    """Yield all mutable parts of a minimizer, at any depth, and their generators."""
-    yield from generators(minimizer)
-    for _, part in parts(minimizer):
-        yield part
-        yield from _holdings(part)

@@ -1,11 +1,11 @@
 """The vectorized engine: payoffs and passes over trees in machine code, and rules in Python."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, final
 
 from typing_extensions import override
 
-from regretkit._util._state import Stateful, parts
+from regretkit._util._state import Stateful, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.circuits import CFR
@@ -150,8 +150,10 @@ class VectorizedExecutor(Executor):
         from regretkit.engine._jit import compile_block_functions, compile_parts
 
         functions = compile_block_functions()
-        for rule in _rules(run.minimizers):
-            rule.simplices = with_compiled_ops(rule.simplices, functions)
+        for minimizer in run.minimizers:
+            for part in with_parts(minimizer):
+                if isinstance(part, SimplexRule):
+                    part.simplices = with_compiled_ops(part.simplices, functions)
         trees = flatten_trees(run.game.domains)
         payoffs = lay_out_payoffs(run.game, trees)
         iterates = zero_iterates(trees, shared_sums(payoffs))
@@ -227,15 +229,6 @@ class VectorizedExecutor(Executor):
             player.store(updates)
         if count:
             run.last_profile = self._played
-
-
-def _rules(things: object) -> Iterator[SimplexRule]:
-    """Yield the rules over simplices that minimizers are made of."""
-    for thing in things if isinstance(things, list | tuple) else [things]:
-        if isinstance(thing, SimplexRule):
-            yield thing
-        if isinstance(thing, Stateful):
-            yield from _rules([part for _, part in parts(thing)])
 
 
 @final
