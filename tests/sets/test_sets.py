@@ -1,15 +1,57 @@
-"""Points, products and hulls: each is the set that its vertices span."""
+"""Sets: the laws of all, and each kind against its inequalities, vertices or a linear program."""
 
 import copy
+import inspect
 import itertools
 import pickle
 
 import numpy as np
 import pytest
 from factories import random_behavior, random_tree
+from scipy.optimize import linprog
 
+import regretkit as rk
 from regretkit import DecisionTree, Simplices
-from regretkit.sets import Hull, ProductSet, Singleton, StrategySet
+from regretkit.sets import (
+    AffineImageSet,
+    Ball,
+    Box,
+    Hull,
+    MinkowskiSumSet,
+    Polytope,
+    ProductSet,
+    ScaledSet,
+    Singleton,
+    StrategySet,
+)
+
+SEEDS = pytest.mark.parametrize("seed", range(5))
+
+
+def some_sets(seed):
+    """Return one set of each kind, and some of several kinds."""
+    generator = np.random.default_rng(seed)
+    normal = generator.normal
+    box = Box(normal(size=3) - 2.0, normal(size=3) + 2.0)
+    ball = Ball(normal(size=3), 1.5)
+    polytope = Polytope(normal(size=(6, 3)))
+    return {
+        "box": box,
+        "flat box": Box([0.0, -1.0, 2.0], [0.0, 3.0, 2.0]),
+        "ball": ball,
+        "polytope": polytope,
+        "flat polytope": Polytope(normal(size=(2, 3))),
+        "image": AffineImageSet(Simplices([2, 3]), normal(size=(3, 5)), normal(size=3)),
+        "shadow": AffineImageSet(ball, normal(size=(2, 3))),
+        "raised": AffineImageSet(Simplices(2), normal(size=(4, 2))),
+        "scaled": ScaledSet(polytope, -0.3),
+        "scaled simplex": ScaledSet(Simplices(4), 2.5),
+        "sum": MinkowskiSumSet([polytope, Simplices(3), Singleton(normal(size=3))]),
+        "rounded box": MinkowskiSumSet([box, ScaledSet(ball, 0.25)]),
+        "hull": Hull([ball, box]),
+        "product": ProductSet([box, ScaledSet(polytope, 2.0)]),
+        **spanned(generator),
+    }
 
 
 def interleaved(generator, factors):
@@ -36,94 +78,390 @@ def vertices(domain):
     return laid
 
 
-def polytope(generator):
-    """Return a hull of points, a hull of products, and products of these."""
+def spanned(generator):
+    """Return a point, hulls of points and of products, and products of these."""
     points = Hull([Singleton(point) for point in generator.normal(size=(5, 3))])
     corner = ProductSet([Singleton(generator.normal(size=2)), Simplices([2, 2])])
     mixed = Hull([Simplices([2, 3, 1]), corner])
-    return [
-        Singleton(generator.normal(size=4)),
-        points,
-        mixed,
-        interleaved(generator, [points, Simplices([2, 2]), Singleton([3.0])]),
-        interleaved(generator, [mixed, points]),
-        Hull([Simplices(3), points, Hull([Singleton([0.0, 0.0, 5.0]), Simplices(3)])]),
-    ]
+    return {
+        "point": Singleton(generator.normal(size=4)),
+        "hull of points": points,
+        "hull of products": mixed,
+        "interleaved": interleaved(generator, [points, Simplices([2, 2]), Singleton([3.0])]),
+        "interleaved hulls": interleaved(generator, [mixed, points]),
+        "nested hulls": Hull(
+            [Simplices(3), points, Hull([Singleton([0.0, 0.0, 5.0]), Simplices(3)])]
+        ),
+    }
 
 
-SETS = pytest.mark.parametrize("number", range(6))
+KINDS = pytest.mark.parametrize("kind", some_sets(0))
 
 
-@SETS
-@pytest.mark.parametrize("seed", range(4))
-def test_the_best_response_is_the_best_of_the_vertices(number, seed):
+def combines(rows, point):
+    """Say by a linear program whether ``point`` is an average of ``rows``."""
+    equations = np.vstack([rows.T, np.ones(len(rows))])
+    program = linprog(np.zeros(len(rows)), A_eq=equations, b_eq=[*point, 1.0], method="highs")
+    return program.status == 0
+
+
+# Laws of every set
+
+
+@KINDS
+@SEEDS
+def test_the_best_response_is_inside_and_beats_every_other_point(kind, seed):
+    domain = some_sets(seed)[kind]
     generator = np.random.default_rng(seed)
-    domain = polytope(generator)[number]
     utility = generator.normal(size=domain.dimension)
 
-    value, response = domain.best_response(utility)
+    value, best = domain.best_response(utility)
 
-    worths = [utility @ vertex for vertex in vertices(domain)]
-    assert value == pytest.approx(max(worths), abs=1e-12)
-    assert utility @ response == pytest.approx(value, abs=1e-12)
-    assert domain.contains(response)
+    assert value == pytest.approx(utility @ best, rel=1e-12, abs=1e-12)
+    assert value == pytest.approx(domain.value(utility, best), rel=1e-12, abs=1e-12)
+    assert domain.contains(best)
+    middle = domain.relative_interior_point()
+    assert domain.value(utility, middle) == pytest.approx(utility @ middle, rel=1e-12, abs=1e-12)
+    for direction in generator.normal(size=(50, domain.dimension)):
+        assert utility @ domain.best_response(direction)[1] <= value + 1e-12
 
 
-@SETS
-@pytest.mark.parametrize("seed", range(4))
-def test_averages_of_vertices_are_inside_and_what_exceeds_the_best_is_not(number, seed):
+@SEEDS
+@pytest.mark.parametrize("kind", spanned(np.random.default_rng(0)))
+def test_the_best_response_is_the_best_of_the_vertices(kind, seed):
     generator = np.random.default_rng(seed)
-    domain = polytope(generator)[number]
-    corners = np.array(vertices(domain))
+    domain = spanned(generator)[kind]
+    utility = generator.normal(size=domain.dimension)
+    worths = [utility @ vertex for vertex in vertices(domain)]
+    assert domain.best_response(utility)[0] == pytest.approx(max(worths), abs=1e-12)
 
-    inside = generator.dirichlet(np.ones(len(corners))) @ corners
-    direction = generator.normal(size=domain.dimension)
-    value, farthest = domain.best_response(direction)
-    outside = farthest + 1e-3 * direction / np.linalg.norm(direction)
 
-    assert domain.contains(inside)
-    assert domain.contains(farthest)
+@KINDS
+@SEEDS
+def test_averages_are_inside_and_what_exceeds_the_best_is_not(kind, seed):
+    domain = some_sets(seed)[kind]
+    generator = np.random.default_rng(seed)
+    directions = generator.normal(size=(domain.dimension + 2, domain.dimension))
+    corners = np.array([domain.best_response(direction)[1] for direction in directions])
+
+    farthest = corners[0]
+    outside = farthest + 1e-3 * directions[0] / np.linalg.norm(directions[0])
+
+    assert domain.contains(generator.dirichlet(np.ones(len(corners))) @ corners)
     assert not domain.contains(outside)
     assert domain.contains(outside, atol=1e-2)
-    assert direction @ outside > value  # a hyperplane between them: the oracle agrees
 
 
-@SETS
-def test_the_interior_point_is_an_average_of_vertices_and_new_each_time(number):
-    domain = polytope(np.random.default_rng(0))[number]
+@KINDS
+@SEEDS
+def test_the_interior_point_is_on_the_edge_only_where_all_of_the_set_is(kind, seed):
+    domain = some_sets(seed)[kind]
+    generator = np.random.default_rng(seed)
+
     point = domain.relative_interior_point()
+
     assert domain.contains(point)
+    for direction in generator.normal(size=(30, domain.dimension)):
+        most, least = domain.best_response(direction)[0], -domain.best_response(-direction)[0]
+        flat = most - least < 1e-12
+        assert flat or least + 1e-6 < direction @ point < most - 1e-6
     point += 100.0
     assert domain.contains(domain.relative_interior_point())
 
 
-@SETS
-def test_what_a_point_is_worth_is_its_inner_product(number):
-    generator = np.random.default_rng(1)
-    domain = polytope(generator)[number]
-    utility = generator.normal(size=domain.dimension)
-    point = domain.relative_interior_point()
-    assert domain.value(utility, point) == pytest.approx(utility @ point, abs=1e-12)
+@KINDS
+def test_sets_built_alike_are_equal_and_others_are_not(kind):
+    ours, theirs, others = some_sets(1), some_sets(1), some_sets(2)
+    assert isinstance(ours[kind], StrategySet)
+    assert ours[kind] == theirs[kind]
+    assert hash(ours[kind]) == hash(theirs[kind])
+    assert [name for name in ours if ours[name] == ours[kind]] == [kind]
+    if kind not in {"flat box", "scaled simplex"}:
+        assert ours[kind] != others[kind]
 
 
-@SETS
-def test_sets_built_alike_are_equal_and_others_are_not(number):
-    ours = polytope(np.random.default_rng(2))
-    theirs, others = polytope(np.random.default_rng(2)), polytope(np.random.default_rng(3))
-    assert isinstance(ours[number], StrategySet)
-    assert ours[number] == theirs[number]
-    assert hash(ours[number]) == hash(theirs[number])
-    assert ours[number] != others[number]
-    assert [domain == ours[number] for domain in ours] == [i == number for i in range(6)]
+@KINDS
+def test_a_set_shows_how_to_build_it_again_and_copies_are_equal(kind):
+    domain = some_sets(3)[kind]
+    if not kind.startswith("interleaved"):  # coordinates are not shown
+        assert eval(repr(domain)) == domain
+    utility = np.ones(domain.dimension)
+    for twin in (copy.deepcopy(domain), pickle.loads(pickle.dumps(domain))):
+        assert twin == domain
+        best, theirs = domain.best_response(utility)[1], twin.best_response(utility)[1]
+        np.testing.assert_array_equal(best, theirs)
 
 
-@SETS
-def test_a_vector_of_another_length_is_refused_by_every_question(number):
-    domain = polytope(np.random.default_rng(4))[number]
+@KINDS
+def test_a_vector_of_another_length_is_refused_by_every_question(kind):
+    domain = some_sets(4)[kind]
     wrong = np.zeros(domain.dimension + 1)
-    for question in (domain.best_response, domain.contains):
+    questions = [domain.best_response, domain.contains]
+    for question in [*questions, getattr(domain, "project", domain.contains)]:
         with pytest.raises(ValueError, match=f"dimension {domain.dimension} is wanted"):
             question(wrong)
+
+
+EVERY_SET = some_sets(0) | {
+    "simplices": Simplices([2, 3]),
+    "tree": DecisionTree([0, 1], [2, 3]),
+}
+
+
+def test_every_kind_of_set_is_among_those_asked_about_a_tolerance():
+    kinds = {kind for kind in vars(rk.sets).values() if inspect.isclass(kind)}
+    sets = {kind for kind in kinds if issubclass(kind, StrategySet)} - {StrategySet}
+    assert sets == {type(domain) for domain in EVERY_SET.values()}
+
+
+@pytest.mark.parametrize("domain", EVERY_SET.values(), ids=EVERY_SET)
+@pytest.mark.parametrize(
+    ("atol", "error"),
+    [
+        (np.nan, ValueError),
+        (-1e-9, ValueError),
+        (-np.inf, ValueError),
+        ("1e-9", TypeError),
+        (None, TypeError),
+        (True, TypeError),
+    ],
+)
+def test_a_tolerance_that_is_none_is_refused_by_every_set(domain, atol, error):
+    with pytest.raises(error, match=f"atol must be .*at least 0, got {atol!r}"):
+        domain.contains(domain.relative_interior_point(), atol=atol)
+
+
+@pytest.mark.parametrize("domain", EVERY_SET.values(), ids=EVERY_SET)
+def test_a_tolerance_lets_in_what_is_that_near_and_zero_is_one(domain):
+    outside = domain.relative_interior_point() + 1e3
+    assert not domain.contains(outside, atol=0)
+    assert not domain.contains(outside, atol=np.float32(1.0))
+    assert domain.contains(outside, atol=1e4)
+
+
+@KINDS
+def test_a_set_does_not_move_when_what_it_was_built_from_or_handed_out_does(kind):
+    domain = some_sets(5)[kind]
+    value, best = domain.best_response(np.ones(domain.dimension))
+    best[:] = 1e6
+    assert domain.best_response(np.ones(domain.dimension))[0] == value
+    assert domain == some_sets(5)[kind]
+
+
+def test_arrays_that_a_set_was_built_from_are_copied_and_may_not_be_written():
+    low, high, rows, offset = np.zeros(2), np.ones(2), np.eye(2), np.zeros(2)
+    domains = [Box(low, high), Ball(low, 1.0), Polytope(rows), Singleton(high)]
+    copies = [Box([0, 0], [1, 1]), Ball([0, 0], 1.0), Polytope(np.eye(2)), Singleton([1, 1])]
+    shifted = AffineImageSet(Simplices(2), rows, offset)
+
+    for array in (low, high, rows, offset):
+        array += 7.0
+
+    assert domains == copies
+    assert shifted == AffineImageSet(Simplices(2), np.eye(2))
+    arrays = [domains[0].low, domains[0].high, domains[1].center, domains[2].vertices]
+    for array in [*arrays, domains[3].point, shifted.matrix, shifted.offset]:
+        assert not array.flags.writeable
+
+
+# Each kind by its definition
+
+
+@SEEDS
+def test_a_box_is_the_polytope_of_its_corners(seed):
+    generator = np.random.default_rng(seed)
+    low, high = -generator.random(3), generator.random(3)
+    box = Box(low, high)
+    corners = Polytope(list(itertools.product(*zip(low, high, strict=True))))
+    for utility in generator.normal(size=(20, 3)):
+        assert box.best_response(utility)[0] == pytest.approx(corners.best_response(utility)[0])
+        assert box.contains(utility) == corners.contains(utility)
+
+
+def test_a_box_measures_each_coordinate_by_itself():
+    box = Box([0.0, 0.0], [1.0, 1.0])
+    assert box.contains([1.0 + 0.9e-3, -0.9e-3], atol=1e-3)
+    assert not box.contains([1.0 + 1.1e-3, 0.5], atol=1e-3)
+
+
+@pytest.mark.parametrize("bound", [5e-324, 1.0, 1.5e308, np.finfo(float).max])
+def test_the_middle_of_a_box_is_in_it_however_large_or_small_the_box(bound):
+    low, high = [-bound, 0.0, bound, -bound], [bound, bound, bound, -bound]
+    box = Box(low, high)
+    middle = box.relative_interior_point()
+    assert box.contains(middle, atol=0.0)
+    np.testing.assert_allclose(middle, [0.0, bound / 2.0, bound, -bound], atol=5e-324)
+
+
+def test_what_earns_nothing_is_played_low_in_a_box_and_in_the_middle_of_a_ball():
+    np.testing.assert_array_equal(Box([1.0, 2.0], [3.0, 4.0]).best_response([0, 0])[1], [1, 2])
+    np.testing.assert_array_equal(Ball([1.0, 2.0], 5.0).best_response([0, 0])[1], [1, 2])
+
+
+@SEEDS
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e100])
+def test_a_ball_is_what_is_near_its_center_in_every_unit(seed, unit):
+    generator = np.random.default_rng(seed)
+    center, utility = generator.normal(size=(2, 4))
+    ball = Ball(unit * center, unit * 2.0)
+    direction = utility / np.linalg.norm(utility)
+
+    value, best = ball.best_response(utility)
+
+    np.testing.assert_allclose(best / unit, center + 2.0 * direction, rtol=1e-12)
+    assert value / unit == pytest.approx(utility @ center + 2.0 * np.linalg.norm(utility))
+    assert ball.contains(unit * (center + 1.999 * direction), atol=0.0)
+    assert not ball.contains(unit * (center + 2.001 * direction), atol=0.0)
+    assert ball.contains(unit * (center + 2.001 * direction), atol=0.002 * unit)
+
+
+@pytest.mark.parametrize("exponent", [-900, -30, 30, 900])
+def test_the_unit_of_utility_does_not_matter_to_a_ball(exponent):
+    ball, utility = Ball([0.3, -0.7, 0.1], 1.7), np.array([0.3, -2.0, 0.9])
+    best = ball.best_response(2.0**exponent * utility)[1]
+    np.testing.assert_array_equal(best, ball.best_response(utility)[1])
+
+
+@SEEDS
+@pytest.mark.parametrize("kind", ["box", "flat box", "ball"])
+def test_a_projection_is_the_nearest_point(kind, seed):
+    domain = some_sets(seed)[kind]
+    generator = np.random.default_rng(seed)
+
+    for point in 3.0 * generator.normal(size=(20, 3)):
+        nearest = domain.project(point)
+
+        assert domain.contains(nearest)
+        # No point of the set lies further in the direction that leads out to the point.
+        away = point - nearest
+        assert domain.best_response(away)[0] == pytest.approx(away @ nearest, rel=1e-9, abs=1e-9)
+        assert domain.contains(point) == np.allclose(point, nearest, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(domain.project(nearest), nearest, rtol=1e-12, atol=1e-12)
+
+
+@SEEDS
+def test_a_polytope_is_the_averages_of_its_vertices(seed):
+    generator = np.random.default_rng(seed)
+    vertices = generator.normal(size=(7, 3))
+    polytope = Polytope(vertices)
+    for point in 0.7 * generator.normal(size=(20, 3)):
+        assert polytope.contains(point) == combines(vertices, point)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 8, 33])
+def test_ties_go_to_the_first_vertex(size):
+    # Vertices that differ only where nothing is earned, so that they are worth the same.
+    generator = np.random.default_rng(size)
+    for utility in generator.normal(size=(50, size)):
+        same = np.tile(generator.normal(size=size), (11, 1))
+        polytope = Polytope(np.hstack([same, np.arange(11.0)[:, None]]))
+        assert polytope.best_response([*utility, 0.0])[1][-1] == 0.0
+
+
+@SEEDS
+def test_the_image_of_a_simplex_is_the_polytope_of_the_columns(seed):
+    generator = np.random.default_rng(seed)
+    matrix, offset = generator.normal(size=(3, 6)), generator.normal(size=3)
+    image = AffineImageSet(Simplices(6), matrix, offset)
+    polytope = Polytope((matrix + offset[:, None]).T)
+
+    for utility in generator.normal(size=(20, 3)):
+        assert image.best_response(utility)[0] == pytest.approx(polytope.best_response(utility)[0])
+        point = offset + 0.5 * utility
+        assert image.contains(point) == polytope.contains(point)
+        assert image.contains(point) == combines(polytope.vertices, point)
+
+
+@SEEDS
+def test_the_image_of_a_ball_is_an_ellipsoid(seed):
+    generator = np.random.default_rng(seed)
+    matrix, offset = generator.normal(size=(3, 3)), generator.normal(size=3)
+    image = AffineImageSet(Ball(np.zeros(3), 1.0), matrix, offset)
+
+    for point in generator.normal(size=(6, 3)):
+        # Just inside and just outside of the surface, and wherever the point is.
+        surface = matrix @ (point / np.linalg.norm(point))
+        assert image.contains(offset + (1.0 - 1e-6) * surface)
+        assert not image.contains(offset + (1.0 + 1e-5) * surface)
+        preimage = np.linalg.solve(matrix, point - offset)
+        assert image.contains(point) == (np.linalg.norm(preimage) <= 1.0)
+
+
+@SEEDS
+@pytest.mark.parametrize("factor", [2.5, -0.4])
+def test_scaling_is_the_image_under_a_multiple_of_the_identity(seed, factor):
+    generator = np.random.default_rng(seed)
+    polytope = Polytope(generator.normal(size=(6, 3)))
+    scaled, image = ScaledSet(polytope, factor), AffineImageSet(polytope, factor * np.eye(3))
+    np.testing.assert_allclose(scaled.relative_interior_point(), image.relative_interior_point())
+    for utility in generator.normal(size=(20, 3)):
+        assert scaled.best_response(utility)[0] == pytest.approx(image.best_response(utility)[0])
+        assert scaled.contains(0.5 * utility) == image.contains(0.5 * utility)
+
+
+def test_a_scaled_set_keeps_its_own_measure_in_the_new_unit():
+    large = ScaledSet(Box([0.0], [1.0]), 100.0)
+    assert large.contains([100.09], atol=0.1)
+    assert not large.contains([100.11], atol=0.1)
+    assert not ScaledSet(Box([0.0], [1.0]), 1e-200).contains([1e200])
+
+
+@SEEDS
+def test_rounding_puts_no_best_response_outside_however_large_the_numbers(seed):
+    generator = np.random.default_rng(seed)
+    for utility, center in 1e9 * generator.normal(size=(50, 2, 3)):
+        ball = Ball(center, 1e9 * generator.random())
+        scaled = ScaledSet(Box(center, center), generator.normal())
+        for domain in (ball, scaled, ScaledSet(ball, generator.normal())):
+            assert domain.contains(domain.best_response(utility)[1])
+
+
+@SEEDS
+def test_the_sum_of_boxes_is_a_box_and_the_sum_of_balls_a_ball(seed):
+    generator = np.random.default_rng(seed)
+    lows, highs = -generator.random((3, 2)), generator.random((3, 2))
+    boxes = MinkowskiSumSet([Box(low, high) for low, high in zip(lows, highs, strict=True)])
+    box = Box(lows.sum(axis=0), highs.sum(axis=0))
+    balls = MinkowskiSumSet(
+        [Ball(low, high[0] + 0.1) for low, high in zip(lows, highs, strict=True)]
+    )
+    ball = Ball(lows.sum(axis=0), highs[:, 0].sum() + 0.3)
+
+    for utility in 1.5 * generator.normal(size=(20, 2)):
+        for total, single in ((boxes, box), (balls, ball)):
+            assert total.best_response(utility)[0] == pytest.approx(
+                single.best_response(utility)[0]
+            )
+            assert total.contains(utility) == single.contains(utility)
+
+
+@SEEDS
+def test_the_sum_of_polytopes_is_the_polytope_of_all_sums(seed):
+    generator = np.random.default_rng(seed)
+    ours, theirs = generator.normal(size=(4, 3)), generator.normal(size=(5, 3))
+    total = MinkowskiSumSet([Polytope(ours), Polytope(theirs)])
+    sums = np.array([one + other for one in ours for other in theirs])
+
+    for point in generator.normal(size=(20, 3)):
+        assert total.contains(point) == combines(sums, point)
+        np.testing.assert_allclose(
+            total.best_response(point)[0], Polytope(sums).best_response(point)[0]
+        )
+
+
+def test_a_projection_of_the_product_on_its_sum_is_the_sum():
+    # x + y is what the matrix [I I] makes of (x, y).
+    generator = np.random.default_rng(0)
+    parts = [Polytope(generator.normal(size=(4, 2))), Ball([1.0, 0.0], 0.5)]
+    total = MinkowskiSumSet(parts)
+    image = AffineImageSet(ProductSet(parts), np.hstack([np.eye(2), np.eye(2)]))
+
+    for point in generator.normal(size=(20, 2)):
+        assert total.contains(point) == image.contains(point)
+        assert total.best_response(point)[0] == pytest.approx(image.best_response(point)[0])
+
+
+# Hulls and products
 
 
 def test_membership_of_a_hull_does_not_depend_on_where_it_lies():
@@ -204,9 +542,39 @@ def test_a_product_of_one_of_each_kind_nests():
     assert product.contains(response)
 
 
+# Refusal
+
+
 @pytest.mark.parametrize(
     ("build", "error", "message"),
     [
+        (lambda: Box([0.0, 2.0], [1.0, 1.0]), ValueError, "got 2.0 above 1.0 at coordinate 1"),
+        (lambda: Box([0.0], [1.0, 1.0]), ValueError, r"high has shape \(2,\), but dimension 1"),
+        (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
+        (lambda: Box([0.0], [np.inf]), ValueError, "high must be finite"),
+        (lambda: Box("low", [1.0]), TypeError, "low must be numbers"),
+        (lambda: Ball([0.0], 0.0), ValueError, "radius must be above 0, got 0.0; .* a Singleton"),
+        (lambda: Ball([0.0], -1.0), ValueError, "radius must be above 0, got -1.0"),
+        (lambda: Ball([0.0], np.inf), ValueError, "radius must be a finite number, got inf"),
+        (lambda: Ball([0.0], "1"), TypeError, "radius must be a number, got '1'"),
+        (lambda: Ball([[0.0]], 1.0), ValueError, r"center has shape \(1, 1\)"),
+        (lambda: Polytope([]), ValueError, r"vertices has shape \(0,\); pass a matrix"),
+        (lambda: Polytope(np.zeros((0, 3))), ValueError, "one row or more"),
+        (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices has shape \(2,\)"),
+        (lambda: Polytope([[1.0], [2.0, 3.0]]), TypeError, "rows of equal length"),
+        (lambda: Polytope([[1.0, np.nan]]), ValueError, "got nan at row 0, column 1"),
+        (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a StrategySet"),
+        (lambda: AffineImageSet(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
+        (lambda: AffineImageSet(Simplices(2), [[np.inf, 0]]), ValueError, "matrix must be finite"),
+        (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset has shape"),
+        (lambda: ScaledSet(Simplices(2), 0), ValueError, "factor must not be 0"),
+        (lambda: ScaledSet(Simplices(2), np.nan), ValueError, "factor must be a finite number"),
+        (lambda: ScaledSet(Simplices(2), "2"), TypeError, "factor must be a number, got '2'"),
+        (lambda: ScaledSet(2.0, Simplices(2)), TypeError, "source must be a StrategySet, got 2.0"),
+        (lambda: MinkowskiSumSet([]), ValueError, r"one or more in one space, got .* \[\]"),
+        (lambda: MinkowskiSumSet([Simplices(2), Simplices(3)]), ValueError, r"dimensions \[2, 3\]"),
+        (lambda: MinkowskiSumSet([Simplices(2), 1.0]), TypeError, r"summands\[1\] .* got 1.0"),
+        (lambda: MinkowskiSumSet(Simplices(2)), TypeError, "a sequence, not a single StrategySet"),
         (lambda: Hull([]), ValueError, "one or more in one space"),
         (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"of dimensions \[2, 3\]"),
         (lambda: ProductSet([]), ValueError, "one or more sets, got none"),
@@ -220,29 +588,18 @@ def test_a_product_of_one_of_each_kind_nests():
         (lambda: Singleton(["a"]), TypeError, "point must be numbers"),
         (lambda: Hull([np.eye(2)]), TypeError, "members"),
         (lambda: ProductSet([[1.0, 0.0]]), TypeError, "factors"),
+        (
+            lambda: AffineImageSet(Simplices(1), [[1e200]]).best_response([1e200]),
+            ValueError,
+            "utility @ matrix must be finite",
+        ),
+        (
+            lambda: ScaledSet(Simplices(1), 1e200).best_response([1e200]),
+            ValueError,
+            r"factor \* utility must be finite",
+        ),
     ],
 )
 def test_what_is_no_set_is_refused(build, error, message):
     with pytest.raises(error, match=message):
         build()
-
-
-def test_a_point_does_not_move_when_the_array_it_was_built_from_does():
-    array = np.array([1.0, 2.0])
-    point = Singleton(array)
-    array[:] = 0.0
-    assert point.contains([1.0, 2.0])
-    assert not point.point.flags.writeable
-
-
-@SETS
-def test_a_copy_of_a_set_is_equal_and_answers_alike(number):
-    generator = np.random.default_rng(8)
-    domain = polytope(generator)[number]
-    utility = generator.normal(size=domain.dimension)
-
-    for twin in (copy.deepcopy(domain), pickle.loads(pickle.dumps(domain))):
-        assert twin == domain
-        np.testing.assert_array_equal(
-            twin.best_response(utility)[1], domain.best_response(utility)[1]
-        )
