@@ -85,16 +85,24 @@ def label_of(simplices: Simplices, number: int) -> str | None:
     return simplices.labels.block(number) if simplices.labels.named else None
 
 
+def information_sets(
+    strategy: Vector, domain: StrategySet, player: int
+) -> Iterator[tuple[int, str | None, tuple[str, ...], list[float]]]:
+    """Yield the number, the label, the actions and their probabilities of each information set."""
+    simplices, behavior = simplices_of(domain, player), behavior_of(strategy, domain)
+    for number in range(simplices.blocks):
+        probabilities = behavior[simplices.block(number)].tolist()
+        label, actions = label_of(simplices, number), simplices.labels.actions(number)
+        yield number, label, actions, probabilities
+
+
 def rows(profile: "Profile") -> Iterator[Row]:
     """Yield a row for each action of each information set of each player."""
     for player, domain in enumerate(profile.domains):
-        simplices = simplices_of(domain, player)
-        behavior = behavior_of(profile[player], domain)
+        sets = information_sets(profile[player], domain, player)
         reach = reach_of(profile[player], domain).tolist()
-        for number in range(simplices.blocks):
-            label, block = label_of(simplices, number), behavior[simplices.block(number)]
-            pairs = zip(simplices.labels.actions(number), block.tolist(), strict=True)
-            for action, probability in pairs:
+        for number, label, actions, probabilities in sets:
+            for action, probability in zip(actions, probabilities, strict=True):
                 yield Row(player, number, label, action, probability, reach[number])
 
 
@@ -130,21 +138,18 @@ def printable(text: str) -> str:
 
 def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any]:
     players = [
-        list(_records(profile[player], domain, player))
-        for player, domain in enumerate(profile.domains)
+        [
+            {
+                "information_set": number,
+                "label": label,
+                "actions": list(actions),
+                "probabilities": probabilities,
+            }
+            for number, label, actions, probabilities in information_sets(strategy, domain, player)
+        ]
+        for player, (strategy, domain) in enumerate(zip(profile, profile.domains, strict=True))
     ]
     return {"format": FORMAT, "version": VERSION, "game": dict(game), "players": players}
-
-
-def _records(strategy: Vector, domain: StrategySet, player: int) -> Iterator[dict[str, Any]]:
-    simplices, behavior = simplices_of(domain, player), behavior_of(strategy, domain)
-    for number in range(simplices.blocks):
-        yield {
-            "information_set": number,
-            "label": label_of(simplices, number),
-            "actions": list(simplices.labels.actions(number)),
-            "probabilities": behavior[simplices.block(number)].tolist(),
-        }
 
 
 # Reading

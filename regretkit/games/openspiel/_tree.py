@@ -28,6 +28,7 @@ from regretkit.games.openspiel._states import (
     as_turn_based,
     has_strings,
 )
+from regretkit.games.tree._from_batch import numbered
 from regretkit.games.tree._game_tree import GameTree, compact
 from regretkit.games.tree._history import CHANCE, TERMINAL, path_text
 from regretkit.sets._labels import LazySequence
@@ -310,12 +311,8 @@ def _in_order(player: Indices, numbers: Indices, players: int) -> tuple[Indices,
     ordered, at = np.full(player.size, -1), []
     for actor in range(players):
         histories = np.flatnonzero(player == actor)
-        _, first, which = np.unique(numbers[histories], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(order.size)
-        ordered[histories] = rank[which]
-        at.append(histories[first[order]])
+        ordered[histories], first = numbered(numbers[histories], known=histories[:0])
+        at.append(histories[first])
     return ordered, at
 
 
