@@ -1,6 +1,7 @@
 """The games of the catalogue have the sizes, the payoffs and the solutions they are known for."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -181,39 +182,30 @@ def test_a_game_is_called_what_it_was_loaded_by(name):
     assert load(name).name == load(f" {name}( )").name == name
 
 
-def test_an_unknown_name_is_refused_with_what_is_close_and_what_there_is():
-    with pytest.raises(
-        ValueError, match=r"no game 'kuhn'; did you mean kuhn_poker\?.*shapley_game"
-    ):
-        load("kuhn")
-    with pytest.raises(ValueError, match=r"no game 'xyzzy'; the games are .*blotto"):
-        load("xyzzy()")
+LITERAL = "must be literals .*got {}$"
+CALL = "write a name and literal arguments, each once"
 
 
 @pytest.mark.parametrize(
-    "call", ["kuhn_poker(cards=3)", "kuhn_poker(2, 3, 4)", "kuhn_poker(2, players=3)"]
-)
-def test_arguments_that_a_game_does_not_take_are_refused_with_those_it_does(call):
-    with pytest.raises(ValueError, match=r"it is kuhn_poker\(players: int = 2, deck: .*\)$"):
-        load(call)
-
-
-@pytest.mark.parametrize("argument", ["deck", "1 + 1", "print()", "[x for x in 'ab']", "f'{1}'"])
-def test_arguments_that_are_no_literals_are_refused_unevaluated(argument):
-    with pytest.raises(ValueError, match="must be literals") as caught:
-        load(f"kuhn_poker(deck={argument})")
-    assert str(caught.value).endswith(f"got {argument}")
-
-
-@pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        *("", "kuhn poker", "kuhn_poker(", "kuhn_poker(2", "a.b()", "kuhn_poker()()", "3", "a; b"),
-        *("\0", "kuhn_poker(**{'deck': 3})", "kuhn_poker(deck=3, deck=4)", "(" * 1000),
+        ("kuhn", r"no game 'kuhn'; did you mean kuhn_poker\?.*shapley_game"),
+        ("xyzzy()", r"no game 'xyzzy'; the games are .*blotto"),
+        *(
+            (f"kuhn_poker({arguments})", r"it is kuhn_poker\(players: int = 2, deck: .*\)$")
+            for arguments in ("cards=3", "2, 3, 4", "2, players=3")
+        ),
+        *(
+            (f"kuhn_poker(deck={argument})", LITERAL.format(re.escape(argument)))
+            for argument in ("deck", "1 + 1", "print()", "[x for x in 'ab']", "f'{1}'")
+        ),
+        *((text, CALL) for text in ("", "kuhn poker", "a.b()", "3", "a; b", "\0", "(" * 1000)),
+        *((f"kuhn_poker{text}", CALL) for text in ("(", "(2", "()()", "(deck=3, deck=4)")),
+        ("kuhn_poker(**{'deck': 3})", CALL),
     ],
 )
-def test_what_is_no_call_is_refused(text):
-    with pytest.raises(ValueError, match="write a name and literal arguments, each once"):
+def test_a_name_of_no_game_is_refused_unevaluated(text, message):
+    with pytest.raises(ValueError, match=message):
         load(text)
 
 

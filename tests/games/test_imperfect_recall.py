@@ -113,12 +113,8 @@ def test_regrets_are_those_of_textbook_cfr_on_the_sets_as_they_are(game):
 
 def test_the_parts_of_a_set_share_a_strategy_and_keep_the_past_of_their_player():
     game = read_efg(DRIVER)
-    first, second = (
-        game.refinement.domains[0].simplices.labels.block(0),
-        game.coarse_information_set[0],
-    )
-    assert first == "exit"
-    assert second.tolist() == [0, 0]
+    assert game.refinement.domains[0].simplices.labels.block(0) == "exit"
+    assert game.coarse_information_set[0].tolist() == [0, 0]
     run = solve(game, "cfr+", iterations=50, imperfect_recall=True)
     at_first, at_second = run.current[0][1:3], run.current[0][3:5]
     np.testing.assert_allclose(at_second, at_first * at_first[1], atol=1e-15)

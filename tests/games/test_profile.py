@@ -117,9 +117,7 @@ def test_a_label_that_two_players_share_asks_whose_is_meant():
     game = ExtensiveFormGame.from_history(root)
     profile = Profile([[1.0, 0.25, 0.75], [1.0, 0.5, 0.5]], game.domains)
 
-    with pytest.raises(
-        ValueError, match=r"ambiguous: .*profile\[0, 'same'\], profile\[1, 'same'\]"
-    ):
+    with pytest.raises(ValueError, match=r"ambiguous: .*\[0, 'same'\], profile\[1, 'same'\]"):
         profile["same"]
     np.testing.assert_array_equal(profile[0, "same"], [0.25, 0.75])
     np.testing.assert_array_equal(profile[1, "same"], [0.5, 0.5])
@@ -127,12 +125,7 @@ def test_a_label_that_two_players_share_asks_whose_is_meant():
 
 def test_a_label_that_a_player_has_twice_asks_for_a_number():
     # Two information sets may print equally: here the number 1 and the text "1".
-    root = decision(
-        0,
-        1,
-        l=decision(0, "1", a=end(1.0), b=end(0.0)),
-        r=end(0.0),
-    )
+    root = decision(0, 1, l=decision(0, "1", a=end(1.0), b=end(0.0)), r=end(0.0))
     game = ExtensiveFormGame.from_history(root)
     profile = Profile([[1.0, 0.5, 0.5, 0.125, 0.375]], game.domains)
 
@@ -143,45 +136,38 @@ def test_a_label_that_a_player_has_twice_asks_for_a_number():
     np.testing.assert_array_equal(profile[0, 1], [0.25, 0.75])
 
 
-def test_an_unknown_label_is_refused_with_those_there_are():
-    profile = kuhn_profile()
-
-    with pytest.raises(ValueError, match=r"no player has an information set 'Zb'; .*'J'"):
-        profile["Zb"]
-    with pytest.raises(ValueError, match=r"'Kb'"):
-        profile[0, "Kb"]  # which is player 1's
-    with pytest.raises(ValueError, match="there is no player 2: they go from 0 to 1"):
-        profile[2, "K"]
-    with pytest.raises(ValueError, match="6"):
-        profile[0, 6]
+GONE = "there is no player {}: they go from 0 to 1"
+NO_KEY = "^(a player has a number|a key of several parts is)"
 
 
-def test_a_player_on_some_other_set_has_a_vector_and_no_information_sets():
-    domains = (Hull([Simplices(2), Simplices(2)]), Simplices(2))
-    profile = Profile([[0.5, 0.5], [0.5, 0.5]], domains)
-    with pytest.raises(ValueError, match=r"player 0 has no information sets.*ask for profile\[0\]"):
-        profile[0, 0]
-    assert "0.5" in str(profile)
-
-
-@pytest.mark.parametrize("key", [("a", "J"), (0, 1, 2), (0,), 1.5, None, [0], ()], ids=str)
-def test_a_key_of_no_meaning_is_refused_by_what_it_is(key):
-    with pytest.raises(TypeError, match=r"^(a player has a number|a key of several parts is)"):
+@pytest.mark.parametrize(
+    ("key", "error", "message"),
+    [
+        ("Zb", ValueError, r"no player has an information set 'Zb'; .*'J'"),
+        ((0, "Kb"), ValueError, r"'Kb'"),  # which is player 1's
+        ((2, "K"), ValueError, GONE.format(2)),
+        ((0, 6), ValueError, "6"),
+        *((player, ValueError, GONE.format(player)) for player in (2, 7, -3)),
+        *((key, TypeError, NO_KEY) for key in [("a", "J"), (0, 1, 2), (0,), 1.5, None, [0], ()]),
+    ],
+    ids=str,
+)
+def test_a_key_of_no_meaning_is_refused(key, error, message):
+    with pytest.raises(error, match=message):
         kuhn_profile()[key]
 
 
-@pytest.mark.parametrize("player", [2, 7, -3])
-def test_a_player_who_is_not_there_has_no_strategy(player):
-    with pytest.raises(ValueError, match=f"there is no player {player}: they go from 0 to 1"):
-        kuhn_profile()[player]
+def test_without_information_sets_or_names_one_asks_for_a_player():
+    hull = Profile([[0.5, 0.5]], (Hull([Simplices(2), Simplices(2)]),))
+    domains = rock_paper_scissors().domains
+    table = Profile([domain.uniform() for domain in domains], domains)
 
-
-@pytest.mark.parametrize("key", ["rock", (0, "rock")], ids=str)
-def test_in_a_normal_form_one_asks_for_a_player(key):
-    game = rock_paper_scissors()
-    profile = Profile([domain.uniform() for domain in game.domains], game.domains)
-    with pytest.raises(ValueError, match=r"'rock', because none .* as in profile\[0\]"):
-        profile[key]
+    with pytest.raises(ValueError, match=r"player 0 has no information sets.*ask for profile\[0\]"):
+        hull[0, 0]
+    assert "0.5" in str(hull)
+    for key in ("rock", (0, "rock")):
+        with pytest.raises(ValueError, match=r"'rock', because none .* as in profile\[0\]"):
+            table[key]
 
 
 # What play never comes to
