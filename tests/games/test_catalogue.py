@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from regretkit import games
-from regretkit.games import (
-    NormalFormGame,
-    _registry,
-    catalogue,
-    matrix_game,
-)
+from regretkit.games import NormalFormGame, _registry, catalogue, matrix_game
 from regretkit.games._registry import call_text, load, names, register
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
 from regretkit.games.catalogue._leduc_poker import leduc_history

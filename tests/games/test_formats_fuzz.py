@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from naive_games import Node
 
 import regretkit as rk
-from regretkit.games import (
-    CHANCE,
-    GameTree,
-    read_efg,
-    read_nfg,
-    write_efg,
-    write_nfg,
-)
+from regretkit.games import CHANCE, GameTree, read_efg, read_nfg, write_efg, write_nfg
 
 SETTINGS = settings(max_examples=300)
 

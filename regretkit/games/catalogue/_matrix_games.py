@@ -192,10 +192,7 @@ def shapley_game() -> NormalFormGame:
     Mathematics Studies 52.
     """
     actions = ["first", "second", "third"]
-    payoffs = [
-        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-        [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
-    ]
+    payoffs = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]]]
     return NormalFormGame(payoffs, actions=[actions, actions], name="shapley_game")
 
 

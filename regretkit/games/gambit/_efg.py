@@ -297,11 +297,7 @@ def _tree(tokens: Tokens, nodes: _Nodes) -> GameTree:
 
 
 def _payoffs(
-    tokens: Tokens,
-    nodes: _Nodes,
-    order: Indices,
-    parent: Indices,
-    terminal: NDArray[np.bool_],
+    tokens: Tokens, nodes: _Nodes, order: Indices, parent: Indices, terminal: NDArray[np.bool_]
 ) -> Vector:
     """Return the payoffs at the terminals, sums of the outcomes along the path."""
     histories, players = order.size, nodes.players
