@@ -49,44 +49,6 @@ def test_one_ship_of_one_cell_is_best_hidden_and_sought_at_random(height, width,
         assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
 
 
-# Symmetry
-
-
-def played(history, moves):
-    """Return the history after all moves, None if the game is over before."""
-    for move in moves:
-        if history.is_terminal():
-            return None
-        history = history.child(move)
-    return history
-
-
-@pytest.mark.parametrize(
-    "root",
-    [
-        battleship_history(1, 3, [1, 1], [1.0, 2.0], 2, 2.0),
-        battleship_history(2, 3, [2, 1], [1.0, 3.0], 4, 0.5),
-        battleship_history(1, 4, [2, 2], [1.0, 3.0], 3),
-    ],
-)
-def test_who_swap_their_ships_and_shots_swap_their_payoffs(root):
-    generator, decided = np.random.default_rng(7), 0
-    for _ in range(200):
-        history, moves = root, []
-        while not history.is_terminal():
-            moves.append(str(generator.choice(history.actions())))
-            history = history.child(moves[-1])
-        # Player 0 shoots first: some games are over too soon to be swapped.
-        pairs = zip(moves[::2], moves[1::2], strict=False)
-        other = played(root, [move for one, two in pairs for move in (two, one)])
-        if len(moves) % 2 == 0 and other is not None:
-            decided += history.payoffs() != [0.0, 0.0]
-            assert other.is_terminal()
-            assert other.payoffs() == history.payoffs()[::-1]
-
-    assert decided > 10
-
-
 @pytest.mark.parametrize("multiplier", [0.0, 0.5, 1.0, 2.0])
 def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multiplier):
     tree = load(f"battleship(1, 4, [2, 1], [4.0, 1.0], 2, {multiplier})").tree

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from regretkit import games
-from regretkit.games import _registry, dudo
+from regretkit.games import _registry
 from regretkit.games.catalogue._matrix_games import _placements
 
 SMALL_BUDGET = 2**19
@@ -112,7 +112,8 @@ def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(n
     ],
 )
 def test_a_game_too_large_for_memory_is_refused_with_its_size(call, message):
-    with pytest.raises(MemoryError, match=message):
+    there = "" if "too many" in message else r".* there are 1\.0 GiB"
+    with pytest.raises(MemoryError, match=message + there):
         games.load(call, memory_limit=2**30)
 
 
@@ -122,13 +123,6 @@ def test_a_game_too_large_for_memory_is_refused_with_its_size(call, message):
 def test_a_float_in_place_of_a_whole_number_is_refused_with_what_would_do(call):
     with pytest.raises(TypeError, match=r"must be a whole number, .*; pass 1000000000$"):
         games.load(call)
-
-
-def test_the_size_of_dudo_is_known_before_it_is_built():
-    for sides in (2, 3, 4):
-        rolls, claims = sides, 2 * sides
-        histories = 1 + rolls + rolls**2 * (2 ** (claims + 1) - 1)
-        assert dudo(sides=sides).tree.histories == histories
 
 
 def test_a_call_cannot_raise_the_limit_under_which_it_is_loaded():

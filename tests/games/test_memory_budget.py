@@ -25,40 +25,6 @@ def with_left(monkeypatch):
     return lambda left: monkeypatch.setattr(_memory_budget, "available", lambda: left)
 
 
-@pytest.mark.parametrize(
-    ("call", "histories"),
-    [
-        # With n sides each of n^2 deals has 4^n - 1 histories after bids and challenges.
-        ("liars_dice(sides=12)", 1 + 12 + 144 * (2 * 4**12 - 1)),
-        ("liars_dice(dice=2, sides=6)", sum(6**k for k in range(4)) + 6**4 * (2 * 16**6 - 1)),
-        ("liars_dice(sides=3, players=6)", sum(3**k for k in range(6)) + 3**6 * (2 * 2**18 - 1)),
-        # Turn by turn: every bid of one player, and every bid of the other after it
-        ("goofspiel(cards=8, information='hidden')", None),
-        ("goofspiel(cards=13, order='random')", None),
-    ],
-)
-def test_a_game_too_large_for_memory_is_refused_with_its_size(call, histories, with_left):
-    with_left(8 * GIB)
-    shown = "" if histories is None else f"has {histories:,} "
-    with pytest.raises(MemoryError, match=rf"the game {shown}.*histories, .* there are 8.0 GiB"):
-        games.load(call)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        "liars_dice(sides=40)",
-        "liars_dice(dice=1000000, sides=1000000, memory_limit=1e999)",
-        "liars_dice(players=1000000)",
-        "goofspiel(cards=62, players=1000000)",
-        "goofspiel(cards=62, memory_limit=1e999)",
-    ],
-)
-def test_games_beyond_all_memory_are_refused_at_once(call):
-    with pytest.raises(MemoryError, match=r"over 10\*\*\d+ histories"):
-        games.load(call)
-
-
 def test_more_histories_than_32_bits_can_number_are_refused_in_any_memory():
     with pytest.raises(MemoryError, match=r"4,831,838,077 histories, but at most 2,147,483,647"):
         games.liars_dice(sides=12, memory_limit=math.inf)
