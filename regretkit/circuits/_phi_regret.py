@@ -131,13 +131,9 @@ class _PhiRegretBase(Circuit):
                 "what is played is not quite a fixed point, and may cost the range of payoffs over "
                 "steps in every iteration"
             )
-        return (
-            ""
-            if self.maps.cover_constants
-            else (
-                "what is small is the regret against its maps, which do not cover the constant ones"
-            )
-        )
+        if self.maps.cover_constants:
+            return ""
+        return "what is small is the regret against its maps, which do not cover the constant ones"
 
     @final
     @override
@@ -166,9 +162,9 @@ class _PhiRegretBase(Circuit):
         coefficients = self.minimizer.next_strategy()
         point = self.fixed_point(self.maps, coefficients)
         proven = isinstance(self.maps, StochasticMatrices | FiniteDeviations)
-        return (
-            point if self.fixed_point is stationary and proven else self._fixed(coefficients, point)
-        )
+        if self.fixed_point is stationary and proven:
+            return point
+        return self._fixed(coefficients, point)
 
     def _fixed(self, coefficients: Vector, found: Vector | None) -> Vector:
         """Return a point that was found, once it is sure that the map does not move it."""

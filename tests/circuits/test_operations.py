@@ -19,7 +19,6 @@ from regretkit.circuits import (
     constant_maps,
     internal_maps,
 )
-from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -351,9 +350,6 @@ def test_play_stays_in_a_domain_that_is_derived_from_the_parts(seed):
     assert total.domain == sets.MinkowskiSumSet(
         [image.domain, sets.ScaledSet(rk.Simplices(3), -2.0)]
     )
-    for x, _ in meets(total, seed, iterations=20):
-        assert total.domain.contains(x)
-        assert image.domain.contains(image.next_strategy())
 
 
 # Predictions, worth, units
@@ -393,18 +389,10 @@ def test_a_prediction_goes_through_as_the_parts_would_see_it(make):
     ],
     ids=["image", "scaled", "sum"],
 )
-def test_a_hull_may_weigh_images_and_sums(make):
-    # Their value is that of their point.
+def test_the_value_of_images_and_sums_is_that_of_their_point(make):
     player = make()
     for x, u in meets(player, seed=4, iterations=30):
         assert player._value(u) == pytest.approx(u @ x, rel=1e-9, abs=1e-9)
-
-    other = rk.Point(np.zeros(player.dimension))
-    both = rk.ConvexHull([make(), other], rk.RegretMatching(2))
-    ledger = RegretLedger(both, strict=True)
-    for _ in meets(both, seed=5):
-        pass
-    assert ledger.regret_bounds()["top"].gap <= 1e-9
 
 
 # State and refusal

@@ -81,15 +81,6 @@ def test_a_schedule_says_after_which_iterations_to_restart():
         new.observe_utility(u)
 
 
-def test_a_circuit_is_restarted_with_all_its_parts():
-    tree = rk.DecisionTree([0, 2], [2, 3])
-    player = Restart(rk.CFR(tree, rk.PredictiveRegretMatching), every=5)
-    start = player.next_strategy().copy()
-
-    for t, (x, _) in enumerate(meets(player, seed=2, iterations=20)):
-        assert np.array_equal(x, start) == (t % 5 == 0)
-
-
 def test_a_trained_minimizer_goes_back_to_what_it_knew_when_it_was_wrapped():
     trained = rk.RegretMatching(2)
     trained.observe_utility([0.0, 1.0])

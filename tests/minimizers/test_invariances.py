@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import MAKERS, PREDICTIVE, meets, same_play, train
+from factories import MAKERS, meets, same_play, train
 from test_mirror_descent import RULES as LEADERS
 from test_regret_matching_family import FAMILY, FLOOR, RATE
 
@@ -119,18 +119,6 @@ def test_very_small_and_very_large_utilities_do_no_harm(name, size):
         assert player.domain.contains(player.next_strategy())
 
 
-@pytest.mark.parametrize("name", sorted(RULES.keys() - LEADERS.keys() - {"drm(-inf,-inf)"}))
-def test_a_rule_finds_the_one_good_action(name):
-    generator, good = np.random.default_rng(9), np.array([0.0, 0.0, 1.0, 0.0])
-    player, played = RULES[name](4), []
-
-    for noise in generator.normal(size=(2_000, 4)):
-        played.append(player.next_strategy()[2])
-        player.observe_utility(good + noise)
-
-    assert np.mean(played[-500:]) > 0.9
-
-
 # Predictions
 
 
@@ -159,28 +147,3 @@ def test_a_rule_finds_the_one_good_action(name):
 )
 def test_a_prediction_of_zero_turns_prediction_off(predictive, plain):
     same_play(predictive([2, 3]), plain([2, 3]), atol=1e-12, told=np.zeros(5))
-
-
-@pytest.mark.parametrize("name", PREDICTIVE)
-def test_a_prediction_of_the_last_utility_changes_nothing(name):
-    generator = np.random.default_rng(3)
-    told, untold = PREDICTIVE[name](4), PREDICTIVE[name](4)
-
-    for utility in generator.normal(size=(30, 4)):
-        told.observe_utility(utility)
-        untold.observe_utility(utility)
-        told.expect_utility(utility)
-        np.testing.assert_allclose(told.next_strategy(), untold.next_strategy(), atol=1e-12)
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_only_a_predictive_rule_plays_towards_what_is_predicted(name):
-    player = train(MAKERS[name](4), np.random.default_rng(4))
-    before = player.next_strategy()
-
-    player.expect_utility([0.0, 0.0, 1e3, 0.0])
-
-    if name in PREDICTIVE:
-        assert player.next_strategy()[2] > max(before[2], 0.9)
-    else:
-        np.testing.assert_array_equal(player.next_strategy(), before)

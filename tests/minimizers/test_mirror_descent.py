@@ -12,19 +12,15 @@ from scipy.optimize import brentq, nnls
 import regretkit as rk
 from regretkit.games import matching_pennies
 from regretkit.minimizers import (
-    AgileProjection,
-    Composed,
     ConicBlackwell,
     Entropy,
     Euclidean,
     FollowTheRegularizedLeader,
-    LastUtilityPrediction,
     LogBarrier,
     MagneticMirrorDescent,
     OnlineGradientDescent,
     OnlineMirrorDescent,
     ReflectedMirrorDescent,
-    RegularizedLeaderLink,
     Tsallis,
 )
 from regretkit.play import SelfPlay, Simultaneous
@@ -260,17 +256,6 @@ def test_gradient_descent_on_simplices_is_mirror_descent(optimistic):
     same_play(descent, gradient, atol=1e-12, told="sometimes")
 
 
-def test_a_rule_is_its_roles():
-    leader = RegularizedLeaderLink(regularizer=Euclidean(), rate=0.3)
-    accumulator = AgileProjection(regularizer=Euclidean(), rate=0.3)
-
-    same_play(
-        Composed([2, 3], accumulator=accumulator, link=leader, predictor=LastUtilityPrediction()),
-        OnlineMirrorDescent([2, 3], regularizer=Euclidean(), rate=0.3, optimistic=True),
-        told="sometimes",
-    )
-
-
 # Reflected mirror descent
 
 
@@ -296,19 +281,6 @@ def test_in_the_interior_reflected_is_optimistic_mirror_descent(regularizer):
     optimistic = OnlineMirrorDescent([2, 3], **parts, optimistic=True)
 
     same_play(reflected, optimistic, atol=1e-9)
-
-
-def test_at_the_boundary_reflected_descent_is_another():
-    parts = {"regularizer": Euclidean(), "rate": 1.0}
-    reflected = ReflectedMirrorDescent(3, **parts)
-    optimistic = OnlineMirrorDescent(3, **parts, optimistic=True)
-    apart = 0.0
-    for utility in np.random.default_rng(3).normal(size=(20, 3)):
-        apart = max(apart, np.abs(reflected.next_strategy() - optimistic.next_strategy()).max())
-        reflected.observe_utility(utility)
-        optimistic.observe_utility(utility)
-
-    assert apart > 0.1
 
 
 # Regret

@@ -162,14 +162,6 @@ def test_a_state_per_anything_else_is_refused():
         rk.state("tree")
 
 
-def test_two_players_of_one_class_share_no_state():
-    player, other = ShortRegretMatching(3), ShortRegretMatching(3)
-
-    player.observe_utility([1.0, 0.0, 0.0])
-
-    np.testing.assert_array_equal(other.regrets, np.zeros(3))
-
-
 class Quitting(ShortRegretMatching):
     """Ends the program in its third iteration."""
 
