@@ -55,7 +55,7 @@ def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
 
 def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math.inf) -> Vector:
     """Return ``value`` as read-only floats of shape ``(dimension,)``, finite and not too large."""
-    array = _numbers(value, dimension, name)
+    array = floats(value, name)
     if array.shape != (dimension,):
         raise ValueError(
             f"{name} has shape {array.shape}, but dimension {dimension} is wanted here; "
@@ -85,10 +85,14 @@ def _squares(array: Vector) -> float:
 def floats(value: object, name: str) -> NDArray[np.float64]:
     """Return numbers as an array of floats; refuse text, and what holds numbers in no order."""
     ordered(value, name)
-    array = np.asarray(value)
-    if array.dtype.kind not in "biufO":
-        raise TypeError(must_be(name, "numbers", value, "pass a list or an array"))
-    return array.astype(np.float64, copy=False)
+    try:
+        array = np.asarray(value)
+        if value is None or array.dtype.kind not in "biufO":
+            raise TypeError(f"{array.dtype} is no kind of numbers")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        hint = "pass a list or an array, with rows of equal length"
+        raise TypeError(must_be(name, "numbers", value, hint)) from error
 
 
 def utility(value: Vector, name: str) -> Vector:
@@ -109,12 +113,7 @@ def constant_vector(value: ArrayLike, name: str, dimension: int | None = None) -
 
 def matrix(value: ArrayLike, name: str) -> Vector:
     """Return ``value`` as a new read-only matrix of finite floats, with a row at least."""
-    try:
-        if value is None:
-            raise TypeError("these are no numbers")
-        array = np.array(floats(value, name), order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(must_be(name, "numbers", value, "pass rows of equal length")) from error
+    array = np.array(floats(value, name), order="C")
     if array.ndim != 2 or not len(array):
         raise ValueError(
             f"{name} has shape {array.shape}; pass a matrix with one row or more, shape (k, n)"
@@ -146,14 +145,6 @@ def ordered(value: object, name: str) -> None:
             f"{name} must be a sequence, got {quote(value)}, {_a(type(value).__name__)}; "
             "pass a list, a tuple or an array"
         )
-
-
-def _numbers(value: ArrayLike, dimension: int, name: str) -> Vector:
-    try:
-        return floats(value, name)
-    except (TypeError, ValueError, OverflowError) as error:
-        hint = f"pass a vector of shape ({dimension},)"
-        raise TypeError(must_be(name, "numbers", value, hint)) from error
 
 
 def whole_numbers(value: int | Iterable[int], name: str) -> Indices:

@@ -323,12 +323,7 @@ class Average(Stateful):
         )
 
     def _checked(self, strategy: Vector) -> Vector:
-        try:
-            checked = floats(strategy, "strategy")
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"strategy must be an array of numbers, got {quote(strategy)}"
-            ) from error
+        checked = floats(strategy, "strategy")
         if self._total is not None and checked.shape != self._total.shape:
             raise ValueError(
                 f"strategy has shape {checked.shape}, but the ones before it had "

@@ -13,7 +13,6 @@ from regretkit.display._style import (
     label_axes,
     plain,
     require_matplotlib,
-    shortened,
     style,
     title_of,
 )
@@ -91,12 +90,7 @@ def simplex(
 
 def _points(path: ArrayLike, name: str) -> Vector:
     """Return where the strategies of a path lie in the plane, shape ``(points, 2)``."""
-    try:
-        strategies = floats(path, name)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"{name} must be an array of numbers, got {shortened(repr(path), 200)}"
-        ) from error
+    strategies = floats(path, name)
     if strategies.ndim != 2 or strategies.shape[1] != 3 or not len(strategies):
         raise ValueError(
             f"{name} has shape {strategies.shape}, but (points, 3) is wanted: strategies of three "

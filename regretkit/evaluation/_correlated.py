@@ -206,13 +206,7 @@ def _joints(game: NormalFormGame, distribution: ArrayLike) -> list[Vector]:
             f"game must be a NormalFormGame, whose outcomes are distributed, got {quote(game)}; "
             "for play in other games use CorrelatedPlay"
         )
-    try:
-        mu = floats(distribution, "distribution")
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"distribution must be numbers, got {quote(distribution)}; pass one probability for "
-            f"each outcome, shape {game.payoffs.shape[1:]}"
-        ) from error
+    mu = floats(distribution, "distribution")
     if mu.shape != game.payoffs.shape[1:]:
         raise ValueError(
             f"distribution has shape {mu.shape}, but the outcomes of the game have shape "

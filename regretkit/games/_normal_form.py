@@ -18,13 +18,7 @@ Item = TypeVar("Item")
 
 
 def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
-    try:
-        payoffs = floats(value, "payoffs").copy()
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            "payoffs must be an array of numbers, shape (players, actions of 0, actions of 1, "
-            f"...), got {quote(value)}"
-        ) from error
+    payoffs = floats(value, "payoffs").copy()
     if payoffs.ndim < 2 or payoffs.shape[0] != payoffs.ndim - 1 or 0 in payoffs.shape:
         wanted = "(players, actions of player 0, actions of player 1, ...)"
         raise ValueError(
@@ -198,10 +192,7 @@ def matrix_game(
     >>> game.value([np.array([1, 1, 10]) / 12, np.array([4, 5, 3]) / 12])
     array([ 0.25, -0.25])
     """
-    try:
-        matrix = floats(payoffs, "payoffs")
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"payoffs must be a matrix of numbers, got {quote(payoffs)}") from error
+    matrix = floats(payoffs, "payoffs")
     if matrix.ndim != 2:
         raise ValueError(
             f"payoffs has shape {matrix.shape}, but a matrix (rows, columns) is wanted; "

@@ -432,7 +432,7 @@ SHARED = rk.RegretMatching(2)
         (lambda: AffineImage(SHARED, [1.0, 2.0]), ValueError, r"matrix has shape \(2,\)"),
         (lambda: AffineImage(SHARED, np.eye(3)), ValueError, r"dimension 2; pass shape \(3, 2\)"),
         (lambda: AffineImage(SHARED, [[np.nan, 0.0]]), ValueError, "got nan at row 0, column 0"),
-        (lambda: AffineImage(SHARED, "eye"), TypeError, "matrix must be numbers"),
+        (lambda: AffineImage(SHARED, "eye"), TypeError, "matrix must be a sequence"),
         (lambda: AffineImage(SHARED, np.eye(2), [1.0]), ValueError, r"offset has shape \(1,\)"),
         (lambda: AffineImage(SHARED, np.eye(2), [1.0, np.inf]), ValueError, "offset must be fin"),
         (lambda: Scaled(SHARED, 0.0), ValueError, "factor must not be 0"),

@@ -734,7 +734,7 @@ explore, cut = partial(ExplorationMixture, RM), partial(Thresholded, RM)
         (lambda: explore(gamma=0.5, reference=[0.9, 0.9]), ValueError, "of the minimizer's domain"),
         (lambda: explore(gamma=0.5, reference=[1.0]), ValueError, "dimension 2 is wanted"),
         (lambda: explore(gamma=0.5, reference=[[1.0], [1.0, 2.0]]), TypeError, "a vector of num"),
-        (lambda: explore(gamma=0.5, reference="ab"), TypeError, "reference must be numbers"),
+        (lambda: explore(gamma=0.5, reference="ab"), TypeError, "reference must be a sequence"),
         (lambda: cut(threshold=math.nan), ValueError, "threshold must be from 0 to 1, got nan"),
         (lambda: cut(threshold=-0.1), ValueError, "from 0 to 1"),
         (lambda: Thresholded(rk.Point([1.0]), threshold=0.1), TypeError, "simplices or on a dec"),

@@ -454,7 +454,7 @@ def test_several_paths_have_names():
         ([[0.5, 0.5, 0.5]], {}, ValueError, "sum to 1 within 1e-06, got .* at point 0"),
         ([[0.2, 0.3, 0.5], [1.5, -0.5, 0.0]], {}, ValueError, "at point 1"),
         ([[np.nan, 0.5, 0.5]], {}, ValueError, "at point 0"),
-        ({"x": [["a", "b", "c"]]}, {}, TypeError, r"paths\['x'\] must be an array of numbers"),
+        ({"x": [["a", "b", "c"]]}, {}, TypeError, r"paths\['x'\] must be numbers"),
         (np.eye(3), {"actions": ["a", "b"]}, ValueError, "actions"),
     ],
 )

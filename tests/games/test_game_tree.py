@@ -384,7 +384,7 @@ def test_numbers_that_are_not_whole_are_refused(name):
 
 
 def test_numbers_that_are_none_are_refused():
-    with pytest.raises(TypeError, match="payoffs must be an array of numbers"):
+    with pytest.raises(TypeError, match="payoffs must be numbers"):
         one_choice(payoffs=[["much"], ["little"]])
 
 

@@ -552,7 +552,7 @@ def test_a_product_of_one_of_each_kind_nests():
         (lambda: Box([0.0], [1.0, 1.0]), ValueError, r"high has shape \(2,\), but dimension 1"),
         (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
         (lambda: Box([0.0], [np.inf]), ValueError, "high must be finite"),
-        (lambda: Box("low", [1.0]), TypeError, "low must be numbers"),
+        (lambda: Box("low", [1.0]), TypeError, "low must be a sequence"),
         (lambda: Ball([0.0], 0.0), ValueError, "radius must be above 0, got 0.0; .* a Singleton"),
         (lambda: Ball([0.0], -1.0), ValueError, "radius must be above 0, got -1.0"),
         (lambda: Ball([0.0], np.inf), ValueError, "radius must be a finite number, got inf"),

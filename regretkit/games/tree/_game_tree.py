@@ -239,10 +239,7 @@ def compact(value: Iterable[int], name: str = "value") -> Indices:
 def _numbers(value: ArrayLike, name: str) -> Vector:
     if _is_settled(value, np.float64):
         return value
-    try:
-        array = _validate.floats(value, name).copy()
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be an array of numbers, got {quote(value)}") from error
+    array = _validate.floats(value, name).copy()
     array.setflags(write=False)
     return array
 
