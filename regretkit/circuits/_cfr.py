@@ -13,7 +13,7 @@ from regretkit._regret_tracker import RegretBound
 from regretkit._util._arrays import segment_sum
 from regretkit._util._state import NOT_STATE, StateDict
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote, whole_numbers
+from regretkit._util._validate import must_be, quote, whole_numbers
 from regretkit.circuits._base import (
     Circuit,
     SingleMinimizerCircuit,
@@ -252,9 +252,7 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
             "pass its class, or a function of the simplices to play on"
         )
     if not callable(local):
-        raise TypeError(
-            f"{name} must be a function of simplices or a leaf's class, got {quote(local)}"
-        )
+        raise TypeError(must_be(name, "a function of simplices or a leaf's class", local))
     try:
         made = local(simplices)
     except (TypeError, ValueError) as error:
@@ -299,23 +297,21 @@ class PerDecisionPoint:
         """Return the product of one minimizer for each block."""
         if not simplices.blocks:
             return RegretMatching(simplices)  # of dimension 0
-        made = [
-            as_minimizer(self.make(int(size)), "what make returned") for size in simplices.sizes
-        ]
-        for number, (minimizer, size) in enumerate(zip(made, simplices.sizes, strict=True)):
-            if minimizer.domain != Simplices(int(size)):
+        made = []
+        for number, size in enumerate(simplices.sizes.tolist()):
+            minimizer = as_minimizer(self.make(size), "what make returned")
+            if minimizer.domain != Simplices(size):
                 raise ValueError(
                     f"make({size}) returned a minimizer on {quote(minimizer.domain)} for decision "
                     f"point {simplices.labels.block(number)}; return one on Simplices({size})"
                 )
+            made.append(minimizer)
         return Product(made)
 
 
 def _rules(value: Mapping[str | int, LocalRule]) -> Mapping[str | int, LocalRule]:
     if not isinstance(value, Mapping):
-        raise TypeError(
-            f"rules must be a dict from labels or numbers to local rules, got {quote(value)}"
-        )
+        raise TypeError(must_be("rules", "a dict from labels or numbers to local rules", value))
     return dict(value)
 
 
@@ -379,9 +375,7 @@ class ByDecisionPoint:
 def _groups(value: Iterable[int]) -> Indices:
     groups = whole_numbers(value, "groups")
     if np.unique(groups).size != (groups.max(initial=-1) + 1) or groups.min(initial=0) < 0:
-        raise ValueError(
-            f"groups must be the numbers 0, 1, ... with none left out, got {quote(groups)}"
-        )
+        raise ValueError(must_be("groups", "the numbers 0, 1, ... with none left out", groups))
     return groups
 
 
@@ -425,10 +419,8 @@ class SharedStrategy(SingleMinimizerCircuit):
         if not isinstance(inner, Simplices):
             raise TypeError(f"minimizer must play on simplices, got one on {quote(inner)}")
         if self.groups.max(initial=-1) + 1 != inner.blocks:
-            raise ValueError(
-                f"groups must name each of the {inner.blocks} blocks of minimizer, got "
-                f"{quote(self.groups)}"
-            )
+            blocks = f"each of the {inner.blocks} blocks of minimizer"
+            raise ValueError(f"groups must name {blocks}, got {quote(self.groups)}")
         self.domain = Simplices(inner.sizes[self.groups])
         self._place = inner.coordinates(self.groups)
 

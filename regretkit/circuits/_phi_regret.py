@@ -11,7 +11,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
-from regretkit._util._validate import at_least_one, quote, vector, whole_number
+from regretkit._util._validate import at_least_one, must_be, quote, vector, whole_number
 from regretkit.circuits._base import (
     Circuit,
     as_minimizer,
@@ -54,10 +54,8 @@ def stationary(maps: DeviationSet, coefficients: Vector) -> Vector:
     array([0.33333333, 0.66666667])
     """
     if not isinstance(maps, MarkovDeviations):
-        raise TypeError(
-            f"maps must be MarkovDeviations for a stationary distribution, got {quote(maps)}; "
-            "pass a fixed_point of your own for others"
-        )
+        wanted = "MarkovDeviations for a stationary distribution"
+        raise TypeError(must_be("maps", wanted, maps, "pass a fixed_point of your own for others"))
     return maps.stationary(coefficients)
 
 
@@ -252,9 +250,7 @@ class PhiRegret(_PhiRegretBase):
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.maps, DeviationSet):
-            raise TypeError(
-                f"maps must be a set of maps such as internal_maps(3), got {quote(self.maps)}"
-            )
+            raise TypeError(must_be("maps", "a set of maps such as internal_maps(3)", self.maps))
         if self.minimizer.domain != self.maps.coefficients:
             raise ValueError(
                 f"minimizer plays on {quote(self.minimizer.domain)}, but the coefficients of the "
@@ -406,10 +402,8 @@ class TreeSwap(Circuit):
         self.members = tuple(Restart(member, every=self.branching) for member in made)
         self.domain = self.members[0].domain
         if any(member.domain != self.domain for member in self.members):
-            raise ValueError(
-                "make must return minimizers on one set, got "
-                f"{quote([member.domain for member in self.members])}"
-            )
+            domains = [member.domain for member in self.members]
+            raise ValueError(f"make must return minimizers on one set, got {quote(domains)}")
         # What each layer has seen of its period: the sum of the mean utilities of the one below.
         self._waiting = np.zeros((self.layers, self.dimension))
 

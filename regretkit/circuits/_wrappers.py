@@ -13,7 +13,7 @@ from regretkit._regret_tracker import RegretBound
 from regretkit._util import _validate
 from regretkit._util._state import NOT_STATE, StateDict, generators
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, shorten, whole_number
+from regretkit._util._validate import must_be, quote, shorten, whole_number
 from regretkit.circuits._base import SingleMinimizerCircuit, check_distinct, check_function
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import DecisionTree, Simplices
@@ -105,10 +105,8 @@ class Restart(LearningWrapper):
         elif isinstance(self.every, int | np.integer):
             whole_number(self.every, "every", least=1)
         else:
-            raise TypeError(
-                "every must be a whole number, at least 1, or a function, got "
-                f"{quote(self.every)}; {_EVERY}"
-            )
+            wanted = "a whole number, at least 1, or a function"
+            raise TypeError(must_be("every", wanted, self.every, _EVERY))
         self._start = self.minimizer.state_dict()
 
     @override

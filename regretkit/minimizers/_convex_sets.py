@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from regretkit import sets
 from regretkit._util._typing import Vector
-from regretkit._util._validate import positive, quote, truth
+from regretkit._util._validate import must_be, positive, truth
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import StrategySet
 
@@ -105,10 +105,8 @@ def as_projectable(domain: StrategySet) -> StrategySet:
     """Return ``domain`` if it is a strategy set onto which one can project."""
     if isinstance(domain, StrategySet) and isinstance(domain, Projectable):
         return domain
-    raise TypeError(
-        f"domain must be a strategy set with a method project, got {quote(domain)}; "
-        "pass Simplices(3), a Box or a Ball"
-    )
+    hint = "pass Simplices(3), a Box or a Ball"
+    raise TypeError(must_be("domain", "a strategy set with a method project", domain, hint))
 
 
 def project(domain: StrategySet, point: Vector) -> Vector:
@@ -379,10 +377,8 @@ class BestResponse(RegretMinimizer):
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.domain, StrategySet):
-            raise TypeError(
-                f"domain must be a strategy set, got {quote(self.domain)}; pass Simplices(3) or a "
-                "tree"
-            )
+            hint = "pass Simplices(3) or a tree"
+            raise TypeError(must_be("domain", "a strategy set", self.domain, hint))
         self._last = self.domain.relative_interior_point()
 
     @property
