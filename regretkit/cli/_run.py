@@ -134,33 +134,26 @@ class RunMonitor(Stateful):
 
     def reached(self, run: SelfPlay) -> str:
         """Return which limit has been reached, nothing if none has."""
-        if self.gap_limit is not None and self.gaps and self.gaps[-1] <= self.gap_limit:
+        if self.gaps and self.gaps[-1] <= (self.gap_limit or -math.inf):
             return "gap"
-        if self.time_limit is not None and self.played >= self.time_limit:
+        if self.played >= (self.time_limit or math.inf):
             return "time"
-        most = self.iterations_limit
-        return "iterations" if most is not None and run.iteration >= most else ""
+        return "iterations" if run.iteration >= (self.iterations_limit or math.inf) else ""
 
     def _show_progress(self, iteration: int) -> None:
         seconds, first = self._start
         rate = (iteration - first) / max(self.played - seconds, 1e-9)
-        times, most = [math.inf], ""  # until each limit
-        if self.iterations_limit is not None:
-            most = f" of {self.iterations_limit:,}"
-            times.append((self.iterations_limit - iteration) / rate)
-        if self.gap_limit is not None:
-            needed = iterations_to(self.gap_limit, self.iterations, self.gaps)
-            times.append((needed - iteration) / rate)
-        if self.time_limit is not None:
-            times.append(self.time_limit - self.played)
-        left = max(min(times), 0.0)
+        most = self.iterations_limit
+        needed = min(most or math.inf, iterations_to(self.gap_limit, self.iterations, self.gaps))
+        remaining = min((needed - iteration) / rate, (self.time_limit or math.inf) - self.played)
+        left = max(remaining, 0.0) if remaining < math.inf else None
         facts = [
-            f"iteration {iteration:,}{most}",
+            f"iteration {iteration:,}{'' if most is None else f' of {most:,}'}",
             f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
             *(f"gap {gap:.2e}" for gap in self.gaps[-1:]),
-            f"{clock(left)} left" if left < math.inf else "time left unknown",
+            "time left unknown" if left is None else f"{clock(left)} left",
         ]
-        self.progress(facts, self.played, left if left < math.inf else None)
+        self.progress(facts, self.played, left)
 
     def finish(self, run: SelfPlay) -> None:
         """Measure the last gap, and find out why the run ended."""
@@ -195,13 +188,14 @@ def clock(seconds: float) -> str:
     return f"{hours // 24} days" if hours >= 48 else f"{hours}:{minutes:02}:{whole % 60:02}"
 
 
-def iterations_to(target: float, iterations: list[int], gaps: list[float]) -> float:
+def iterations_to(target: float | None, iterations: list[int], gaps: list[float]) -> float:
     """Estimate when a gap will be reached, if it continues to fall by the same power of time.
 
-    The power is that of the last half of the measurements; infinity if the gap did not fall.
+    The power is that of the last half of the measurements; infinity if the gap did not fall, or
+    without a target.
     """
     middle = len(gaps) // 2
-    if len(gaps) < 8 or gaps[-1] <= 0.0 or not gaps[-1] < gaps[middle]:
+    if target is None or len(gaps) < 8 or not 0.0 < gaps[-1] < gaps[middle]:
         return math.inf
     power = math.log(gaps[middle] / gaps[-1]) / math.log(iterations[-1] / iterations[middle])
     exponent = math.log(gaps[-1] / target) / power

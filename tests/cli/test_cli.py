@@ -314,27 +314,22 @@ def test_limits_before_the_gap_set_the_exit_code(report):
     assert came["gap"] > 1e-9
 
 
-def test_a_game_of_openspiel_is_solved(report):
-    pytest.importorskip("pyspiel")
-    came = report("solve", "openspiel:kuhn_poker", "--iterations", 1e3)
+@pytest.mark.parametrize("game", ["openspiel:kuhn_poker", EXAMPLES / "three_card_poker.efg"])
+def test_a_game_from_elsewhere_is_solved(report, game):
+    if "openspiel" in str(game):
+        pytest.importorskip("pyspiel")
+    came = report("solve", game, "--iterations", 1e3)
 
     assert abs(came["value"][0] + 1 / 18) <= came["gap"] < 1e-3
-
-
-def test_a_game_in_a_file_is_solved(report, folder):
-    came = report("solve", EXAMPLES / "three_card_poker.efg", "--iterations", 1e3)
-
-    assert came["game"] == "Three-card poker"
-    assert abs(came["value"][0] + 1 / 18) <= came["gap"] < 1e-3
-    (folder / "kuhn_poker.txt").write_bytes((EXAMPLES / "three_card_poker.efg").read_bytes())
-    assert report("show", "kuhn_poker.txt")["name"] == "Three-card poker"  # by what is in it
 
 
 def test_the_catalogue_comes_before_a_file_of_the_same_name(report, folder):
-    (folder / "kuhn_poker").write_bytes((EXAMPLES / "toll_road.efg").read_bytes())
+    for name in ("kuhn_poker", "kuhn_poker.txt"):  # the format is that of the content
+        (folder / name).write_bytes((EXAMPLES / "toll_road.efg").read_bytes())
 
     assert report("show", "kuhn_poker")["name"] == "kuhn_poker"
     assert report("show", "./kuhn_poker")["name"] == "Toll road"
+    assert report("show", "kuhn_poker.txt")["name"] == "Toll road"
 
 
 def test_drawn_utilities_depend_on_the_seed_and_on_nothing_else(report):
@@ -372,36 +367,33 @@ def test_slow_work_is_announced_on_a_terminal(capfd, monkeypatch):
 # Rules of one's own
 
 
-def test_a_rule_of_the_current_folder_plays_as_in_the_library(report, folder):
-    came = report("solve", "kuhn_poker", "--rule", "rules_of_my_own:Mine", "--iterations", 200)
+LINEAR = Algorithm(rk.RegretMatching, averaging=rk.play.Linear())
 
-    # With power 1 it is regret matching, and a rule alone is played as CFR is.
-    assert came["gap"] == pytest.approx(
-        report("solve", "kuhn_poker", "--algorithm", "cfr", "--iterations", 200)["gap"], rel=1e-9
-    )
-    assert came["rule"] == "rules_of_my_own:Mine"
+
+@pytest.mark.parametrize(
+    ("words", "algorithm"),
+    [
+        (["rules_of_my_own:Mine"], "cfr"),  # with power 1 it is regret matching
+        (["rules_of_my_own:linear"], LINEAR),
+        (
+            ["regretkit:DiscountedRegretMatching(alpha=1.5,beta=0.)", "--algorithm", "dcfr"],
+            "dcfr",
+        ),
+    ],
+)
+def test_a_rule_plays_as_in_the_library(report, words, algorithm):
+    came = report("solve", "kuhn_poker", "--iterations", 100, "--rule", *words)
+
+    run = rk.solve(games.kuhn_poker(), algorithm, iterations=100)
+    assert came["gap"] == pytest.approx(rk.nash_conv(run.game, run.average), rel=1e-9)
+    assert came["rule"] == words[0]
 
 
 def test_hyperparameters_of_a_rule_are_passed_to_it(report):
     words = ("solve", "kuhn_poker", "--iterations", 100, "--rule")
-    came = report(
-        *words, "regretkit:DiscountedRegretMatching(alpha=1.5, beta=0.0)", "--algorithm", "dcfr"
-    )
 
-    assert (
-        came["gap"]
-        == report("solve", "kuhn_poker", "--iterations", 100, "--algorithm", "dcfr")["gap"]
-    )
     one, two = (report(*words, f"rules_of_my_own:Mine(power={p})")["gap"] for p in (1, 2))
     assert one != two
-
-
-def test_an_algorithm_of_the_current_folder_brings_its_averaging(report):
-    came = report("solve", "kuhn_poker", "--rule", "rules_of_my_own:linear", "--iterations", 100)
-
-    mine = Algorithm(rk.RegretMatching, averaging=rk.play.Linear())
-    run = rk.solve(games.kuhn_poker(), mine, iterations=100)
-    assert came["gap"] == pytest.approx(rk.nash_conv(run.game, run.average), rel=1e-9)
 
 
 def test_a_rule_that_fails_is_blamed_with_its_line(run):

@@ -234,18 +234,15 @@ def test_ctrl_c_waits_for_an_import_and_ends_in_one_line(folder, package):
     numpy = package == "numpy"  # which the command line itself imports
     text = SLOW_MODULE + (REAL_NUMPY.format(folder=str(folder)) if numpy else "")
     (folder / f"{package}.py").write_text(text)
-    code, shown = typed(
-        ["solve", "kuhn_poker", "--rule", "slow:rule"], folder, [("importing", CTRL_C)]
-    )
+    words = ["solve", "kuhn_poker", "--rule", "slow:rule"]
+    code, shown = typed(words, folder, [("importing", CTRL_C)])
 
     assert code == 130
     assert shown.split("^C")[-1].split() == ["regretkit:", "interrupted"]
 
 
 def test_ctrl_c_waits_for_no_import_that_never_ends(folder):
-    (folder / "slow.py").write_text(
-        "import time\nprint('importing', flush=True)\ntime.sleep(600)\n"
-    )
+    (folder / "slow.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(600)")
     words = ["solve", "kuhn_poker", "--rule", "slow:X"]
     code, shown = typed(words, folder, [("importing", CTRL_C)])
 
@@ -258,13 +255,14 @@ def test_ctrl_c_waits_for_no_import_that_never_ends(folder):
 
 
 def started(words, folder):
+    """Start a run with a checkpoint, in which Ctrl-C is handled as in a terminal."""
     return subprocess.Popen(
-        [*COMMAND, *words],
+        [*COMMAND, *LONG, "--checkpoint", "run", *words],
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as in a terminal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -273,28 +271,29 @@ def iteration_in(path):
     return SavedRun.read(path).state["run"]["iteration"]
 
 
-def wait_for_iterations(path, process):
-    """Wait until there is a checkpoint of a run that has begun."""
-    until = time.monotonic() + 60.0
-    while time.monotonic() < until and process.poll() is None:
-        if path.exists() and iteration_in(path) > 0:
-            return
-        time.sleep(0.01)
-    raise TimeoutError(f"no checkpoint at {path}")
-
-
 @pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
+    ("name", "seed"),
+    [
+        ("SIGKILL", 1),
+        ("SIGTERM", 1),
+        pytest.param("SIGHUP", 1, marks=pytest.mark.deep),
+        *(pytest.param("SIGKILL", seed, marks=pytest.mark.slow) for seed in range(2, 20)),
+    ],
 )
-def test_a_killed_run_is_resumed_bitwise_identically(folder, whole, seed):
-    words = [*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"]
-    process = started(words, folder)
-    wait_for_iterations(folder / "run", process)
-    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.5))
-    process.kill()  # which is SIGKILL, and cannot be caught
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+def test_a_run_that_is_ended_by_a_signal_is_resumed_bitwise_identically(folder, whole, name, seed):
+    process = started(["--checkpoint-every", "0.01"], folder)
+    until = time.monotonic() + 60.0
+    while not ((folder / "run").exists() and iteration_in(folder / "run") > 0):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    number = getattr(signal, name)
+    killed = number == signal.SIGKILL  # which cannot be caught
+    time.sleep(np.random.default_rng(seed).uniform(0.0, 0.5 if killed else 0.0))
+    process.send_signal(number)
+    shown, _ = process.communicate()
 
+    assert process.returncode == (-number if killed else 128 + number)
+    assert ("then interrupted" in shown) != killed
     assert_resumed(folder, whole)
 
 
@@ -304,7 +303,7 @@ def test_a_killed_run_is_resumed_bitwise_identically(folder, whole, seed):
 def test_a_run_interrupted_at_a_random_moment_saves_and_is_resumed_bitwise_identically(
     folder, whole, seed
 ):
-    process = started([*LONG, "--checkpoint", "run"], folder)
+    process = started([], folder)
     until = time.monotonic() + 60.0
     while not (folder / "run").exists() and time.monotonic() < until:
         time.sleep(0.001)
@@ -316,19 +315,6 @@ def test_a_run_interrupted_at_a_random_moment_saves_and_is_resumed_bitwise_ident
         assert process.returncode in (0, 130)
         return
     assert process.returncode == 130
-    assert "then interrupted" in shown
-    assert_resumed(folder, whole)
-
-
-@pytest.mark.deep_beyond(1)
-@pytest.mark.parametrize("asks", ["SIGTERM", "SIGHUP"])
-def test_a_signal_ends_a_run(folder, whole, asks):
-    process = started([*LONG, "--checkpoint", "run", "--checkpoint-every", "0.01"], folder)
-    wait_for_iterations(folder / "run", process)
-    process.send_signal(getattr(signal, asks))
-    shown, _ = process.communicate()
-
-    assert process.returncode == 128 + getattr(signal, asks)
     assert "then interrupted" in shown
     assert_resumed(folder, whole)
 

@@ -210,7 +210,6 @@ def compare(
 
 
 def _rows(monitor: RunMonitor) -> list[tuple[Any, ...]]:
-    """Return a row for each measurement."""
     names = (monitor.named.text, monitor.choice.label)
     return [(*names, *row) for row in zip(*monitor.curve.values(), strict=True)]
 
@@ -222,10 +221,8 @@ def _play(
     code, results = DONE, []
     with StopRequest() as request:
         for index, (game, choice) in enumerate(pairs, start=1):
-            place, monitor = (
-                f"{index} of {len(pairs)}",
-                RunMonitor().describe(game, choice, settings),
-            )
+            place = f"{index} of {len(pairs)}"
+            monitor = RunMonitor().describe(game, choice, settings)
             try:
                 run = choice.start(game, settings)
                 play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
