@@ -77,8 +77,8 @@ class _Walker:
         self._players: int | None = None
         self._outcomes: list[Names] = []
         self._shared: dict[Names, Names] = {}
-        self._numbers: dict[tuple[int, Hashable], int] = {}
-        self._first: dict[tuple[int, Hashable], tuple[int, tuple[Hashable, ...]]] = {}
+        # Its number, its first history and its actions
+        self._sets: dict[tuple[int, Hashable], tuple[int, int, tuple[Hashable, ...]]] = {}
         self._labels: dict[int, list[str]] = {}
         self._actions: dict[int, list[Names]] = {}
 
@@ -178,16 +178,14 @@ class _Walker:
             )
         actions = tuple(actions)
         try:
-            number = self._numbers.get(key)
+            known = self._sets.get(key)
         except TypeError as error:
             raise TypeError(
                 f"information_set() must be hashable, got {quote(key[1])} {self._at()}; "
                 "return a string or a tuple"
             ) from error
-        if number is None:
-            number = self._add_information_set(key, actions)
-        elif actions != self._first[key][1]:
-            first, expected = self._first[key]
+        number, first, expected = known or self._add_information_set(key, actions)
+        if actions != expected:
             raise ValueError(
                 f"information set {quote(str(key[1]))} of player {player} has actions "
                 f"{quote(list(expected))} at {self._path(first)}, but {quote(list(actions))} "
@@ -197,7 +195,9 @@ class _Walker:
         self._record(player, number)
         return actions
 
-    def _add_information_set(self, key: tuple[int, Hashable], actions: tuple[Hashable, ...]) -> int:
+    def _add_information_set(
+        self, key: tuple[int, Hashable], actions: tuple[Hashable, ...]
+    ) -> tuple[int, int, tuple[Hashable, ...]]:
         player, label = key
         if not isinstance(player, int | np.integer) or player < 0:
             raise ValueError(
@@ -206,11 +206,10 @@ class _Walker:
             )
         self._check_distinct(actions, "actions()")
         labels = self._labels.setdefault(player, [])
-        self._numbers[key] = len(labels)
-        self._first[key] = (len(self._player), actions)
+        self._sets[key] = len(labels), len(self._player), actions
         labels.append(str(label))
         self._actions.setdefault(player, []).append(tuple(map(str, actions)))
-        return self._numbers[key]
+        return self._sets[key]
 
     def _check_distinct(self, actions: tuple[Hashable, ...], name: str) -> None:
         if not actions:
