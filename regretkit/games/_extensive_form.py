@@ -11,7 +11,7 @@ from regretkit._util._arrays import segment_sum, sum_terms
 from regretkit._util._errors import advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.games._game import as_profile, check_player, constant
+from regretkit.games._game import as_profile, check_player, constant, game_repr_html
 from regretkit.games._payoff_rows import PayoffRows, payoff_rows
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import History, HistoryBatch
@@ -162,10 +162,7 @@ class ExtensiveFormGame:
         value: Vector = np.einsum("pe,e->p", self.payoffs, reach)
         return value
 
-    def _repr_html_(self) -> str:
-        from regretkit.display._html import game_html
-
-        return game_html(self)
+    _repr_html_ = game_repr_html
 
     def __repr__(self) -> str:
         points = " + ".join(str(domain.points) for domain in self.domains)
@@ -317,10 +314,7 @@ class ImperfectRecallGame:
     def _refusal(self) -> ValueError:
         return advised(ValueError, self.recall_violation, _ADVICE)
 
-    def _repr_html_(self) -> str:
-        from regretkit.display._html import game_html
-
-        return game_html(self)
+    _repr_html_ = game_repr_html
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.tree.information_sets))

@@ -60,6 +60,13 @@ def check_game(game: Game) -> None:
         )
 
 
+def game_repr_html(game: Any) -> str:
+    """Return a game as HTML, for notebooks."""
+    from regretkit.display._html import game_html
+
+    return game_html(game)
+
+
 def check_player(player: int, players: int) -> None:
     """Raise a ValueError unless the player is in the game."""
     is_number = isinstance(player, int | np.integer) and not isinstance(player, bool)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from regretkit._util._arrays import RESOLUTION, zero_cancelled
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, quote, strings
-from regretkit.games._game import as_profile, check_payoffs, check_player, constant
+from regretkit.games._game import as_profile, check_payoffs, check_player, constant, game_repr_html
 from regretkit.sets import Simplices
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
@@ -155,10 +155,7 @@ class NormalFormGame:
             self._tensors[player, of] = np.ascontiguousarray(tensor)
         return self._tensors[player, of]
 
-    def _repr_html_(self) -> str:
-        from regretkit.display._html import game_html
-
-        return game_html(self)
+    _repr_html_ = game_repr_html
 
     def __repr__(self) -> str:
         sizes = " x ".join(str(count) for count in self.payoffs.shape[1:])

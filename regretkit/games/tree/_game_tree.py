@@ -11,7 +11,7 @@ from regretkit._util import _validate
 from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.games._game import check_payoffs
+from regretkit.games._game import check_payoffs, game_repr_html
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._from_batch import expand
 from regretkit.games.tree._from_history import path_to, walk
@@ -212,10 +212,7 @@ class GameTree:
             return self.outcomes[int(np.searchsorted(self._chance, history))]
         return self.actions[player][int(self.information_set[history])]
 
-    def _repr_html_(self) -> str:
-        from regretkit.display._html import game_html
-
-        return game_html(self)
+    _repr_html_ = game_repr_html
 
     def __repr__(self) -> str:
         sets = " + ".join(map(str, self.information_sets))
