@@ -157,7 +157,11 @@ class TreeHistory:
         return int(np.searchsorted(self.tree.parent, key))
 
     def _names(self) -> tuple[str, ...]:
-        return _unique_names(tuple(self.tree._names(self.number)))
+        names = tuple(self.tree._names(self.number))
+        if len(set(names)) == len(names):
+            return names
+        # Those from files need not be unique.
+        return tuple(f"{name} (action {number})" for number, name in enumerate(names))
 
 
 @final
@@ -236,10 +240,3 @@ class BatchHistory:
 
     def _legal(self) -> Indices:
         return np.flatnonzero(np.asarray(self.batch.actions(_FIRST))[0])
-
-
-def _unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names of actions, made unique by numbers; those from files need not be."""
-    if len(set(names)) == len(names):
-        return names
-    return tuple(f"{name} (action {number})" for number, name in enumerate(names))

@@ -85,6 +85,7 @@ class NormalFormGame:
     name: str | None = field(default=None, kw_only=True)
     domains: tuple[Simplices, ...] = field(init=False)
     _tensors: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, factory=dict)
+    """For a player and the one who is paid, the contiguous payoffs with the player's axis first."""
 
     def __attrs_post_init__(self) -> None:
         names = [None] * self.players if self.actions is None else list(self.actions)
@@ -120,7 +121,11 @@ class NormalFormGame:
         strategies = as_profile(profile, self.domains, ignored_player=player)
         if payoff_of is not None:
             check_player(payoff_of, self.players)
-        tensor = self._tensor(player, player if payoff_of is None else payoff_of)
+        payer = player if payoff_of is None else payoff_of
+        if (player, payer) not in self._tensors:
+            moved = np.moveaxis(self.payoffs[payer], player, 0)
+            self._tensors[player, payer] = np.ascontiguousarray(moved)
+        tensor = self._tensors[player, payer]
         utility = self._contracted(tensor, player, strategies)
         # Magnitudes are only needed if terms may have cancelled.
         small = np.abs(utility) <= RESOLUTION * np.abs(tensor).max()
@@ -147,13 +152,6 @@ class NormalFormGame:
                 for player, domain in enumerate(self.domains)
             ]
         )
-
-    def _tensor(self, player: int, of: int) -> NDArray[np.float64]:
-        """Return a contiguous payoff tensor with the player's axis first."""
-        if (player, of) not in self._tensors:
-            tensor = np.moveaxis(self.payoffs[of], player, 0)
-            self._tensors[player, of] = np.ascontiguousarray(tensor)
-        return self._tensors[player, of]
 
     _repr_html_ = game_repr_html
 

@@ -70,13 +70,6 @@ def payoff_rows(
     return PayoffRows(row, merged, sums)
 
 
-def take_rows(rows: SparseRows, which: Indices) -> SparseRows:
-    """Return the rows with these numbers, in this order."""
-    lengths = rows.lengths[which]
-    entries = expand_ranges(rows.begin[which], lengths)
-    return SparseRows(offsets(lengths), rows.column[entries], rows.value[entries])
-
-
 def offsets(lengths: Indices) -> Indices:
     """Return where groups of these lengths begin, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(lengths)))
@@ -109,7 +102,9 @@ def _merge_columns(rows: SparseRows, columns: int) -> tuple[SparseRows, SparseRo
 def _distinct(rows: SparseRows) -> tuple[SparseRows, Indices]:
     """Return one of each kind of equal rows, and of which kind each row is."""
     which, representative = _kinds(rows)
-    return take_rows(rows, representative), which
+    lengths = rows.lengths[representative]
+    entries = expand_ranges(rows.begin[representative], lengths)
+    return SparseRows(offsets(lengths), rows.column[entries], rows.value[entries]), which
 
 
 def _kinds(rows: SparseRows) -> tuple[Indices, Indices]:

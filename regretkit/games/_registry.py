@@ -94,7 +94,7 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
     >>> load("kuhn_poker(players=3)").domains[2].points
     16
     """
-    if isinstance(text, PathLike) or _is_file_name(text):
+    if isinstance(text, PathLike) or str(text).lower().endswith((".efg", ".nfg")):
         tokens = Tokens(Path(text))
         if tokens.current not in {"EFG", "NFG"}:
             raise tokens.unexpected("EFG or NFG, with which a game file begins")
@@ -190,10 +190,6 @@ def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
         if value != parameters[name].default
     ]
     return f"{factory.__name__}({', '.join(given)})" if given else factory.__name__
-
-
-def _is_file_name(text: str) -> bool:
-    return isinstance(text, str) and text.lower().endswith((".efg", ".nfg"))
 
 
 def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
