@@ -121,9 +121,7 @@ each_engine = pytest.mark.parametrize("engine", ["numpy", "vectorized", "compile
 def test_the_linear_program_agrees_on_random_games(seed, engine):
     game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed), zero_sum=True))
     value, strategy = lp_value(game)
-
     run = solve(game, "cfr+", target_gap=1e-4, iterations=10_000, engine=engine)
-
     first, second = (security_value(game, player, run.average[player]) for player in (0, 1))
     assert first - 1e-9 <= value <= 1e-9 - second
     assert -second - first <= 1e-4

@@ -128,7 +128,6 @@ def test_a_label_that_a_player_has_twice_asks_for_a_number():
     root = decision(0, 1, l=decision(0, "1", a=end(1.0), b=end(0.0)), r=end(0.0))
     game = ExtensiveFormGame.from_history(root)
     profile = Profile([[1.0, 0.5, 0.5, 0.125, 0.375]], game.domains)
-
     for key in ("1", (0, "1")):
         with pytest.raises(ValueError, match="ambiguous"):
             profile[key]
