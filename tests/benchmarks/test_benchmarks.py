@@ -179,7 +179,6 @@ def test_reading_says_whether_the_slowest_file_is_quick_enough():
     quick = {"nodes": 50_000, "players": 2, "nodes a second": 5e5}
     slow = {**quick, "nodes a second": 25e3}
     tiny, crowded = {**slow, "nodes": 50}, {**slow, "players": 1000}
-
     conclude = reading.reading.conclude
     assert "500,000 nodes a second (quick), which reaches" in conclude(
         {"tiny": tiny, "quick": quick, "crowded": crowded}

@@ -68,7 +68,6 @@ def test_the_rule_of_the_benchmark_plays_as_the_one_of_the_library(mine, known):
 @pytest.mark.parametrize("algorithm", ["cfr+", pytest.param("cfr", marks=pytest.mark.slow)])
 def test_ours_come_to_the_gaps_that_are_known(algorithm):
     found, absent = measure("kuhn", algorithm, ["compiled", "own rule"], BRIEF)
-
     assert not absent
     assert list(found) == ["compiled", "own rule"]
     for reached in found.values():
@@ -141,7 +140,6 @@ def test_targets_are_for_those_who_took_part():
     quick, slow = Measured(0.1, per_iteration={0: 1.0}), Measured(0.1, per_iteration={0: 100.0})
     found = {"leduc": {"compiled": quick, "own rule": slow}, "kuhn": {"compiled": quick}}
     found["kuhn"]["LiteEFG"] = slow
-
     targets = {target.what: target for target in speed_targets(found, SIZES)}
     assert targets.keys() == {
         "LiteEFG over compiled, Kuhn poker",

@@ -91,10 +91,8 @@ def test_both_axes_are_logarithmic_and_say_their_units():
 
 def test_any_column_can_be_drawn_against_any_other():
     table = {"seconds": [0.5, 1.0, 2.0], "iteration": [1, 2, 3], "value": [3.0, 2.0, 1.0]}
-
     timed = display.convergence({"run": table}, x="seconds")
     odd = display.convergence({"run": table}, x="value", y="iteration", log=False)
-
     assert timed.get_xlabel() == "time (seconds)"
     np.testing.assert_array_equal(curves_of(timed)["run"], [[0.5, 3.0], [1.0, 2.0], [2.0, 1.0]])
     assert timed.get_ylabel() == "value"  # the only one left
@@ -106,9 +104,7 @@ def test_any_column_can_be_drawn_against_any_other():
 
 def test_zero_has_a_triangle_at_the_edge_and_not_a_place_in_the_line():
     table = {"iteration": [1, 10, 100], "gap": [1.0, 0.0, -1e-17]}
-
     axes = display.convergence({"run": table})
-
     drawn = curves_of(axes)
     np.testing.assert_array_equal(drawn["run"], [[1.0, 1.0]])
     np.testing.assert_array_equal(drawn["run: zero or less"], [[10.0, 0.0], [100.0, 0.0]])
@@ -166,7 +162,6 @@ def test_dense_curves_have_few_markers_and_are_drawn_without_what_cannot_be_told
     up = np.random.default_rng(3).uniform(0.5, 1.5, across.size) / across
     turns = np.linspace(0.0, 40.0, 100_000)[:, None] + np.array([0.0, 2.0, 4.0])
     path = (1.0 + np.cos(turns)) / (1.0 + np.cos(turns)).sum(axis=1, keepdims=True)
-
     curve = display.convergence({"run": {"iteration": across, "gap": up}})
     spiral = display.simplex(path)
     [line] = curve.get_lines()
@@ -181,9 +176,7 @@ def test_dense_curves_have_few_markers_and_are_drawn_without_what_cannot_be_told
 )
 def test_logarithmic_axes_have_several_labels_that_do_not_overlap(low, high):
     table = {"iteration": [10, 20, 40], "gap": [high, np.sqrt(low * high), low]}
-
     axes = display.convergence({"run": table})
-
     axes.figure.canvas.draw()
     for axis in (axes.xaxis, axes.yaxis):
         start, stop = sorted(axis.get_view_interval())
@@ -276,7 +269,6 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
         display.simplex({name: np.eye(3)}, actions=[name] * 3, title=name),
         display.heat_map(Profile([tree.relative_interior_point()], [tree]), title=name),
     ]
-
     for axes in drawn:
         texts = ["".join(text.itertext()) for text in ET.fromstring(svg_of(axes.figure)).iter()]
         assert any(re.search("a.*b", text) for text in texts)

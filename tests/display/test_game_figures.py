@@ -119,12 +119,10 @@ def acting(tree):
 @each_tree
 def test_a_tree_shows_each_history_once_with_its_player_and_information_set(make):
     tree = make().tree
-
     shown = Counter(
         (to_hex(box.get_bbox_patch().get_facecolor()).upper(), box.get_text()[:27])
         for box in boxes(drawn(make))
     )
-
     assert sum(shown.values()) == int((tree.player != TERMINAL).sum())
     labels = [(int(tree.player[i]), int(tree.information_set[i])) for i in acting(tree)]
     for (player, number), count in Counter(labels).items():
@@ -167,9 +165,7 @@ def test_an_edge_names_its_action_and_the_probability_of_chance(make):
     tree = make().tree
     names = [tree.history_path(history)[-1] for history in range(1, tree.histories)]
     by_chance = tree.player[tree.parent[1:]] == CHANCE
-
     shown = [text.get_text() for text in drawn(make).texts[: len(names)]]
-
     for name, text, chance_moves, value in zip(
         names, shown, by_chance, tree.probability[1:], strict=True
     ):
@@ -214,7 +210,6 @@ def test_lines_that_join_information_sets_never_lie_on_one_another(make):
         )
         for line in drawn(make).get_lines()
     ]
-
     assert spans
     for (lane, top, bottom), (other, above, below) in itertools.combinations(spans, 2):
         assert lane != other or bottom < above or below < top

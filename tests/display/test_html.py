@@ -72,9 +72,7 @@ def test_any_character_may_be_in_labels_actions_and_names():
     profile = Profile([tree.relative_interior_point()], [tree])
     large = NormalFormGame(np.zeros((1, 121)), name="".join(EVERY[0xD7F0:0xE100]))
     run = rk.SelfPlay(large, [rk.RegretMatching(121)])
-
     (row,) = cells(shown(profile))
-
     assert len(row) == 1 + len(actions)
     for start, cell in zip(range(0, len(EVERY), 3), row[1:], strict=True):
         assert cell.startswith(str(start))
@@ -117,9 +115,7 @@ def test_a_profile_flags_unreached_information_sets_and_is_cut_if_long():
     tree = games.kuhn_poker().domains[0]
     folding = Profile([tree.sequence_form(np.tile([0.0, 1.0], 6))], [tree])
     large = games.leduc_poker()
-
     flagged = [row[0] for row in cells(shown(folding)) if row[-1] == "never reached"]
-
     assert flagged == ["Jpb", "Qpb", "Kpb"]  # after passing, which is never done
     many = shown(
         Profile([domain.relative_interior_point() for domain in large.domains], large.domains)
@@ -136,9 +132,7 @@ def test_a_profile_on_a_ball_shows_its_vectors():
 def test_a_run_shows_its_parts_and_its_result():
     game = games.kuhn_poker()
     run = rk.solve(game, "cfr+", iterations=30)
-
     before, after = (dict(cells(shown(each))) for each in (rk.play.cfr_plus.start(game), run))
-
     assert after["iterations"] == "30"
     assert after["averaging"] == "Linear()"
     assert float(after["NashConv of the average"]) == pytest.approx(

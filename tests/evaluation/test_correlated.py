@@ -141,9 +141,7 @@ def test_in_extensive_form_the_gap_is_that_of_the_best_fixed_strategy(players):
     generator = np.random.default_rng(5)
     game = ExtensiveFormGame.from_history(random_game(generator, players))
     played = [random_profile(generator, game)[0] for _ in range(10)]
-
     play = add_all(game, played, np.ones(10))
-
     for player in range(players):
         total = sum(game.utility(player, profile) for profile in played)
         best = game.domains[player].best_response(total)[0]
@@ -162,11 +160,9 @@ def test_the_joint_play_of_a_run_is_evaluated_for_every_order(order):
     players = [Hedge(3, rate=0.2), Hedge(3, rate=0.3)]
     players[0].observe_utility([0.05, 0.0, 0.0])
     run, play, history = SelfPlay(game, players, order=order), CorrelatedPlay(game), []
-
     for _ in range(20):
         history.append(run.current)
         run.run(1, callbacks=[play])
-
     joint = distribution_of(history, [1.0] * 20)
     np.testing.assert_allclose(play.cce_gaps(), cce_gaps(game, joint), atol=1e-13)
     np.testing.assert_allclose(play.ce_gaps(), ce_gaps(game, joint), atol=1e-13)

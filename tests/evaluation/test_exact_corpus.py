@@ -51,7 +51,6 @@ def test_the_value_is_that_of_an_exact_certificate():
             wrong[name] = solution.value, value
         if not nash_conv(game, solution.profile) <= 1e-12 * max(1.0, abs(value)):
             wrong[name] = solution.gap
-
     assert not wrong
     assert seen > 50
 

@@ -61,7 +61,6 @@ def test_a_pure_equilibrium_is_where_no_player_gains_by_another_action(game):
         ]
         if not any(better):
             expected.append(outcome)
-
     assert pure_equilibria(game) == tuple(expected)
 
 
@@ -126,7 +125,6 @@ def test_an_outcome_is_optimal_unless_another_is_better_for_one_player_and_worse
             for other in outcomes(game)
         )
     )
-
     assert pareto_optimal_outcomes(game) == expected
 
 
@@ -360,9 +358,7 @@ def test_a_duopoly_is_solved_by_dominance():
     quantity = np.arange(0.0, 13.0)
     price = 12.0 - quantity[:, None] - quantity
     game = NormalFormGame([quantity[:, None] * price, quantity * price])
-
     left = eliminate_dominated(game)
-
     both = [range(7, 13), range(3), [6]]
     assert left.rounds == tuple(tuple((i, q) for i in (0, 1) for q in gone) for gone in both)
     assert left.kept == ((3, 4, 5), (3, 4, 5))

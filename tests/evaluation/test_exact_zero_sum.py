@@ -114,7 +114,6 @@ def test_kuhn_poker_is_solved_within_the_family_of_its_equilibria():
         label: profile[label][1]
         for label in ["J", "Q", "K", "Qpb", "Kpb", "Jp", "Qp", "Kp", "Jb", "Qb", "Kb"]
     }
-
     alpha = bets["J"]
     assert -1e-12 <= alpha <= 1 / 3 + 1e-12
     expected = [alpha, 0, 3 * alpha, alpha + 1 / 3, 1, 1 / 3, 0, 1, 0, 1 / 3, 1]
@@ -227,9 +226,7 @@ def test_of_all_duals_they_are_the_least(game):
 def test_what_no_regret_learns_encloses_the_value(seed):
     game = random_tree_game(seed)
     solution = solve_zero_sum(game)
-
     run = solve(game, "cfr+", iterations=200)
-
     gap = nash_conv(game, run.average)
     low, high = (
         security_value(game, 0, run.average[0]),

@@ -54,11 +54,9 @@ def test_a_best_response_earns_what_it_promises(seed, players):
     root = random_game(generator, players)
     game = ExtensiveFormGame.from_history(root)
     profile, behavior = random_profile(generator, game)
-
     for player in range(players):
         value, strategy = best_response(game, player, profile)
         played = [strategy if i == player else x for i, x in enumerate(profile)]
-
         assert game.domains[player].contains(strategy)
         assert set(np.unique(strategy)) <= {0.0, 1.0}
         assert value_of(game, played)[player] == pytest.approx(value, abs=1e-13)
@@ -117,7 +115,6 @@ def test_the_duality_gap_of_a_general_game_depends_on_the_payoffs_of_one_player(
     payoffs = generator.normal(size=(2, 3, 4))
     profile = [generator.dirichlet(np.ones(n)) for n in (3, 4)]
     x, y = profile
-
     for of in (0, 1):
         rows = payoffs[of] if of == 0 else payoffs[of].T
         own, other = (x, y) if of == 0 else (y, x)

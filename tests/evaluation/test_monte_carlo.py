@@ -41,7 +41,6 @@ def test_an_interval_is_its_formula():
     estimate = Estimate.of(samples, bounds=(-2.0, 6.0))
     mean = sum(samples) / n
     variance = sum((x - y) ** 2 for x, y in zip(samples, [mean] * n, strict=True)) / (n - 1)
-
     log = math.log(4 / d)
     radius = math.sqrt(2 * variance * log / n) + 7 * 8.0 * log / (3 * (n - 1))
     assert estimate.bernstein_interval(1 - d) == pytest.approx((mean - radius, mean + radius))

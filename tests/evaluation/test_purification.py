@@ -39,7 +39,6 @@ def test_a_cleaned_strategy_is_the_one_found_action_by_action(least):
     for _, root, game, profile, behavior in random_games():
         cleaned = threshold(game, profile, least)
         expected = naively_cleaned(behavior, least)
-
         for player, labels in enumerate(game.tree.labels):
             unreached = set(cleaned.profile.unreached(player).tolist())
             for number in {*range(len(labels))} - unreached:
@@ -55,7 +54,6 @@ def test_both_gaps_are_those_of_the_profiles(least):
     changed = 0
     for _, root, game, profile, behavior in random_games():
         cleaned = threshold(game, profile, least)
-
         before = naive_nash_conv(root, behavior)
         assert cleaned.gap_before == pytest.approx(before, abs=1e-12)
         assert cleaned.gap_after == nash_conv(game, cleaned.profile)

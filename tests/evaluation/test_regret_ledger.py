@@ -256,7 +256,6 @@ def test_an_averaged_power_iterate_loses_what_the_ledger_says():
     maps = StochasticMatrices(3)
     exact = rk.PhiRegret(rk.RegretMatching(maps.rows), maps)
     rough = rk.PhiRegret(rk.RegretMatching(maps.rows), maps, AveragedPowerIterate(steps=4))
-
     for player, is_exact in ((exact, True), (rough, False)):
         ledger = RegretLedger(player, strict=True)
         strategies, utilities = play(player)
