@@ -252,22 +252,20 @@ def put(page: Path, name: str, text: str) -> None:
 def draw(path: Path, panels: Mapping[str, Curves], x: str, y: str) -> None:
     """Draw curves on logarithmic scales, a panel for each title; without matplotlib, say so."""
     try:
-        import matplotlib as mpl
-        import matplotlib.pyplot as plt
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
     except ImportError:
         print(f"no {path.name}: it needs matplotlib (pip install 'regretkit[plot]')")
         return
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "regretkit"
     columns = math.ceil(math.sqrt(len(panels)))
     rows = math.ceil(len(panels) / columns)
     size = (7.0, 4.5) if len(panels) == 1 else (4.5 * columns, 3.75 * rows)
-    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False)
+    figure = Figure(size, layout="tight")
+    grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
         for name, (across, up) in curves.items():
             axes.loglog(across, up, marker="o", markersize=4, label=name)
         axes.set(xlabel=x, ylabel=y, title=title)
     grid.flat[0].legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
+    with rc_context({"svg.hashsalt": "regretkit"}):
+        figure.savefig(path, metadata={"Date": None})
