@@ -77,7 +77,7 @@ class Choice:
                 estimator=estimator,
                 horizon=settings.iterations,
                 engine=settings.engine,
-                kinds=game.groups,
+                groups=game.groups,
             )
         except (TypeError, ValueError) as error:
             if argument_of(error) == "engine":

@@ -21,7 +21,7 @@ from regretkit.estimators import ChanceSampling, Estimator, ExternalSampling, Ou
 from regretkit.games import ExtensiveFormGame, ImperfectRecallGame, NormalFormGame, Profile
 from regretkit.games._extensive_form import game_from_tree
 from regretkit.play import ALGORITHMS
-from regretkit.play._algorithms import Kinds
+from regretkit.play._algorithms import Groups
 from regretkit.play._engines import engine_names
 
 Parameter: TypeAlias = click.Parameter | None
@@ -123,7 +123,7 @@ class NamedGame:
         return game.refinement if isinstance(game, ImperfectRecallGame) else game
 
     @property
-    def groups(self) -> Kinds | None:
+    def groups(self) -> Groups | None:
         """Which decision points share a strategy, None with perfect recall."""
         return None if self.original is None else self.original.coarse_information_set
 

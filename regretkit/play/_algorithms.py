@@ -37,8 +37,8 @@ from regretkit.play._orders import Alternating, Order
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
-Kinds: TypeAlias = Sequence[Indices]
-"""For each player, of which kind each of its decision points is."""
+Groups: TypeAlias = Sequence[Indices]
+"""For each player, the number of the group of each of its decision points."""
 
 
 @final
@@ -85,17 +85,17 @@ class Algorithm:
             return local_minimizer(self.local, domain)
         raise TypeError(f"domain must be a DecisionTree or Simplices, got {quote(domain)}")
 
-    def minimizers(self, game: Game, kinds: Kinds | None = None) -> list[RegretMinimizer]:
+    def minimizers(self, game: Game, groups: Groups | None = None) -> list[RegretMinimizer]:
         """Return a new minimizer for each player of a game.
 
-        ``kinds`` says, for each player, which decision points are to be played alike, as
-        :class:`~regretkit.circuits.Alike` takes them.
+        ``groups`` says, for each player, which decision points share a strategy, as
+        :class:`~regretkit.circuits.SharedStrategies` takes them.
         """
-        if kinds is None:
+        if groups is None:
             return [self.minimizer(domain) for domain in game.domains]
         return [
             evolve(self, local=SharedStrategies(self.local, own)).minimizer(domain)
-            for domain, own in zip(game.domains, kinds, strict=True)
+            for domain, own in zip(game.domains, groups, strict=True)
         ]
 
     def start(
@@ -105,15 +105,15 @@ class Algorithm:
         estimator: Estimator | None = None,
         horizon: int | None = None,
         engine: str = "auto",
-        kinds: Kinds | None = None,
+        groups: Groups | None = None,
     ) -> SelfPlay:
         """Return a run of this algorithm on a game, before its first iteration.
 
-        ``kinds`` is what :meth:`minimizers` takes.
+        ``groups`` is what :meth:`minimizers` takes.
         """
         return SelfPlay(
             game,
-            self.minimizers(game, kinds),
+            self.minimizers(game, groups),
             order=self.order,
             averaging=self.averaging,
             estimator=ExactUtility() if estimator is None else estimator,
@@ -322,7 +322,7 @@ def solve(
         estimator=estimator,
         horizon=horizon,
         engine=engine,
-        kinds=None if imperfect is None else imperfect.coarse_information_set,
+        groups=None if imperfect is None else imperfect.coarse_information_set,
     )
     return run.run(_EVER if iterations is None else iterations, callbacks=watching)
 

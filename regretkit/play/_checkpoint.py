@@ -13,7 +13,7 @@ from regretkit._util._files import FilePath, check_target
 from regretkit._util._validate import positive, quote, whole_number
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
-from regretkit.play._algorithms import ALGORITHMS, Algorithm, Kinds, named
+from regretkit.play._algorithms import ALGORITHMS, Algorithm, Groups, named
 from regretkit.play._callbacks import Callback, as_callbacks, next_look, stopped
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
@@ -190,7 +190,7 @@ def resume(
     return saved.start(SelfPlay, game, chosen.minimizers(game, groups), options)
 
 
-def recognized(saved: SavedRun, game: Game, groups: Kinds | None = None) -> str:
+def recognized(saved: SavedRun, game: Game, groups: Groups | None = None) -> str:
     """Return the name of the algorithm that builds what was saved."""
     for name, algorithm in ALGORITHMS.items():
         parts = {
