@@ -44,6 +44,8 @@ class InfosetRecord(abc.ABC):
     """Weighted sum of the sequence form, for each action."""
     reach: float = field(default=0.0, init=False)
     """Weighted sum of the sequence before this information set, as of the last visit."""
+    is_lazy: bool = field(default=False, init=False)
+    """Whether :meth:`update` makes up for iterations in which every action earned 0."""
 
     def __attrs_post_init__(self) -> None:
         self.total = [0.0] * len(self.actions)
@@ -72,20 +74,6 @@ class InfosetRecord(abc.ABC):
     @abc.abstractmethod
     def update(self, utility: Numbers, value: float) -> None:
         """Learn from utilities, and set the next strategy."""
-
-    @property
-    def is_lazy(self) -> bool:
-        """Whether :meth:`update` makes up for iterations in which every action earned 0."""
-        return False
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether such iterations change nothing, not even how it learns."""
-        return False
-
-    def advance(self, iteration: int) -> None:
-        """Prepare for an iteration in which the player learns; called for templates alone."""
-        return
 
     @abc.abstractmethod
     def copy(self, *place: Any) -> "InfosetRecord":
@@ -169,24 +157,10 @@ class KernelRecord(InfosetRecord):
     def _initial_strategy(self) -> Numbers:
         shared, learned, size = self.shared, self.shared.rule._learned(), len(self.actions)
         self.state = tuple(learned[name].tolist() for name in shared.names)
+        self.is_lazy = shared.is_lazy
         strategy = [0.0] * size
         shared.propose(0, 0, size, strategy, self.state, shared.kernel.parameters_at(0))
         return strategy
-
-    @property
-    @override
-    def is_lazy(self) -> bool:
-        return self.shared.is_lazy
-
-    @property
-    @override
-    def is_constant(self) -> bool:
-        return self.shared.is_lazy and self.shared.is_constant
-
-    @override
-    def advance(self, iteration: int) -> None:
-        if not self.shared.is_constant:
-            self.shared.start(iteration, self.shared.next_discounts)
 
     @override
     def update(self, utility: Numbers, value: float) -> None:
@@ -301,6 +275,8 @@ class RecordFactory:
     def __init__(self, rule: LocalRule, generator: np.random.Generator) -> None:
         self._rule, self._generator = rule, generator
         self.templates: dict[int, InfosetRecord] = {}
+        self.kernels: dict[int, SharedKernel] = {}
+        """Those of templates whose rules have one."""
         self._initial: dict[int, Numbers] = {}
         """The strategies of templates, which must not change."""
         self.iteration = 0
@@ -316,17 +292,17 @@ class RecordFactory:
         """Return a new record."""
         size = len(actions)
         if size not in self.templates:
-            template = self._template(size)
-            for t in range(1, 1 if template.is_constant else self.iteration + 1):
-                self._advance(template, t + 1)
-            self.templates[size] = template
+            self.templates[size], kernel = self._template(size), self.kernels.get(size)
+            constant = kernel is not None and kernel.is_lazy and kernel.is_constant
+            for t in range(1, 1 if constant else self.iteration + 1):
+                self._advance(size, t + 1)
         return self.templates[size].copy(key, actions, parent, parent_action)
 
     def advance(self) -> None:
         """End an iteration in which the player learned."""
         self.iteration += 1
-        for template in self.templates.values():
-            self._advance(template, self.iteration + 1)
+        for size in self.templates:
+            self._advance(size, self.iteration + 1)
 
     @property
     def is_lazy(self) -> bool:
@@ -335,7 +311,14 @@ class RecordFactory:
 
     def saved(self) -> Learned:
         """Return the templates by number of actions, and how often the player has learned."""
-        templates = {str(n): _saved(template) for n, template in self.templates.items()}
+        templates = {}
+        for size, template in self.templates.items():
+            kernel = self.kernels.get(size)
+            positive, other = NO_DISCOUNTS if kernel is None else kernel.discounts
+            templates[str(size)] = {
+                "learned": template.learned(),
+                "discounts": [*positive, *other],
+            }
         return {"iteration": self.iteration, "templates": templates}
 
     def restore(self, saved: Learned, most: int, sizes: set[int]) -> None:
@@ -354,40 +337,40 @@ class RecordFactory:
             check_entries(learned, {"learned", "discounts"})
             template.restore(learned["learned"])
             self._check_initial(template)
-            if isinstance(template, KernelRecord):
-                template.shared.start(iteration + 1, as_discounts(learned["discounts"]))
+            if size in self.kernels:
+                self.kernels[size].start(iteration + 1, as_discounts(learned["discounts"]))
             self.templates[size] = template
 
     def _template(self, size: int) -> InfosetRecord:
-        minimizer = self._minimizer(size)
-        kernel = minimizer._kernel() if isinstance(minimizer, SimplexRule) else None
-        template: InfosetRecord
-        if kernel is not None and isinstance(minimizer, SimplexRule):
-            template = KernelRecord(None, (*range(size),), shared=SharedKernel(minimizer, kernel))
-        else:
-            template = MinimizerRecord(None, (*range(size),), minimizer=minimizer)
-        template.advance(1)
-        self._initial[size] = list(template.strategy)
-        return template
-
-    def _minimizer(self, size: int) -> RegretMinimizer:
         state = self._generator.bit_generator.state
         pickled = pickle.dumps(state)
-        made = local_minimizer(self._rule, Simplices(size), "rule")
-        if pickle.dumps(self._generator.bit_generator.state) != pickled or any(generators(made)):
+        minimizer = local_minimizer(self._rule, Simplices(size), "rule")
+        drawn = pickle.dumps(self._generator.bit_generator.state) != pickled
+        if drawn or any(generators(minimizer)):
             self._generator.bit_generator.state = state
             raise ValueError(
                 f"rule draws random numbers for {size} actions: on the game's tree it would draw "
                 "them before the first sample, or for all decision points at once; draw them "
                 "before, or play on the tree with SelfPlay"
             )
-        return made
+        kernel = minimizer._kernel() if isinstance(minimizer, SimplexRule) else None
+        template: InfosetRecord
+        if kernel is not None and isinstance(minimizer, SimplexRule):
+            shared = self.kernels[size] = SharedKernel(minimizer, kernel)
+            shared.start(1, NO_DISCOUNTS)
+            template = KernelRecord(None, (*range(size),), shared=shared)
+        else:
+            template = MinimizerRecord(None, (*range(size),), minimizer=minimizer)
+        self._initial[size] = list(template.strategy)
+        return template
 
-    def _advance(self, template: InfosetRecord, iteration: int) -> None:
+    def _advance(self, size: int, iteration: int) -> None:
+        template, kernel = self.templates[size], self.kernels.get(size)
         if not template.is_lazy:
-            template.update([0.0] * len(template.actions), 0.0)
+            template.update([0.0] * size, 0.0)
             self._check_initial(template)
-        template.advance(iteration)
+        if kernel is not None and not kernel.is_constant:
+            kernel.start(iteration, kernel.next_discounts)
 
     def _check_initial(self, template: InfosetRecord) -> None:
         initial = self._initial[len(template.actions)]
@@ -397,8 +380,3 @@ class RecordFactory:
                 f"but with {len(initial)} actions it plays {template.strategy} after "
                 f"{initial}; play on the game's tree with SelfPlay"
             )
-
-
-def _saved(template: InfosetRecord) -> Learned:
-    discounts = template.shared.discounts if isinstance(template, KernelRecord) else NO_DISCOUNTS
-    return {"learned": template.learned(), "discounts": [*discounts[0], *discounts[1]]}

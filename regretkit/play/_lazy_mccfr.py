@@ -24,7 +24,6 @@ from regretkit.play._callbacks import as_callbacks, play_watched
 from regretkit.play._checkpoint_file import described, difference, packed, unpacked
 from regretkit.play._infoset_records import (
     InfosetRecord,
-    KernelRecord,
     RecordFactory,
     as_numbers,
     check_entries,
@@ -225,8 +224,8 @@ class LazyMCCFR:
         """Return what draws: many numbers at once, unless others may draw from the generator."""
         # Kernels never draw; which rules the first iteration creates is not known yet.
         generator = self.estimator.generator
-        templates = [t for factory in self._tree.factories for t in factory.templates.values()]
-        kernels = bool(templates) and all(isinstance(t, KernelRecord) for t in templates)
+        factories = self._tree.factories
+        kernels = all(factory.kernels.keys() == factory.templates.keys() for factory in factories)
         if count == 1 or isinstance(self.order, Stateful) or not kernels:
             return nullcontext(generator)
         return BufferedUniforms(generator)
