@@ -55,9 +55,9 @@ class Proximal(RegretMinimizer):
     def _project(self, iterate: Vector) -> Vector:
         """Return the iterate of the point that belongs to this one."""
 
-    @abc.abstractmethod
     def _point(self, iterate: Vector) -> Vector:
-        """Return the point that belongs to an iterate, a new array."""
+        """Return the point that belongs to an iterate, by default its projection."""
+        return self._project(iterate)
 
     @final
     def _initialize(self, iterate: Vector) -> None:
@@ -167,10 +167,6 @@ class OnlineGradientDescent(Proximal):
 
     @override
     def _project(self, iterate: Vector) -> Vector:
-        return project(self.domain, iterate)
-
-    @override
-    def _point(self, iterate: Vector) -> Vector:
         return project(self.domain, iterate)
 
 

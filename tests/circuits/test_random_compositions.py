@@ -8,26 +8,10 @@ import pytest
 from test_contract import classes
 
 import regretkit as rk
+from regretkit import circuits as c
 from regretkit import minimizers as m
 from regretkit._util._state import parts
 from regretkit.checks import CHECKS, check_minimizer, checks_of
-from regretkit.circuits import (
-    AffineImage,
-    AveragedPowerIterate,
-    Constrained,
-    Discount,
-    ExplorationMixture,
-    Freeze,
-    LastIterateByAveraging,
-    MinkowskiSum,
-    Restart,
-    Scaled,
-    SharedStrategy,
-    Thresholded,
-    TreeSwap,
-    constant_maps,
-    internal_maps,
-)
 from regretkit.evaluation import RegretLedger
 from regretkit.sets import Ball, Box, Simplices, as_simplices
 
@@ -155,15 +139,17 @@ def hull(lot, depth, dimension):
 def image(lot, depth, dimension):
     inner = int(lot.numbers.integers(1, 4))
     matrix = lot.numbers.normal(size=(dimension, inner))
-    return AffineImage(anywhere(lot, depth - 1, inner), matrix, lot.numbers.normal(size=dimension))
+    return c.AffineImage(
+        anywhere(lot, depth - 1, inner), matrix, lot.numbers.normal(size=dimension)
+    )
 
 
 def scaled(lot, depth, dimension):
-    return Scaled(anywhere(lot, depth - 1, dimension), lot.pick(-2.0, 0.5, 3.0))
+    return c.Scaled(anywhere(lot, depth - 1, dimension), lot.pick(-2.0, 0.5, 3.0))
 
 
 def minkowski_sum(lot, depth, dimension):
-    return MinkowskiSum([anywhere(lot, part, dimension) for part in (depth - 1, 0)])
+    return c.MinkowskiSum([anywhere(lot, part, dimension) for part in (depth - 1, 0)])
 
 
 def on_tree(lot, depth, dimension):
@@ -186,13 +172,13 @@ def swap(lot, depth, actions):
 
 
 def internal(lot, depth, actions):
-    maps = internal_maps(actions) if 1 < actions < 4 else constant_maps(actions)
+    maps = c.internal_maps(actions) if 1 < actions < 4 else c.constant_maps(actions)
     return rk.PhiRegret(on_simplex(lot, depth - 1, maps.coefficients.dimension), maps)
 
 
 def nearly_fixed(lot, depth, actions):
-    maps = constant_maps(actions)
-    return rk.PhiRegret(on_simplex(lot, depth - 1, actions), maps, AveragedPowerIterate(9))
+    maps = c.constant_maps(actions)
+    return rk.PhiRegret(on_simplex(lot, depth - 1, actions), maps, c.AveragedPowerIterate(9))
 
 
 def hull_of_simplices(lot, depth, actions):
@@ -205,15 +191,15 @@ def constrained(part):
     """Keep the sum of the coordinates below what the middle of the set has, and a little more."""
     ones = np.ones((1, part.dimension))
     bound = ones @ part.domain.relative_interior_point() + 0.1
-    return Constrained(part, ones, bound, m.OnlineGradientDescent(Box([0.0], [5.0]), rate=0.3))
+    return c.Constrained(part, ones, bound, m.OnlineGradientDescent(Box([0.0], [5.0]), rate=0.3))
 
 
 WRAPPERS = [
-    partial(Restart, every=7),
-    partial(Freeze, after=20),
-    partial(Discount, weight=lambda t: float(t)),
-    LastIterateByAveraging,
-    partial(ExplorationMixture, gamma=0.1),
+    partial(c.Restart, every=7),
+    partial(c.Freeze, after=20),
+    partial(c.Discount, weight=lambda t: float(t)),
+    c.LastIterateByAveraging,
+    partial(c.ExplorationMixture, gamma=0.1),
     constrained,
 ]
 
@@ -221,13 +207,13 @@ WRAPPERS = [
 def wrapped(lot, depth, dimension, make=None):
     part = (make or anywhere)(lot, depth - 1, dimension)
     of_probabilities = isinstance(part.domain, Simplices | rk.DecisionTree)
-    cuts = [partial(Thresholded, threshold=0.05)] * 2 if of_probabilities else []
+    cuts = [partial(c.Thresholded, threshold=0.05)] * 2 if of_probabilities else []
     return lot.pick(*WRAPPERS, *cuts)(part)
 
 
 def layered(lot, depth, dimension, make=None):
     again = lot.again(make or anywhere, depth - 2)
-    return TreeSwap(lambda: again(dimension), layers=2, branching=4)
+    return c.TreeSwap(lambda: again(dimension), layers=2, branching=4)
 
 
 def on_simplex(lot, depth, actions):
@@ -321,7 +307,7 @@ def test_every_class_of_a_minimizer_was_drawn():
     met = {type(node) for player in drawn() for node, _ in below(player)}
 
     # SharedStrategy makes several decision points one, which nothing that is drawn has any use for.
-    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == {SharedStrategy}
+    assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == {c.SharedStrategy}
 
 
 def test_every_regularizer_and_either_fixed_point_was_drawn():
@@ -330,7 +316,7 @@ def test_every_regularizer_and_either_fixed_point_was_drawn():
     fixed_points = {type(node.fixed_point) for node in nodes if hasattr(node, "fixed_point")}
 
     assert regularizers == set(m.Regularizer.__subclasses__())
-    assert AveragedPowerIterate in fixed_points
+    assert c.AveragedPowerIterate in fixed_points
     assert len(fixed_points) == 2
 
 

@@ -9,24 +9,16 @@ import pytest
 from factories import ADVERSARIES, play, random_tree, same_play
 
 import regretkit as rk
+from regretkit import minimizers as m
 from regretkit.games import kuhn_poker
-from regretkit.minimizers import (
-    DilatedMirrorDescent,
-    Entropy,
-    Euclidean,
-    LogBarrier,
-    MagneticMirrorDescent,
-    OnlineMirrorDescent,
-    Tsallis,
-)
 from regretkit.play import SelfPlay, Simultaneous
 
 SMALL = rk.DecisionTree([0, 2, 0, 5], [2, 3, 2, 2])
 REGULARIZERS = {
-    "entropy": Entropy(),
-    "euclidean": Euclidean(),
-    "tsallis": Tsallis(),
-    "barrier": LogBarrier(),
+    "entropy": m.Entropy(),
+    "euclidean": m.Euclidean(),
+    "tsallis": m.Tsallis(),
+    "barrier": m.LogBarrier(),
 }
 PHI = {
     "entropy": lambda b: b * math.log(b),
@@ -110,9 +102,9 @@ class OverVertices(rk.RegretMinimizer):
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_on_one_decision_it_is_the_leaf(name, optimistic):
     parts = {"regularizer": REGULARIZERS[name], "rate": 0.3, "optimistic": optimistic}
-    dilated = DilatedMirrorDescent(rk.DecisionTree([0], [4]), **parts)
+    dilated = m.DilatedMirrorDescent(rk.DecisionTree([0], [4]), **parts)
 
-    leaf = Rooted(OnlineMirrorDescent(4, **parts))
+    leaf = Rooted(m.OnlineMirrorDescent(4, **parts))
     same_play(dilated, leaf, atol=1e-12, told="sometimes")
 
 
@@ -121,9 +113,9 @@ def test_on_one_decision_it_is_the_leaf(name, optimistic):
 def test_on_one_decision_a_magnet_draws_as_it_draws_the_leaf(magnet, optimistic):
     parts = {"rate": 0.3, "temperature": 0.2, "optimistic": optimistic}
     rooted = None if magnet is None else [1.0, *magnet]
-    dilated = DilatedMirrorDescent(rk.DecisionTree([0], [3]), magnet=rooted, **parts)
+    dilated = m.DilatedMirrorDescent(rk.DecisionTree([0], [3]), magnet=rooted, **parts)
 
-    leaf = Rooted(MagneticMirrorDescent(3, magnet=magnet, **parts))
+    leaf = Rooted(m.MagneticMirrorDescent(3, magnet=magnet, **parts))
     same_play(dilated, leaf, atol=1e-12, told="sometimes")
 
 
@@ -132,7 +124,7 @@ def test_on_one_decision_a_magnet_draws_as_it_draws_the_leaf(magnet, optimistic)
 def test_with_entropy_it_is_hedge_over_the_vertices(seed, optimistic):
     generator = np.random.default_rng(seed)
     tree = random_tree(generator, points=4) if seed else SMALL
-    dilated = DilatedMirrorDescent(tree, rate=0.3, optimistic=optimistic)
+    dilated = m.DilatedMirrorDescent(tree, rate=0.3, optimistic=optimistic)
 
     hedge = partial(rk.OptimisticHedge if optimistic else rk.Hedge, rate=0.3)
     same_play(dilated, OverVertices(tree, hedge), seed, atol=1e-9, told="sometimes")
@@ -142,9 +134,9 @@ def test_with_entropy_it_is_hedge_over_the_vertices(seed, optimistic):
 def test_a_magnet_over_the_vertices_is_uniform_there(seed):
     generator = np.random.default_rng(seed)
     tree = random_tree(generator, points=4)
-    dilated = DilatedMirrorDescent(tree, rate=0.3, temperature=0.4)
+    dilated = m.DilatedMirrorDescent(tree, rate=0.3, temperature=0.4)
 
-    leaf = partial(MagneticMirrorDescent, rate=0.3, temperature=0.4)
+    leaf = partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.4)
     same_play(dilated, OverVertices(tree, leaf), seed, atol=1e-9, told="sometimes")
 
 
@@ -153,7 +145,7 @@ def test_a_magnet_over_the_vertices_is_uniform_there(seed):
 def test_a_step_is_the_one_of_the_definition(name, weight):
     # x maximizes <u, x> - D(x, x') / rate: no vertex lies in the direction of its slope there.
     generator, rate, tree = np.random.default_rng(3), 0.3, SMALL
-    player = DilatedMirrorDescent(
+    player = m.DilatedMirrorDescent(
         tree=tree, rate=rate, regularizer=REGULARIZERS[name], weight=weight
     )
     steps, old = 0, player.next_strategy()
@@ -175,7 +167,7 @@ def test_a_step_is_the_one_of_the_definition(name, weight):
 def test_with_the_euclidean_regularizer_it_is_the_recursion_with_projections():
     generator, rate = np.random.default_rng(4), 0.3
     sizes, first = SMALL.sizes.tolist(), SMALL.first_sequence.tolist()
-    player = DilatedMirrorDescent(SMALL, rate=rate, regularizer=Euclidean())
+    player = m.DilatedMirrorDescent(SMALL, rate=rate, regularizer=m.Euclidean())
     behavior = player.tree.behavior(player.next_strategy())
     b = [behavior[k - 1 : k - 1 + n].tolist() for k, n in zip(first, sizes, strict=True)]
 
@@ -200,7 +192,8 @@ def test_expecting_nothing_turns_optimism_off(name):
     generator = np.random.default_rng(5)
     tree = random_tree(generator, points=6)
     parts = {"tree": tree, "rate": 0.3, "regularizer": REGULARIZERS[name]}
-    player, plain = DilatedMirrorDescent(**parts, optimistic=True), DilatedMirrorDescent(**parts)
+    player = m.DilatedMirrorDescent(**parts, optimistic=True)
+    plain = m.DilatedMirrorDescent(**parts)
 
     same_play(player, plain, atol=1e-9, told=np.zeros(tree.dimension))
 
@@ -209,7 +202,7 @@ def test_expecting_nothing_turns_optimism_off(name):
 @pytest.mark.parametrize("rate", [0.03, 0.3, 3.0])
 def test_with_entropy_regret_keeps_the_bound_of_hedge_over_the_vertices(rate, adversary):
     # ln N / rate  +  rate / 8 sum_t of the squared range of payoffs
-    player = DilatedMirrorDescent(SMALL, rate=rate)
+    player = m.DilatedMirrorDescent(SMALL, rate=rate)
     x, u = play(player, ADVERSARIES[adversary], 200, np.random.default_rng(6))
 
     payoffs = u @ vertices(SMALL).T
@@ -225,7 +218,7 @@ def test_in_kuhn_poker_optimistic_strategies_settle_and_others_keep_turning(name
 
     def last(optimistic):
         players = [
-            DilatedMirrorDescent(
+            m.DilatedMirrorDescent(
                 tree=t, rate=1.0, regularizer=REGULARIZERS[name], optimistic=optimistic
             )
             for t in game.domains
@@ -237,7 +230,7 @@ def test_in_kuhn_poker_optimistic_strategies_settle_and_others_keep_turning(name
 
 def quantal_response(game, rate, iterations, optimistic=False):
     players = [
-        DilatedMirrorDescent(t, rate=rate, temperature=0.1, optimistic=optimistic)
+        m.DilatedMirrorDescent(t, rate=rate, temperature=0.1, optimistic=optimistic)
         for t in game.domains
     ]
     return SelfPlay(game, players, order=Simultaneous()).run(iterations).current
@@ -280,7 +273,7 @@ def test_a_magnet_elsewhere_moves_the_point_of_rest_to_it():
     magnet = tree.sequence_form(
         tree.simplices.normalize(generator.uniform(0.2, 1.0, size=tree.dimension - 1))
     )
-    player = DilatedMirrorDescent(tree, rate=0.5, temperature=0.5, magnet=magnet)
+    player = m.DilatedMirrorDescent(tree, rate=0.5, temperature=0.5, magnet=magnet)
 
     for _ in range(300):
         player.observe_utility(np.zeros(tree.dimension))
@@ -289,7 +282,7 @@ def test_a_magnet_elsewhere_moves_the_point_of_rest_to_it():
 
 
 def test_a_tree_without_decisions_is_played():
-    player = DilatedMirrorDescent(rk.DecisionTree([], []), rate=0.5)
+    player = m.DilatedMirrorDescent(rk.DecisionTree([], []), rate=0.5)
 
     player.observe_utility([1.0])
 
@@ -297,12 +290,12 @@ def test_a_tree_without_decisions_is_played():
 
 
 def test_far_behind_is_remembered_where_probabilities_have_no_digits_left():
-    player = DilatedMirrorDescent(SMALL, rate=1.0)
+    player = m.DilatedMirrorDescent(SMALL, rate=1.0)
     favour = 1e4 * np.eye(SMALL.dimension)[1]
 
     for utility in (favour, -favour):
         player.observe_utility(utility)
-    start = DilatedMirrorDescent(SMALL, rate=1.0).next_strategy()
+    start = m.DilatedMirrorDescent(SMALL, rate=1.0).next_strategy()
 
     np.testing.assert_allclose(player.next_strategy(), start, atol=1e-12)
 
@@ -320,11 +313,11 @@ def test_far_behind_is_remembered_where_probabilities_have_no_digits_left():
 )
 def test_impossible_parts_are_refused(parts, error, message):
     with pytest.raises(error, match=message):
-        DilatedMirrorDescent(**({"tree": SMALL, "rate": 0.5} | parts))
+        m.DilatedMirrorDescent(**({"tree": SMALL, "rate": 0.5} | parts))
 
 
 def test_a_magnet_that_leaves_something_out_is_refused():
     pure = SMALL.best_response(np.ones(SMALL.dimension))[1]
 
     with pytest.raises(ValueError, match="plays every action"):
-        DilatedMirrorDescent(SMALL, rate=0.5, temperature=0.1, magnet=pure)
+        m.DilatedMirrorDescent(SMALL, rate=0.5, temperature=0.1, magnet=pure)

@@ -10,41 +10,30 @@ from factories import ADVERSARIES, play, same_play, train
 from scipy.optimize import brentq, nnls
 
 import regretkit as rk
+from regretkit import minimizers as m
 from regretkit.games import matching_pennies
-from regretkit.minimizers import (
-    ConicBlackwell,
-    Entropy,
-    Euclidean,
-    FollowTheRegularizedLeader,
-    LogBarrier,
-    MagneticMirrorDescent,
-    OnlineGradientDescent,
-    OnlineMirrorDescent,
-    ReflectedMirrorDescent,
-    Tsallis,
-)
 from regretkit.play import SelfPlay, Simultaneous
 from regretkit.sets import Ball, Box, Simplices
 
 REGULARIZERS = {
-    "entropy": Entropy(),
-    "euclidean": Euclidean(),
-    "tsallis": Tsallis(),
-    "tsallis(0.9)": Tsallis(q=0.9),
-    "tsallis(0.1)": Tsallis(q=0.1),
-    "barrier": LogBarrier(),
+    "entropy": m.Entropy(),
+    "euclidean": m.Euclidean(),
+    "tsallis": m.Tsallis(),
+    "tsallis(0.9)": m.Tsallis(q=0.9),
+    "tsallis(0.1)": m.Tsallis(q=0.1),
+    "barrier": m.LogBarrier(),
 }
 INTERIOR = {name: r for name, r in REGULARIZERS.items() if r.interior}
 RULES = {
     f"{rule.__name__}[{name}]{'+optimism' * optimistic}": partial(
         rule, regularizer=regularizer, rate=0.3, optimistic=optimistic
     )
-    for rule in (FollowTheRegularizedLeader, OnlineMirrorDescent)
+    for rule in (m.FollowTheRegularizedLeader, m.OnlineMirrorDescent)
     for name, regularizer in REGULARIZERS.items()
     for optimistic in (False, True)
 } | {
-    "mmd": partial(MagneticMirrorDescent, rate=0.3, temperature=0.2),
-    "mmd+optimism": partial(MagneticMirrorDescent, rate=0.3, temperature=0.2, optimistic=True),
+    "mmd": partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.2),
+    "mmd+optimism": partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.2, optimistic=True),
 }
 each_regularizer = pytest.mark.parametrize("name", REGULARIZERS)
 against_everyone = pytest.mark.parametrize("adversary", ADVERSARIES)
@@ -142,8 +131,8 @@ def test_tsallis_leaders_go_to_exponential_weights():
     scores, simplices = np.array([0.0, 1.0, 3.0]), Simplices(3)
 
     np.testing.assert_allclose(
-        Tsallis(q=1.0 - 1e-9).leader(simplices, scores, 1.0),
-        Entropy().leader(simplices, scores, 1.0),
+        m.Tsallis(q=1.0 - 1e-9).leader(simplices, scores, 1.0),
+        m.Entropy().leader(simplices, scores, 1.0),
         atol=1e-7,
     )
 
@@ -193,7 +182,7 @@ def test_mirror_descent_makes_the_step_of_its_definition(name, optimistic):
 
 def test_mirror_descent_with_the_euclidean_regularizer_is_projected_gradient_descent():
     generator = np.random.default_rng(4)
-    player = OnlineMirrorDescent(4, regularizer=Euclidean(), rate=0.3, optimistic=True)
+    player = m.OnlineMirrorDescent(4, regularizer=m.Euclidean(), rate=0.3, optimistic=True)
     z, expected = [0.25] * 4, [0.0] * 4
 
     for utility in generator.normal(size=(80, 4)):
@@ -211,9 +200,9 @@ def test_mirror_descent_with_the_euclidean_regularizer_is_projected_gradient_des
 @pytest.mark.parametrize(
     "rule",
     [
-        partial(FollowTheRegularizedLeader, regularizer=Entropy()),
-        partial(OnlineMirrorDescent, regularizer=Entropy()),
-        partial(MagneticMirrorDescent, temperature=0.0),
+        partial(m.FollowTheRegularizedLeader, regularizer=m.Entropy()),
+        partial(m.OnlineMirrorDescent, regularizer=m.Entropy()),
+        partial(m.MagneticMirrorDescent, temperature=0.0),
     ],
 )
 def test_with_entropy_and_no_magnet_they_are_bitwise_hedge(rule, optimistic):
@@ -250,8 +239,10 @@ def test_at_the_boundary_they_differ():
 
 @pytest.mark.parametrize("optimistic", [False, True])
 def test_gradient_descent_on_simplices_is_mirror_descent(optimistic):
-    descent = OnlineMirrorDescent([3, 4], regularizer=Euclidean(), rate=0.3, optimistic=optimistic)
-    gradient = OnlineGradientDescent(Simplices([3, 4]), rate=0.3, optimistic=optimistic)
+    descent = m.OnlineMirrorDescent(
+        [3, 4], regularizer=m.Euclidean(), rate=0.3, optimistic=optimistic
+    )
+    gradient = m.OnlineGradientDescent(Simplices([3, 4]), rate=0.3, optimistic=optimistic)
 
     same_play(descent, gradient, atol=1e-12, told="sometimes")
 
@@ -261,7 +252,7 @@ def test_gradient_descent_on_simplices_is_mirror_descent(optimistic):
 
 def test_reflected_descent_is_projected_gradient_descent_along_a_corrected_utility():
     generator, rate = np.random.default_rng(1), 0.3
-    player = ReflectedMirrorDescent(4, regularizer=Euclidean(), rate=rate)
+    player = m.ReflectedMirrorDescent(4, regularizer=m.Euclidean(), rate=rate)
     x, expected = np.full(4, 0.25), np.zeros(4)
     for t in range(60):
         np.testing.assert_allclose(player.next_strategy(), x, atol=1e-9)
@@ -274,11 +265,11 @@ def test_reflected_descent_is_projected_gradient_descent_along_a_corrected_utili
         x, expected = np.array(naive.project(step.tolist())), coming
 
 
-@pytest.mark.parametrize("regularizer", [Entropy(), LogBarrier()])
+@pytest.mark.parametrize("regularizer", [m.Entropy(), m.LogBarrier()])
 def test_in_the_interior_reflected_is_optimistic_mirror_descent(regularizer):
     parts = {"regularizer": regularizer, "rate": 0.3}
-    reflected = ReflectedMirrorDescent([2, 3], **parts)
-    optimistic = OnlineMirrorDescent([2, 3], **parts, optimistic=True)
+    reflected = m.ReflectedMirrorDescent([2, 3], **parts)
+    optimistic = m.OnlineMirrorDescent([2, 3], **parts, optimistic=True)
 
     same_play(reflected, optimistic, atol=1e-9)
 
@@ -310,7 +301,7 @@ def test_with_the_barrier_regret_against_what_plays_all_a_little_keeps_its_bound
 )
 def test_gradient_descent_keeps_its_bound_on_any_set(domain, reach, adversary, optimistic):
     generator, rate = np.random.default_rng(17), 0.2
-    player = OnlineGradientDescent(domain, rate=rate, optimistic=optimistic)
+    player = m.OnlineGradientDescent(domain, rate=rate, optimistic=optimistic)
     x, u = play(player, ADVERSARIES[adversary], 150, generator)
 
     missed = np.diff(u, axis=0, prepend=np.zeros((1, 3))) if optimistic else u
@@ -326,7 +317,7 @@ def test_gradient_descent_keeps_its_bound_on_any_set(domain, reach, adversary, o
 def test_magnetic_mirror_descent_is_its_recurrence(optimistic):
     generator, rate, alpha = np.random.default_rng(18), 0.4, 0.3
     magnet = np.array([0.2, 0.5, 0.3])
-    player = MagneticMirrorDescent(
+    player = m.MagneticMirrorDescent(
         3, rate=rate, temperature=alpha, magnet=magnet, optimistic=optimistic
     )
     z = np.full(3, 1 / 3)
@@ -348,7 +339,7 @@ def test_magnetic_mirror_descent_comes_to_rest_at_the_quantal_response_equilibri
     game = rk.matrix_game(np.array([[0.0, -1.0, 3.0], [1.0, 0.0, -3.0], [-3.0, 3.0, 0.0]]))
     alpha, magnets = 0.3, [np.array([0.5, 0.25, 0.25]), np.array([0.2, 0.2, 0.6])]
     players = [
-        MagneticMirrorDescent(3, rate=0.03, temperature=alpha, magnet=rho, optimistic=optimistic)
+        m.MagneticMirrorDescent(3, rate=0.03, temperature=alpha, magnet=rho, optimistic=optimistic)
         for rho in magnets
     ]
 
@@ -364,8 +355,8 @@ def divergences(optimistic):
     game, starts = matching_pennies(), [np.array([0.7, 0.3]), np.array([0.4, 0.6])]
     players = []
     for number, start in enumerate(starts):
-        player = FollowTheRegularizedLeader(
-            2, regularizer=Entropy(), rate=0.1, optimistic=optimistic
+        player = m.FollowTheRegularizedLeader(
+            2, regularizer=m.Entropy(), rate=0.1, optimistic=optimistic
         )
         # The published trajectory begins where the first utility was expected and found right.
         expected = game.utility(number, starts) * optimistic
@@ -393,7 +384,7 @@ def test_multiplicative_weights_spiral_out_of_matching_pennies_and_optimistic_on
 
 def test_the_conic_algorithm_on_the_simplex_projects_onto_the_cone_of_its_corners():
     generator = np.random.default_rng(19)
-    player, corners = ConicBlackwell(Simplices(4)), np.vstack([np.ones(4), np.eye(4)])
+    player, corners = m.ConicBlackwell(Simplices(4)), np.vstack([np.ones(4), np.eye(4)])
     aggregate = np.zeros(5)
 
     for utility in generator.normal(size=(60, 4)):
@@ -420,7 +411,7 @@ def test_the_conic_algorithm_on_the_simplex_projects_onto_the_cone_of_its_corner
 )
 def test_the_conic_algorithm_keeps_its_bound_on_any_set(domain, reach, kappa, adversary):
     # |(kappa, y)| sqrt( sum_t |u_t|^2 + <u_t, x_t>^2 / kappa^2 )
-    player = ConicBlackwell(domain, kappa=kappa)
+    player = m.ConicBlackwell(domain, kappa=kappa)
     x, u = play(player, ADVERSARIES[adversary], 60, np.random.default_rng(20))
 
     earned = (u * x).sum(axis=1)
@@ -433,7 +424,7 @@ def test_the_conic_algorithm_keeps_its_bound_on_any_set(domain, reach, kappa, ad
 def test_the_conic_algorithm_solves_a_game_of_balls():
     # <x, A y> over two unit balls is 0 at the centers, and worth at most the norm of A anywhere.
     A = np.random.default_rng(22).normal(size=(3, 3))
-    one, other = (ConicBlackwell(Ball(np.zeros(3), 1.0)) for _ in "12")
+    one, other = (m.ConicBlackwell(Ball(np.zeros(3), 1.0)) for _ in "12")
     averages = np.zeros((2, 3))
 
     one.observe_utility([1.0, 0.0, 0.0])  # a perturbation: the centers are a fixed point
@@ -448,7 +439,7 @@ def test_the_conic_algorithm_solves_a_game_of_balls():
 
 
 def test_a_magnet_of_its_own_binds_a_rule_to_its_simplices():
-    player = MagneticMirrorDescent(2, rate=1.0, temperature=0.1, magnet=[0.75, 0.25])
+    player = m.MagneticMirrorDescent(2, rate=1.0, temperature=0.1, magnet=[0.75, 0.25])
 
     assert player.on_domain(Simplices(3)) is None
     assert train(player, np.random.default_rng(23)).iteration == 20
