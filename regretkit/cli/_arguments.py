@@ -35,7 +35,8 @@ GAME_HELP = (
     "such as openspiel:leduc_poker. Parentheses need quotation marks in a shell."
 )
 
-_OPENSPIEL, UNIFORM = "openspiel:", "uniform"
+UNIFORM, _OPENSPIEL = "uniform", "openspiel:"
+_SOURCES = f"an existing file, or {_OPENSPIEL}NAME"
 _SAMPLERS: dict[str, Callable[[np.random.Generator], Estimator]] = {
     "chance": ChanceSampling,
     "external": ExternalSampling,
@@ -188,7 +189,6 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
 
 def load_game(text: str, argument: str) -> AnyGame:
     """Return the game that a text names, or refuse it."""
-    sources = f"an existing file, or {_OPENSPIEL}NAME"
     with reporting(argument, hint="name an existing file, or a game that regretkit games lists"):
         if text.startswith(_OPENSPIEL):
             from regretkit.games.openspiel._tree import tree_from_openspiel
@@ -201,14 +201,15 @@ def load_game(text: str, argument: str) -> AnyGame:
         try:
             return cast("AnyGame", games.load(Path(text) if names_file(text) else text))
         except ValueError as error:
-            unknown = not names_file(text) and not is_known(text)
-            raise (ValueError(f"{error}; or name {sources}") if unknown else error) from error
+            if is_known(text) or names_file(text):
+                raise
+            raise ValueError(f"{error}; or name {_SOURCES}") from error
 
 
 def _problem(text: str) -> str:
     """Return what to write instead of what is no name of a game, nothing if it may be one."""
     if not text.strip():
-        return f"got nothing; name a game of the catalogue, an existing file, or {_OPENSPIEL}NAME"
+        return f"got nothing; name a game of the catalogue, {_SOURCES}"
     if Path(text).suffix.lower() == ".json":
         return (
             f"got {quote(text)}, but games are in Gambit files, and strategies in .json; the game "
@@ -218,16 +219,17 @@ def _problem(text: str) -> str:
         return f"{text} is an algorithm; name it after --algorithm(s)"
     words, underscored = split_at_commas(text), text.replace("-", "_")
     name, colon, arguments = text.partition(":")
-    advice = ""
     if names_file(text):
         return ""
     if len(words) > 1:
-        advice = f"games are separated by spaces; write {shlex.join(filter(None, words))}"
-    elif colon and is_known(name):
-        advice = f"write '{name}({arguments})' in quotation marks"
-    elif is_known(underscored) and not is_known(text):
-        advice = f"did you mean {quote(underscored)}?"
-    return f"cannot read {quote(text)}; {advice}" if advice else ""
+        words = list(filter(None, words))
+        return (
+            f"cannot read {quote(text)}; games are separated by spaces; write {shlex.join(words)}"
+        )
+    if colon and is_known(name):
+        return f"cannot read {quote(text)}; write '{name}({arguments})' in quotation marks"
+    close = is_known(underscored) and not is_known(text)
+    return f"cannot read {quote(text)}; did you mean {quote(underscored)}?" if close else ""
 
 
 def is_known(text: str) -> bool:

@@ -12,7 +12,7 @@ from regretkit.cli._arguments import Settings, is_known
 from regretkit.cli._console import SHORT_OF_GAP, Failure, answer, reporting, say
 from regretkit.cli._run import RunMonitor, clock
 from regretkit.display._style import number
-from regretkit.games import Game, Profile, fingerprint
+from regretkit.games import Profile, fingerprint
 from regretkit.play import SelfPlay
 from regretkit.sets import DecisionTree
 
@@ -26,11 +26,6 @@ _SMALL = 60
 def numbers(values: Iterable[float]) -> str:
     """Return numbers with commas between them."""
     return ", ".join(map(number, values))
-
-
-def value_of(game: Game, profile: Profile) -> list[float]:
-    """Return every player's expected payoff."""
-    return [float(value) for value in game.value(profile)]
 
 
 def meaning_of_gap(*, imperfect_recall: bool) -> str:
@@ -64,7 +59,7 @@ def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
         "seconds": monitor.played,
         "gap": gap,
         "exploitability": None if gap is None else gap / run.players,
-        "value": None if average is None else value_of(run.game, average),
+        "value": None if average is None else run.game.value(average).tolist(),
         "stopped_by": monitor.stopped_by,
         "curve": monitor.curve,
         **{name: path and str(path) for name, path in files.items()},
@@ -97,10 +92,8 @@ def _lines(report: Mapping[str, Any], average: Profile | None, short: str) -> It
             yield f"{name:<11} {report[name]}"
     yield from strategy_lines(average, written=report["strategy"] is not None)
     if recall and _information_sets(average) <= _SMALL:
-        yield from (
-            "",
-            "One information set is on several lines if the player forgets its own past.",
-        )
+        yield ""
+        yield "One information set is on several lines if the player forgets its own past."
 
 
 def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import GAME_HELP, PROBABILITY, NamedGame, option
 from regretkit.cli._console import Failure, Refusal, answer, clean, reporting
-from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, value_of, write_strategy
+from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import (
     best_correlated_equilibrium,
@@ -59,7 +59,7 @@ def evaluate(
         cleaned = threshold(game.played, profile, 1.0 if least is None else least)
         profile, before = game.coarsen(cleaned.profile), {"gap_before": cleaned.gap_before}
     gains = [float(gain) for gain in best_response_gains(game.played, profile)]
-    value, gap, mean = value_of(game.played, profile), sum(gains), sum(gains) / len(gains)
+    value, gap, mean = game.played.value(profile).tolist(), sum(gains), sum(gains) / len(gains)
     write_strategy(profile, out)
     report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **before}
     report |= {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
