@@ -135,6 +135,7 @@ def _load_rule(text: str) -> Any:
     with suppress(ValueError):  # some built-in classes have no signature
         known = inspect.signature(rule)
         try:
+            known.bind_partial(**keywords)  # names first what is not known, then what is missing
             known.bind(None, **keywords)
         except TypeError as error:
             raise TypeError(
