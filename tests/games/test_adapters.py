@@ -10,7 +10,7 @@ from assert_games import assert_same_tree
 from naive_games import random_game
 
 from regretkit import ExtensiveFormGame, games, matrix_game
-from regretkit.games import GameTree, InformationSet, as_history, liars_dice_batch
+from regretkit.games import GameTree, as_history, liars_dice_batch
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -48,10 +48,6 @@ def test_names_that_are_not_unique_can_be_told_apart():
     first, second = root.actions()
     assert first != second
     assert [root.child(action).payoffs() for action in (first, second)] == [[1.0], [2.0]]
-
-
-def test_information_sets_are_their_numbers():
-    assert len({InformationSet(1, "a"), InformationSet(1, "b"), InformationSet(2, "a")}) == 2
 
 
 @pytest.mark.parametrize("wrong", ["kuhn_poker", 3, games.kuhn_poker, type(games.kuhn_poker())])

@@ -99,12 +99,6 @@ def test_who_swap_their_bids_swap_their_payoffs(root):
         assert payoffs[swapped] == [second, first]
 
 
-@pytest.mark.parametrize("root", ROOTS)
-def test_the_game_has_value_zero(root):
-    solution = solve_zero_sum(ExtensiveFormGame.from_history(root))
-    assert solution.value == pytest.approx(0.0, abs=1e-9)
-
-
 # Rules
 
 

@@ -243,12 +243,6 @@ def test_a_byte_order_mark_is_no_part_of_the_text():
     assert_same_game(read_efg("\N{ZERO WIDTH NO-BREAK SPACE}" + PENNIES), read_efg(PENNIES))
 
 
-def test_a_game_may_be_over_at_once():
-    over = game('t "" 1 "" { 1, 2, 3 }', players=3)
-    assert over.tree.histories == 1
-    np.testing.assert_array_equal(over.value([np.ones(1)] * 3), [1.0, 2.0, 3.0])
-
-
 def staircase(levels):
     """Return a game in which players take turns to stop, or to go down another step."""
     steps = [
@@ -258,21 +252,14 @@ def staircase(levels):
     return game("\n".join([*steps, 't "" 0']), players=2)
 
 
-def check_staircase(levels):
+def test_a_tree_may_be_deeper_than_functions_may_call_each_other():
+    levels = 10 * sys.getrecursionlimit()
     stairs = staircase(levels)
+
     assert stairs.tree.depth == levels
     assert stairs.tree.information_sets == (levels // 2, levels // 2)
     # Those who never stop earn nothing, and who always does, as much as the first step pays.
     np.testing.assert_array_equal(np.sort(stairs.tree.payoffs[:-1, 0]), np.arange(levels))
-
-
-def test_a_tree_may_be_deeper_than_functions_may_call_each_other():
-    check_staircase(10 * sys.getrecursionlimit())
-
-
-@pytest.mark.slow
-def test_a_tree_may_have_a_hundred_thousand_levels():
-    check_staircase(100_000)
 
 
 # Imperfect recall
@@ -446,16 +433,6 @@ def test_memory_grows_as_the_file_does(kind):
     reading.memory(small)  # compiles patterns, which stay
     # Tables that grow are a little too large at times.
     assert reading.memory(large) / len(large) < 1.5 * reading.memory(small) / len(small)
-
-
-@pytest.mark.deep
-def test_many_players_take_hardly_more_than_what_the_game_holds():
-    names, ends = " ".join(['""'] * 500), 't "" 0 ' * 2_000
-    actions = " ".join(['"a"'] * 2_000)
-    text = f'EFG 2 R "" {{ {names} }} p "" 1 1 "" {{ {actions} }} 1 "" {{ {"1 " * 500} }} {ends}'
-    crowd = read_efg(text)
-    held = crowd.payoffs.nbytes + crowd.sequences.nbytes + crowd.tree.payoffs.nbytes
-    assert reading.memory(text) < 1.25 * held
 
 
 # Writing

@@ -304,11 +304,3 @@ def test_what_is_no_level_is_refused(root):
 def test_a_child_that_is_no_level_is_refused():
     with pytest.raises(TypeError, match=r"child\(\) must return a HistoryBatch, got None"):
         GameTree.from_batch(Rounds({(0, "child"): lambda level: None}))
-
-
-def test_imperfect_recall_is_refused_as_in_any_tree():
-    # Both guesses are made in one information set, and the second does not show the first.
-    again = decision(0, "I", a=end(0.0), b=end(1.0))
-    root = decision(0, "I", a=again, b=again)
-    with pytest.raises(ValueError, match="imperfect recall: player 0 cannot tell"):
-        ExtensiveFormGame.from_batch(AsLevel([root]))

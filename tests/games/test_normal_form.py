@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from regretkit.evaluation import best_response
 from regretkit.games import NormalFormGame, matrix_game
 
 SHAPES = [(4,), (3, 2), (1, 5), (2, 3, 4), (3, 1, 2), (2, 3, 2, 3)]
@@ -70,18 +69,6 @@ def test_a_players_own_strategy_is_not_looked_at(shape):
     for player in range(game.players):
         blind = [x * np.nan if i == player else x for i, x in enumerate(profile)]
         np.testing.assert_array_equal(game.utility(player, blind), game.utility(player, profile))
-
-
-@each_shape
-def test_pure_play_reads_the_table(shape):
-    game = random_game(np.random.default_rng(7), shape)
-    for outcome in itertools.product(*map(range, shape)):
-        profile = [np.eye(n)[a] for n, a in zip(shape, outcome, strict=True)]
-        payoffs = game.payoffs[(slice(None), *outcome)]
-        for player, action in enumerate(outcome):
-            assert game.utility(player, profile)[action] == payoffs[player]
-        # The value sets the best action aside before it averages, and rounds when it comes back.
-        np.testing.assert_allclose(game.value(profile), payoffs, rtol=0, atol=1e-15)
 
 
 def test_in_a_matrix_game_one_gets_what_the_other_pays():
@@ -148,14 +135,6 @@ def test_payoffs_in_units_of_a_power_of_two_change_no_bit(shape, exponent):
 
 
 # One player, and arrays that are not shared
-
-
-def test_alone_a_player_simply_takes_the_largest_payoff():
-    game = NormalFormGame([[1.0, 4.0, 2.0]])
-    value, strategy = best_response(game, 0, [np.ones(3) / 3])
-    assert value == 4.0
-    np.testing.assert_array_equal(strategy, [0.0, 1.0, 0.0])
-    np.testing.assert_allclose(game.value([np.array([0.5, 0.25, 0.25])]), [2.0])
 
 
 @each_shape
