@@ -7,6 +7,8 @@ import pytest
 
 from regretkit.evaluation import Estimate
 
+TOSSES = Estimate.of([1.0, 0.0])
+
 
 def binomial(n, p):
     return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
@@ -70,30 +72,25 @@ def test_more_confidence_and_fewer_samples_make_wider_intervals():
 
 
 @pytest.mark.parametrize(
-    ("samples", "bounds", "message"),
+    ("ask", "error", "message"),
     [
-        ([], None, "at least one"),
-        ([[1.0]], None, "shape"),
-        ([math.nan], None, "finite"),
-        ([1.0, 3.0], (0.0, 2.0), "widen"),
-        ([1.0], (2.0, 0.0), "in order"),
-        ([1.0], (0.0, math.inf), "finite"),
+        (lambda: Estimate.of([]), ValueError, "at least one"),
+        (lambda: Estimate.of([[1.0]]), ValueError, "shape"),
+        (lambda: Estimate.of([math.nan]), ValueError, "finite"),
+        (lambda: Estimate.of([1.0, 3.0], (0.0, 2.0)), ValueError, "widen"),
+        (lambda: Estimate.of([1.0], (2.0, 0.0)), ValueError, "in order"),
+        (lambda: Estimate.of([1.0], (0.0, math.inf)), ValueError, "finite"),
+        (lambda: Estimate.of([1.0], 3.0), TypeError, "two numbers"),
+        (lambda: Estimate.of([1.0]).normal_interval(), ValueError, "a single sample has no var"),
+        (lambda: TOSSES.bernstein_interval(), ValueError, "bounds of the samples are unknown"),
+        (lambda: TOSSES.normal_interval(95), ValueError, "between 0 and 1"),
+        (lambda: TOSSES.normal_interval("high"), TypeError, "confidence"),
     ],
 )
-def test_samples_and_bounds_that_are_none_are_refused(samples, bounds, message):
-    with pytest.raises(ValueError, match=message):
-        Estimate.of(samples, bounds)
+def test_impossible_samples_bounds_and_intervals_are_refused(ask, error, message):
+    with pytest.raises(error, match=message):
+        ask()
 
 
-def test_impossible_intervals_and_bounds_are_refused():
-    with pytest.raises(TypeError, match="two numbers"):
-        Estimate.of([1.0], bounds=3.0)
-    with pytest.raises(ValueError, match="a single sample has no variance"):
-        Estimate.of([1.0], (0.0, 1.0)).normal_interval()
-    with pytest.raises(ValueError, match="bounds of the samples are unknown"):
-        Estimate.of([1.0, 0.0]).bernstein_interval()
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Estimate.of([1.0, 0.0]).normal_interval(95)
-    with pytest.raises(TypeError, match="confidence"):
-        Estimate.of([1.0, 0.0]).normal_interval("high")
+def test_an_estimate_of_one_sample_says_so():
     assert str(Estimate.of([1.0])) == "1, of one sample"
