@@ -205,7 +205,7 @@ def iterations_to(target: float | None, iterations: list[int], gaps: list[float]
 def play(
     run: SelfPlay, monitor: RunMonitor, settings: Settings, request: StopRequest, title: str = ""
 ) -> None:
-    """Play until a limit is reached or the user requests a stop, and save the run at the end."""
+    """Play until a limit is reached or the user requests a stop; the checkpoint saves the end."""
     before, path, saver = run.iteration, settings.checkpoint, None
     new = path is not None and not path.exists()
     monitor.request = request
@@ -227,9 +227,6 @@ def play(
             "nothing is left to play: a limit was reached before; to continue, pass more "
             "--iterations or --time, or a smaller --gap"
         )
-    elif path is not None and saver is not None and saver.iteration != run.iteration:
-        with _saving(path):
-            run.save(path, callbacks=[monitor])
     monitor.finish(run)
 
 

@@ -375,10 +375,7 @@ LINEAR = Algorithm(rk.RegretMatching, averaging=rk.play.Linear())
     [
         (["rules_of_my_own:Mine"], "cfr"),  # with power 1 it is regret matching
         (["rules_of_my_own:linear"], LINEAR),
-        (
-            ["regretkit:DiscountedRegretMatching(alpha=1.5,beta=0.)", "--algorithm", "dcfr"],
-            "dcfr",
-        ),
+        (["regretkit:DiscountedRegretMatching(alpha=1.5,beta=0.)", "--algorithm", "dcfr"], "dcfr"),
     ],
 )
 def test_a_rule_plays_as_in_the_library(report, words, algorithm):

@@ -3,6 +3,7 @@
 import builtins
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -40,151 +41,142 @@ LONG = "n" * 300
 
 WRONG = [
     # The name of a command
-    (["sovle", "kuhn_poker"], "No such command 'sovle'"),
-    (["--wrong"], "--wrong"),
-    (["kuhn_poker(deck=4)"], "it is a game, try regretkit solve 'kuhn_poker(deck=4)'"),
+    ("sovle kuhn_poker", "No such command 'sovle'"),
+    ("--wrong", "--wrong"),
+    ("'kuhn_poker(deck=4)'", "it is a game, try regretkit solve 'kuhn_poker(deck=4)'"),
     # Games
-    (["solve"], "Missing argument 'GAME'"),
-    (["solve", "kuhn"], "GAME: there is no game 'kuhn'; did you mean kuhn_poker?"),
-    (["solve", ""], "GAME: got nothing; name a game of the catalogue"),
-    (["solve", "kuhn_poker("], "GAME: cannot read 'kuhn_poker('"),
-    (["solve", "kuhn_poker:deck=4"], "write 'kuhn_poker(deck=4)' in quotation marks"),
-    (
-        ["solve", "kuhn_poker(players=1)"],
-        "GAME: players must be a whole number from 2 to 13, got 1",
-    ),
-    (["solve", "kuhn_poker(cards=3)"], "unexpected keyword argument 'cards'; it is kuhn_poker("),
-    (["solve", "kuhn_poker(deck=open('x', 'w'))"], "must be literals"),
-    (["solve", "liars_dice(sides=40)"], "memory"),
-    (["solve", "kuhn_poker", "chicken"], "unexpected extra argument (chicken)"),
-    (["solve", "nothere.efg"], "GAME: 'nothere.efg': No such file or directory; name an"),
-    (["solve", "cut.efg"], "GAME: cut.efg, line 2, column"),
-    (["solve", "odd.efg"], r"got '\x1b[31m"),
-    (["solve", "folder"], "GAME: 'folder': Is a directory"),
-    (["solve", str(EXAMPLES / "absent_minded_driver.efg")], "imperfect recall: player 0"),
-    (["solve", "openspiel:nope"], "got 'nope': Unknown game 'nope'"),
-    (["exact", "kuhn_poker(players=3)"], "has 3 players and is in extensive form"),
-    (["games", "nope"], "NAME: there is no game 'nope'; the games are"),
+    ("solve", "Missing argument 'GAME'"),
+    ("solve kuhn", "GAME: there is no game 'kuhn'; did you mean kuhn_poker?"),
+    ("solve ''", "GAME: got nothing; name a game of the catalogue"),
+    ("solve 'kuhn_poker('", "GAME: cannot read 'kuhn_poker('"),
+    ("solve kuhn_poker:deck=4", "write 'kuhn_poker(deck=4)' in quotation marks"),
+    ("solve 'kuhn_poker(players=1)'", "GAME: players must be a whole number from 2 to 13, got 1"),
+    ("solve 'kuhn_poker(cards=3)'", "unexpected keyword argument 'cards'; it is kuhn_poker("),
+    ("solve 'kuhn_poker(deck=open(1))'", "must be literals"),
+    ("solve 'liars_dice(sides=40)'", "memory"),
+    ("solve kuhn_poker chicken", "unexpected extra argument (chicken)"),
+    ("solve nothere.efg", "GAME: 'nothere.efg': No such file or directory; name an"),
+    ("solve cut.efg", "GAME: cut.efg, line 2, column"),
+    ("solve odd.efg", r"got '\x1b[31m"),
+    ("solve folder", "GAME: 'folder': Is a directory"),
+    (f"solve {EXAMPLES}/absent_minded_driver.efg", "imperfect recall: player 0"),
+    ("solve openspiel:nope", "got 'nope': Unknown game 'nope'"),
+    ("exact 'kuhn_poker(players=3)'", "has 3 players and is in extensive form"),
+    ("games nope", "NAME: there is no game 'nope'; the games are"),
     # Numbers
-    (["solve", "kuhn_poker", "--iterations", "ten"], "at least 1, got 'ten'"),
-    (["solve", "kuhn_poker", "--iterations", "0"], "'--iterations': must be a whole number"),
-    (["solve", "kuhn_poker", "--iterations", "-5"], "at least 1, got '-5'"),
-    (["solve", "kuhn_poker", "--iterations", "1.5"], "at least 1, got '1.5'"),
-    (["solve", "kuhn_poker", "--gap", "0"], "'--gap': must be a finite number above 0, got '0'"),
-    (["solve", "kuhn_poker", "--gap", "nan"], "above 0, got 'nan'"),
-    (["solve", "kuhn_poker", "--time", "inf"], "above 0, got 'inf'"),
-    (["solve", "kuhn_poker", "--time", "soon"], "above 0, got 'soon'"),
-    (["solve", "kuhn_poker", "--seed", "3"], "--seed: got 3, but nothing is drawn"),
-    (["solve", "kuhn_poker", "--seed", "x", "--sample", "chance"], "at least 0, got 'x'"),
-    (["show", "kuhn_poker", "--limit", "0"], "at least 1, got '0'"),
-    (["evaluate", "kuhn_poker", "uniform", "--threshold", "2"], "from 0 to 1, got '2'"),
+    ("solve kuhn_poker --iterations ten", "at least 1, got 'ten'"),
+    ("solve kuhn_poker --iterations 0", "'--iterations': must be a whole number"),
+    ("solve kuhn_poker --iterations -5", "at least 1, got '-5'"),
+    ("solve kuhn_poker --iterations 1.5", "at least 1, got '1.5'"),
+    ("solve kuhn_poker --gap 0", "'--gap': must be a finite number above 0, got '0'"),
+    ("solve kuhn_poker --gap nan", "above 0, got 'nan'"),
+    ("solve kuhn_poker --time inf", "above 0, got 'inf'"),
+    ("solve kuhn_poker --time soon", "above 0, got 'soon'"),
+    ("solve kuhn_poker --seed 3", "--seed: got 3, but nothing is drawn"),
+    ("solve kuhn_poker --seed x --sample chance", "at least 0, got 'x'"),
+    ("show kuhn_poker --limit 0", "at least 1, got '0'"),
+    ("evaluate kuhn_poker uniform --threshold 2", "from 0 to 1, got '2'"),
     # Limits without a guarantee
-    (["solve", "chicken", "--gap", "1e-9"], "pass --iterations or --time as well"),
-    (["solve", "kuhn_poker", "--gap", "1e-30"], "--gap: 1e-30 alone could go on forever"),
-    (["solve", "kuhn_poker", "--gap", "1", "--rule", "rules_typed:needs_rate(rate=1)"], "--gap: 1"),
-    (["compare", "kuhn_poker", "chicken", "--algorithms", "cfr", "--gap", "1e-9"], "--gap: 1e-09"),
+    ("solve chicken --gap 1e-9", "pass --iterations or --time as well"),
+    ("solve kuhn_poker --gap 1e-30", "--gap: 1e-30 alone could go on forever"),
+    ("solve kuhn_poker --gap 1 --rule 'rules_typed:needs_rate(rate=1)'", "--gap: 1"),
+    ("compare kuhn_poker chicken --algorithms cfr --gap 1e-9", "--gap: 1e-09"),
     # Words
-    (["solve", "kuhn_poker", "--itrations", "5"], "--iterations"),
-    (["solve", "kuhn_poker", "--algorithm", "crf+"], "--algorithm: there is no algorithm 'crf+'"),
-    (["solve", "kuhn_poker", "--engine", "fast"], "'fast' is not one of 'auto'"),
-    (["solve", "kuhn_poker", "--sample", "some"], "'some' is not one of 'chance'"),
-    (["solve", "chicken", "--sample", "chance"], "--sample: game must be in extensive form"),
-    (["compare", "kuhn_poker"], "Missing option '--algorithms'"),
-    (["compare", "kuhn_poker", "--algorithms", ","], "--algorithms: got none; name some of cfr"),
-    (["compare", "kuhn_poker", "--algorithms", "cfr,nope"], "--algorithms: there is no"),
-    (["compare", "kuhn_poker", "nope", "--algorithms", "cfr"], "GAMES: there is no game 'nope'"),
+    ("solve kuhn_poker --itrations 5", "--iterations"),
+    ("solve kuhn_poker --algorithm crf+", "--algorithm: there is no algorithm 'crf+'"),
+    ("solve kuhn_poker --engine fast", "'fast' is not one of 'auto'"),
+    ("solve kuhn_poker --sample some", "'some' is not one of 'chance'"),
+    ("solve chicken --sample chance", "--sample: game must be in extensive form"),
+    ("compare kuhn_poker", "Missing option '--algorithms'"),
+    ("compare kuhn_poker --algorithms ,", "--algorithms: got none; name some of cfr"),
+    ("compare kuhn_poker --algorithms cfr,nope", "--algorithms: there is no"),
+    ("compare kuhn_poker nope --algorithms cfr", "GAMES: there is no game 'nope'"),
     (
-        ["compare", "kuhn_poker,kuhn_poker(deck=4, players=2)", "--algorithms", "cfr"],
+        "compare 'kuhn_poker,kuhn_poker(deck=4, players=2)' --algorithms cfr",
         "separated by spaces; write kuhn_poker 'kuhn_poker(deck=4, players=2)'",
     ),
-    (["compare", "kuhn_poker,", "--algorithms", "cfr"], "separated by spaces; write kuhn_poker"),
-    (["compare", "kuhn_poker", "--algorithms", "cfr", "dcfr"], "GAMES: dcfr is an algorithm"),
-    (["compare", "kuhn_poker", "--algorithms", "x:Y"], "--algorithms: there is no module 'x'"),
-    (["evaluate", "kuhn_poker", "uniform", "--purify", "--threshold", ".1"], "--purify: it is"),
+    ("compare kuhn_poker, --algorithms cfr", "separated by spaces; write kuhn_poker"),
+    ("compare kuhn_poker --algorithms cfr dcfr", "GAMES: dcfr is an algorithm"),
+    ("compare kuhn_poker --algorithms x:Y", "--algorithms: there is no module 'x'"),
+    ("evaluate kuhn_poker uniform --purify --threshold .1", "--purify: it is"),
     # Rules
-    (["solve", "kuhn_poker", "--rule", "Mine"], "--rule: must be module:Class, got 'Mine'"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed.py:Other"], "write rules_typed:Other"),
-    (["solve", "kuhn_poker", "--rule", "nothere:X"], "there is no module 'nothere'"),
-    (["solve", "kuhn_poker", "--rule", "broken:X"], "--rule: broken: broken.py, line 2: "),
-    (["solve", "kuhn_poker", "--rule", "ends:X"], "ends failed with SystemExit"),
-    (["solve", "kuhn_poker", "--rule", "needs:X"], "needs failed with ModuleNotFoundError"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:Nope"], "has no 'Nope'; it has RegretMatching"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:Unfinished"], "is abstract, it lacks _learn"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:Other"], "rules_typed:Other cannot play"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:one"], "is a minimizer already"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:number"], "is 3, and neither a class"),
-    (
-        ["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate"],
-        "pass them as in 'rules_typed:need",
-    ),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(1)"], "literals with their names"),
-    (["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(rate=x)"], "literals with their"),
-    (
-        ["solve", "kuhn_poker", "--rule", "rules_typed:needs_rate(raet=1)"],
-        "argument 'raet'; it has",
-    ),
-    (["solve", "kuhn_poker", "--rule", "regretkit.play:cfr", "--algorithm", "cfr"], "leave one"),
+    ("solve kuhn_poker --rule Mine", "--rule: must be module:Class, got 'Mine'"),
+    ("solve kuhn_poker --rule rules_typed.py:Other", "write rules_typed:Other"),
+    ("solve kuhn_poker --rule nothere:X", "there is no module 'nothere'"),
+    ("solve kuhn_poker --rule broken:X", "--rule: broken: broken.py, line 2: "),
+    ("solve kuhn_poker --rule ends:X", "ends failed with SystemExit"),
+    ("solve kuhn_poker --rule needs:X", "needs failed with ModuleNotFoundError"),
+    ("solve kuhn_poker --rule rules_typed:Nope", "has no 'Nope'; it has RegretMatching"),
+    ("solve kuhn_poker --rule rules_typed:Unfinished", "is abstract, it lacks _learn"),
+    ("solve kuhn_poker --rule rules_typed:Other", "rules_typed:Other cannot play"),
+    ("solve kuhn_poker --rule rules_typed:one", "is a minimizer already"),
+    ("solve kuhn_poker --rule rules_typed:number", "is 3, and neither a class"),
+    ("solve kuhn_poker --rule rules_typed:needs_rate", "pass them as in 'rules_typed:need"),
+    ("solve kuhn_poker --rule 'rules_typed:needs_rate(1)'", "literals with their names"),
+    ("solve kuhn_poker --rule 'rules_typed:needs_rate(rate=x)'", "literals with their"),
+    ("solve kuhn_poker --rule 'rules_typed:needs_rate(raet=1)'", "argument 'raet'; it has"),
+    ("solve kuhn_poker --rule regretkit.play:cfr --algorithm cfr", "leave one"),
     # Files to write
-    (["solve", "kuhn_poker", "--out", "a.txt"], "--out: the name of the file must end in .json or"),
-    (["solve", "kuhn_poker", "--out", "nowhere/a.json"], "there is no folder 'nowhere'; make it"),
-    (["solve", "kuhn_poker", "--out", f"{LONG}.json"], "File name too long"),
-    (["solve", "kuhn_poker", "--checkpoint", LONG], "File name too long"),
-    (["compare", f"kuhn_poker,{LONG}", "--algorithms", "cfr"], "separated by spaces; write kuhn"),
-    (["solve", "kuhn_poker", "--out", "pipe.json"], "--out: 'pipe.json': is a device or a pipe"),
-    (["solve", "kuhn_poker", "--plot", "pipe.svg"], "--plot: 'pipe.svg': is a device or a pipe"),
-    (["solve", "kuhn_poker", "--checkpoint", "/dev/null"], "'/dev/null': is a device or a pipe"),
-    (["convert", "kuhn_poker", "pipe.efg"], "OUT: 'pipe.efg': is a device or a pipe"),
-    (["show", "kuhn_poker", "--svg", "pipe.svg"], "--svg: 'pipe.svg': is a device or a pipe"),
-    (["solve", "kuhn_poker", "--plot", "a.gif"], "--plot: the name of the file must end in .svg"),
-    (["solve", "kuhn_poker", "--checkpoint", "folder"], "--checkpoint: 'folder': is a folder"),
-    (["solve", "kuhn_poker", "--checkpoint", "run"], "regretkit resume run continues it"),
-    (["show", "kuhn_poker", "--svg", "a.png"], "--svg: the name of the file must end in .svg"),
-    (["show", "blotto", "--svg", "a.svg"], "pass --limit 441"),
-    (["exact", "chicken", "--out", "a.json"], "--out: chicken is no zero-sum game"),
-    (["convert", "kuhn_poker"], "Missing argument 'OUT'"),
-    (["convert", "kuhn_poker", "a.txt"], "OUT: the name of the file must end in .efg or .nfg"),
-    (["convert", "kuhn_poker", "a.nfg"], "kuhn_poker is in extensive form, got 'a.nfg'; let"),
-    (["convert", "chicken", "a.efg"], "chicken is in normal form, got 'a.efg'; let"),
-    (["convert", "nope", "a.efg"], "IN: there is no game 'nope'"),
-    (["compare", "kuhn_poker", "--algorithms", "cfr", "--out", "a.json"], "must end in .csv"),
+    ("solve kuhn_poker --out a.txt", "--out: the name of the file must end in .json or"),
+    ("solve kuhn_poker --out nowhere/a.json", "there is no folder 'nowhere'; make it"),
+    (f"solve kuhn_poker --out {LONG}.json", "File name too long"),
+    (f"solve kuhn_poker --checkpoint {LONG}", "File name too long"),
+    (f"compare kuhn_poker,{LONG} --algorithms cfr", "separated by spaces; write kuhn"),
+    ("solve kuhn_poker --out pipe.json", "--out: 'pipe.json': is a device or a pipe"),
+    ("solve kuhn_poker --plot pipe.svg", "--plot: 'pipe.svg': is a device or a pipe"),
+    ("solve kuhn_poker --checkpoint /dev/null", "'/dev/null': is a device or a pipe"),
+    ("convert kuhn_poker pipe.efg", "OUT: 'pipe.efg': is a device or a pipe"),
+    ("show kuhn_poker --svg pipe.svg", "--svg: 'pipe.svg': is a device or a pipe"),
+    ("solve kuhn_poker --plot a.gif", "--plot: the name of the file must end in .svg"),
+    ("solve kuhn_poker --checkpoint folder", "--checkpoint: 'folder': is a folder"),
+    ("solve kuhn_poker --checkpoint run", "regretkit resume run continues it"),
+    ("show kuhn_poker --svg a.png", "--svg: the name of the file must end in .svg"),
+    ("show blotto --svg a.svg", "pass --limit 441"),
+    ("exact chicken --out a.json", "--out: chicken is no zero-sum game"),
+    ("convert kuhn_poker", "Missing argument 'OUT'"),
+    ("convert kuhn_poker a.txt", "OUT: the name of the file must end in .efg or .nfg"),
+    ("convert kuhn_poker a.nfg", "kuhn_poker is in extensive form, got 'a.nfg'; let"),
+    ("convert chicken a.efg", "chicken is in normal form, got 'a.efg'; let"),
+    ("convert nope a.efg", "IN: there is no game 'nope'"),
+    ("compare kuhn_poker --algorithms cfr --out a.json", "must end in .csv"),
     # Files to read
-    (["resume"], "Missing argument 'FILE'"),
-    (["resume", "nothere"], "FILE: 'nothere': No such file or directory; name one that solve"),
-    (["resume", "cut"], "FILE: cut is truncated"),
-    (["resume", "a_strategy.json"], "FILE: a_strategy.json is no checkpoint of regretkit"),
-    (["resume", "folder"], "FILE: 'folder': Is a directory"),
-    (["resume", "run", "--game", "chicken"], "belongs to the game kuhn_poker"),
-    (["resume", "run", "--rule", "regretkit:RegretMatching"], "run is of another run: minimizers"),
-    (["resume", "run", "--iterations", "x"], "at least 1, got 'x'"),
-    (["evaluate", "kuhn_poker"], "Missing argument 'STRATEGY'"),
-    (["evaluate", "kuhn_poker", "nothere.json"], "STRATEGY: 'nothere.json': No such file"),
-    (["evaluate", "kuhn_poker", ""], "STRATEGY: got nothing; name a file in .json"),
-    (["play", "kuhn_poker", " "], "STRATEGY: got nothing; name a file in .json"),
-    (["evaluate", "kuhn_poker", "run"], "STRATEGY: run"),
-    (["evaluate", "chicken", "a_strategy.json"], "STRATEGY: a_strategy.json belongs to the game"),
-    (["evaluate", "kuhn_poker", "run"], "no JSON file; name a file in .json that solve --out"),
-    (["evaluate", "kuhn_poker", "a.csv"], "tables in .csv are not read; name a file in .json"),
-    (["solve", "a_strategy.json"], "strategies in .json; the game comes first"),
-    (["solve", "kuhn-poker"], "cannot read 'kuhn-poker'; did you mean 'kuhn_poker'?"),
-    (["solve", "kuhn_poker", "dcfr"], "(dcfr); write --algorithm dcfr"),
-    (["games", "kuhn"], "did you mean kuhn_poker? The games"),
+    ("resume", "Missing argument 'FILE'"),
+    ("resume nothere", "FILE: 'nothere': No such file or directory; name one that solve"),
+    ("resume cut", "FILE: cut is truncated"),
+    ("resume a_strategy.json", "FILE: a_strategy.json is no checkpoint of regretkit"),
+    ("resume folder", "FILE: 'folder': Is a directory"),
+    ("resume run --game chicken", "belongs to the game kuhn_poker"),
+    ("resume run --rule regretkit:RegretMatching", "run is of another run: minimizers"),
+    ("resume run --iterations x", "at least 1, got 'x'"),
+    ("evaluate kuhn_poker", "Missing argument 'STRATEGY'"),
+    ("evaluate kuhn_poker nothere.json", "STRATEGY: 'nothere.json': No such file"),
+    ("evaluate kuhn_poker ''", "STRATEGY: got nothing; name a file in .json"),
+    ("play kuhn_poker ' '", "STRATEGY: got nothing; name a file in .json"),
+    ("evaluate kuhn_poker run", "STRATEGY: run"),
+    ("evaluate chicken a_strategy.json", "STRATEGY: a_strategy.json belongs to the game"),
+    ("evaluate kuhn_poker run", "no JSON file; name a file in .json that solve --out"),
+    ("evaluate kuhn_poker a.csv", "tables in .csv are not read; name a file in .json"),
+    ("solve a_strategy.json", "strategies in .json; the game comes first"),
+    ("solve kuhn-poker", "cannot read 'kuhn-poker'; did you mean 'kuhn_poker'?"),
+    ("solve kuhn_poker dcfr", "(dcfr); write --algorithm dcfr"),
+    ("games kuhn", "did you mean kuhn_poker? The games"),
     # Who plays
-    (["play"], "Missing argument 'GAME'"),
-    (["play", "nope"], "GAME: there is no game 'nope'"),
-    (["play", "chicken", "a_strategy.json"], "a_strategy.json belongs to the game kuhn_poker"),
-    (["play", "kuhn_poker", "nothere.json"], "STRATEGY: 'nothere.json': No such file"),
-    (["play", "kuhn_poker", "run"], "STRATEGY: run"),
-    (["play", "kuhn_poker", "uniform", "uniform"], "of which you are one; name one for all the"),
-    (["play", "kuhn_poker(players=3)", *["uniform"] * 3], "others, or 2, one for each, got 3"),
-    (["play", "kuhn_poker", *["uniform"] * 3, "--matches", "5"], "all players, or 2, one for each"),
-    (["play", str(EXAMPLES / "absent_minded_driver.efg"), "uniform"], "name none, got 1"),
-    (["play", "kuhn_poker", "--seat", "2"], "has 2 players, numbered from 0 to 1, got 2"),
-    (["play", "kuhn_poker", "--seat", "-1"], "'--seat': must be a whole number, at least 0"),
-    (["play", "kuhn_poker", "--seed", "x"], "at least 0, got 'x'"),
-    (["play", "kuhn_poker", "--rounds", "0"], "'--rounds': must be a whole number, at least 1"),
-    (["play", "kuhn_poker", "--matches", "0"], "'--matches': must be a whole number, at least 1"),
-    (["play", "kuhn_poker", "--matches", "5", "--rounds", "5"], "--rounds: is how long you play"),
-    (["play", "kuhn_poker", "--matches", "5", "--seat", "0"], "--seat: uniform plays for all"),
+    ("play", "Missing argument 'GAME'"),
+    ("play nope", "GAME: there is no game 'nope'"),
+    ("play chicken a_strategy.json", "a_strategy.json belongs to the game kuhn_poker"),
+    ("play kuhn_poker nothere.json", "STRATEGY: 'nothere.json': No such file"),
+    ("play kuhn_poker run", "STRATEGY: run"),
+    ("play kuhn_poker uniform uniform", "of which you are one; name one for all the"),
+    ("play 'kuhn_poker(players=3)' uniform uniform uniform", "others, or 2, one for each, got 3"),
+    ("play kuhn_poker uniform uniform uniform --matches 5", "all players, or 2, one for each"),
+    (f"play {EXAMPLES}/absent_minded_driver.efg uniform", "name none, got 1"),
+    ("play kuhn_poker --seat 2", "has 2 players, numbered from 0 to 1, got 2"),
+    ("play kuhn_poker --seat -1", "'--seat': must be a whole number, at least 0"),
+    ("play kuhn_poker --seed x", "at least 0, got 'x'"),
+    ("play kuhn_poker --rounds 0", "'--rounds': must be a whole number, at least 1"),
+    ("play kuhn_poker --matches 0", "'--matches': must be a whole number, at least 1"),
+    ("play kuhn_poker --matches 5 --rounds 5", "--rounds: is how long you play"),
+    ("play kuhn_poker --matches 5 --seat 0", "--seat: uniform plays for all"),
 ]
 
 
@@ -209,15 +201,13 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.deep_beyond(20)
-@pytest.mark.parametrize(
-    ("words", "said"), WRONG, ids=[" ".join(words)[-60:] for words, _ in WRONG]
-)
-def test_invalid_arguments_are_refused_in_one_line(folder, capfd, words, said):
-    if "openspiel:nope" in words:
+@pytest.mark.parametrize(("line", "said"), WRONG, ids=[line[-60:] for line, _ in WRONG])
+def test_invalid_arguments_are_refused_in_one_line(folder, capfd, line, said):
+    if "openspiel:nope" in line:
         pytest.importorskip("pyspiel")
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
-    code = main(words)
+    code = main(shlex.split(line))
     out, err = capfd.readouterr()  # of the process, and not only of Python
 
     assert code == 2
@@ -291,42 +281,39 @@ def test_a_missing_package_is_named_with_its_extra(folder, capsys, monkeypatch):
     for name in ("matplotlib", "matplotlib.figure", "pyspiel"):
         monkeypatch.setitem(sys.modules, name, None)
 
-    assert main(["solve", "kuhn_poker", "--plot", "a.svg"]) == 1
-    assert "pip install 'regretkit[plot]'" in capsys.readouterr().err
-    assert main(["show", "kuhn_poker", "--svg", "a.svg"]) == 1
-    assert "pip install 'regretkit[plot]'" in capsys.readouterr().err
-    assert main(["show", "openspiel:kuhn_poker"]) == 1
-    assert "pip install 'regretkit[openspiel]'" in capsys.readouterr().err
+    for line, extra in [
+        ("solve kuhn_poker --plot a.svg", "plot"),
+        ("show kuhn_poker --svg a.svg", "plot"),
+        ("show openspiel:kuhn_poker", "openspiel"),
+    ]:
+        assert main(line.split()) == 1
+        assert f"pip install 'regretkit[{extra}]'" in capsys.readouterr().err
 
 
 WRITTEN = [
-    (["convert", "kuhn_poker"], "old.efg", "OUT: cannot write 'old.efg'"),
-    (["show", "kuhn_poker", "--svg"], "old.svg", "--svg: cannot write 'old.svg'"),
-    (["solve", "kuhn_poker", "--iterations", "3", "--out"], "old.csv", "strategy to 'old.csv'"),
-    (["solve", "kuhn_poker", "--iterations", "3", "--out"], "old.json", "strategy to 'old.json'"),
-    (["solve", "kuhn_poker", "--iterations", "3", "--plot"], "old.svg", "figure to 'old.svg'"),
-    (
-        ["compare", "chicken", "--algorithms", "cfr", "--iterations", "3", "--out"],
-        "old.csv",
-        "--out",
-    ),
+    ("convert kuhn_poker", "old.efg", "OUT: cannot write 'old.efg'"),
+    ("show kuhn_poker --svg", "old.svg", "--svg: cannot write 'old.svg'"),
+    ("solve kuhn_poker --iterations 3 --out", "old.csv", "strategy to 'old.csv'"),
+    ("solve kuhn_poker --iterations 3 --out", "old.json", "strategy to 'old.json'"),
+    ("solve kuhn_poker --iterations 3 --plot", "old.svg", "figure to 'old.svg'"),
+    ("compare chicken --algorithms cfr --iterations 3 --out", "old.csv", "--out"),
 ]
 
 
-@pytest.mark.parametrize(("words", "name", "told"), WRITTEN)
+@pytest.mark.parametrize(("line", "name", "told"), WRITTEN)
 def test_a_file_that_cannot_be_replaced_is_left_as_it_was(
-    folder, capsys, monkeypatch, words, name, told
+    folder, capsys, monkeypatch, line, name, told
 ):
     def full(_descriptor):
         raise OSError(28, "No space left on device")
 
-    if "--plot" in words:
+    if name == "old.svg":
         pytest.importorskip("matplotlib")
     Path(name).write_text("of before")
     before = {*folder.iterdir()}
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        assert main([*words, name]) == 1
+        assert main([*line.split(), name]) == 1
 
     err = capsys.readouterr().err
     assert err.count("\n") == 1
@@ -334,7 +321,7 @@ def test_a_file_that_cannot_be_replaced_is_left_as_it_was(
     assert "No space left on device" in err
     assert Path(name).read_text() == "of before"
     Path(name).chmod(0o600)
-    assert main([*words, name]) == 0
+    assert main([*line.split(), name]) == 0
     assert Path(name).read_text() != "of before"
     assert Path(name).stat().st_mode & 0o777 == 0o600
     assert {*folder.iterdir()} == before
