@@ -10,6 +10,15 @@ from regretkit import DecisionTree, Simplices
 SEEDS = pytest.mark.parametrize("seed", range(12))
 
 
+@pytest.fixture(params=range(12))
+def case(request):
+    """Return a random tree, a behavioral strategy, a utility, and their generator."""
+    generator = np.random.default_rng(request.param)
+    tree = random_tree(generator)
+    behavior = random_behavior(generator, tree.simplices)
+    return tree, behavior, generator.normal(size=tree.dimension), generator
+
+
 def by_point(tree, vector):
     return [vector[tree.simplices.block(j)].tolist() for j in range(tree.points)]
 
@@ -37,22 +46,16 @@ def shuffled(tree, generator):
 # Down the tree, and up
 
 
-@SEEDS
-def test_the_sequence_form_multiplies_probabilities_along_the_path(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
-    behavior = random_behavior(generator, tree.simplices)
+def test_the_sequence_form_multiplies_probabilities_along_the_path(case):
+    tree, behavior, _, _ = case
     strategy = tree.sequence_form(behavior)
     expected = naive.sequence_form(roots_of(tree), tree.sizes.tolist(), by_point(tree, behavior))
     np.testing.assert_allclose(strategy, expected, rtol=1e-14)
     assert tree.contains(strategy)
 
 
-@SEEDS
-def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsewhere(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
-    behavior = random_behavior(generator, tree.simplices)
+def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsewhere(case):
+    tree, behavior, _, _ = case
     strategy = tree.sequence_form(behavior)
 
     recovered = tree.behavior(strategy)
@@ -63,12 +66,8 @@ def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsew
     np.testing.assert_allclose(tree.sequence_form(recovered), strategy, rtol=1e-12)
 
 
-@SEEDS
-def test_counterfactual_utilities_are_those_of_the_recursion(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
-    behavior = random_behavior(generator, tree.simplices)
-    utility = generator.normal(size=tree.dimension)
+def test_counterfactual_utilities_are_those_of_the_recursion(case):
+    tree, behavior, utility, _ = case
     before = utility.copy()
 
     value, worths = tree.counterfactual(utility, behavior)
@@ -81,12 +80,8 @@ def test_counterfactual_utilities_are_those_of_the_recursion(seed):
     np.testing.assert_array_equal(utility, before)
 
 
-@SEEDS
-def test_the_value_of_a_strategy_is_its_inner_product_with_the_utility(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator, points=30)
-    behavior = random_behavior(generator, tree.simplices)
-    utility = generator.normal(size=tree.dimension)
+def test_the_value_of_a_strategy_is_its_inner_product_with_the_utility(case):
+    tree, behavior, utility, _ = case
     strategy = tree.sequence_form(behavior)
     assert tree.counterfactual(utility, behavior)[0] == pytest.approx(utility @ strategy, abs=1e-12)
     assert tree.value(utility, strategy) == pytest.approx(utility @ strategy, abs=1e-12)
@@ -110,13 +105,9 @@ def test_counterfactual_utilities_are_the_gradient_of_the_value_over_reach(seed)
         assert change == pytest.approx(worths[action] * reach[action], abs=1e-12)
 
 
-@SEEDS
-def test_the_order_in_which_points_are_listed_does_not_matter(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
+def test_the_order_in_which_points_are_listed_does_not_matter(case):
+    tree, behavior, utility, generator = case
     other, old = shuffled(tree, generator)
-    behavior = random_behavior(generator, tree.simplices)
-    utility = generator.normal(size=tree.dimension)
     moved = behavior[old[1:] - 1]
 
     value, worths = tree.counterfactual(utility, behavior)
@@ -153,11 +144,9 @@ def test_of_equal_best_responses_the_first_action_is_played():
     np.testing.assert_array_equal(response, [1, 1, 0, 1, 0, 0, 0, 0])
 
 
-@SEEDS
-def test_a_point_is_inside_exactly_when_its_flow_is_conserved(seed):
-    generator = np.random.default_rng(seed)
-    tree = random_tree(generator)
-    strategy = tree.sequence_form(random_behavior(generator, tree.simplices))
+def test_a_point_is_inside_exactly_when_its_flow_is_conserved(case):
+    tree, behavior, _, _ = case
+    strategy = tree.sequence_form(behavior)
 
     assert tree.contains(strategy)
     assert tree.contains(tree.relative_interior_point())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment, linprog, nnls
 
-from regretkit.sets import Simplices
+from regretkit.sets import Ball, Box, MinkowskiSumSet, Polytope, Simplices
 from regretkit.sets._nearest_point import _Search, is_within
 
 
@@ -20,19 +20,15 @@ def nearest_point(point, oracle, tolerance, limit=None):
 
 
 def hull(points):
-    def oracle(direction):
-        values = points @ direction
-        return float(values.max()), points[values.argmax()].copy()
-
-    return oracle
+    return Polytope(points).best_response
 
 
 def box(low, high):
-    def oracle(direction):
-        corner = np.where(direction > 0.0, high, low)
-        return float(direction @ corner), corner
+    return Box(low, high).best_response
 
-    return oracle
+
+def ball(center):
+    return Ball(center, 1.0).best_response
 
 
 def ellipsoid(center, radii):
@@ -40,18 +36,6 @@ def ellipsoid(center, radii):
         scaled = radii * direction
         point = center + radii * scaled / np.linalg.norm(scaled)
         return float(direction @ point), point
-
-    return oracle
-
-
-def ball(center, radius=1.0):
-    return ellipsoid(center, np.full(len(center), radius))
-
-
-def total(one, other):
-    def oracle(direction):
-        (v, x), (w, y) = one(direction), other(direction)
-        return v + w, x + y
 
     return oracle
 
@@ -157,7 +141,9 @@ def test_a_curved_boundary_is_told_to_a_billionth(shape, n, height):
     center, normal = generator.normal(size=n), unit(generator, n)
     oracle = {
         "ball": ball(center),
-        "rounded": total(hull(generator.normal(size=(2 * n, n))), ball(center, 1e-3)),
+        "rounded": MinkowskiSumSet(
+            [Polytope(generator.normal(size=(2 * n, n))), Ball(center, 1e-3)]
+        ).best_response,
         "ellipsoid": ellipsoid(center, np.geomspace(0.2, 1.0, n)),
     }[shape]
     # The answer in a direction is a boundary point with that normal; no curve is tighter than
