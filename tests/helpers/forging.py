@@ -72,45 +72,32 @@ def record():
     return Recorder({"t": lambda run: run.iteration})
 
 
+def played(game, minimizers, **ways):
+    return SelfPlay(game, minimizers(), engine="numpy", **ways).run(7)
+
+
 def runs():
     """Return runs to be saved, and for each what makes minimizers for :meth:`SelfPlay.load`."""
+    named = {"iterations": 7, "engine": "numpy"}
+    matching, plus = partial(trees, rk.RegretMatching), partial(trees, rk.RegretMatchingPlus)
+    order = RandomPlayer(bits(np.random.MT19937))
     baseline = OutcomeSampling(bits(np.random.Philox), baseline=LearnedBaseline())
-    pennies = [rk.PredictiveRegretMatchingPlus, rk.Hedge]
-    return {
-        "named": (partial(rk.solve, KUHN, "cfr+", iterations=7, engine="numpy"), None),
-        "discounted": (partial(rk.solve, KUHN, "dcfr", iterations=7, engine="numpy"), None),
-        "random player": (
-            lambda: SelfPlay(
-                PENNIES,
-                pair(pennies),
-                order=RandomPlayer(bits(np.random.MT19937)),
-                engine="numpy",
-            ).run(7),
-            partial(pair, pennies),
-        ),
-        "average sampling": (
-            lambda: SelfPlay(
-                KUHN, trees(rk.RegretMatchingPlus), estimator=sampling(), engine="numpy"
-            ).run(7),
-            partial(trees, rk.RegretMatchingPlus),
-        ),
-        "baseline": (
-            lambda: SelfPlay(
-                KUHN, trees(rk.RegretMatching), estimator=baseline, engine="numpy"
-            ).run(7),
-            partial(trees, rk.RegretMatching),
-        ),
-    }
+    return [
+        (partial(rk.solve, KUHN, "cfr+", **named), None),
+        (partial(rk.solve, KUHN, "dcfr", **named), None),
+        (partial(played, PENNIES, pair, order=order), pair),
+        (partial(played, KUHN, plus, estimator=sampling()), plus),
+        (partial(played, KUHN, matching, estimator=baseline), matching),
+    ]
 
 
-def pair(rules):
-    first, second = rules
-    return [first(2), second(2, rate=0.5)]
+def pair():
+    return [rk.PredictiveRegretMatchingPlus(2), rk.Hedge(2, rate=0.5)]
 
 
 def subjects(folder):
     """Yield bytes of checkpoints, and what reads such a file."""
-    for make, minimizers in runs().values():
+    for make, minimizers in runs():
         run, path = make(), folder / "whole"
         run.save(path)
         read = resume if minimizers is None else partial(load, run.game, minimizers)
@@ -173,18 +160,9 @@ def at(content, place):
 NUMBERS = [-1, 0, 1, 2, 624, 10**6, 2**31, 2**63, 2**127, -(2**63), 2**200]
 FLOATS = [-1.0, -1e-3, 0.0, 0.5, 2.0, 1e300, 1.7e308, -1e300, math.inf, -math.inf, math.nan]
 TEXTS = [
-    "",
-    "x",
-    "compiled",
-    "auto",
-    "/dev/zero",
-    "/etc/passwd",
-    "openspiel:goofspiel(num_cards=99)",
-    "dudo(dice=10000)",
-    "goofspiel(9, memory_limit=1e300)",
-    "oshi_zumo(coins=10000, horizon=1)",
-    "('a', " * 300,
-    "\ud800\x1b[2J",
+    *("", "x", "compiled", "auto", "/dev/zero", "/etc/passwd", "('a', " * 300, "\ud800\x1b[2J"),
+    *("openspiel:goofspiel(num_cards=99)", "dudo(dice=10000)"),
+    *("goofspiel(9, memory_limit=1e300)", "oshi_zumo(coins=10000, horizon=1)"),
 ]
 THINGS = [None, True, [], {}, [[1]], {"x": {}}, {"<kind>": "Uniform"}, [1.0, 2.0]]
 

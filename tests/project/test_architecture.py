@@ -1,7 +1,6 @@
 """The shape of the package: layers, sizes, and two things that it never does."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,28 +51,17 @@ def imported_modules(node: ast.AST, package: tuple[str, ...]) -> list[str]:
     return [base]
 
 
-def imported_layers(source: str, package: tuple[str, ...] = ("regretkit",)) -> set[str]:
-    return {layer for _, layer in _imports(ast.parse(source), package)}
-
-
-def imported_late(source: str, package: tuple[str, ...] = ("regretkit",)) -> set[str]:
-    """Return the layers that are imported in functions alone."""
-    tree = ast.parse(source)
-    inside = {
-        node
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef)
-        for node in ast.walk(function)
-    }
-    found = list(_imports(tree, package))
-    return {layer for _, layer in found} - {layer for node, layer in found if node not in inside}
-
-
-def _imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[ast.AST, str]]:
+def imports(source: str, package: tuple[str, ...]) -> dict[str, bool]:
+    """Return the layers that code imports, and of each whether it does so in functions alone."""
+    tree, found = ast.parse(source), {}
+    defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {node for function in defined for node in ast.walk(function)}
     for node in ast.walk(tree):
         for name in imported_modules(node, package):
             if name.startswith("regretkit.") or name == "regretkit":
-                yield node, name.removeprefix("regretkit.").split(".")[0]
+                layer = name.removeprefix("regretkit.").split(".")[0]
+                found[layer] = found.get(layer, True) and node in inside
+    return found
 
 
 def functions(module: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -96,9 +84,10 @@ def test_a_module_imports_only_its_own_layer_and_those_above(module):
         return  # it gathers the public names of all layers
     allowed = LAYERS[: LAYERS.index(layer_of(module)) + 1]
     package = ("regretkit", *module.parent.relative_to(ROOT).parts)
-    source = module.read_text()
-    drawing = imported_late(source, package) & {"display"}  # which each may do, once it is asked
-    assert imported_layers(source, package) - drawing <= set(allowed)
+    imported = imports(module.read_text(), package)
+    if imported.get("display"):  # which each may import once it is to draw
+        del imported["display"]
+    assert imported.keys() <= set(allowed)
 
 
 def test_every_module_belongs_to_a_layer():
@@ -106,37 +95,23 @@ def test_every_module_belongs_to_a_layer():
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("source", "found"),
     [
-        "import regretkit.games",
-        "from regretkit import games",
-        "from regretkit.games import Game",
-        "from regretkit.games.catalogue import kuhn_poker",
-        "from ..games import Game",
-        "from .. import games",
-        "def late():\n    from regretkit.games import Game",
+        ("import regretkit", {"regretkit": False}),
+        ("import regretkit.games", {"games": False}),
+        ("from regretkit import games", {"games": False}),
+        ("from regretkit.games import Game", {"games": False}),
+        ("from regretkit.games.catalogue import kuhn_poker", {"games": False}),
+        ("from ..games import Game", {"games": False}),
+        ("from .. import games", {"games": False}),
+        ("def late():\n    from regretkit.games import Game", {"games": True}),
+        ("class Game:\n    def draw(self):\n        import regretkit.display", {"display": True}),
+        ("import regretkit.games\ndef late():\n    import regretkit.games", {"games": False}),
+        ("class Game:\n    import regretkit.display", {"display": False}),
     ],
 )
-def test_no_way_to_write_an_import_escapes_the_layers(source):
-    assert imported_layers(source, ("regretkit", "sets")) == {"games"}
-
-
-@pytest.mark.parametrize(
-    ("source", "late"),
-    [
-        ("from regretkit.display import simplex", set()),
-        ("def draw():\n    from regretkit.display import simplex", {"display"}),
-        ("class Game:\n    def draw(self):\n        import regretkit.display", {"display"}),
-        ("import regretkit.display\ndef draw():\n    import regretkit.display", set()),
-        ("class Game:\n    import regretkit.display", set()),
-    ],
-)
-def test_an_import_is_late_if_it_is_in_functions_alone(source, late):
-    assert imported_late(source) == late
-
-
-def test_the_package_root_is_itself_no_layer_that_could_be_imported():
-    assert imported_layers("import regretkit") == {"regretkit"}
+def test_no_way_to_write_an_import_escapes_the_layers(source, found):
+    assert imports(source, ("regretkit", "sets")) == found
 
 
 @each_module
