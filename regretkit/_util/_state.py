@@ -138,19 +138,14 @@ def attributes(thing: object) -> Iterator[tuple[str, object]]:
 
 
 def _state_items(thing: object) -> Iterator[tuple[str, object]]:
-    arguments = {*inspect.signature(type(thing)).parameters}
-    held = dict(attributes(thing))
+    kind, held = type(thing), dict(attributes(thing))
     by_chance = any(isinstance(value, np.random.Generator) for value in held.values())
-    arguments |= _derived(type(thing), by_chance)
-    for name, value in held.items():
-        if _is_mutable(value) or (name.lstrip("_") not in arguments and _is_state(value)):
-            yield name, value
-
-
-def _derived(kind: type, by_chance: bool) -> set[str]:
     marks = {"always"} if by_chance else {"always", "but by chance"}
     derived = (field for field in attrs_fields(kind) if field.metadata.get("derived") in marks)
-    return {field.name.lstrip("_") for field in derived}
+    left_out = {*inspect.signature(kind).parameters, *(f.name.lstrip("_") for f in derived)}
+    for name, value in held.items():
+        if _is_mutable(value) or (name.lstrip("_") not in left_out and _is_state(value)):
+            yield name, value
 
 
 def attrs_fields(kind: type) -> "tuple[attrs.Attribute[object], ...]":

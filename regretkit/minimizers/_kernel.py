@@ -23,7 +23,9 @@ def _function(_: object, attribute: "Attribute[Any]", value: object) -> None:
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
-        raise TypeError(f"names of arrays must be several, got {quote(names)}; pass [{names!r}]")
+        raise TypeError(
+            f"names of arrays must be several, got {quote(names)}; pass [{quote(names)}]"
+        )
     return tuple(names)
 
 

@@ -96,7 +96,7 @@ def unpacked(data: bytes, what: str) -> dict[str, Any]:
     """Return the content of a file, or refuse what is not exactly what was written."""
     name = _MANIFEST.encode()
     if not (b"PK\3\4".startswith(data[:4]) and name.startswith(data[30 : 30 + len(name)])):
-        raise ValueError(f"{what} is no checkpoint of regretkit: it begins with {data[:20]!r}")
+        raise ValueError(f"{what} is no checkpoint of regretkit: it begins with {quote(data[:20])}")
     if hashlib.sha256(data[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise ValueError(
             f"{what} is truncated or was altered: its {len(data)} bytes do not have the checksum "

@@ -65,6 +65,7 @@ class Backwards(Order):
 
 
 RM, DRM = rk.RegretMatching, rk.DiscountedRegretMatching
+EACH = rk.PerDecisionPoint(RM)
 MANY = "is not a single rule over simplices"
 MORE = r"\(\) does more in an iteration than to let players learn in turn"
 
@@ -79,9 +80,7 @@ def way(rule, fastest, reason, **how):
 
 # The minimizers of a run and what else it is built of, its fastest engine, and why it has no faster
 WAYS = {
-    "a rule for each point": way(
-        rk.PerDecisionPoint(RM), "vectorized", rf"\[0\]: Product.* {MANY}"
-    ),
+    "a rule for each point": way(EACH, "vectorized", rf"\[0\]: Product.* {MANY}"),
     "rules by decision point": way(BY_POINT, "vectorized", rf"\[0\]: Product.* {MANY}"),
     "a circuit for each point": way(swap, "vectorized", rf"\[0\]: SwapRegret.* {MANY}"),
     "a rule without a kernel": way(
@@ -114,9 +113,7 @@ def test_a_long_run_takes_the_fastest_way_that_applies(name):
 def test_a_way_that_does_not_apply_is_refused_with_the_reason(name):
     make, how, fastest, reason = WAYS[name]
     for engine in ("compiled", "vectorized")[: 1 if fastest == "vectorized" else 2]:
-        message = (
-            f"engine '{engine}' cannot run this: .*{reason}.*pass engine='auto' to have the fas"
-        )
+        message = f"engine '{engine}' cannot run this: .*{reason}.*pass engine='auto' to have"
         with pytest.raises(ValueError, match=message):
             SelfPlay(KUHN, make(), engine=engine, **how)
 
