@@ -308,6 +308,21 @@ def test_nor_are_those_of_a_level(lost):
         GameDAG.from_history(Lossy(liars_dice_batch(sides=2, memory=1), lost))
 
 
+class Padded(Lossy):
+    """Liar's dice, in which every other batch has more columns of actions."""
+
+    def child(self, at, action):
+        return Padded(self.batch.child(at, action), [])
+
+    def actions(self, at):
+        return np.pad(self.batch.actions(at), [(0, 0), (0, 20 * (self.batch.length % 2))])
+
+
+def test_batches_may_have_different_numbers_of_columns():
+    root = liars_dice_batch(sides=3, memory=1)
+    assert GameDAG.from_history(Padded(root, [])).nodes == GameDAG.from_history(root).nodes
+
+
 def test_levels_and_histories_make_the_same_graph():
     level = liars_dice_batch(sides=3, memory=2)
     from_level = GameDAG.from_history(level)

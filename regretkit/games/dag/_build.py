@@ -104,7 +104,7 @@ class _Observed(NamedTuple):
     key: Hashable
     player: int
     information_set: Hashable = None
-    actions: Hashable = ()
+    actions: Any = ()
     """The actions in the form of the level, which :meth:`_Level.actions` decodes."""
     probabilities: tuple[float, ...] = ()
     payoffs: tuple[float, ...] = ()
@@ -144,7 +144,7 @@ class HistoryLevel:
         return HistoryLevel([self.histories[h].child(action) for h, action in moves], self.key)
 
     def actions(self, observed: _Observed) -> tuple[Hashable, ...]:
-        actions: tuple[Hashable, ...] = observed.actions  # type: ignore[assignment]
+        actions: tuple[Hashable, ...] = observed.actions
         return actions
 
     def label(self, player: int, information_set: Hashable) -> str:
@@ -190,7 +190,8 @@ class BatchLevel:
                 drawn = [tuple(part.tolist()) for part in np.split(chances, cuts)]
             else:
                 sets = np.asarray(batch.information_set(at)).tolist()
-            masks = [row.tobytes() for row in np.packbits(legal, axis=1)]
+            # Batches may differ in the number of columns.
+            masks = [row.tobytes().rstrip(b"\0") for row in np.packbits(legal, axis=1)]
             for h, *seen in zip(at.tolist(), sets, masks, drawn, strict=True):
                 observed[h] = _Observed(tuple(keys[h]), actor, *seen)
         return [observed[h] for h in range(player.size)]
@@ -200,7 +201,7 @@ class BatchLevel:
         return BatchLevel(self.batch.child(at, action))
 
     def actions(self, observed: _Observed) -> list[int]:
-        bits = np.frombuffer(observed.actions, dtype=np.uint8)  # type: ignore[call-overload]
+        bits = np.array([*observed.actions], dtype=np.uint8)
         actions: list[int] = np.flatnonzero(np.unpackbits(bits)).tolist()
         return actions
 
