@@ -38,7 +38,7 @@ def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
     """Write the files, report the run, and return its exit code."""
     game, sampling = monitor.named, f", {monitor.sample} sampling" if monitor.sample else ""
     label = f"{monitor.choice.label}{sampling}"
-    average = monitor.average(run) if run.iteration else None
+    average = game.coarsen(run.average) if run.iteration else None
     gap = None if average is None else monitor.gaps[-1]
     checkpoint = settings.checkpoint
     files: dict[str, Path | None] = {"checkpoint": checkpoint, "strategy": None, "figure": None}

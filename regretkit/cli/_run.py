@@ -30,7 +30,6 @@ from regretkit.cli._console import (
 )
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.evaluation import nash_conv
-from regretkit.games import Profile
 from regretkit.play import AtGeometricSteps, Checkpoint, SelfPlay
 
 _PERIOD = 0.05
@@ -128,7 +127,7 @@ class RunMonitor(Stateful):
     def measure(self, run: SelfPlay) -> None:
         """Measure the gap, unless it was measured at this iteration."""
         if self.iterations[-1:] != [run.iteration]:
-            self.gaps.append(nash_conv(run.game, self.average(run)))
+            self.gaps.append(nash_conv(run.game, self.named.coarsen(run.average)))
             self.iterations.append(run.iteration)
             self.times.append(self.played)
 
@@ -175,10 +174,6 @@ class RunMonitor(Stateful):
     def curve(self) -> dict[str, list[Any]]:
         """How the gap fell."""
         return {"iteration": self.iterations, "seconds": self.times, "gap": self.gaps}
-
-    def average(self, run: SelfPlay) -> Profile:
-        """Return the average strategies, coarsened in a game of imperfect recall."""
-        return self.named.coarsen(run.average)
 
 
 def clock(seconds: float) -> str:
