@@ -66,8 +66,9 @@ def packed(content: Mapping[str, Plain]) -> bytes:
             with archive.open(f"{kind}.npy", "w", force_zip64=True) as member:
                 np.save(member, np.concatenate(held), allow_pickle=False)
         archive.comment = bytes(_DIGEST)
-    data = file.getvalue()[:-_DIGEST]
-    return data + hashlib.sha256(data).hexdigest().encode()
+    with file.getbuffer() as data:
+        data[-_DIGEST:] = hashlib.sha256(data[:-_DIGEST]).hexdigest().encode()
+    return file.getvalue()
 
 
 def _encoded(value: object, arrays: Arrays, place: str) -> object:
@@ -97,7 +98,7 @@ def unpacked(data: bytes, what: str) -> dict[str, Any]:
     name = _MANIFEST.encode()
     if not (b"PK\3\4".startswith(data[:4]) and name.startswith(data[30 : 30 + len(name)])):
         raise ValueError(f"{what} is no checkpoint of regretkit: it begins with {quote(data[:20])}")
-    if hashlib.sha256(data[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
+    if hashlib.sha256(memoryview(data)[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise ValueError(
             f"{what} is truncated or was altered: its {len(data)} bytes do not have the checksum "
             "at their end; use another copy"
@@ -305,8 +306,13 @@ def save_run(run: "SelfPlay", path: FilePath, callbacks: Iterable[Callback]) -> 
     """Write a run, and what its callbacks have written down, into a file."""
     run._check_whole()
     watching = _stateful(callbacks)
-    for number, callback in enumerate(watching):
-        _check_plain(callback, f"callbacks[{number}]")
+    for place, item in _written(tuple(watching), "callbacks"):
+        leaf = item is None or isinstance(item, bool | int | float | str | np.generic)
+        if not leaf and not (isinstance(item, np.ndarray) and item.dtype != object):
+            raise TypeError(
+                f"{place} is {shown(item)}, which a checkpoint cannot hold; write down numbers, "
+                "texts or arrays, or leave this callback out"
+            )
     content: dict[str, Any] = {
         "game": describe(run.game),
         "built": {**_built(run), "horizon": run.horizon, "engine": run._requested_engine},
@@ -333,27 +339,19 @@ def _stateful(callbacks: Iterable[Callback]) -> list[Stateful]:
     return [callback for callback in watching if isinstance(callback, Stateful)]
 
 
-def _check_plain(callback: Stateful, place: str) -> None:
-    """Refuse what has written down something that no file can hold."""
-    for name, value in attributes(callback):
-        for item_place, item in _listed(value, f"{place}.{name}"):
-            leaf = item is None or isinstance(item, bool | int | float | str | np.generic)
-            if not leaf and not (isinstance(item, np.ndarray) and item.dtype != object):
-                raise TypeError(
-                    f"{item_place} is {shown(item)}, which a checkpoint cannot hold; write down "
-                    "numbers, texts or arrays, or leave this callback out"
-                )
-    for name, part in parts(callback):
-        _check_plain(part, f"{place}.{name}")
-
-
-def _listed(value: object, place: str) -> Iterator[tuple[str, object]]:
-    """Yield the items of lists, those in dicts included, each with its place."""
+def _written(value: object, place: str) -> Iterator[tuple[str, object]]:
+    """Yield the items of lists that callbacks and their parts hold, each with its place."""
     if isinstance(value, list):
         yield from ((f"{place}[{number}]", item) for number, item in enumerate(value))
+    elif isinstance(value, tuple):
+        for number, item in enumerate(value):
+            yield from _written(item, f"{place}[{number}]")
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _listed(item, f"{place}[{key!r}]")
+            yield from _written(item, f"{place}[{key!r}]")
+    elif isinstance(value, Stateful):
+        for name, item in attributes(value):
+            yield from _written(item, f"{place}.{name}")
 
 
 @final
