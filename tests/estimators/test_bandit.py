@@ -83,16 +83,21 @@ def test_exp3_has_the_regret_of_its_theorem_against_a_fixed_opponent(implicit):
     assert np.mean(regrets) < uniform / 4.0
 
 
-def test_bad_arguments_are_refused():
-    generator = np.random.default_rng(1)
-    with pytest.raises(TypeError, match="generator must be a numpy Generator, got 1"):
-        BanditFeedback(1)
-    with pytest.raises(ValueError, match="implicit"):
-        BanditFeedback(generator, implicit=-0.1)
-    with pytest.raises(ValueError, match="baseline"):
-        BanditFeedback(generator, baseline=np.inf)
+def on_a_tree():
     game = kuhn_poker()
-    with pytest.raises(TypeError, match="must be in normal form"):
-        BanditFeedback(generator).utility(
-            game, 0, [d.relative_interior_point() for d in game.domains]
-        )
+    uniform = [domain.relative_interior_point() for domain in game.domains]
+    return BanditFeedback(np.random.default_rng(1)).utility(game, 0, uniform)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: BanditFeedback(1), "generator must be a numpy Generator, got 1"),
+        (lambda: BanditFeedback(np.random.default_rng(1), implicit=-0.1), "implicit"),
+        (lambda: BanditFeedback(np.random.default_rng(1), baseline=np.inf), "baseline"),
+        (on_a_tree, "must be in normal form"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

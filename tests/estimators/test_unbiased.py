@@ -33,17 +33,14 @@ class Wrong(TraversalEstimator):
         super().__init__(generator())
         self.drawn, self.said = drawn, said
 
-    def _notes(self, game):
-        return np.zeros(0), np.zeros(0)
-
     def _choose(self):
-        def choose(here, behavior, follow, share, known):
-            followed = 0
-            for a in range(here[3]):
-                if known[2].random() < self.drawn:
-                    follow[followed], share[followed] = a, self.said
-                    followed += 1
-            return followed
+        def choose(decision, behavior, actions, probabilities, rule):
+            sampled = 0
+            for a in range(decision.size):
+                if rule.generator.random() < self.drawn:
+                    actions[sampled], probabilities[sampled] = a, self.said
+                    sampled += 1
+            return sampled
 
         return choose
 
@@ -81,10 +78,10 @@ def test_a_wrong_importance_weight_is_caught_and_the_right_one_is_not():
 
 def test_a_forgotten_weight_is_caught_wherever_it_was_forgotten(monkeypatch):
     def forgetful(choose):
-        def chosen(here, behavior, follow, share, known):
-            followed = choose(here, behavior, follow, share, known)
-            share[:followed] = 1.0  # nothing will be divided by
-            return followed
+        def chosen(decision, behavior, actions, probabilities, rule):
+            sampled = choose(decision, behavior, actions, probabilities, rule)
+            probabilities[:sampled] = 1.0  # nothing will be divided by
+            return sampled
 
         return chosen
 
@@ -194,14 +191,16 @@ def test_draws_that_cannot_be_gone_through_are_refused(doubles, message):
         assert_unbiased(KUHN, Drawing(doubles))
 
 
-def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match="more than 10 samples; take a smaller game"):
-        assert_unbiased(KUHN, ExternalSampling(generator()), most=10)
-    with pytest.raises(TypeError, match="estimator must be an Estimator"):
-        assert_unbiased(KUHN, generator())
-    with pytest.raises(TypeError, match="game must be a Game"):
-        assert_unbiased("kuhn_poker", ExternalSampling(generator()))
-    with pytest.raises(ValueError, match="most"):
-        assert_unbiased(KUHN, ExternalSampling(generator()), most=0)
-    with pytest.raises(ValueError, match="profile"):
-        assert_unbiased(KUHN, ExternalSampling(generator()), profiles=[[np.ones(13)]])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"most": 10}, "more than 10 samples; take a smaller game"),
+        ({"estimator": generator()}, "estimator must be an Estimator"),
+        ({"game": "kuhn_poker"}, "game must be a Game"),
+        ({"most": 0}, "most"),
+        ({"profiles": [[np.ones(13)]]}, "profile"),
+    ],
+)
+def test_bad_arguments_are_refused(change, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        assert_unbiased(**{"game": KUHN, "estimator": ExternalSampling(generator())} | change)

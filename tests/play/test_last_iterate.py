@@ -71,7 +71,6 @@ def test_the_last_iterate_does_not_converge_where_averages_do(make, order):
 @pytest.mark.parametrize(
     ("make", "order"),
     [
-        (PRM_PLUS, Alternating()),
         (SMOOTH, Simultaneous()),
         (SMOOTH, Alternating()),
         (OPTIMISTIC, Simultaneous()),
@@ -82,7 +81,6 @@ def test_the_last_iterate_does_not_converge_where_averages_do(make, order):
         (stable(5.0), Alternating()),
     ],
     ids=[
-        "prm+ alternating",
         "smooth",
         "smooth alternating",
         "optimistic",

@@ -36,7 +36,7 @@ class Decision(NamedTuple):
     reach: float
     """The player's own reach probability."""
     uniform: float
-    """1 / ``count``."""
+    """1 / ``size``."""
 
 
 class SamplingRule(NamedTuple):
