@@ -95,11 +95,11 @@ def depths(parent: Indices) -> Indices:
     return depth
 
 
-Where: TypeAlias = slice | Indices
+Selection: TypeAlias = slice | Indices
 """Coordinates, as a slice where they are consecutive: a view and not a copy."""
 
 
-def as_slice(coordinates: Indices) -> Where:
+def as_slice(coordinates: Indices) -> Selection:
     """Return ``coordinates`` as a slice if each follows the one before it."""
     if coordinates.size and (np.diff(coordinates) == 1).all():
         return slice(int(coordinates[0]), int(coordinates[-1]) + 1)

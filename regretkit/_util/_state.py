@@ -189,25 +189,25 @@ def _taken(value: object) -> Leaf | StateDict:
     return value  # type: ignore[return-value]
 
 
-def _fitted(current: object, saved: object, where: str) -> Callable[[], object]:
+def _fitted(current: object, saved: object, path: str) -> Callable[[], object]:
     """Check that ``saved`` can replace ``current``; return what does so and gives the result."""
     if isinstance(current, Stateful):
-        return _fitted_object(current, saved, where)
+        return _fitted_object(current, saved, path)
     if isinstance(current, np.random.Generator):
-        return _fitted_generator(current, saved, where)
+        return _fitted_generator(current, saved, path)
     if isinstance(current, dict):
         names = {str(key): key for key in current}
-        entries = _entries(saved, names, where)
-        fits = {names[k]: _fitted(current[names[k]], v, f"{where}[{quote(k)}]") for k, v in entries}
+        entries = _entries(saved, names, path)
+        fits = {names[k]: _fitted(current[names[k]], v, f"{path}[{quote(k)}]") for k, v in entries}
         return lambda: {key: fit() for key, fit in fits.items()}
     if isinstance(current, tuple | list):
-        return _fitted_sequence(current, saved, where)
+        return _fitted_sequence(current, saved, path)
     if isinstance(current, np.ndarray):
-        return _fitted_array(current, saved, where)
+        return _fitted_array(current, saved, path)
     if not _like(saved, current):
-        raise TypeError(f"{where} must be something like {quote(current)}, got {quote(saved)}")
+        raise TypeError(f"{path} must be something like {quote(current)}, got {quote(saved)}")
     if isinstance(saved, float) and math.isnan(saved) and current is not None:
-        raise ValueError(f"{where} must be a number, got nan")
+        raise ValueError(f"{path} must be a number, got nan")
     return lambda: _taken(saved)
 
 
@@ -220,16 +220,16 @@ def _like(saved: object, current: object) -> bool:
     return isinstance(saved, bool | int | float | np.number)
 
 
-def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[], object]:
+def _fitted_object(current: Stateful, saved: object, path: str) -> Callable[[], object]:
     items = dict(_state_items(current))
-    entries = _entries(saved, items, where)
+    entries = _entries(saved, items, path)
     count = dict(entries).get("iteration", 0)
     if type(count) is not int or not 0 <= count < _MOST_ITERATIONS:
-        raise ValueError(f"{where}['iteration'] must be a number of iterations, got {quote(count)}")
+        raise ValueError(f"{path}['iteration'] must be a number of iterations, got {quote(count)}")
     optional = {field.name for field in attrs_fields(type(current)) if field.default is None}
     fits = {
         # A field that begins as None may be None again, independently of its current value.
-        k: _fitted(None if v is None and k in optional else items[k], v, f"{where}[{quote(k)}]")
+        k: _fitted(None if v is None and k in optional else items[k], v, f"{path}[{quote(k)}]")
         for k, v in entries
     }
     current._check_state(dict(entries))
@@ -246,7 +246,7 @@ def _fitted_object(current: Stateful, saved: object, where: str) -> Callable[[],
 
 
 def _fitted_generator(
-    current: np.random.Generator, saved: object, where: str
+    current: np.random.Generator, saved: object, path: str
 ) -> Callable[[], object]:
     def replace(generator: np.random.Generator) -> object:
         generator.bit_generator.state = cast("StateDict", saved)
@@ -258,7 +258,7 @@ def _fitted_generator(
     except (TypeError, ValueError, LookupError, OverflowError) as error:
         kind = type(current.bit_generator).__name__
         raise ValueError(
-            f"{where} is not the state of a {kind} generator: {shorten(str(error))}"
+            f"{path} is not the state of a {kind} generator: {shorten(str(error))}"
         ) from error
     return lambda: replace(current)
 
@@ -279,44 +279,44 @@ def _check_bits(saved: Mapping[str, Any]) -> None:
 
 
 def _fitted_sequence(
-    current: tuple[object, ...] | list[object], saved: object, where: str
+    current: tuple[object, ...] | list[object], saved: object, path: str
 ) -> Callable[[], object]:
     names = [str(number) for number in range(len(current))]
     # A list of numbers may have grown; a list of parts has as many as were built.
     if not _is_mutable(current) and isinstance(saved, dict):
         names = [str(number) for number in range(len(saved))]
         current = type(current)([None] * len(names))
-    entries = dict(_entries(saved, names, where))
+    entries = dict(_entries(saved, names, path))
     fits = [
-        _fitted(item, entries[name], f"{where}[{quote(name)}]")
+        _fitted(item, entries[name], f"{path}[{quote(name)}]")
         for name, item in zip(names, current, strict=True)
     ]
     kind = type(current)
     return lambda: kind(fit() for fit in fits)
 
 
-def _fitted_array(current: NDArray[np.generic], saved: object, where: str) -> Callable[[], object]:
+def _fitted_array(current: NDArray[np.generic], saved: object, path: str) -> Callable[[], object]:
     try:
         array = np.asarray(saved)
     except ValueError as error:
-        raise ValueError(f"{where} must be an array, got {quote(saved)}") from error
+        raise ValueError(f"{path} must be an array, got {quote(saved)}") from error
     if array.shape != current.shape or array.dtype != current.dtype:
         raise ValueError(
-            f"{where} has shape {array.shape} and type {array.dtype}, but {current.shape} and "
+            f"{path} has shape {array.shape} and type {array.dtype}, but {current.shape} and "
             f"{current.dtype} are wanted; pass the state of an object built the same way"
         )
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise ValueError(f"{where} must hold numbers, got nan at {int(np.isnan(array).argmax())}")
+        raise ValueError(f"{path} must hold numbers, got nan at {int(np.isnan(array).argmax())}")
     return array.copy
 
 
-def _entries(saved: object, wanted: Iterable[str], where: str) -> list[tuple[str, object]]:
+def _entries(saved: object, wanted: Iterable[str], path: str) -> list[tuple[str, object]]:
     if not isinstance(saved, dict):
-        raise TypeError(f"{where} must be a dict as state_dict returns it, got {quote(saved)}")
+        raise TypeError(f"{path} must be a dict as state_dict returns it, got {quote(saved)}")
     names = list(wanted)
     if saved.keys() != set(names):
         raise ValueError(
-            f"{where} has the entries {quote(sorted(saved))}, but {quote(sorted(names))} are "
+            f"{path} has the entries {quote(sorted(saved))}, but {quote(sorted(names))} are "
             "wanted; pass the state of an object built the same way"
         )
     return [(name, saved[name]) for name in names]

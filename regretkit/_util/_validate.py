@@ -66,10 +66,10 @@ def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math
     # are written so that NaN, which is in no order with anything, fails them too.
     small = _squares(array) <= _SURELY
     if not small and not (array.min() >= -limit and array.max() <= limit):
-        where = int(np.flatnonzero(~(np.abs(array) <= limit))[0])
+        coordinate = int(np.flatnonzero(~(np.abs(array) <= limit))[0])
         size = f" and at most {largest:g} in size" if largest < math.inf else ""
         raise ValueError(
-            f"{name} must be finite{size}, got {array[where]} at coordinate {where}; "
+            f"{name} must be finite{size}, got {array[coordinate]} at coordinate {coordinate}; "
             "rescale or repair it"
         )
     view = array.view()

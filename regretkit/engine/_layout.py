@@ -345,8 +345,8 @@ def _concatenated(parts: list[SlicedELL], rows: list[int]) -> SlicedELL:
     """Return parts one after the other; ``rows`` is the number of rows before each part."""
     entries = np.cumsum([0, *(part.column.size for part in parts)])
     moved = [
-        part.batches + np.array([before, 0, 0, begin])
-        for part, before, begin in zip(parts, rows, entries[:-1], strict=True)
+        part.batches + np.array([first_row, 0, 0, begin])
+        for part, first_row, begin in zip(parts, rows, entries[:-1], strict=True)
     ]
     return SlicedELL(
         np.concatenate(moved),

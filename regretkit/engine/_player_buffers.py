@@ -188,9 +188,9 @@ def load_total(average: Average, total: Vector) -> None:
 def weight_after(average: Average, factors: Vector) -> float:
     """Return the weight of an average once strategies with these factors are added."""
     forgotten = np.flatnonzero(factors[:, 0] == 0.0)
-    since, before = (forgotten[-1], 0.0) if forgotten.size else (0, average._weight)
+    start, weight = (forgotten[-1], 0.0) if forgotten.size else (0, average._weight)
     # One by one, in order, as they are added one by one
-    return float(np.cumsum(np.append(before, factors[since:, 1]))[-1])
+    return float(np.cumsum(np.append(weight, factors[start:, 1]))[-1])
 
 
 def advance_average(average: Average, count: int, weight: float) -> None:

@@ -45,10 +45,10 @@ class Box(SetOfFields):
         self.low = _validate.constant_vector(low, "low")
         self.high = _validate.constant_vector(high, "high", self.low.size)
         if (self.low > self.high).any():
-            where = int(np.flatnonzero(self.low > self.high)[0])
+            k = int(np.flatnonzero(self.low > self.high)[0])
             raise ValueError(
-                f"low must not be above high, got {self.low[where]} above {self.high[where]} "
-                f"at coordinate {where}; such a box is empty"
+                f"low must not be above high, got {self.low[k]} above {self.high[k]} "
+                f"at coordinate {k}; such a box is empty"
             )
 
     @property

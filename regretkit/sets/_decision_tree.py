@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._util import _validate
-from regretkit._util._arrays import Where, as_slice, depths, segment_sum, zero_cancelled
+from regretkit._util._arrays import Selection, as_slice, depths, segment_sum, zero_cancelled
 from regretkit._util._typing import Indices, Vector
 from regretkit.sets._base import StrategySet
 from regretkit.sets._simplices import Simplices
@@ -214,9 +214,9 @@ class Level:
 
     simplices: Simplices
     """The level's decision points side by side, without names."""
-    actions: Where
+    actions: Selection
     """Where the level's actions stand in a behavioural strategy."""
-    sequences: Where
+    sequences: Selection
     """Where they stand in a sequence-form vector."""
     parent_of_action: Indices
     """For each action, the sequence before its decision point."""

@@ -57,8 +57,10 @@ class LazySequence(Sequence[T]):
     @override
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
         # A range knows what an index means, and which are out of range.
-        where = range(self._length)[index]
-        return self._make(where) if isinstance(where, int) else tuple(map(self._make, where))
+        selected = range(self._length)[index]
+        return (
+            self._make(selected) if isinstance(selected, int) else tuple(map(self._make, selected))
+        )
 
     @override
     def __iter__(self) -> Iterator[T]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._util import _validate
-from regretkit._util._arrays import Where, as_slice
+from regretkit._util._arrays import Selection, as_slice
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import (
@@ -313,7 +313,7 @@ class ProductSet(StrategySet):
     """The sets."""
     coordinates: tuple[Indices, ...]
     """Where each of them lies in a vector."""
-    _where: tuple[Where, ...]
+    _selections: tuple[Selection, ...]
     _dimension: int
 
     def __init__(
@@ -323,8 +323,8 @@ class ProductSet(StrategySet):
         if not self.factors:
             raise ValueError("factors must be one or more sets, got none")
         self.coordinates = _layout([factor.dimension for factor in self.factors], coordinates)
-        self._dimension = sum(where.size for where in self.coordinates)
-        self._where = tuple(as_slice(where) for where in self.coordinates)
+        self._dimension = sum(indices.size for indices in self.coordinates)
+        self._selections = tuple(as_slice(indices) for indices in self.coordinates)
 
     @property
     @override
@@ -333,13 +333,13 @@ class ProductSet(StrategySet):
 
     def split(self, vector: Vector) -> list[Vector]:
         """Return the part of ``vector`` that belongs to each factor."""
-        return [vector[where] for where in self._where]
+        return [vector[indices] for indices in self._selections]
 
     def join(self, parts: Iterable[Vector]) -> Vector:
         """Lay one vector for each factor into a new one: the inverse of :meth:`split`."""
         joined = np.empty(self.dimension)
-        for where, part in zip(self._where, parts, strict=True):
-            joined[where] = part
+        for indices, part in zip(self._selections, parts, strict=True):
+            joined[indices] = part
         return joined
 
     def canonical(self) -> StrategySet:
@@ -372,7 +372,7 @@ class ProductSet(StrategySet):
 
     @override
     def _key(self) -> tuple[object, ...]:
-        return self.factors, *(where.tobytes() for where in self.coordinates)
+        return self.factors, *(indices.tobytes() for indices in self.coordinates)
 
     def __repr__(self) -> str:
         return f"ProductSet([{', '.join(map(repr, self.factors))}])"
@@ -390,15 +390,15 @@ def _layout(
             "coordinates must be a sequence of whole numbers for each factor, got "
             f"{quote(coordinates)}"
         )
-    layout = tuple(_validate.whole_numbers(where, "coordinates") for where in coordinates)
-    if [where.size for where in layout] != list(dimensions):
+    layout = tuple(_validate.whole_numbers(indices, "coordinates") for indices in coordinates)
+    if [indices.size for indices in layout] != list(dimensions):
         raise ValueError(
             f"coordinates must give {quote(list(dimensions))} of them to the factors, one for each "
-            f"of their dimensions, got {quote([where.size for where in layout])}"
+            f"of their dimensions, got {quote([indices.size for indices in layout])}"
         )
     if not np.array_equal(np.sort(np.concatenate(layout)), np.arange(total)):
         raise ValueError(
             f"coordinates must hold each of 0 to {total - 1} once, "
-            f"got {quote([where.tolist() for where in layout])}"
+            f"got {quote([indices.tolist() for indices in layout])}"
         )
     return layout

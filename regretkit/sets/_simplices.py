@@ -198,8 +198,8 @@ class Simplices(StrategySet):
         """Return the running sums of each block, shape ``(dimension,)``."""
         vector = self._checked(vector)
         running = np.empty(self.dimension)
-        for _, where in self._groups():
-            running[where] = np.cumsum(vector[where], axis=1)
+        for _, indices in self._groups():
+            running[indices] = np.cumsum(vector[indices], axis=1)
         return running
 
     def max(self, vector: Vector) -> Vector:
@@ -272,8 +272,8 @@ class Simplices(StrategySet):
         if self._ops.width:
             return _thresholds(vector.reshape(-1, self._ops.width))
         levels = np.empty(self.blocks)
-        for blocks, where in self._groups():
-            levels[blocks] = _thresholds(vector[where])
+        for blocks, indices in self._groups():
+            levels[blocks] = _thresholds(vector[indices])
         return levels
 
     def _checked(self, vector: Vector) -> Vector:
