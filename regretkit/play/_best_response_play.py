@@ -93,7 +93,12 @@ def best_response_play(
     Freund and Schapire (1999), "Adaptive game playing using multiplicative weights", Games and
     Economic Behavior 29.
     """
-    _check(game, minimizer, iterations, player)
+    check_game(game)
+    if len(game.domains) != 2:
+        raise ValueError(f"game must have two players, got {len(game.domains)}")
+    check_player(player, 2)
+    check_plays_on(as_minimizer(minimizer, "minimizer"), game.domains[player], player, "minimizer")
+    whole_number(iterations, "iterations", least=1)
     other = 1 - player
     averages = [Average(), Average()]
     total, earned = np.zeros(minimizer.dimension), 0.0
@@ -113,17 +118,3 @@ def best_response_play(
     best, _ = game.domains[player].best_response(total)
     gap = duality_gap(game, found, payoff_of=player)
     return BestResponsePlay(average=found, regret=float(best - earned) / iterations, gap=gap)
-
-
-def _check(
-    game: NormalFormGame | ExtensiveFormGame,
-    minimizer: RegretMinimizer,
-    iterations: int,
-    player: int,
-) -> None:
-    check_game(game)
-    if len(game.domains) != 2:
-        raise ValueError(f"game must have two players, got {len(game.domains)}")
-    check_player(player, 2)
-    check_plays_on(as_minimizer(minimizer, "minimizer"), game.domains[player], player, "minimizer")
-    whole_number(iterations, "iterations", least=1)
