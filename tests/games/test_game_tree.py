@@ -24,7 +24,7 @@ class Written:
     """A history of a game that is written down as nested dictionaries.
 
     ``{"player": 0, "set": "I", "a": ..., "b": ...}`` acts, ``{"chance": [("h", 0.5), ...]}`` is
-    chance's, and anything else is the payoffs at the end.
+    chance's, ``...`` is no history, and anything else is the payoffs at the end.
     """
 
     node: object
@@ -39,10 +39,10 @@ class Written:
         return self.node["chance"]
 
     def actions(self):
-        return self.node.get("actions") or [a for a in self.node if a not in {"player", "set"}]
+        return self.node.get("actions", [a for a in self.node if a not in {"player", "set"}])
 
     def child(self, action):
-        return Written(self.node[action])
+        return None if self.node[action] is ... else Written(self.node[action])
 
     def information_set(self):
         return self.node.get("set", "I")
@@ -256,10 +256,15 @@ def test_what_makes_no_tree_is_refused_with_the_history_that_shows_it(node, mess
     ("node", "message"),
     [
         (choice(0, ["I"], a=[0.0]), r"information_set\(\) must be hashable, .*"),
+        (
+            before({"player": 0, "actions": None}),
+            r"actions\(\) must be .*, got None at history 'a'",
+        ),
+        (before(choice(0, "K", x=...)), r"child\('x'\) must be .*, got None at history 'a'"),
         ({"player": 0, "actions": [["x"]]}, r"actions\(\) must be hashable, got \[\['x'\]\]"),
     ],
 )
-def test_what_is_not_hashable_is_refused(node, message):
+def test_what_has_the_wrong_type_is_refused(node, message):
     with pytest.raises(TypeError, match=message):
         tree_of(node)
 
@@ -267,41 +272,6 @@ def test_what_is_not_hashable_is_refused(node, message):
 def test_what_is_no_history_is_refused():
     with pytest.raises(TypeError, match="the methods of a History, got 'kuhn' without"):
         GameTree.from_history("kuhn")
-
-
-@frozen
-class Broken:
-    """A history of one choice, of whose methods one returns nothing there."""
-
-    method: str
-    deep: bool = False
-
-    def is_terminal(self):
-        return False
-
-    def player(self):
-        return 0
-
-    def actions(self):
-        return None if self.method == "actions" and self.deep else ["a", "b"]
-
-    def information_set(self):
-        return self.deep
-
-    def child(self, action):
-        return None if self.method == "child" and self.deep else Broken(self.method, True)
-
-    def payoffs(self):
-        return [0.0]
-
-    def chance_outcomes(self):
-        return []
-
-
-@pytest.mark.parametrize("method", ["actions", "child"])
-def test_a_method_that_returns_nothing_is_refused_with_the_history(method):
-    with pytest.raises(TypeError, match=rf"{method}\(.*\) must be .*, got None at history 'a'"):
-        GameTree.from_history(Broken(method))
 
 
 # What the constructor refuses

@@ -20,34 +20,37 @@ from regretkit.games.catalogue._leduc_poker import leduc_history
 ARRAYS = ("parent", "player", "information_set", "action", "probability", "payoffs", "terminals")
 
 
-def goofspiel(cards, order, information, players=2, turns=None, returns="win_loss"):
-    return Goofspiel(cards, order, information, players, turns or cards, returns)
+GOOFSPIEL = {"order": "descending", "information": "full", "players": 2, "returns": "win_loss"}
+HIDDEN = {"information": "hidden"}
 
 
-LARGE = {
-    "liars_dice(sides=1)": LiarsDice(1, 1),
-    "liars_dice(sides=3)": LiarsDice(1, 3),
-    "liars_dice(dice=2, sides=2)": LiarsDice(2, 2),
-    "liars_dice(sides=2, players=3)": LiarsDice(1, 2, 3),
-    "goofspiel(cards=1)": goofspiel(1, "descending", "full"),
-    "goofspiel(cards=3)": goofspiel(3, "descending", "full"),
-    "goofspiel(information='hidden')": goofspiel(4, "descending", "hidden"),
-    "goofspiel(cards=3, order='ascending', information='hidden')": goofspiel(
-        3, "ascending", "hidden"
-    ),
-    "goofspiel(cards=3, order='random')": goofspiel(3, "random", "full"),
-    "goofspiel(cards=3, order='random', information='hidden', returns='point_difference')": (
-        goofspiel(3, "random", "hidden", returns="point_difference")
-    ),
-    "goofspiel(cards=3, information='hidden', players=3)": goofspiel(3, "descending", "hidden", 3),
-    "goofspiel(cards=3, players=3, returns='total_points')": goofspiel(
-        3, "descending", "full", 3, returns="total_points"
-    ),
-    "goofspiel(cards=5, order='random', turns=1)": goofspiel(5, "random", "full", turns=1),
-    "goofspiel(order='random', information='hidden', turns=2)": goofspiel(
-        4, "random", "hidden", turns=2
-    ),
-}
+def rules_of(name, **given):
+    """Return a call of the catalogue, and the naive history of the same rules."""
+    call = f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
+    if name == "liars_dice":
+        return call, LiarsDice(**({"dice": 1} | given))
+    rules = GOOFSPIEL | {"cards": 4} | given
+    return call, Goofspiel(**({"turns": rules["cards"]} | rules))
+
+
+LARGE = dict(
+    [
+        rules_of("liars_dice", sides=1),
+        rules_of("liars_dice", sides=3),
+        rules_of("liars_dice", dice=2, sides=2),
+        rules_of("liars_dice", sides=2, players=3),
+        rules_of("goofspiel", cards=1),
+        rules_of("goofspiel", cards=3),
+        rules_of("goofspiel", **HIDDEN),
+        rules_of("goofspiel", cards=3, order="ascending", **HIDDEN),
+        rules_of("goofspiel", cards=3, order="random"),
+        rules_of("goofspiel", cards=3, order="random", returns="point_difference", **HIDDEN),
+        rules_of("goofspiel", cards=3, players=3, **HIDDEN),
+        rules_of("goofspiel", cards=3, players=3, returns="total_points"),
+        rules_of("goofspiel", cards=5, order="random", turns=1),
+        rules_of("goofspiel", order="random", turns=2, **HIDDEN),
+    ]
+)
 # By a walk, and again as levels: mixed levels, in which some are over and some are chance's
 SMALL = {
     "kuhn": kuhn_history(),

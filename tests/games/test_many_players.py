@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from naive_games import decision, end
 
 import regretkit as rk
 from regretkit.evaluation import nash_conv
-from regretkit.games import ExtensiveFormGame, GameTree
+from regretkit.games import ExtensiveFormGame
 from regretkit.games import _game as game_module
 from regretkit.play import Alternating, Simultaneous
 
@@ -14,21 +15,13 @@ ORDERS = [Simultaneous(), Alternating()]
 
 def pennies_watched_by(watchers):
     """Return matching pennies with players who have no decision, and earn nothing."""
-    payoffs = np.zeros((4, 2 + watchers))
-    payoffs[:, 0] = [1, -1, -1, 1]
-    payoffs[:, 1] = -payoffs[:, 0]
-    return ExtensiveFormGame(
-        GameTree(
-            parent=[-1, 0, 0, 1, 1, 2, 2],
-            player=[0, 1, 1, -2, -2, -2, -2],
-            information_set=[0, 0, 0, -1, -1, -1, -1],
-            action=[-1, 0, 1, 0, 1, 0, 1],
-            probability=[1.0] * 7,
-            payoffs=payoffs,
-            labels=[["first"], ["second"], *[()] * watchers],
-            actions=[[["heads", "tails"]]] * 2 + [()] * watchers,
-        )
-    )
+
+    def guess(*payoffs):
+        sides = zip(("heads", "tails"), payoffs, strict=True)
+        return decision(1, "second", **{side: end(p, -p, *[0.0] * watchers) for side, p in sides})
+
+    root = decision(0, "first", heads=guess(1.0, -1.0), tails=guess(-1.0, 1.0))
+    return ExtensiveFormGame.from_history(root)
 
 
 class Counted:
