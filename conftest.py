@@ -38,7 +38,7 @@ settings.register_profile("main", settings.get_profile("ci"), max_examples=20)
 # The files of the smoke run: what each package is there for, in about a minute.
 SMOKE = {
     *("test_sets", "test_simplices", "test_decision_tree"),
-    *("test_minimizers", "test_roles", "test_user_defined_rules", "test_checks", "test_cfr"),
+    *("test_minimizers", "test_user_defined_rules", "test_checks", "test_cfr"),
     *("test_normal_form", "test_extensive_form", "test_known_values", "test_efg", "test_nfg"),
     *("test_orders", "test_averaging", "test_unbiased", "test_draws"),
     *("test_gaps", "test_exact_zero_sum", "test_engines_operations"),
