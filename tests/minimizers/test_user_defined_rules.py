@@ -153,6 +153,12 @@ def test_a_class_without_its_decorator_is_refused_with_the_decorator():
     class Undecorated(rk.SimplexRule):
         regrets: np.ndarray = rk.state()
 
+        def _propose(self):
+            return self.simplices.normalize(self.regrets)
+
+        def _learn(self, utility, strategy):
+            self.regrets += utility
+
     with pytest.raises(TypeError, match=r"Undecorated declares regrets, .*@attrs.define"):
         Undecorated(2)
 
