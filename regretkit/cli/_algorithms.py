@@ -187,11 +187,11 @@ def rule_error(error: BaseException, rule: str) -> str:
     """Return the message of an error in a user's code, with the line that raised it."""
     if isinstance(error, SyntaxError):
         return f"{rule}: {Path(error.filename or '?').name}, line {error.lineno}: {error.msg}"
-    foreign, where = (str(Path(__file__).parents[1]), "<", sys.prefix), ""
+    foreign, location = (str(Path(__file__).parents[1]), "<", sys.prefix), ""
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith(foreign) and "site-packages" not in frame.filename:
-            where = f" ({Path(frame.filename).name}, line {frame.lineno}, in {frame.name})"
+            location = f" ({Path(frame.filename).name}, line {frame.lineno}, in {frame.name})"
     return (
-        f"{rule} failed with {type(error).__name__}: {reason(error)}{where}; "
+        f"{rule} failed with {type(error).__name__}: {reason(error)}{location}; "
         "--traceback shows all of it"
     )

@@ -34,8 +34,8 @@ class Failure(click.ClickException):
 def reason(error: BaseException) -> str:
     """Return the message of an error without advice for Python, or its class if it has none."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{str(error.filename)!r}: " if error.filename is not None else ""
-        return f"{where}{error.strerror}"
+        location = f"{str(error.filename)!r}: " if error.filename is not None else ""
+        return f"{location}{error.strerror}"
     return problem_of(error) or type(error).__name__
 
 

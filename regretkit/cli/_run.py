@@ -201,7 +201,7 @@ def play(
     run: SelfPlay, monitor: RunMonitor, settings: Settings, request: StopRequest, title: str = ""
 ) -> None:
     """Play until a limit is reached or the user requests a stop; the checkpoint saves the end."""
-    before, path, saver = run.iteration, settings.checkpoint, None
+    iterations_before, path, saver = run.iteration, settings.checkpoint, None
     new = path is not None and not path.exists()
     monitor.request = request
     if path is not None:
@@ -214,10 +214,10 @@ def play(
             if not monitor.reached(run):
                 _run(run, monitor, saver)
     except ClickException:
-        if path is not None and new and run.iteration == before:
+        if path is not None and new and run.iteration == iterations_before:
             path.unlink(missing_ok=True)
         raise
-    if run.iteration == before:
+    if run.iteration == iterations_before:
         say(
             "nothing is left to play: a limit was reached before; to continue, pass more "
             "--iterations or --time, or a smaller --gap"

@@ -121,8 +121,8 @@ def convergence(
     y = _default_column(columns, x) if y is None else y
     points = [_points(table, x, y, f"curves[{quote(name)}]") for name, table in columns.items()]
     ax = axes_for(ax, figsize, None)
-    for index, (name, (across, up)) in enumerate(zip(curves, points, strict=True)):
-        _draw(ax, index, plain(title_of(str(name))), across, up, log=log)
+    for index, (name, (across, heights)) in enumerate(zip(curves, points, strict=True)):
+        _draw(ax, index, plain(title_of(str(name))), across, heights, log=log)
     if log:
         for values, name in zip(zip(*points, strict=True), "xy", strict=True):
             # A scale with nothing positive to show stays linear.
@@ -159,25 +159,25 @@ def convergence_panels(panels: Mapping[str, Mapping[str, Curve]], **options: Any
     return figure
 
 
-def _draw(ax: "Axes", index: int, name: str, across: Vector, up: Vector, *, log: bool) -> None:
+def _draw(ax: "Axes", index: int, name: str, across: Vector, heights: Vector, *, log: bool) -> None:
     """Draw one curve, and triangles at the edges for what has no place on the scales."""
-    low, left = ((values <= 0.0) & log for values in (up, across))
+    low, left = ((values <= 0.0) & log for values in (heights, across))
     shown = np.flatnonzero(~(low | left))
     look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
     look["markevery"] = max(1, math.ceil(shown.size / _MARKED))
     label = name if shown.size else "_nothing"
-    line = ax.plot(across[shown], up[shown], label=label, **style(index), **look)[0]
+    line = ax.plot(across[shown], heights[shown], label=label, **style(index), **look)[0]
     # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.
     edges = (
         (low & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
         (low & left, ax.transAxes, 7, f"{'_' if (low & ~left).any() else ''}{name}: zero or less"),
         (left & ~low, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
     )
-    for beyond, transform, triangle, label in edges:
-        if beyond.any():
+    for is_outside, transform, triangle, label in edges:
+        if is_outside.any():
             look = {"marker": triangle, "linestyle": "none", "color": line.get_color()}
-            look["markevery"] = max(1, math.ceil(beyond.sum() / _MARKED))
-            places = np.maximum(across[beyond], 0.0), np.maximum(up[beyond], 0.0)
+            look["markevery"] = max(1, math.ceil(is_outside.sum() / _MARKED))
+            places = np.maximum(across[is_outside], 0.0), np.maximum(heights[is_outside], 0.0)
             ax.plot(*places, transform=transform, clip_on=False, label=label, **look)
 
 
@@ -227,15 +227,15 @@ def _points(table: Mapping[str, ArrayLike], x: str, y: str, argument: str) -> tu
             known = candidates(list(table))
             raise ValueError(f"{argument} has no column {quote(column)}; its columns are {known}")
     try:  # what was not measured, None, becomes NaN
-        across, up = (np.asarray(table[column], dtype=np.float64) for column in (x, y))
+        across, heights = (np.asarray(table[column], dtype=np.float64) for column in (x, y))
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{argument} must hold numbers under {quote(x)} and {quote(y)}: {error}"
         ) from error
-    if across.ndim != 1 or across.shape != up.shape:
+    if across.ndim != 1 or across.shape != heights.shape:
         raise ValueError(
             f"{argument} must have as many numbers under {quote(x)} as under {quote(y)}, got "
-            f"shapes {across.shape} and {up.shape}"
+            f"shapes {across.shape} and {heights.shape}"
         )
-    finite = np.isfinite(across) & np.isfinite(up)
-    return across[finite], up[finite]
+    finite = np.isfinite(across) & np.isfinite(heights)
+    return across[finite], heights[finite]

@@ -73,10 +73,10 @@ def tree_lines(tree: GameTree, limit: int, *, ascii_only: bool = False) -> Itera
         hidden = end - start - len(children)
         parts = filter(None, (_line_action(tree, history), _situation(tree, history, payoffs)))
         yield f"{branch}{'  '.join(parts)}{f'  ... {hidden} more' if hidden else ''}"
-        below = [(child, margin + fork, margin + bar) for child in children]
-        if below:
-            below[-1] = (children[-1], margin + last, margin + blank)
-        waiting.extend(reversed(below))
+        subtrees = [(child, margin + fork, margin + bar) for child in children]
+        if subtrees:
+            subtrees[-1] = (children[-1], margin + last, margin + blank)
+        waiting.extend(reversed(subtrees))
 
 
 def _line_action(tree: GameTree, history: int) -> str:

@@ -141,9 +141,9 @@ def _size(columns: Sequence[str], rows: Sequence[_Row]) -> tuple[float, float]:
     """Return the width and the height of a figure in inches."""
     longest, cell = max(len(row.label) for row in rows), 4.5 if len(columns) <= _WIDE else 1.7
     width = 13.5 + 0.54 * longest + cell * len(columns)
-    above = 8.0 + (0.6 * min(max(map(len, columns)), LONGEST) if _upright(columns) else 0.0)
+    header_height = 8.0 + (0.6 * min(max(map(len, columns)), LONGEST) if _upright(columns) else 0.0)
     lines = max((1.95 if len(rows) <= _FEW else 1.25) * len(rows), 13.0)
-    return _em() * width, _em() * above + min(_em() * lines, _HIGHEST)
+    return _em() * width, _em() * header_height + min(_em() * lines, _HIGHEST)
 
 
 def _upright(columns: Sequence[str]) -> bool:
@@ -185,8 +185,8 @@ def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate
 
 def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:
     """Name rows and columns, and draw a line between players."""
-    for index, (above, below) in enumerate(itertools.pairwise(rows), start=1):
-        if above.player != below.player:
+    for index, (upper, lower) in enumerate(itertools.pairwise(rows), start=1):
+        if upper.player != lower.player:
             ax.axhline(index, color="black", linewidth=1.0)
     ax.set(ylim=(len(rows), 0), xlim=(0, len(columns)))
     ax.xaxis.tick_top()

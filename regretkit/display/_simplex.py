@@ -118,9 +118,9 @@ def _frame(ax: "Axes", actions: Sequence[str]) -> None:
             ax.plot(*ends.T, color=grid, linewidth=0.6, zorder=1)
     ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=edge, linewidth=1.2, zorder=2)
     sides = ((-4, -4, "right", "top"), (4, -4, "left", "top"), (0, 5, "center", "bottom"))
-    for corner, action, (right, up, across, along) in zip(CORNERS, actions, sides, strict=True):
-        offset: Any = {"xytext": (right, up), "textcoords": "offset points"}
-        ax.annotate(plain(action), tuple(corner.tolist()), ha=across, va=along, **offset)
+    for corner, action, (right, dy, across, turn) in zip(CORNERS, actions, sides, strict=True):
+        offset: Any = {"xytext": (right, dy), "textcoords": "offset points"}
+        ax.annotate(plain(action), tuple(corner.tolist()), ha=across, va=turn, **offset)
     ax.set(aspect="equal", xlim=(-0.12, 1.12), ylim=(-0.08, 0.94))
     ax.set_axis_off()
 

@@ -405,14 +405,14 @@ def _deviation_gains(game: NormalFormGame, player: int, *, coarse: bool) -> "csr
     from scipy.sparse import csr_array
 
     payoffs = payoff_rows(game, player)
-    actions, others = payoffs.shape
+    actions, outcomes = payoffs.shape
     numbers = np.arange(game.payoffs[0].size).reshape(game.payoffs.shape[1:])
-    outcome = np.moveaxis(numbers, player, 0).reshape(actions, others)
+    outcome = np.moveaxis(numbers, player, 0).reshape(actions, outcomes)
     recommended, instead = np.nonzero(~np.eye(actions, dtype=bool))
     gains = payoffs[instead] - payoffs[recommended]
     # A coarse deviation does not depend on the recommendation.
     deviation = instead if coarse else np.arange(recommended.size)
-    rows, count = np.repeat(deviation, others), actions if coarse else recommended.size
+    rows, count = np.repeat(deviation, outcomes), actions if coarse else recommended.size
     scaled = np.ldexp(gains, -exponent_of(gains)).ravel()
     return csr_array((scaled, (rows, outcome[recommended].ravel())), shape=(count, outcome.size))
 

@@ -221,10 +221,10 @@ def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
     >>> round(held.value, 12), held.strategy
     (1.2, array([0.4, 0.6]))
     """
-    _, together, lower, upper = _saddle_of_player(game, player)
+    _, correlated, lower, upper = _saddle_of_player(game, player)
     if isinstance(game, NormalFormGame):
-        together = together.reshape(np.delete(game.payoffs.shape[1:], player))
-    return SecurityLevel(upper, upper - lower, together)
+        correlated = correlated.reshape(np.delete(game.payoffs.shape[1:], player))
+    return SecurityLevel(upper, upper - lower, correlated)
 
 
 # Saddle points
@@ -268,13 +268,13 @@ def _saddle_of_player(
         payoffs, opponents = game.tree.payoffs[:, player], game.domains[only_opponent(game, player)]
     # The payoff nearest to zero is subtracted, so that small differences count.
     offset = np.clip(0.0, payoffs.min(), payoffs.max())
-    strategy, others = saddle_point(
+    strategy, joint = saddle_point(
         _payoff_matrix(game, player, payoffs - offset), domain, opponents
     )
     matrix = _payoff_matrix(game, player, payoffs)
     lowest, _ = opponents.best_response(-(matrix.T @ strategy))
-    highest, _ = domain.best_response(matrix @ others)
-    return strategy, others, 0.0 - lowest, highest
+    highest, _ = domain.best_response(matrix @ joint)
+    return strategy, joint, 0.0 - lowest, highest
 
 
 def saddle_point(

@@ -529,10 +529,10 @@ class _Response:
         return payoffs_of(history)[self.player]
 
     def _decide(
-        self, known: Hashable, actions: Sequence[Hashable], before: Belief
+        self, known: Hashable, actions: Sequence[Hashable], previous: Belief
     ) -> tuple[int, Belief]:
         if known not in self._decided:
-            belief = self._consistent(before, known)
+            belief = self._consistent(previous, known)
             if not belief:
                 raise ValueError(
                     f"player {self.player} reaches {quote(str(known))}, which cannot follow its "
@@ -540,13 +540,13 @@ class _Response:
                 )
             values = [self._value(belief, action) for action in actions]
             chosen = int(np.argmax(values))
-            after = [(history.child(actions[chosen]), weight) for history, weight in belief]
-            self._decided[known] = chosen, after
+            next_belief = [(history.child(actions[chosen]), weight) for history, weight in belief]
+            self._decided[known] = chosen, next_belief
         return self._decided[known]
 
-    def _consistent(self, before: Belief, known: Hashable) -> Belief:
+    def _consistent(self, previous: Belief, known: Hashable) -> Belief:
         """Return the histories at an information set that follow a belief."""
-        found, pending = [], before[::-1]
+        found, pending = [], previous[::-1]
         while pending:
             history, weight = pending.pop()
             if history.is_terminal():

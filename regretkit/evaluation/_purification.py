@@ -82,13 +82,13 @@ def threshold(
     non-equilibrium approaches for playing large games", AAMAS.
     """
     least = number(least, "least", least=0.0, most=1.0)
-    before = Profile(as_strategies(game, profile), game.domains, game)
+    original = Profile(as_strategies(game, profile), game.domains, game)
     purified = [
         _thresholded(strategy, domain, player, least)
-        for player, (strategy, domain) in enumerate(zip(before, game.domains, strict=True))
+        for player, (strategy, domain) in enumerate(zip(original, game.domains, strict=True))
     ]
-    after = Profile(purified, game.domains, game)
-    return PurifiedProfile(after, gap(game, before), gap(game, after))
+    simplified = Profile(purified, game.domains, game)
+    return PurifiedProfile(simplified, gap(game, original), gap(game, simplified))
 
 
 def purify(

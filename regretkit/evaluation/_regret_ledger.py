@@ -105,17 +105,17 @@ class RegretLedger:
         """Raise ``AssertionError`` if a bound is violated by more than rounding."""
         for name, bound in self.regret_bounds().items():
             allowed = self.rtol * self._size(self._nodes[name])
-            for each in (bound, *bound.also):
-                if not each.gap <= allowed:
+            for inequality in (bound, *bound.also):
+                if not inequality.gap <= allowed:
                     raise AssertionError(
-                        f"{name}, {quote(self._nodes[name])}, violates {quote(each.statement)}: "
-                        f"its regret is {quote(each.regret)}, and the bound is {quote(each.bound)}"
+                        f"{name}, {quote(self._nodes[name])}, violates {quote(inequality.statement)}: "
+                        f"its regret is {quote(inequality.regret)}, and the bound is {quote(inequality.bound)}"
                     )
 
     def _size(self, node: RegretMinimizer) -> float:
         """Return the sum of magnitudes to which the rounding of a node's bound is relative."""
         minimizers = [part for _, part in parts(node) if isinstance(part, RegretMinimizer)]
-        return sum(self.tracker(each).size for each in (node, *minimizers))
+        return sum(self.tracker(member).size for member in (node, *minimizers))
 
     def _rows(self) -> list[tuple[str, str, str, str, str]]:
         rows = [("node", "external", "internal", "swap", "bound")]
@@ -144,7 +144,7 @@ class RegretLedger:
         from regretkit.display._html import escaped, table
 
         header, *rows = self._rows()
-        omissions = "".join(f"<p>{escaped(each)}</p>" for each in self._omissions())
+        omissions = "".join(f"<p>{escaped(omission)}</p>" for omission in self._omissions())
         return table(rows, header) + omissions
 
     def __str__(self) -> str:
@@ -177,5 +177,5 @@ def _nodes(subject: object) -> Iterator[tuple[str, RegretMinimizer]]:
 def _below(name: str, node: Stateful) -> Iterator[tuple[str, RegretMinimizer]]:
     if isinstance(node, RegretMinimizer):
         yield name, node
-    for part, below in parts(node):
-        yield from _below(f"{name}.{part}", below)
+    for part, subtree in parts(node):
+        yield from _below(f"{name}.{part}", subtree)

@@ -54,19 +54,19 @@ def evaluate(
             "--purify: it is --threshold 1, got --threshold as well; leave one of them out"
         )
     game.accept(imperfect_recall=imperfect_recall)
-    recall, profile, before = game.original is not None, game.load_strategy(strategy), {}
+    recall, profile, gap_before = game.original is not None, game.load_strategy(strategy), {}
     if purify or least is not None:
         cleaned = threshold(game.played, profile, 1.0 if least is None else least)
-        profile, before = game.coarsen(cleaned.profile), {"gap_before": cleaned.gap_before}
+        profile, gap_before = game.coarsen(cleaned.profile), {"gap_before": cleaned.gap_before}
     gains = [float(gain) for gain in best_response_gains(game.played, profile)]
     value, gap, mean = game.played.value(profile).tolist(), sum(gains), sum(gains) / len(gains)
     write_strategy(profile, out)
-    report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **before}
+    report = {"game": game.name, "strategy": strategy, "imperfect_recall": recall, **gap_before}
     report |= {"value": value, "gains": gains, "gap": gap, "exploitability": mean}
     lines = [
         f"game            {game.name}",
         f"value           {numbers(value)}",
-        *(f"gap before      {number(gap)}" for gap in before.values()),
+        *(f"gap before      {number(gap)}" for gap in gap_before.values()),
         f"gap             {number(gap)} in units of payoff: "
         f"{meaning_of_gap(imperfect_recall=recall)}",
         f"gains           {numbers(gains)}",

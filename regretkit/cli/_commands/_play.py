@@ -210,8 +210,8 @@ def pooled(parts: Sequence[Estimate]) -> Estimate:
         return parts[0]
     mean = math.fsum(part.samples * part.mean for part in parts) / samples
     between = [part.samples * (part.mean - mean) ** 2 for part in parts]
-    within = [(part.samples - 1) * part.variance for part in parts if part.samples > 1]
-    return Estimate(mean, math.fsum(between + within) / (samples - 1), samples)
+    variances = [(part.samples - 1) * part.variance for part in parts if part.samples > 1]
+    return Estimate(mean, math.fsum(between + variances) / (samples - 1), samples)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
