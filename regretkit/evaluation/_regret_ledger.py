@@ -105,11 +105,11 @@ class RegretLedger:
         """Raise ``AssertionError`` if a bound is violated by more than rounding."""
         for name, bound in self.regret_bounds().items():
             allowed = self.rtol * self._size(self._nodes[name])
-            for inequality in (bound, *bound.also):
-                if not inequality.gap <= allowed:
+            for claim in (bound, *bound.also):
+                if not claim.gap <= allowed:
                     raise AssertionError(
-                        f"{name}, {quote(self._nodes[name])}, violates {quote(inequality.statement)}: "
-                        f"its regret is {quote(inequality.regret)}, and the bound is {quote(inequality.bound)}"
+                        f"{name}, {quote(self._nodes[name])}, violates {quote(claim.statement)}: "
+                        f"its regret is {quote(claim.regret)}, and the bound is {quote(claim.bound)}"
                     )
 
     def _size(self, node: RegretMinimizer) -> float:
