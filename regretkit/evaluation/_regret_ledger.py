@@ -105,11 +105,11 @@ class RegretLedger:
         """Raise ``AssertionError`` if a bound is violated by more than rounding."""
         for name, bound in self.regret_bounds().items():
             allowed = self.rtol * self._size(self._nodes[name])
-            for claim in (bound, *bound.also):
-                if not claim.gap <= allowed:
+            for row in (bound, *bound.also):
+                if not row.gap <= allowed:
                     raise AssertionError(
-                        f"{name}, {quote(self._nodes[name])}, violates {quote(claim.statement)}: "
-                        f"its regret is {quote(claim.regret)}, and the bound is {quote(claim.bound)}"
+                        f"{name}, {quote(self._nodes[name])}, violates {quote(row.statement)}: "
+                        f"its regret is {quote(row.regret)}, and the bound is {quote(row.bound)}"
                     )
 
     def _size(self, node: RegretMinimizer) -> float:
