@@ -3,26 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import regretkit.checks._contract as _contract
 from regretkit._util._state import generators, with_parts
 from regretkit._util._validate import quote
-from regretkit.checks._contract import (
-    a_later_prediction_replaces_earlier_ones,
-    a_prediction_applies_to_one_iteration,
-    asking_changes_nothing,
-    blocks_are_independent,
-    copies_are_independent,
-    equal_states_give_equal_strategies,
-    inputs_are_neither_changed_nor_kept,
-    outputs_are_read_only,
-    rejected_input_leaves_the_state_unchanged,
-    state_round_trips,
-    strategies_are_invariant_to_action_order,
-    strategies_are_invariant_to_added_constants,
-    strategies_are_invariant_to_scale,
-    strategies_lie_in_the_domain,
-    strategies_lie_in_the_domain_after_any_prediction,
-    strategies_lie_in_the_domain_at_any_scale,
-)
 from regretkit.checks._helpers import Check, Make
 from regretkit.checks._kernel import kernel_agrees
 from regretkit.checks._regret_bound import regret_grows_slowly
@@ -32,22 +15,22 @@ if TYPE_CHECKING:
     import pytest
 
 CHECKS: tuple[Check, ...] = (
-    strategies_lie_in_the_domain,
-    strategies_lie_in_the_domain_after_any_prediction,
-    strategies_lie_in_the_domain_at_any_scale,
-    asking_changes_nothing,
-    a_later_prediction_replaces_earlier_ones,
-    a_prediction_applies_to_one_iteration,
-    equal_states_give_equal_strategies,
-    copies_are_independent,
-    state_round_trips,
-    inputs_are_neither_changed_nor_kept,
-    outputs_are_read_only,
-    rejected_input_leaves_the_state_unchanged,
-    blocks_are_independent,
-    strategies_are_invariant_to_action_order,
-    strategies_are_invariant_to_added_constants,
-    strategies_are_invariant_to_scale,
+    _contract.strategies_lie_in_the_domain,
+    _contract.strategies_lie_in_the_domain_after_any_prediction,
+    _contract.strategies_lie_in_the_domain_at_any_scale,
+    _contract.asking_changes_nothing,
+    _contract.a_later_prediction_replaces_earlier_ones,
+    _contract.a_prediction_applies_to_one_iteration,
+    _contract.equal_states_give_equal_strategies,
+    _contract.copies_are_independent,
+    _contract.state_round_trips,
+    _contract.inputs_are_neither_changed_nor_kept,
+    _contract.outputs_are_read_only,
+    _contract.rejected_input_leaves_the_state_unchanged,
+    _contract.blocks_are_independent,
+    _contract.strategies_are_invariant_to_action_order,
+    _contract.strategies_are_invariant_to_added_constants,
+    _contract.strategies_are_invariant_to_scale,
     kernel_agrees,
     regret_grows_slowly,
 )
@@ -162,9 +145,7 @@ def _exemptions(minimizer: RegretMinimizer) -> Mapping[str, str]:
             f"the checks are {names}"
         )
     blank = [
-        name
-        for name, reason in declared.items()
-        if not isinstance(reason, str) or not reason.strip()
+        k for k, reason in declared.items() if not (isinstance(reason, str) and reason.strip())
     ]
     if blank:
         raise ValueError(

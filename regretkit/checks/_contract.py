@@ -14,6 +14,7 @@ from regretkit.checks._helpers import (
     require_alike,
     require_in_domain,
     require_same,
+    require_same_strategy,
     twins,
     utilities,
 )
@@ -56,7 +57,7 @@ def asking_changes_nothing(make: Make) -> None:
             require_same(first, asked.next_strategy(), "asked again, it answered otherwise")
         asked.observe_utility(utility)
         reference.observe_utility(utility)
-    require_same(asked.next_strategy(), reference.next_strategy(), "asking changed what it learned")
+    require_same_strategy(asked, reference, "asking changed what it learned")
 
 
 def inputs_are_neither_changed_nor_kept(make: Make) -> None:
@@ -70,9 +71,7 @@ def inputs_are_neither_changed_nor_kept(make: Make) -> None:
         reused[:] = 1e6
         reference.expect_utility(utility)
         reference.observe_utility(utility)
-    require_same(
-        subject.next_strategy(), reference.next_strategy(), "an argument was kept and not copied"
-    )
+    require_same_strategy(subject, reference, "an argument was kept and not copied")
 
 
 def outputs_are_read_only(make: Make) -> None:
@@ -101,16 +100,10 @@ def rejected_input_leaves_the_state_unchanged(make: Make) -> None:
                 except (TypeError, ValueError):
                     continue
                 raise AssertionError(f"{verb.__name__}({quote(argument)}) was not refused")
-        require_same(
-            reference.next_strategy(),
-            subject.next_strategy(),
-            "a refused utility changed the strategy",
-        )
+        require_same_strategy(reference, subject, "a refused utility changed the strategy")
         subject.observe_utility(utility)
         reference.observe_utility(utility)
-    require_same(
-        reference.next_strategy(), subject.next_strategy(), "a refused utility was learned from"
-    )
+    require_same_strategy(reference, subject, "a refused utility was learned from")
 
 
 def a_later_prediction_replaces_earlier_ones(make: Make) -> None:
@@ -177,7 +170,7 @@ def copies_are_independent(make: Make) -> None:
     twin = make()
     twin.load_state_dict(original.state_dict())
     duplicate = copy.deepcopy(original)
-    require_same(original.next_strategy(), duplicate.next_strategy(), "a copy plays otherwise")
+    require_same_strategy(original, duplicate, "a copy plays otherwise")
     play(duplicate, utilities(original, seed=1))
     further = utilities(original, seed=2)
     require_same(play(original, further), play(twin, further), "a copy shares state")
@@ -211,13 +204,11 @@ def blocks_are_independent(make: Make) -> None:
         if single is None:
             raise AssertionError(f"it plays over {quote(simplices)}, but not over {size} actions")
         separate = expected_play(single, shown[:, block])
+        message, played = "a block depends on its neighbours", joint[0][:, block]
         if isinstance(separate[1], float):
-            require_same(joint[0][:, block], separate[0], "a block depends on its neighbours")
+            require_same(played, separate[0], message)
         else:
-            error = np.asarray(joint[1])[:, block]
-            require_alike(
-                (joint[0][:, block], error), separate, "a block depends on its neighbours"
-            )
+            require_alike((played, np.asarray(joint[1])[:, block]), separate, message)
 
 
 def strategies_are_invariant_to_action_order(make: Make) -> None:

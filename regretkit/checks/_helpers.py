@@ -71,6 +71,11 @@ def require_same(left: Vector, right: Vector, message: str) -> None:
     np.testing.assert_array_equal(left, right, err_msg=message)
 
 
+def require_same_strategy(left: RegretMinimizer, right: RegretMinimizer, message: str) -> None:
+    """Require the same bits of two minimizers' strategies."""
+    require_same(left.next_strategy(), right.next_strategy(), message)
+
+
 def require_alike(
     left: tuple[Vector, Vector | float], right: tuple[Vector, Vector | float], message: str
 ) -> None:
