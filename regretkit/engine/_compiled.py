@@ -252,8 +252,8 @@ class SampledExecutor(KernelExecutor):
 
         trees = flatten_trees(run.game.domains)
         super().__init__(run, trees)
-        self._sampler, self._laid = sampler, sampler.flat_game(run.game)
-        behavior = np.concatenate([np.zeros(trees.sequence_offsets[-1]), self._laid.tree.chances])
+        self._sampler, self._flat = sampler, sampler.flat_game(run.game)
+        behavior = np.concatenate([np.zeros(trees.sequence_offsets[-1]), self._flat.tree.chances])
         self._iterates = zero_iterates(trees, 0)._replace(behavior=behavior)
         self._sampled = SampledIterates(
             behavior=behavior,
@@ -269,12 +269,12 @@ class SampledExecutor(KernelExecutor):
         self._compile()
 
     def _new_plan(self) -> SamplingPlan:
-        sampler, laid, baseline = self._sampler, self._laid, self._sampler.baseline
+        sampler, flat, baseline = self._sampler, self._flat, self._sampler.baseline
         values, rate = np.zeros((1, 1)), 0.0
         if isinstance(baseline, LearnedBaseline):
-            values = baseline.baseline_values(laid.game, laid.tree, self._sampled.behavior)
+            values = baseline.baseline_values(flat.game, flat.tree, self._sampled.behavior)
             rate = baseline.rate
-        data, parameters = sampler._sampling_data(laid.game), np.array(sampler._parameters())
+        data, parameters = sampler._sampling_data(flat.game), np.array(sampler._parameters())
         return SamplingPlan(data, parameters, values, rate)
 
     @override
@@ -353,9 +353,9 @@ class SampledExecutor(KernelExecutor):
         keep_utility: bool = False,
     ) -> None:
         added = np.ascontiguousarray(weights[:, 1])
-        laid = self._laid
+        flat = self._flat
         arrays = SampledArrays(
-            laid.tree, laid.buffers, self._trees, self._sampled, self._plan, self._state
+            flat.tree, flat.buffers, self._trees, self._sampled, self._plan, self._state
         )
         given = turns.simultaneous, keep_utility, turns.players, parameters, added
         self._sampler.visited += self._code.iterate(*given, arrays, self._sampler.generator)
