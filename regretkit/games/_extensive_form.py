@@ -351,9 +351,11 @@ def refined_information_sets(tree: GameTree) -> tuple[Indices, tuple[Indices, ..
             mover, previous = tree.player[parent[moved]], information_set[parent[moved]]
             last[mover, level.start + moved] = previous * actions + tree.action[level][moved]
         for player, numbers in enumerate(parts):
-            at = level.start + np.flatnonzero(tree.player[level] == player)
-            keys = zip(tree.information_set[at].tolist(), last[player, at].tolist(), strict=True)
-            information_set[at] = [numbers.setdefault(key, len(numbers)) for key in keys]
+            members = level.start + np.flatnonzero(tree.player[level] == player)
+            keys = zip(
+                tree.information_set[members].tolist(), last[player, members].tolist(), strict=True
+            )
+            information_set[members] = [numbers.setdefault(key, len(numbers)) for key in keys]
     coarse = (np.array([key[0] for key in numbers], dtype=np.int64) for numbers in parts)
     return information_set, tuple(coarse)
 

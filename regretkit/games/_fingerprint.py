@@ -81,18 +81,18 @@ def is_description(value: object) -> bool:
     return isinstance(value["fingerprint"], str) and isinstance(value["name"], str | None)
 
 
-def check_described(game: Game, described: Mapping[str, str | None], what: str) -> None:
+def check_described(game: Game, described: Mapping[str, str | None], source: str) -> None:
     """Raise a ValueError unless a game has the fingerprint in a file."""
     found, wanted = fingerprint(game), described["fingerprint"]
     if found != wanted:
         raise ValueError(
-            f"{what} belongs to the game {_shown(described['name'])} (fingerprint "
+            f"{source} belongs to the game {_shown(described['name'])} (fingerprint "
             f"{_shown(wanted)}), but this is {quote(game)} (fingerprint {found}); pass the game it "
             "was made for"
         )
 
 
-def find_described(described: Mapping[str, str | None], what: str, size: int) -> Game:
+def find_described(described: Mapping[str, str | None], source: str, size: int) -> Game:
     """Return the game that a file of ``size`` bytes belongs to, found by its name.
 
     The name is not trusted: it may be a registered one with small literals as arguments, and the
@@ -101,7 +101,9 @@ def find_described(described: Mapping[str, str | None], what: str, size: int) ->
     name = described["name"] or ""
     # A file must not point to another file, which load would read.
     if name.partition("(")[0] not in names():
-        problem = f"{what} belongs to the game {_shown(name)}, and no registered game is called so"
+        problem = (
+            f"{source} belongs to the game {_shown(name)}, and no registered game is called so"
+        )
         raise advised(ValueError, problem, "pass it as game")
     limit = _BYTES_OF_ANY_GAME + _BYTES_A_BYTE * size
     try:
@@ -109,11 +111,11 @@ def find_described(described: Mapping[str, str | None], what: str, size: int) ->
         game = load(name, memory_limit=limit)
     except Exception as error:  # of any factory, including a user's
         problem = (
-            f"{what} belongs to the game {_shown(name)}, which is not built from its name: "
+            f"{source} belongs to the game {_shown(name)}, which is not built from its name: "
             f"{shorten(str(error), _MOST_SHOWN)}"
         )
         raise advised(ValueError, problem, "pass it as game") from error
-    check_described(game, described, what)
+    check_described(game, described, source)
     return game
 
 
@@ -161,7 +163,7 @@ def _set(domain: StrategySet) -> Iterator[tuple[str, Numbers | str]]:
 def _rounded(utility: Vector, direction: Vector) -> Indices:
     """Return the projection of a utility on a direction, and its size, as rounded integers."""
     size = float(np.abs(utility).max(initial=0.0))
-    along = float(utility @ direction) / size if size > 0.0 else 0.0
-    digits = round(along * 10**_DIGITS)
+    projection = float(utility @ direction) / size if size > 0.0 else 0.0
+    digits = round(projection * 10**_DIGITS)
     mantissa = f"{size:.{_DIGITS - 1}e}".encode()
     return np.array([digits, *mantissa], dtype=np.int64)

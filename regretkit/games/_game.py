@@ -174,7 +174,7 @@ def is_finite(array: NDArray[np.float64]) -> bool:
     return math.isfinite(_squares(array)) or bool(np.isfinite(array).all())
 
 
-def check_payoffs(payoffs: NDArray[np.float64], where: Callable[[tuple[int, ...]], str]) -> None:
+def check_payoffs(payoffs: NDArray[np.float64], describe: Callable[[tuple[int, ...]], str]) -> None:
     """Raise a ValueError for payoffs that are not finite, or whose sums might overflow."""
     # Comparisons with NaN are false.
     small = not payoffs.size or (payoffs.min() >= -LARGEST and payoffs.max() <= LARGEST)
@@ -183,7 +183,7 @@ def check_payoffs(payoffs: NDArray[np.float64], where: Callable[[tuple[int, ...]
         first = tuple(int(i) for i in wrong[0])
         wanted = f"at most {LARGEST:g} in size" if np.isfinite(payoffs[first]) else "finite"
         raise ValueError(
-            f"payoffs must be {wanted}, got {payoffs[first]} at {where(first)}; "
+            f"payoffs must be {wanted}, got {payoffs[first]} at {describe(first)}; "
             "rescale or repair them"
         )
 

@@ -216,12 +216,12 @@ class Profile(tuple[Vector, ...]):
         return cls._read(read_json(path), game, str(path))
 
     @classmethod
-    def _read(cls, data: object, game: Game | None, what: str) -> "Profile":
+    def _read(cls, data: object, game: Game | None, source: str) -> "Profile":
         try:
-            game = game_of(data, what) if game is None else game
-            return cls(strategies(data, game, what), game.domains, game)
+            game = game_of(data, source) if game is None else game
+            return cls(strategies(data, game, source), game.domains, game)
         except RecursionError as error:
-            raise ValueError(f"{what} is nested too deeply to be a strategy") from error
+            raise ValueError(f"{source} is nested too deeply to be a strategy") from error
 
     # Information sets by name
 

@@ -155,48 +155,48 @@ def as_dict(profile: "Profile", game: Mapping[str, str | None]) -> dict[str, Any
 # Reading
 
 
-def game_of(data: object, what: str) -> Game:
+def game_of(data: object, source: str) -> Game:
     """Return the registered game that a file names."""
-    opened = _opened(data, what)
-    return find_described(opened["game"], what, len(repr(opened["players"])))
+    opened = _opened(data, source)
+    return find_described(opened["game"], source, len(repr(opened["players"])))
 
 
-def strategies(data: object, game: Game, what: str) -> list[Vector]:
+def strategies(data: object, game: Game, source: str) -> list[Vector]:
     """Return the strategies in a result of :func:`as_dict`."""
-    opened = _opened(data, what)
-    check_described(game, opened["game"], what)
+    opened = _opened(data, source)
+    check_described(game, opened["game"], source)
     players = opened["players"]
     fits = isinstance(players, list) and len(players) == len(game.domains)
-    _expect(fits, f"{what}: players", f"be a list of {len(game.domains)}", players)
+    _expect(fits, f"{source}: players", f"be a list of {len(game.domains)}", players)
     return [
-        _strategy(records, domain, player, f"{what}: players[{player}]")
+        _strategy(records, domain, player, f"{source}: players[{player}]")
         for player, (records, domain) in enumerate(zip(players, game.domains, strict=True))
     ]
 
 
-def _expect(fits: bool, where: str, wanted: str, value: object) -> None:
+def _expect(fits: bool, place: str, wanted: str, value: object) -> None:
     """Raise a ValueError unless a value in a file fits."""
     if not fits:
-        raise ValueError(f"{where} must {wanted}, got {quote(value, 60)}")
+        raise ValueError(f"{place} must {wanted}, got {quote(value, 60)}")
 
 
-def _opened(data: object, what: str) -> dict[str, Any]:
-    top = _entries(data, _KEYS, what)
-    _expect(top["format"] == FORMAT, what, f"have the format {quote(FORMAT)}", top["format"])
+def _opened(data: object, source: str) -> dict[str, Any]:
+    top = _entries(data, _KEYS, source)
+    _expect(top["format"] == FORMAT, source, f"have the format {quote(FORMAT)}", top["format"])
     if top["version"] != VERSION or isinstance(top["version"], bool):
         raise ValueError(
-            f"{what} has version {quote(top['version'], 60)} of the format, but only "
+            f"{source} has version {quote(top['version'], 60)} of the format, but only "
             f"{VERSION} can be read; use the version of regretkit that wrote it"
         )
     described = is_description(top["game"])
-    _expect(described, f"{what}: game", "have a name and a fingerprint, both texts", top["game"])
+    _expect(described, f"{source}: game", "have a name and a fingerprint, both texts", top["game"])
     return top
 
 
-def _entries(value: Any, keys: set[str], where: str) -> dict[str, Any]:
+def _entries(value: Any, keys: set[str], place: str) -> dict[str, Any]:
     held = sorted(map(str, value)) if isinstance(value, dict) else value
     fits = isinstance(value, dict) and value.keys() == keys
-    _expect(fits, where, f"have the entries {sorted(keys)}", held)
+    _expect(fits, place, f"have the entries {sorted(keys)}", held)
     entries: dict[str, Any] = value
     return entries
 
@@ -234,17 +234,17 @@ def _strategy(records: Any, domain: StrategySet, player: int, where: str) -> Vec
     return domain.sequence_form(behavior) if isinstance(domain, DecisionTree) else behavior
 
 
-def _distribution(value: Any, size: int, where: str) -> Vector:
+def _distribution(value: Any, size: int, place: str) -> Vector:
     fits = isinstance(value, list) and len(value) == size
-    _expect(fits, where, f"have {size} probabilities", value)
+    _expect(fits, place, f"have {size} probabilities", value)
     for probability in value:
         number = isinstance(probability, int | float) and not isinstance(probability, bool)
         # Comparisons with NaN are false.
         proper = number and 0.0 <= probability <= 1.0 + ATOL
-        _expect(proper, where, "have probabilities from 0 to 1", probability)
+        _expect(proper, place, "have probabilities from 0 to 1", probability)
     total = math.fsum(value)
     wanted = f"have probabilities that sum to 1 within {ATOL:g}"
-    _expect(abs(total - 1.0) <= ATOL, where, wanted, total)
+    _expect(abs(total - 1.0) <= ATOL, place, wanted, total)
     distribution = np.array(value, dtype=np.float64)
     return distribution if abs(total - 1.0) <= _ROUNDING else distribution / total
 

@@ -195,8 +195,8 @@ class Goofspiel:
     """The revealed prize."""
 
     def player(self) -> Indices:
-        over = self.turn == self.rules.turns
-        return np.full(self.prize.size, TERMINAL if over else self.mover)
+        finished = self.turn == self.rules.turns
+        return np.full(self.prize.size, TERMINAL if finished else self.mover)
 
     def actions(self, at: Indices) -> NDArray[np.bool_]:
         held = self.undrawn[at] if self.mover == CHANCE else self.hands[self.mover, at]
@@ -213,7 +213,7 @@ class Goofspiel:
         else:
             hands[self.mover] ^= np.int64(1) << action
             bids[self.mover] = action
-        after = evolve(
+        child = evolve(
             self,
             mover=self.mover + 1,
             hands=hands,
@@ -223,7 +223,7 @@ class Goofspiel:
             undrawn=undrawn,
             prize=prize,
         )
-        return after.settled() if after.mover == self.rules.players else after
+        return child.settled() if child.mover == self.rules.players else child
 
     def settled(self) -> "Goofspiel":
         """Return the same histories after the prize is won and the next one revealed."""

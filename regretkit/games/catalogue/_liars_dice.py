@@ -134,8 +134,8 @@ class _Rules:
         return rolled + int(self.sides**rolls) * ((1 << bids + 1) - 2)
 
     def start(self) -> "LiarsDice":
-        none = np.zeros(1, dtype=np.int64)
-        return LiarsDice(self, 0, none, none, none - 1, none > 0)
+        empty = np.zeros(1, dtype=np.int64)
+        return LiarsDice(self, 0, empty, empty, empty - 1, empty > 0)
 
     def faces(self, deals: Indices) -> Indices:
         """Return the faces of all dice, player by player, shape ``(rolls, deals)``."""
@@ -205,10 +205,10 @@ class LiarsDice:
         if self._turn < 0:
             deal = deal * self.rules.sides + action
             return LiarsDice(self.rules, self.length + 1, deal, bids, last, last >= 0)
-        over = action == self.rules.bids
-        bids |= np.where(over, 0, np.int64(1) << action)
-        last = np.where(over, last, action)
-        return LiarsDice(self.rules, self.length + 1, deal, bids, last, over)
+        finished = action == self.rules.bids
+        bids |= np.where(finished, 0, np.int64(1) << action)
+        last = np.where(finished, last, action)
+        return LiarsDice(self.rules, self.length + 1, deal, bids, last, finished)
 
     def probability(self, at: Indices, action: Indices) -> Vector:
         return np.full(at.size, 1.0 / self.rules.sides)

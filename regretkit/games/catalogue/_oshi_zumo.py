@@ -204,8 +204,8 @@ def _after_round(standings: Standings, size: int, least: int) -> Standings:
             rows, columns = max(first - least, 0) + 1, max(second - least, 0) + 1
             push = np.sign(first - coins[:rows, np.newaxis] - (second - coins[:columns]))
             for step in (-1, 0, 1):
-                after = following[position + step][:rows, :columns]
-                after += counts[first, second] * (push == step)
+                counted = following[position + step][:rows, :columns]
+                counted += counts[first, second] * (push == step)
     return _open(following, size)
 
 

@@ -174,31 +174,31 @@ class BatchLevel:
         keys = np.asarray(batch.state(np.arange(player.size))).tolist()
         observed: dict[int, _Observed] = {}
         for actor in np.unique(player).tolist():
-            at = np.flatnonzero(player == actor)
+            members = np.flatnonzero(player == actor)
             if actor == TERMINAL:
-                paid = floats(batch.payoffs(at), "payoffs()").tolist()
-                for h, payoffs in zip(at.tolist(), map(tuple, paid), strict=True):
+                paid = floats(batch.payoffs(members), "payoffs()").tolist()
+                for h, payoffs in zip(members.tolist(), map(tuple, paid), strict=True):
                     observed[h] = _Observed(("over", *payoffs), TERMINAL, payoffs=payoffs)
                 continue
-            legal = np.asarray(batch.actions(at))
-            drawn: list[tuple[float, ...]] = [()] * at.size
-            sets: list[int | None] = [None] * at.size
+            legal = np.asarray(batch.actions(members))
+            drawn: list[tuple[float, ...]] = [()] * members.size
+            sets: list[int | None] = [None] * members.size
             if actor == CHANCE:
                 row, action = np.nonzero(legal)
-                chances = floats(batch.probability(at[row], action), "probability()")
-                cuts = np.searchsorted(row, np.arange(1, at.size))
+                chances = floats(batch.probability(members[row], action), "probability()")
+                cuts = np.searchsorted(row, np.arange(1, members.size))
                 drawn = [tuple(part.tolist()) for part in np.split(chances, cuts)]
             else:
-                sets = np.asarray(batch.information_set(at)).tolist()
+                sets = np.asarray(batch.information_set(members)).tolist()
             # Batches may differ in the number of columns.
             masks = [row.tobytes().rstrip(b"\0") for row in np.packbits(legal, axis=1)]
-            for h, *seen in zip(at.tolist(), sets, masks, drawn, strict=True):
+            for h, *seen in zip(members.tolist(), sets, masks, drawn, strict=True):
                 observed[h] = _Observed(tuple(keys[h]), actor, *seen)
         return [observed[h] for h in range(player.size)]
 
     def children(self, moves: list[tuple[int, int]]) -> "BatchLevel":
-        at, action = np.array(moves).T
-        return BatchLevel(self.batch.child(at, action))
+        rows, action = np.array(moves).T
+        return BatchLevel(self.batch.child(rows, action))
 
     def actions(self, observed: _Observed) -> list[int]:
         bits = np.array([*observed.actions], dtype=np.uint8)
@@ -306,7 +306,7 @@ class _Merger:
         for player, sets in enumerate(self._sets):
             labels.append([self.root.label(player, key) for key in sets])
             names = partial(self.root.action_name, player)
-            actions.append([tuple(map(names, own)) for _, own in sets.values()])
+            actions.append([tuple(map(names, names_of)) for _, names_of in sets.values()])
         return NodeTable(self.nodes, 0, labels, actions)
 
 

@@ -74,9 +74,9 @@ class Tokens:
         self.advance()
         return True
 
-    def expect(self, symbol: str, where: str) -> None:
+    def expect(self, symbol: str, context: str) -> None:
         if not self.accept(symbol):
-            raise self.unexpected(f"{quote(symbol)} {where}")
+            raise self.unexpected(f"{quote(symbol)} {context}")
 
     def word(self, words: tuple[str, ...], expected: str) -> str:
         found = self.current

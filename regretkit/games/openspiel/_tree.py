@@ -308,12 +308,12 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
 
 def _in_order(player: Indices, numbers: Indices, players: int) -> tuple[Indices, list[Indices]]:
     """Return information sets numbered by first occurrence, and the first history of each."""
-    ordered, at = np.full(player.size, -1), []
+    ordered, positions = np.full(player.size, -1), []
     for actor in range(players):
         histories = np.flatnonzero(player == actor)
         ordered[histories], first = numbered(numbers[histories], known=histories[:0])
-        at.append(histories[first])
-    return ordered, at
+        positions.append(histories[first])
+    return ordered, positions
 
 
 def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -> OpenSpielPolicy:

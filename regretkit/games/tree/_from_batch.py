@@ -67,11 +67,11 @@ class _Expansion:
         self._information_set.append(numbers)
         moves = []
         for actor in np.unique(player):
-            at = np.flatnonzero(player == actor)
+            members = np.flatnonzero(player == actor)
             if actor == TERMINAL:
-                self._payoffs.append(self._terminals(level, at))
+                self._payoffs.append(self._terminals(level, members))
             else:
-                moves.append(self._moves(level, int(actor), at, numbers))
+                moves.append(self._moves(level, int(actor), members, numbers))
         return self._children(level, player, _merged(moves)) if moves else None
 
     def arrays(self) -> dict[str, Any]:
@@ -89,8 +89,10 @@ class _Expansion:
             "action": _joined(self._action),
             "probability": probability,
             "payoffs": _joined(self._payoffs),
-            "labels": [own.labels(self._root, player) for player, own in enumerate(sets)],
-            "actions": [own.possible.names(self._root, player) for player, own in enumerate(sets)],
+            "labels": [infosets.labels(self._root, player) for player, infosets in enumerate(sets)],
+            "actions": [
+                infosets.possible.names(self._root, player) for player, infosets in enumerate(sets)
+            ],
             "outcomes": self._chance.names(self._root, CHANCE),
         }
 

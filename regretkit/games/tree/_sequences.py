@@ -71,12 +71,12 @@ def _last_moves(tree: GameTree, player: int) -> Indices:
     """Return the history after the player's last move on the path to each one, or the root."""
     histories = np.arange(tree.histories, dtype=tree.parent.dtype)
     parent = np.maximum(tree.parent, 0)
-    at: Indices = np.where(tree.player[parent] == player, histories, parent)
-    at[0] = 0
+    histories_at: Indices = np.where(tree.player[parent] == player, histories, parent)
+    histories_at[0] = 0
     # Pointer jumping: each step doubles the distance to the ancestor.
-    while not np.array_equal(ancestor := at[at], at):
-        at = ancestor
-    return at
+    while not np.array_equal(ancestor := histories_at[histories_at], histories_at):
+        histories_at = ancestor
+    return histories_at
 
 
 def reach_of_chance(tree: GameTree) -> Vector:
