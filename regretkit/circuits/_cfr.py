@@ -207,12 +207,12 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
         """Return the coordinates below a decision point, and what plays there."""
         size = int(tree.sizes[point])
         sequences = tree.first_sequence[point] + np.arange(size)
-        after = [[at(child) for child in following[sequence]] for sequence in sequences]
-        below = [indices for parts in after for indices, _ in parts]
-        coordinates = np.concatenate([sequences, *below])
+        children = [[at(child) for child in following[sequence]] for sequence in sequences]
+        child_indices = [indices for parts in children for indices, _ in parts]
+        coordinates = np.concatenate([sequences, *child_indices])
         members = [
             _embedded(unit, sequences, parts, coordinates)
-            for unit, parts in zip(np.eye(size), after, strict=True)
+            for unit, parts in zip(np.eye(size), children, strict=True)
         ]
         mixer = local_minimizer(rules[point], tree.simplices.select([point]))
         return coordinates, members[0] if size == 1 else ConvexHull(members, mixer)

@@ -48,14 +48,14 @@ class _SumOfRegrets(Circuit):
     @final
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        for part, own in zip(self.parts, self._utilities(utility), strict=True):
-            part._update(own)
+        for part, part_utility in zip(self.parts, self._utilities(utility), strict=True):
+            part._update(part_utility)
 
     @final
     @override
     def _expect(self, prediction: Vector) -> None:
-        for part, own in zip(self.parts, self._utilities(prediction), strict=True):
-            part._predict_internal(own)
+        for part, part_prediction in zip(self.parts, self._utilities(prediction), strict=True):
+            part._predict_internal(part_prediction)
 
 
 @final
@@ -104,11 +104,13 @@ class Product(_SumOfRegrets):
         if not isinstance(self.domain, Simplices):
             return super()._state_at(blocks)
         first, found = self.domain.first[list(blocks)], {}
-        for number, (part, own) in enumerate(
+        for number, (part, inner_blocks) in enumerate(
             zip(self.parts, self._layout.coordinates, strict=True)
         ):
             if isinstance(part.domain, Simplices):
-                part_blocks = np.flatnonzero(np.isin(own[part.domain.first], first)).tolist()
+                part_blocks = np.flatnonzero(
+                    np.isin(inner_blocks[part.domain.first], first)
+                ).tolist()
                 if part_blocks:
                     found[str(number)] = part._state_at(part_blocks)
         return next(iter(found.values())) if len(found) == 1 else dict(found)
@@ -124,7 +126,7 @@ class Product(_SumOfRegrets):
     @override
     def _value(self, utility: Vector) -> float:
         split = zip(self.parts, self._layout.split(utility), strict=True)
-        return sum_cancelling(part._value(own) for part, own in split)
+        return sum_cancelling(part._value(part_utility) for part, part_utility in split)
 
 
 @final

@@ -85,18 +85,18 @@ def _check_stochastic(matrices: Vector, tolerance: float) -> None:
         )
     # NaN passes through min, and a comparison with it is false.
     if not (matrices.min(initial=0.0) >= 0.0 and matrices.max(initial=0.0) < np.inf):
-        where = tuple(np.argwhere(~((matrices >= 0.0) & (matrices < np.inf)))[0].tolist())
+        position = tuple(np.argwhere(~((matrices >= 0.0) & (matrices < np.inf)))[0].tolist())
         raise ValueError(
-            f"matrix must be finite and nonnegative, but entry {where} is {matrices[where]}; pass "
-            f"transition probabilities"
+            f"matrix must be finite and nonnegative, but entry {position} is {matrices[position]}; "
+            "pass transition probabilities"
         )
     with np.errstate(over="ignore"):
         sums = matrices.sum(axis=-1)
     if (deviation := np.abs(sums - 1.0)).max(initial=0.0) > tolerance:
-        where = tuple(np.argwhere(deviation > tolerance)[0].tolist())
+        position = tuple(np.argwhere(deviation > tolerance)[0].tolist())
         raise ValueError(
-            f"matrix must have rows that sum to one, but row {where} sums to {sums[where]}; divide "
-            f"each row by its sum"
+            f"matrix must have rows that sum to one, but row {position} sums to {sums[position]}; "
+            "divide each row by its sum"
         )
 
 

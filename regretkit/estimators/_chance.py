@@ -75,9 +75,9 @@ def _public_states(tree: GameTree) -> Indices:
         # Histories, and things of which those that share one belong together
         histories, links, size = [], [], level.stop - level.start
         for player in range(tree.players):
-            own = np.flatnonzero(tree.player[level] == player)
-            histories.append(own)
-            links.append(tree.information_set[level][own])
+            decisions = np.flatnonzero(tree.player[level] == player)
+            histories.append(decisions)
+            links.append(tree.information_set[level][decisions])
         begin, end = np.searchsorted(tree.parent, [level.start, level.stop])
         children = np.arange(max(begin, 1), end)
         histories.append(tree.parent[children] - level.start)
@@ -175,11 +175,11 @@ class ChanceDraws:
         """Return the utility of a player over the ends that can still come about."""
         ends = np.flatnonzero(alive[self.last])
         value = self.game.tree.payoffs[ends, player] * self.weight[self.last[ends]]
-        for other, strategy in enumerate(profile):
-            if other != player:
-                value = value * strategy[self.sequences[other, ends]]
-        own = self.sequences[player, ends]
-        return segment_sum(own, value, self.game.domains[player].dimension)
+        for opponent, strategy in enumerate(profile):
+            if opponent != player:
+                value = value * strategy[self.sequences[opponent, ends]]
+        sequences = self.sequences[player, ends]
+        return segment_sum(sequences, value, self.game.domains[player].dimension)
 
 
 @define(eq=False)

@@ -278,11 +278,11 @@ def _interior(game: Game) -> Iterator[list[Vector]]:
         yield [0.6 * domain.relative_interior_point() + 0.4 * corner for domain, corner in pairs]
 
 
-def _require_equal(player: int, what: str, mean: Vector, exact: Vector, tolerance: float) -> None:
-    off = np.abs(mean - exact)
-    if not (off <= tolerance * max(1.0, float(np.abs(exact).max(initial=0.0)))).all():
-        worst = int(np.argmax(np.where(np.isfinite(off), off, np.inf)))
+def _require_equal(player: int, kind: str, mean: Vector, exact: Vector, tolerance: float) -> None:
+    error = np.abs(mean - exact)
+    if not (error <= tolerance * max(1.0, float(np.abs(exact).max(initial=0.0)))).all():
+        worst = int(np.argmax(np.where(np.isfinite(error), error, np.inf)))
         raise AssertionError(
-            f"the estimate is biased: for player {player}, {what} {worst} has utility "
+            f"the estimate is biased: for player {player}, {kind} {worst} has utility "
             f"{exact[worst]}, but estimated as {mean[worst]} on average"
         )

@@ -257,14 +257,18 @@ class Profile(tuple[Vector, ...]):
     def _owner(self, label: str) -> int:
         """Return the only player with an information set of this label."""
         sets = [(player, blocks_of(domain)) for player, domain in enumerate(self.domains)]
-        owners = [player for player, own in sets if own and own.labels.numbers(label)]
+        owners = [
+            player for player, labelled in sets if labelled and labelled.labels.numbers(label)
+        ]
         if len(owners) > 1:
             shown = ", ".join(f"profile[{player}, {quote(label)}]" for player in owners)
             raise ValueError(f"label {quote(label)} is ambiguous: ask for one of {shown}")
         if owners:
             return owners[0]
-        named = [own for _, own in sets if own and own.labels.named]
-        known = [own.labels.block(number) for own in named for number in range(own.blocks)]
+        named = [labelled for _, labelled in sets if labelled and labelled.labels.named]
+        known = [
+            labelled.labels.block(number) for labelled in named for number in range(labelled.blocks)
+        ]
         if not known:
             raise _unnamed(label)
         raise ValueError(

@@ -201,13 +201,13 @@ def _entries(value: Any, keys: set[str], place: str) -> dict[str, Any]:
     return entries
 
 
-def _strategy(records: Any, domain: StrategySet, player: int, where: str) -> Vector:
+def _strategy(records: Any, domain: StrategySet, player: int, context: str) -> Vector:
     simplices = simplices_of(domain, player)
-    _expect(isinstance(records, list), where, "be a list of information sets", records)
+    _expect(isinstance(records, list), context, "be a list of information sets", records)
     behavior = np.full(simplices.dimension, np.nan)
     read = np.zeros(simplices.blocks, dtype=np.bool_)
     for place, entry in enumerate(records):
-        path = f"{where}[{place}]"
+        path = f"{context}[{place}]"
         record = _entries(entry, _RECORD_KEYS, path)
         number, last = record["information_set"], simplices.blocks - 1
         whole = isinstance(number, int) and not isinstance(number, bool)
@@ -228,7 +228,7 @@ def _strategy(records: Any, domain: StrategySet, player: int, where: str) -> Vec
         missing = [_name_of(simplices, int(number)) for number in np.flatnonzero(~read)[:6]]
         more = int(np.count_nonzero(~read)) - len(missing)
         raise ValueError(
-            f"{where} lacks the information sets {', '.join(missing)}"
+            f"{context} lacks the information sets {', '.join(missing)}"
             f"{f' and {more} more' if more else ''}; give each a distribution over its actions"
         )
     return domain.sequence_form(behavior) if isinstance(domain, DecisionTree) else behavior
@@ -260,7 +260,7 @@ def _name_of(simplices: Simplices, number: int) -> str:
 def write_json(data: Mapping[str, Any], path: str | PathLike[str]) -> None:
     """Write the dict of a profile, with a line for each information set."""
     head = json.dumps({key: value for key, value in data.items() if key != "players"})
-    players = (",".join(f"\n{json.dumps(record)}" for record in own) for own in data["players"])
+    players = (",".join(f"\n{json.dumps(record)}" for record in rows) for rows in data["players"])
     lists = ", ".join(f"[{records}\n]" for records in players)
     replace_file(path, [f'{head[:-1]}, "players": [{lists}]}}\n'.encode("ascii")])
 

@@ -160,10 +160,12 @@ class AdaHedge(SimplexRule):
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         regrets = self.simplices.regret(utility, strategy)
         regrets += self.regrets
-        before, after = self.simplices.max(self.regrets), self.simplices.max(regrets)
+        old_maximum, new_maximum = self.simplices.max(self.regrets), self.simplices.max(regrets)
         # What is largest in the strategy had weight 1, and so tells what the weights summed to.
-        growth = self.simplices.sum(self._weights(regrets, after)) * self.simplices.max(strategy)
-        gap = after - before + np.log(growth) * (self.gaps / self._log_sizes)
+        growth = self.simplices.sum(self._weights(regrets, new_maximum)) * self.simplices.max(
+            strategy
+        )
+        gap = new_maximum - old_maximum + np.log(growth) * (self.gaps / self._log_sizes)
         # A gap is never negative, but rounding is.
         self.regrets, self.gaps = regrets, self.gaps + np.maximum(gap, 0.0)
 

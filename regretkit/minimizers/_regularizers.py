@@ -106,8 +106,8 @@ class Euclidean(Regularizer):
     @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         # A whole unit below the largest, an action has no weight, however far below it is.
-        below = _below(simplices, scores, rate)
-        return simplices.project(np.maximum(below, -1.0, out=below))
+        shifted = _below(simplices, scores, rate)
+        return simplices.project(np.maximum(shifted, -1.0, out=shifted))
 
     @override
     def block_form(self) -> BlockLink:
@@ -158,8 +158,8 @@ class Tsallis(Regularizer):
 
     @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
-        behind = -_below(simplices, scores, rate)
-        return _in_powers(simplices, (1.0 - self.q) / self.q * behind, 1.0 / (1.0 - self.q))
+        shifted = -_below(simplices, scores, rate)
+        return _in_powers(simplices, (1.0 - self.q) / self.q * shifted, 1.0 / (1.0 - self.q))
 
     @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
@@ -205,9 +205,9 @@ class LogBarrier(Regularizer):
 def _below(simplices: Simplices, scores: Vector, rate: float) -> Vector:
     """Return ``rate`` times how far each action is below the best of its block, at most 0."""
     with np.errstate(over="ignore"):
-        below = simplices._ops.subtract_per_block(scores, simplices.max(scores))
-        below *= rate
-    return below
+        subtree = simplices._ops.subtract_per_block(scores, simplices.max(scores))
+        subtree *= rate
+    return subtree
 
 
 def _in_powers(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
@@ -268,11 +268,11 @@ def normal_precision(simplices: Simplices, squares: Vector) -> Vector:
     """
     sizes = simplices.sizes.astype(np.float64)
     start = 1.0 + np.log(sizes)
-    below = squares - 1.0
+    margin = squares - 1.0
 
     def step(descent: Vector) -> Vector:
         precision = start - descent
-        weights = np.exp(simplices.repeat(precision) * below)
+        weights = np.exp(simplices.repeat(precision) * margin)
         total = simplices.sum(weights)
         excess = precision - 1.0 + np.log(total / sizes)
         slope: Vector = simplices.sum(weights * squares) / total

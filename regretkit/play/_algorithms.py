@@ -94,8 +94,8 @@ class Algorithm:
         if groups is None:
             return [self.minimizer(domain) for domain in game.domains]
         return [
-            evolve(self, local=SharedStrategies(self.local, own)).minimizer(domain)
-            for domain, own in zip(game.domains, groups, strict=True)
+            evolve(self, local=SharedStrategies(self.local, rule)).minimizer(domain)
+            for domain, rule in zip(game.domains, groups, strict=True)
         ]
 
     def start(

@@ -99,14 +99,14 @@ def best_response_play(
     check_player(player, 2)
     check_plays_on(as_minimizer(minimizer, "minimizer"), game.domains[player], player, "minimizer")
     whole_number(iterations, "iterations", least=1)
-    other = 1 - player
+    opponent = 1 - player
     averages = [Average(), Average()]
     total, earned = np.zeros(minimizer.dimension), 0.0
     profile: list[Vector] = [domain.relative_interior_point() for domain in game.domains]
     for _ in range(iterations):
         profile[player] = minimizer.next_strategy()
-        cost = game.utility(other, profile, payoff_of=player)
-        _, profile[other] = game.domains[other].best_response(-cost)
+        cost = game.utility(opponent, profile, payoff_of=player)
+        _, profile[opponent] = game.domains[opponent].best_response(-cost)
         utility = game.utility(player, profile)
         for average, strategy in zip(averages, profile, strict=True):
             average.add(strategy)

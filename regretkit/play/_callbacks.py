@@ -206,11 +206,11 @@ class AtGeometricSteps(Stateful):
 
     def _first_from(self, iteration: int) -> int:
         """Return the first of the iterations that is no earlier than this one."""
-        at = self._at if self._at <= iteration else 1
-        while at < iteration:
-            self._at = at
-            at = max(at + 1, math.ceil(at * self.ratio))
-        return at
+        iteration_at = self._at if self._at <= iteration else 1
+        while iteration_at < iteration:
+            self._at = iteration_at
+            iteration_at = max(iteration_at + 1, math.ceil(iteration_at * self.ratio))
+        return iteration_at
 
 
 @final
@@ -298,14 +298,14 @@ class StopWhenConverged(Stateful):
 
     def __call__(self, run: "SelfPlay") -> bool:
         """Compare with the last call, and say whether to stop."""
-        same = self._run is None or self._run() is run
-        continued = same and 0 <= self._iteration <= run.iteration
-        now = tuple(run.current if self.current else run.average)
-        last, self._last = self._last, now
+        same_run = self._run is None or self._run() is run
+        continued = same_run and 0 <= self._iteration <= run.iteration
+        strategies = tuple(run.current if self.current else run.average)
+        last, self._last = self._last, strategies
         self._run, self._iteration = weakref.ref(run), run.iteration
         if not continued:
             return False
-        moved = max(np.abs(x - y).max() for x, y in zip(now, last, strict=True))
+        moved = max(np.abs(x - y).max() for x, y in zip(strategies, last, strict=True))
         return bool(moved <= self.atol)
 
     @override

@@ -110,22 +110,22 @@ class Checkpoint:
     def next_call(self, run: SelfPlay) -> int:
         """Return the next iteration at which it wants to be called."""
         if self.every is not None:
-            mine = (run.iteration // self.every + 1) * self.every
+            save = (run.iteration // self.every + 1) * self.every
         else:
             if run.iteration != self._seen:  # the run was continued in the meantime
                 self._seen, self._looked, self._pace = run.iteration, time.monotonic(), 1
-            mine = run.iteration + self._pace
-        return next_look(run, self.callbacks, mine)
+            save = run.iteration + self._pace
+        return next_look(run, self.callbacks, save)
 
     def _is_time(self, run: SelfPlay) -> bool:
         if self.every is not None:
             return run.iteration % self.every == 0
-        now, seconds = time.monotonic(), self.seconds or 0.0
-        count, took = run.iteration - self._seen, max(now - self._looked, 1e-9)
+        clock, seconds = time.monotonic(), self.seconds or 0.0
+        count, took = run.iteration - self._seen, max(clock - self._looked, 1e-9)
         # A quick game goes through very many iterations before the clock needs to be read.
         self._pace = max(1, int(count * min(seconds / _LOOKS / took, 8.0)))
-        self._seen, self._looked = run.iteration, now
-        return now - self._saved >= seconds
+        self._seen, self._looked = run.iteration, clock
+        return clock - self._saved >= seconds
 
 
 def resume(

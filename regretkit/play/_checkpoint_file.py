@@ -93,14 +93,16 @@ def _encoded(value: object, arrays: Arrays, place: str) -> object:
     )
 
 
-def unpacked(data: bytes, what: str) -> dict[str, Any]:
+def unpacked(data: bytes, source: str) -> dict[str, Any]:
     """Return the content of a file, or refuse what is not exactly what was written."""
     name = _MANIFEST.encode()
     if not (b"PK\3\4".startswith(data[:4]) and name.startswith(data[30 : 30 + len(name)])):
-        raise ValueError(f"{what} is no checkpoint of regretkit: it begins with {quote(data[:20])}")
+        raise ValueError(
+            f"{source} is no checkpoint of regretkit: it begins with {quote(data[:20])}"
+        )
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise ValueError(
-            f"{what} is truncated or was altered: its {len(data)} bytes do not have the checksum "
+            f"{source} is truncated or was altered: its {len(data)} bytes do not have the checksum "
             "at their end; use another copy"
         )
     try:
@@ -113,11 +115,11 @@ def unpacked(data: bytes, what: str) -> dict[str, Any]:
             raise TypeError(f"it holds {type(content).__name__}")
     except Exception as error:  # of any class: these may be any bytes
         problem = shorten(str(error))
-        raise ValueError(f"{what} is not what regretkit writes: {problem}") from error
+        raise ValueError(f"{source} is not what regretkit writes: {problem}") from error
     if version != VERSION:
         raise ValueError(
-            f"{what} has version {quote(version)} of the format, but this is read: {VERSION}; use "
-            "the regretkit that wrote it"
+            f"{source} has version {quote(version)} of the format, but this is read: {VERSION}; "
+            "use the regretkit that wrote it"
         )
     return content
 
@@ -208,28 +210,30 @@ def described(thing: object) -> Plain:
     }
 
 
-def difference(saved: object, mine: object, place: str) -> str | None:
+def difference(saved: object, current: object, place: str) -> str | None:
     """Say where two descriptions first differ, and how; None if they do not."""
     pairs: list[tuple[str, object, object]] | None = None
-    if isinstance(saved, dict) and isinstance(mine, dict):
-        kinds = saved.get(_KIND), mine.get(_KIND)
-        if saved.keys() == mine.keys() and _are_equal(*kinds):
-            pairs = [(f"{place}.{name}", saved[name], mine[name]) for name in mine]
-    elif isinstance(saved, list) and isinstance(mine, list):
-        if len(saved) == len(mine):
-            pairs = [(f"{place}[{n}]", saved[n], mine[n]) for n in range(len(mine))]
-    elif _are_equal(saved, mine):
+    if isinstance(saved, dict) and isinstance(current, dict):
+        kinds = saved.get(_KIND), current.get(_KIND)
+        if saved.keys() == current.keys() and _are_equal(*kinds):
+            pairs = [(f"{place}.{name}", saved[name], current[name]) for name in current]
+    elif isinstance(saved, list) and isinstance(current, list):
+        if len(saved) == len(current):
+            pairs = [(f"{place}[{n}]", saved[n], current[n]) for n in range(len(current))]
+    elif _are_equal(saved, current):
         pairs = []
     if pairs is not None:
         found = (difference(theirs, ours, name) for name, theirs, ours in pairs)
         return next(filter(None, found), None)
-    return f"{place} was {shown(saved)} when the checkpoint was written, but is {shown(mine)} now"
+    return (
+        f"{place} was {shown(saved)} when the checkpoint was written, but is {shown(current)} now"
+    )
 
 
-def _are_equal(saved: object, mine: object) -> bool:
-    if isinstance(saved, np.ndarray) or isinstance(mine, np.ndarray):
-        return type(saved) is type(mine) and np.array_equal(cast(Any, saved), cast(Any, mine))
-    return bool(saved == mine or (saved != saved and mine != mine))
+def _are_equal(saved: object, current: object) -> bool:
+    if isinstance(saved, np.ndarray) or isinstance(current, np.ndarray):
+        return type(saved) is type(current) and np.array_equal(cast(Any, saved), cast(Any, current))
+    return bool(saved == current or (saved != saved and current != current))
 
 
 def shown(description: object, depth: int = 3) -> str:

@@ -106,7 +106,9 @@ class FixedStrategyIteration(Stateful):
         if self.generator is not None:
             check_kind(self.generator, np.random.Generator, "generator", "default_rng(seed)")
         self.order.check_players(self.players)
-        self.minimizers = tuple(local_minimizer(self.local, own) for own in self.graph.simplices)
+        self.minimizers = tuple(
+            local_minimizer(self.local, simplices) for simplices in self.graph.simplices
+        )
         self._averages = tuple(Average(self.averaging) for _ in self.minimizers)
 
     def run(self, iterations: int) -> Self:
@@ -167,10 +169,10 @@ class FixedStrategyIteration(Stateful):
 
     def learn(self, player: int, profile: Sequence[Vector]) -> None:
         """Let a player observe the utilities of its actions at ``profile``."""
-        own = self.strategy(player)
-        behaviors = [own if at == player else other for at, other in enumerate(profile)]
+        strategy = self.strategy(player)
+        behaviors = [strategy if at == player else other for at, other in enumerate(profile)]
         utility, reach = self._utility(player, behaviors)
-        self._played.setdefault(player, reach * own)
+        self._played.setdefault(player, reach * strategy)
         self.minimizers[player].observe_utility(utility)
 
     def expect(self, player: int, profile: Sequence[Vector] | None) -> None:
@@ -199,8 +201,8 @@ class FixedStrategyIteration(Stateful):
         """
         averages = [average.strategy for average in self._averages]
         return self._profile(
-            own.normalize(average)
-            for own, average in zip(self.graph.simplices, averages, strict=True)
+            simplices.normalize(average)
+            for simplices, average in zip(self.graph.simplices, averages, strict=True)
         )
 
     def _profile(self, behaviors: Iterable[Vector]) -> Profile:

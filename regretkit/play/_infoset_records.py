@@ -65,10 +65,10 @@ class InfosetRecord(abc.ABC):
         The information sets before must have been settled.
         """
         reach = weight if self.parent is None else self.parent.total[self.parent_action]
-        since = reach - self.reach
-        if since != 0.0:
+        gained = reach - self.reach
+        if gained != 0.0:
             pairs = zip(self.total, self.strategy, strict=True)
-            self.total[:] = [total + since * probability for total, probability in pairs]
+            self.total[:] = [total + gained * probability for total, probability in pairs]
             self.reach = reach
 
     @abc.abstractmethod
@@ -104,8 +104,8 @@ class LazyDiscount(NamedTuple):
 
     def since(self, earlier: "LazyDiscount") -> float:
         """Return the product of the discounts after an earlier product."""
-        same = self.zeros == earlier.zeros
-        return math.exp(self.logarithm - earlier.logarithm) if same else 0.0
+        same_zeros = self.zeros == earlier.zeros
+        return math.exp(self.logarithm - earlier.logarithm) if same_zeros else 0.0
 
 
 Discounts: TypeAlias = tuple[LazyDiscount, LazyDiscount]

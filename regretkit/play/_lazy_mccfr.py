@@ -289,10 +289,14 @@ class LazyMCCFR:
             for key, record in infosets.items():  # each stands behind those before it
                 parent = record.parent
                 reach = self._tree.weight if parent is None else sums[parent][record.parent_action]
-                since = reach - record.reach
-                sums[record] = own = np.array(record.total) + since * np.array(record.strategy)
-                total = float(own.sum())
-                distributions[key] = own / total if total > 0.0 else np.full(own.size, 1 / own.size)
+                gained = reach - record.reach
+                sums[record] = weighted = np.array(record.total) + gained * np.array(
+                    record.strategy
+                )
+                total = float(weighted.sum())
+                distributions[key] = (
+                    weighted / total if total > 0.0 else np.full(weighted.size, 1 / weighted.size)
+                )
             averages.append(VisitedStrategy(distributions))
         return tuple(averages)
 

@@ -133,10 +133,10 @@ class TrajectoryRecorder(Stateful):
         regrets = [_regrets(run.minimizers[player], current, player, n) for player, n in places]
         self._identify(current, places)
         self.iterations.append(run.iteration)
-        none = np.zeros(0)
-        self._strategy.append(np.concatenate([none, *(current[place] for place in places)]))
-        self._average.append(np.concatenate([none, *(average[place] for place in places)]))
-        self._regret.append(np.concatenate([none, *regrets]))
+        empty = np.zeros(0)
+        self._strategy.append(np.concatenate([empty, *(current[place] for place in places)]))
+        self._average.append(np.concatenate([empty, *(average[place] for place in places)]))
+        self._regret.append(np.concatenate([empty, *regrets]))
 
     def path(self, information_set: Place, kind: str = "average") -> Vector:
         """Return what was seen of one information set, shape ``(looks, actions)``.
@@ -212,11 +212,11 @@ class TrajectoryRecorder(Stateful):
         return pd.DataFrame(self._rows(), columns=list(TrajectoryRow._fields))
 
     def _rows(self) -> Iterator[TrajectoryRow]:
-        what = list(zip(self._players, self._numbers, self._labels, self._actions, strict=True))
+        columns = list(zip(self._players, self._numbers, self._labels, self._actions, strict=True))
         looks = zip(self.iterations, self._strategy, self._average, self._regret, strict=True)
         for iteration, strategy, average, regret in looks:
             values = zip(strategy.tolist(), average.tolist(), regret.tolist(), strict=True)
-            for place, (played, mean, held) in zip(what, values, strict=True):
+            for place, (played, mean, held) in zip(columns, values, strict=True):
                 yield TrajectoryRow(iteration, *place, played, mean, None if held != held else held)
 
     def _identify(self, profile: Profile, places: list[tuple[int, int]]) -> None:
@@ -229,13 +229,18 @@ class TrajectoryRecorder(Stateful):
                 numbers.append(number)
                 labels.append(label_of(simplices, number))
                 actions.append(action)
-        now = players, numbers, labels, actions
-        if self.iterations and now != (self._players, self._numbers, self._labels, self._actions):
+        identity = players, numbers, labels, actions
+        if self.iterations and identity != (
+            self._players,
+            self._numbers,
+            self._labels,
+            self._actions,
+        ):
             raise ValueError(
                 "these trajectories were begun in a game with other information sets; use a new "
                 "TrajectoryRecorder for this one"
             )
-        self._players, self._numbers, self._labels, self._actions = now
+        self._players, self._numbers, self._labels, self._actions = identity
 
     def _columns(self, information_set: Place) -> list[int]:
         place = information_set if isinstance(information_set, tuple) else (None, information_set)

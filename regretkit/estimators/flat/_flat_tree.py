@@ -160,8 +160,8 @@ def distinct_rows(table: Vector) -> tuple[Indices, Vector]:
     """Return which row each row equals, and these rows, each of them once."""
     numbers = np.zeros(len(table), dtype=np.int64)
     for column in table.T:
-        values, at = np.unique(column, return_inverse=True)
-        numbers = np.unique(numbers * values.size + at, return_inverse=True)[1]
+        values, inverse = np.unique(column, return_inverse=True)
+        numbers = np.unique(numbers * values.size + inverse, return_inverse=True)[1]
     rows = np.empty((int(numbers.max(initial=-1)) + 1, table.shape[1]))
     rows[numbers] = table
     return numbers, rows

@@ -175,11 +175,11 @@ def follow_average(
     cumulative, last_reach = rule.data
     epsilon, tau, beta = rule.parameters[0], rule.parameters[1], rule.parameters[2]
     # The strategy has not changed since the last visit: add what has reached here since.
-    since = cumulative[decision.sequence] - last_reach[decision.point]
+    reached = cumulative[decision.sequence] - last_reach[decision.point]
     last_reach[decision.point] = cumulative[decision.sequence]
     total = 0.0
     for a in range(decision.size):
-        cumulative[decision.first + a] += since * action_probability(behavior, a, decision)
+        cumulative[decision.first + a] += reached * action_probability(behavior, a, decision)
         total += cumulative[decision.first + a]
     sampled = 0
     for a in range(decision.size):
@@ -449,10 +449,10 @@ def update_baseline(
     player: int, visited: int, rate: float, buffers: TraversalBuffers, baseline: Vector
 ) -> None:
     """Move baseline values towards what a traversal has found, from its terminals up."""
-    for back in range(visited):
-        at = visited - 1 - back
-        h, parent = as_int64(buffers.visited_history[at]), buffers.visited_parent[at]
-        error = buffers.value[at] - baseline[player, h]
+    for step in range(visited):
+        visit = visited - 1 - step
+        h, parent = as_int64(buffers.visited_history[visit]), buffers.visited_parent[visit]
+        error = buffers.value[visit] - baseline[player, h]
         if parent >= 0:
-            buffers.value[parent] += buffers.visited_weight[at] * error
+            buffers.value[parent] += buffers.visited_weight[visit] * error
         baseline[player, h] += rate * error

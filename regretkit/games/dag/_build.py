@@ -230,8 +230,10 @@ def nodes_of_level(root: _Level) -> NodeTable:
                 new.append(h)
             elif number not in merger.next:
                 repeated.setdefault(number, h)
-        ahead = [(h, action) for number, h in repeated.items() for action in merger.actions[number]]
-        successors = iter(level.children(ahead).observe() if ahead else ())
+        pending = [
+            (h, action) for number, h in repeated.items() for action in merger.actions[number]
+        ]
+        successors = iter(level.children(pending).observe() if pending else ())
         for number in repeated:
             merger.next[number] = list(islice(successors, len(merger.actions[number])))
     return merger.table()

@@ -380,7 +380,9 @@ def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -
 def _names(game: ExtensiveFormGame) -> list[Names]:
     """Return, for each player, OpenSpiel's numbers and names of actions."""
     if isinstance(game, ExtensiveFormGame):
-        lazy = [own.make for own in game.tree.actions if isinstance(own, LazySequence)]
+        lazy = [
+            sequence.make for sequence in game.tree.actions if isinstance(sequence, LazySequence)
+        ]
         names = [make for make in lazy if isinstance(make, Names)]
         if len(names) == game.players:
             return names

@@ -206,7 +206,7 @@ def _merged(moves: list[_Moves]) -> _Moves:
     """Return the moves of all players in the order of their histories."""
     if len(moves) == 1:
         return moves[0]
-    order = np.argsort(np.concatenate([own.at for own in moves]), kind="stable")
+    order = np.argsort(np.concatenate([piece.at for piece in moves]), kind="stable")
     return _Moves(*(np.concatenate(part)[order] for part in zip(*moves, strict=True)))
 
 

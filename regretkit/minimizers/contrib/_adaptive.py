@@ -317,8 +317,8 @@ class NormPreserving(Accumulator):
         regrets = np.maximum(moved, 0.0)
         shorter = np.flatnonzero(norms(simplices, regrets) < lengths)
         if shorter.size:
-            where, few = simplices.coordinates(shorter), Simplices(simplices.sizes[shorter])
-            regrets[where] = restore_norm(few, moved[where], lengths[shorter])
+            coordinates, few = simplices.coordinates(shorter), Simplices(simplices.sizes[shorter])
+            regrets[coordinates] = restore_norm(few, moved[coordinates], lengths[shorter])
         return {"regrets": regrets}
 
 
@@ -371,8 +371,8 @@ def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vecto
     of a quadratic in c. Every length is positive.
     """
     raised = np.empty(simplices.dimension)
-    for blocks, where in simplices._groups():
-        raised[where] = _restore_rows(vector[where], lengths[blocks])
+    for blocks, coordinates in simplices._groups():
+        raised[coordinates] = _restore_rows(vector[coordinates], lengths[blocks])
     return raised
 
 
@@ -380,9 +380,9 @@ def _restore_rows(rows: Vector, lengths: Vector) -> Vector:
     top = rows.max(axis=1, keepdims=True)
     # In units of the length, rounded to a power of two; what is further below stays below.
     target, exponents = np.frexp(lengths)
-    below = np.maximum(rows - top, -2.0 * lengths[:, None])
-    below = np.ldexp(below, -exponents[:, None])
-    falling, counts = np.sort(below, axis=1)[:, ::-1], np.arange(1, rows.shape[1] + 1)
+    shifted = np.maximum(rows - top, -2.0 * lengths[:, None])
+    shifted = np.ldexp(shifted, -exponents[:, None])
+    falling, counts = np.sort(shifted, axis=1)[:, ::-1], np.arange(1, rows.shape[1] + 1)
     sums, squares = np.cumsum(falling, axis=1), np.cumsum(falling * falling, axis=1)
     # The squared norm when c is such that the entry itself has just reached zero
     reached = squares - 2.0 * sums * falling + counts * falling * falling
@@ -391,7 +391,7 @@ def _restore_rows(rows: Vector, lengths: Vector) -> Vector:
     linear, constant = sums[chosen], squares[chosen] - target * target
     root = np.sqrt(np.maximum(linear * linear - kept * constant, 0.0))
     height = (root - linear) / kept
-    raised: Vector = np.ldexp(np.maximum(below + height[:, None], 0.0), exponents[:, None])
+    raised: Vector = np.ldexp(np.maximum(shifted + height[:, None], 0.0), exponents[:, None])
     return raised
 
 
@@ -406,13 +406,13 @@ def norms(simplices: Simplices, vector: Vector) -> Vector:
     wild = ~((squares > _SMALL) & (squares < _LARGE))
     if wild.any():
         wild &= simplices.max(np.abs(vector)) > 0.0  # a block of zeros has the norm zero
-    outside = np.flatnonzero(wild)
-    if outside.size:
-        where, few = simplices.coordinates(outside), Simplices(simplices.sizes[outside])
-        _, exponents = np.frexp(few.max(np.abs(vector[where])))
-        scaled = np.ldexp(vector[where], -few.repeat(exponents))
+    rescaled = np.flatnonzero(wild)
+    if rescaled.size:
+        coordinates, few = simplices.coordinates(rescaled), Simplices(simplices.sizes[rescaled])
+        _, exponents = np.frexp(few.max(np.abs(vector[coordinates])))
+        scaled = np.ldexp(vector[coordinates], -few.repeat(exponents))
         with np.errstate(under="ignore"):
-            lengths[outside] = np.ldexp(np.sqrt(few.dot(scaled, scaled)), exponents)
+            lengths[rescaled] = np.ldexp(np.sqrt(few.dot(scaled, scaled)), exponents)
     return lengths
 
 

@@ -315,6 +315,6 @@ def chop_orthant(simplices: Simplices, vector: Vector) -> Vector:
     lifted = np.maximum(vector, 0.0)
     low = np.flatnonzero(simplices.sum(lifted) < 1.0)
     if low.size:
-        where, few = simplices.coordinates(low), Simplices(simplices.sizes[low])
-        lifted[where] = few.project(vector[where])
+        coordinates, few = simplices.coordinates(low), Simplices(simplices.sizes[low])
+        lifted[coordinates] = few.project(vector[coordinates])
     return lifted

@@ -221,11 +221,11 @@ def project_simplex(first: int, last: int, strategy: Vector, rate: float) -> flo
         top = max(top, strategy[a])
     for a in range(first, last):
         strategy[a] = max(rate * (strategy[a] - top), -1.0)
-    level, before = -1.0, -2.0
-    while level > before:
-        before, total, count = level, -1.0, 0
+    level, previous = -1.0, -2.0
+    while level > previous:
+        previous, total, count = level, -1.0, 0
         for a in range(first, last):
-            if strategy[a] > before:
+            if strategy[a] > previous:
                 total += strategy[a]
                 count += 1
         level = total / count
