@@ -203,11 +203,11 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
     if isinstance(local, ByDecisionPoint):
         rules = local.chosen(tree.simplices)
 
-    def at(point: int) -> tuple[Indices, RegretMinimizer]:
+    def build(point: int) -> tuple[Indices, RegretMinimizer]:
         """Return the coordinates below a decision point, and what plays there."""
         size = int(tree.sizes[point])
         sequences = tree.first_sequence[point] + np.arange(size)
-        children = [[at(child) for child in following[sequence]] for sequence in sequences]
+        children = [[build(child) for child in following[sequence]] for sequence in sequences]
         child_indices = [indices for parts in children for indices, _ in parts]
         coordinates = np.concatenate([sequences, *child_indices])
         members = [
@@ -217,7 +217,7 @@ def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
         mixer = local_minimizer(rules[point], tree.simplices.select([point]))
         return coordinates, members[0] if size == 1 else ConvexHull(members, mixer)
 
-    parts = [at(point) for point in following[0]]
+    parts = [build(point) for point in following[0]]
     return _embedded(np.ones(1), np.zeros(1, dtype=np.int64), parts, np.arange(tree.dimension))
 
 

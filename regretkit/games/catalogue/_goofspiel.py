@@ -198,14 +198,14 @@ class Goofspiel:
         finished = self.turn == self.rules.turns
         return np.full(self.prize.size, TERMINAL if finished else self.mover)
 
-    def actions(self, at: Indices) -> NDArray[np.bool_]:
-        held = self.undrawn[at] if self.mover == CHANCE else self.hands[self.mover, at]
+    def actions(self, rows: Indices) -> NDArray[np.bool_]:
+        held = self.undrawn[rows] if self.mover == CHANCE else self.hands[self.mover, rows]
         cards = np.arange(self.rules.cards, dtype=held.dtype)
         return (held[:, np.newaxis] >> cards & 1).astype(np.bool_)
 
-    def child(self, at: Indices, action: Indices) -> "Goofspiel":
-        hands, bids = self.hands[:, at], self.bids[:, at]
-        known, undrawn, prize = self.known[:, at], self.undrawn[at], self.prize[at]
+    def child(self, rows: Indices, action: Indices) -> "Goofspiel":
+        hands, bids = self.hands[:, rows], self.bids[:, rows]
+        known, undrawn, prize = self.known[:, rows], self.undrawn[rows], self.prize[rows]
         if self.mover == CHANCE:
             known = known * self.rules.cards + action
             undrawn ^= np.int64(1) << action
@@ -218,7 +218,7 @@ class Goofspiel:
             mover=self.mover + 1,
             hands=hands,
             bids=bids,
-            points=self.points[:, at],
+            points=self.points[:, rows],
             known=known,
             undrawn=undrawn,
             prize=prize,
@@ -253,15 +253,15 @@ class Goofspiel:
             return evolve(self, prize=prize)
         return evolve(self, prize=prize, bids=_only(self.hands)).settled()
 
-    def probability(self, at: Indices, action: Indices) -> Vector:
-        return np.full(at.size, 1.0 / (self.rules.cards - self.turn))
+    def probability(self, rows: Indices, action: Indices) -> Vector:
+        return np.full(rows.size, 1.0 / (self.rules.cards - self.turn))
 
-    def information_set(self, at: Indices) -> Indices:
-        known: Indices = self.known[self.mover, at]
+    def information_set(self, rows: Indices) -> Indices:
+        known: Indices = self.known[self.mover, rows]
         return known
 
-    def payoffs(self, at: Indices) -> Vector:
-        points: Vector = self.points[:, at].T.astype(np.float64)
+    def payoffs(self, rows: Indices) -> Vector:
+        points: Vector = self.points[:, rows].T.astype(np.float64)
         if self.rules.returns == "total_points":
             return points
         if self.rules.returns == "point_difference":

@@ -191,17 +191,17 @@ class LiarsDice:
         mover = CHANCE if self._turn < 0 else self._turn % self.rules.players
         return np.where(self.over, TERMINAL, mover)
 
-    def actions(self, at: Indices) -> NDArray[np.bool_]:
+    def actions(self, rows: Indices) -> NDArray[np.bool_]:
         """Return all faces, or all higher bids and, in the last column, ``liar``."""
         if self._turn < 0:
-            return np.ones((at.size, self.rules.sides), dtype=np.bool_)
-        last = self.last[at].astype(np.int8)
+            return np.ones((rows.size, self.rules.sides), dtype=np.bool_)
+        last = self.last[rows].astype(np.int8)
         possible = np.arange(self.rules.bids + 1, dtype=np.int8) > last[:, np.newaxis]
         possible[:, -1] = last >= 0
         return possible
 
-    def child(self, at: Indices, action: Indices) -> "LiarsDice":
-        deal, bids, last = self.deal[at], self.bids[at], self.last[at]
+    def child(self, rows: Indices, action: Indices) -> "LiarsDice":
+        deal, bids, last = self.deal[rows], self.bids[rows], self.last[rows]
         if self._turn < 0:
             deal = deal * self.rules.sides + action
             return LiarsDice(self.rules, self.length + 1, deal, bids, last, last >= 0)
@@ -210,25 +210,25 @@ class LiarsDice:
         last = np.where(finished, last, action)
         return LiarsDice(self.rules, self.length + 1, deal, bids, last, finished)
 
-    def probability(self, at: Indices, action: Indices) -> Vector:
-        return np.full(at.size, 1.0 / self.rules.sides)
+    def probability(self, rows: Indices, action: Indices) -> Vector:
+        return np.full(rows.size, 1.0 / self.rules.sides)
 
-    def information_set(self, at: Indices) -> Indices:
+    def information_set(self, rows: Indices) -> Indices:
         """Return the player's dice and the bids as one number."""
-        deals, place = self.rules.distinct(self.deal[at])
+        deals, place = self.rules.distinct(self.deal[rows])
         hands = self.rules.hands(self._turn % self.rules.players, deals) << self.rules.bids
-        return hands[place] | self._remembered(at)
+        return hands[place] | self._remembered(rows)
 
-    def state(self, at: Indices) -> Indices:
+    def state(self, rows: Indices) -> Indices:
         """Return the key of equal continuations, a row of numbers for each history."""
         turn = self._turn if self._turn < 0 else self._turn % self.rules.players
-        turns = np.full(at.size, turn)
-        key = self.deal[at], self._remembered(at), self.last[at], self.over[at], turns
+        turns = np.full(rows.size, turn)
+        key = self.deal[rows], self._remembered(rows), self.last[rows], self.over[rows], turns
         return np.stack(key, axis=1)
 
-    def _remembered(self, at: Indices) -> Indices:
+    def _remembered(self, rows: Indices) -> Indices:
         """Return the bids that players remember, as a bit mask."""
-        bids = self.bids[at]
+        bids = self.bids[rows]
         if self.rules.memory is None:
             return bids
         kept = np.zeros_like(bids)
@@ -237,11 +237,11 @@ class LiarsDice:
             kept |= highest
         return kept
 
-    def payoffs(self, at: Indices) -> Vector:
-        quantity, face = np.divmod(self.last[at], self.rules.sides)
-        deals, place = self.rules.distinct(self.deal[at])
+    def payoffs(self, rows: Indices) -> Vector:
+        quantity, face = np.divmod(self.last[rows], self.rules.sides)
+        deals, place = self.rules.distinct(self.deal[rows])
         true = self.rules.counts(deals)[place, face] > quantity
-        payoffs = np.zeros((at.size, self.rules.players))
+        payoffs = np.zeros((rows.size, self.rules.players))
         payoffs[:, (self._turn - 2) % self.rules.players] = np.where(true, 1.0, -1.0)
         payoffs[:, (self._turn - 1) % self.rules.players] = np.where(true, -1.0, 1.0)
         return payoffs

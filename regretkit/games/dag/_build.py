@@ -157,7 +157,7 @@ class HistoryLevel:
 class AggregatedBatch(HistoryBatch, Protocol):
     """A batch with keys of equal continuations."""
 
-    def state(self, at: Indices) -> Indices:
+    def state(self, rows: Indices) -> Indices:
         """Return a row of numbers for each history, equal if continuations are equal."""
         ...
 

@@ -116,7 +116,7 @@ class GameDAG:
         state
             Called with a history, returns a key: histories with equal keys must have equal
             continuations, including information sets. By default the history's method ``state()``,
-            or a batch's method ``state(at)``, which returns a row of numbers for each history.
+            or a batch's method ``state(rows)``, which returns a row of numbers for each history.
 
         Raises
         ------

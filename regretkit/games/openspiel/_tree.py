@@ -234,7 +234,7 @@ class Names:
     game: OpenSpielGame
     """The turn-based game."""
     player: int
-    at: Indices
+    positions: Indices
     """The first history of each of the player's information sets, or those of chance."""
     parent: Indices
     first: Indices
@@ -244,12 +244,12 @@ class Names:
 
     def __call__(self, number: int) -> tuple[str, ...]:
         """Return the names of the actions of an information set."""
-        state = self._state(int(self.at[number]))
+        state = self._state(int(self.positions[number]))
         return tuple(state.action_to_string(self.player, action) for action in self.actions(number))
 
     def actions(self, number: int) -> list[int]:
         """Return OpenSpiel's numbers of the actions of an information set."""
-        history = int(self.at[number])
+        history = int(self.positions[number])
         actions: list[int] = self.action[self.first[history] : self.first[history + 1]].tolist()
         return actions
 
@@ -280,23 +280,23 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
     names = partial(Names, game, parent=parent, first=first, action=leads)
     chance = np.flatnonzero(player == CHANCE)
 
-    def build(information_set: Indices, at: list[Indices]) -> GameTree:
+    def build(information_set: Indices, positions: list[Indices]) -> GameTree:
         return GameTree(
             parent=parent,
             player=player,
             information_set=compact(information_set),
             action=compact(np.array(states.action)[order]),
             probability=np.array(states.probability)[order],
-            payoffs=np.array(states.payoffs).reshape(-1, len(at))[terminals],
+            payoffs=np.array(states.payoffs).reshape(-1, len(positions))[terminals],
             labels=[
                 [strings[number] for number in known[histories].tolist()]
-                for strings, histories in zip(map(list, states.known), at, strict=True)
+                for strings, histories in zip(map(list, states.known), positions, strict=True)
             ],
             actions=[
-                LazySequence(first_histories.size, names(player=actor, at=first_histories))
-                for actor, first_histories in enumerate(at)
+                LazySequence(first_histories.size, names(player=actor, positions=first_histories))
+                for actor, first_histories in enumerate(positions)
             ],
-            outcomes=LazySequence(chance.size, names(player=CHANCE, at=chance)),
+            outcomes=LazySequence(chance.size, names(player=CHANCE, positions=chance)),
         )
 
     tree = build(*_in_order(player, known, len(states.known)))

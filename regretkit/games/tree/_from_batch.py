@@ -36,7 +36,7 @@ def expand(root: HistoryBatch, budget: MemoryBudget) -> dict[str, Any]:
 class _Moves(NamedTuple):
     """The actions of a batch, one entry for each child."""
 
-    at: Indices
+    rows: Indices
     action: Indices
     place: Indices
     """Index of the action among the legal ones of its history."""
@@ -109,51 +109,55 @@ class _Expansion:
             )
         return player.astype(np.int32)
 
-    def _terminals(self, level: HistoryBatch, at: Indices) -> Vector:
-        payoffs = floats(level.payoffs(at), "payoffs()")
+    def _terminals(self, level: HistoryBatch, rows: Indices) -> Vector:
+        payoffs = floats(level.payoffs(rows), "payoffs()")
         columns = self._payoffs[0].shape[1] if self._payoffs else None
-        if payoffs.ndim != 2 or len(payoffs) != at.size or columns not in {None, payoffs.shape[1]}:
+        if (
+            payoffs.ndim != 2
+            or len(payoffs) != rows.size
+            or columns not in {None, payoffs.shape[1]}
+        ):
             raise ValueError(
-                f"payoffs() has shape {payoffs.shape} for {at.size} histories, of which the first "
-                f"lies {self._at(int(at[0]))}; return a row for each and a column for each "
-                f"player, shape ({at.size}, {'players' if columns is None else columns})"
+                f"payoffs() has shape {payoffs.shape} for {rows.size} histories, of which the "
+                f"first lies {self._at(int(rows[0]))}; return a row for each and a column for each "
+                f"player, shape ({rows.size}, {'players' if columns is None else columns})"
             )
         return payoffs
 
-    def _moves(self, level: HistoryBatch, actor: int, at: Indices, numbers: Indices) -> _Moves:
-        possible = np.asarray(level.actions(at))
-        if possible.ndim != 2 or len(possible) != at.size or possible.dtype != np.bool_:
+    def _moves(self, level: HistoryBatch, actor: int, rows: Indices, numbers: Indices) -> _Moves:
+        possible = np.asarray(level.actions(rows))
+        if possible.ndim != 2 or len(possible) != rows.size or possible.dtype != np.bool_:
             raise ValueError(
-                f"actions() has shape {possible.shape} and type {possible.dtype} for {at.size} "
-                f"histories, of which the first lies {self._at(int(at[0]))}; return True or "
-                f"False for each action of each, shape ({at.size}, actions)"
+                f"actions() has shape {possible.shape} and type {possible.dtype} for {rows.size} "
+                f"histories, of which the first lies {self._at(int(rows[0]))}; return True or "
+                f"False for each action of each, shape ({rows.size}, actions)"
             )
         cells = np.flatnonzero(possible)
         self._budget.check_histories(self._found + cells.size, more=True)
         row, action = np.divmod(cells, max(possible.shape[1], 1))
-        counts = np.bincount(row, minlength=at.size)
+        counts = np.bincount(row, minlength=rows.size)
         if not counts.all():
             raise ValueError(
-                f"actions() is empty {self._at(int(at[np.argmin(counts)]))}; allow at least one, "
+                f"actions() is empty {self._at(int(rows[np.argmin(counts)]))}; allow at least one, "
                 "or let player() say that the game is over there"
             )
         bits = np.packbits(possible, axis=1)
         if actor == CHANCE:
             self._chance.add(bits)
         else:
-            self._number(level, actor, at, bits, numbers)
+            self._number(level, actor, rows, bits, numbers)
         place = np.arange(row.size) - (np.cumsum(counts) - counts)[row]
-        return _Moves(at[row], action, place.astype(np.int32))
+        return _Moves(rows[row], action, place.astype(np.int32))
 
     def _number(
-        self, level: HistoryBatch, actor: int, at: Indices, bits: Bits, numbers: Indices
+        self, level: HistoryBatch, actor: int, rows: Indices, bits: Bits, numbers: Indices
     ) -> None:
         """Write the numbers of the information sets of a player's histories."""
-        keys = _whole(level.information_set(at), at.size, "information_set()")
+        keys = _whole(level.information_set(rows), rows.size, "information_set()")
         sets = self._sets.setdefault(actor, InformationSets())
-        numbers[at], matches = sets.add(keys, bits)
+        numbers[rows], matches = sets.add(keys, bits)
         if not matches.all():
-            wrong = int(at[np.argmin(matches)])
+            wrong = int(rows[np.argmin(matches)])
             number = int(numbers[wrong])
             of_player = _joined(self._player) == actor
             first = int(np.argmax(of_player & (_joined(self._information_set) == number)))
@@ -164,22 +168,22 @@ class _Expansion:
             )
 
     def _children(self, level: HistoryBatch, player: Indices, moves: _Moves) -> HistoryBatch:
-        drawn = player[moves.at] == CHANCE
+        drawn = player[moves.rows] == CHANCE
         if drawn.any():
-            at, action = moves.at[drawn], moves.action[drawn]
-            chances = floats(level.probability(at, action), "probability()")
-            if chances.shape != at.shape:
+            rows, action = moves.rows[drawn], moves.action[drawn]
+            chances = floats(level.probability(rows, action), "probability()")
+            if chances.shape != rows.shape:
                 raise ValueError(
-                    f"probability() has shape {chances.shape} for {at.size} moves of chance, of "
-                    f"which the first lies {self._at(int(at[0]))}; return one number for each"
+                    f"probability() has shape {chances.shape} for {rows.size} moves of chance, of "
+                    f"which the first lies {self._at(int(rows[0]))}; return one number for each"
                 )
-            self._probability[self._found] = np.ones(moves.at.size)
+            self._probability[self._found] = np.ones(moves.rows.size)
             self._probability[self._found][drawn] = chances
-        self._parent.append((self._visited + moves.at).astype(np.int32))
+        self._parent.append((self._visited + moves.rows).astype(np.int32))
         self._action.append(moves.place)
         self._visited += player.size
-        self._found += moves.at.size
-        children = level.child(moves.at, moves.action)
+        self._found += moves.rows.size
+        children = level.child(moves.rows, moves.action)
         if type(children) is not type(level) and not isinstance(children, HistoryBatch):
             raise TypeError(f"child() must return a HistoryBatch, got {quote(children)}")
         return children
@@ -206,7 +210,7 @@ def _merged(moves: list[_Moves]) -> _Moves:
     """Return the moves of all players in the order of their histories."""
     if len(moves) == 1:
         return moves[0]
-    order = np.argsort(np.concatenate([piece.at for piece in moves]), kind="stable")
+    order = np.argsort(np.concatenate([piece.rows for piece in moves]), kind="stable")
     return _Moves(*(np.concatenate(part)[order] for part in zip(*moves, strict=True)))
 
 

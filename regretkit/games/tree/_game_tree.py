@@ -271,7 +271,7 @@ def _check_tree(tree: GameTree) -> tuple[Indices, ...]:
         return path_text(tree.history_path(history))
 
     _check_chance(tree, children, place)
-    check_payoffs(tree.payoffs, lambda at: f"{place(int(tree.terminals[at[0]]))}, player {at[1]}")
+    check_payoffs(tree.payoffs, lambda i: f"{place(int(tree.terminals[i[0]]))}, player {i[1]}")
     return tuple(sizes)
 
 
@@ -317,16 +317,16 @@ def _check_order(tree: GameTree) -> _Children:
         raise ValueError("parent must begin with -1: history 0 is the one that has no parent")
     previous, current = parent[:-1], parent[1:]
     number = np.arange(1, parent.size, dtype=parent.dtype)
-    if (at := 1 + _first((current < np.maximum(previous, 0)) | (current >= number))) > 0:
+    if (i := 1 + _first((current < np.maximum(previous, 0)) | (current >= number))) > 0:
         raise ValueError(
-            f"parent[{at}] is {parent[at]}, after {parent[at - 1]}; in "
+            f"parent[{i}] is {parent[i]}, after {parent[i - 1]}; in "
             "breadth-first order parents never decrease and come before their children"
         )
     # Each history is the next child of the same parent, or the first child of another.
     index = np.append(action.dtype.type(-1), np.where(current == previous, action[:-1] + 1, 0))
-    if (at := _first(action != index)) >= 0:
+    if (i := _first(action != index)) >= 0:
         raise ValueError(
-            f"action[{at}] is {action[at]}, but history {at} is child {index[at]} of its parent; "
+            f"action[{i}] is {action[i]}, but history {i} is child {index[i]} of its parent; "
             "list children in the order of their actions"
         )
     first = np.flatnonzero(index == 0)
@@ -335,23 +335,23 @@ def _check_order(tree: GameTree) -> _Children:
 
 def _check_players(tree: GameTree, children: _Children) -> None:
     player = tree.player
-    if (at := _first((player < TERMINAL) | (player >= tree.players))) >= 0:
+    if (i := _first((player < TERMINAL) | (player >= tree.players))) >= 0:
         raise ValueError(
-            f"player[{at}] is {player[at]}, but must be one of 0 to {tree.players - 1}, "
+            f"player[{i}] is {player[i]}, but must be one of 0 to {tree.players - 1}, "
             f"CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
         )
     childless = np.ones(player.size, dtype=np.bool_)
     childless[children.of] = False
-    if (at := _first((player == TERMINAL) != childless)) >= 0:
+    if (i := _first((player == TERMINAL) != childless)) >= 0:
         raise ValueError(
-            f"player[{at}] is {player[at]}, but history {at} has "
-            f"{children.counts[children.of == at].sum()} children; those without any, and no "
+            f"player[{i}] is {player[i]}, but history {i} has "
+            f"{children.counts[children.of == i].sum()} children; those without any, and no "
             f"others, are TERMINAL ({TERMINAL})"
         )
-    if (at := _first((player < 0) & (tree.information_set != -1))) >= 0:
+    if (i := _first((player < 0) & (tree.information_set != -1))) >= 0:
         raise ValueError(
-            f"information_set[{at}] is {tree.information_set[at]}, but no player acts at history "
-            f"{at}; pass -1 there"
+            f"information_set[{i}] is {tree.information_set[i]}, but no player acts at history "
+            f"{i}; pass -1 there"
         )
 
 
@@ -360,10 +360,10 @@ def _check_information_sets(tree: GameTree, player: int, children: _Children) ->
     histories, counts = children.of[acting], children.counts[acting]
     numbers = tree.information_set[histories]
     previous = np.append(-1, np.maximum.accumulate(numbers))
-    if (at := _first((numbers < 0) | (numbers > previous[:-1] + 1))) >= 0:
+    if (i := _first((numbers < 0) | (numbers > previous[:-1] + 1))) >= 0:
         raise ValueError(
-            f"information_set[{histories[at]}] is {numbers[at]}, but those of player {player} up "
-            f"to there are 0 to {previous[at]}; number them in the order in which they first occur"
+            f"information_set[{histories[i]}] is {numbers[i]}, but those of player {player} up "
+            f"to there are 0 to {previous[i]}; number them in the order in which they first occur"
         )
     labels, actions = tree.labels[player], tree.actions[player]
     if not (1 + previous[-1] == len(labels) == len(actions)):
@@ -374,10 +374,10 @@ def _check_information_sets(tree: GameTree, player: int, children: _Children) ->
     sizes = counts[numbers > previous[:-1]]
     if isinstance(actions, tuple):
         sizes = np.fromiter(map(len, actions), np.int64, len(actions))
-    if (at := _first(sizes[numbers] != counts)) >= 0:
+    if (i := _first(sizes[numbers] != counts)) >= 0:
         raise ValueError(
-            f"history {histories[at]} has {counts[at]} children, but information set "
-            f"{numbers[at]} of player {player} has {sizes[numbers[at]]} actions; an information "
+            f"history {histories[i]} has {counts[i]} children, but information set "
+            f"{numbers[i]} of player {player} has {sizes[numbers[i]]} actions; an information "
             "set has the same actions at all of its histories"
         )
     sizes.setflags(write=False)
@@ -394,10 +394,10 @@ def _check_outcomes(tree: GameTree, children: _Children) -> None:
     if not isinstance(tree.outcomes, tuple):
         return  # names that are made when asked for
     named, counts = np.fromiter(map(len, tree.outcomes), np.int64), children.counts[acting]
-    if (at := _first(named != counts)) >= 0:
+    if (i := _first(named != counts)) >= 0:
         raise ValueError(
-            f"history {children.of[acting[at]]} has {counts[at]} children, but outcomes names "
-            f"{named[at]} of them: {quote(tree.outcomes[at])}"
+            f"history {children.of[acting[i]]} has {counts[i]} children, but outcomes names "
+            f"{named[i]} of them: {quote(tree.outcomes[i])}"
         )
 
 
@@ -406,23 +406,23 @@ def _check_chance(tree: GameTree, children: _Children, place: Callable[[int], st
     drawn, probability = np.append(False, np.repeat(by_chance, children.counts)), tree.probability
     # Comparisons with NaN are false.
     proper = (probability >= 0.0) & (probability < np.inf)
-    at = _first(np.where(drawn, ~proper, probability != 1.0))
-    if at >= 0 and not drawn[at]:
+    i = _first(np.where(drawn, ~proper, probability != 1.0))
+    if i >= 0 and not drawn[i]:
         raise ValueError(
-            f"probability[{at}] is {probability[at]}, but chance does not lead to history {at}; "
+            f"probability[{i}] is {probability[i]}, but chance does not lead to history {i}; "
             "pass 1 there"
         )
-    if at >= 0:
-        *path, outcome = tree.history_path(at)
+    if i >= 0:
+        *path, outcome = tree.history_path(i)
         raise ValueError(
             f"chance outcome {quote(outcome)} at {path_text(path)} has probability "
-            f"{probability[at]}; pass a finite number of at least 0"
+            f"{probability[i]}; pass a finite number of at least 0"
         )
     histories, counts = children.of[by_chance], children.counts[by_chance]
     index = np.repeat(np.arange(histories.size), counts)
     total = segment_sum(index, probability[drawn], histories.size)
-    if (at := _first(np.abs(total - 1.0) > CHANCE_TOLERANCE)) >= 0:
+    if (i := _first(np.abs(total - 1.0) > CHANCE_TOLERANCE)) >= 0:
         raise ValueError(
-            f"the probabilities of chance at {place(int(histories[at]))} sum to {total[at]}, not "
+            f"the probabilities of chance at {place(int(histories[i]))} sum to {total[i]}, not "
             f"to 1 within {CHANCE_TOLERANCE:g}; divide them by their sum"
         )

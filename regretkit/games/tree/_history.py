@@ -93,7 +93,7 @@ class HistoryBatch(Protocol):
     of ten million histories takes a few dozen array operations for each length. The batch of the
     empty history and the batches of children are the whole game.
 
-    The histories of a batch are numbered from 0. ``at`` holds the numbers of the histories that a
+    The histories of a batch are numbered from 0. ``rows`` holds the numbers of the histories that a
     method is called for, in ascending order. Actions are numbers with the same meaning at all
     histories, at which different ones may be legal.
 
@@ -113,15 +113,15 @@ class HistoryBatch(Protocol):
     ...     def player(self):
     ...         turn = TERMINAL if self.length == 2 * self.tosses else CHANCE
     ...         return np.full(self.last.size, 0 if self.length % 2 else turn)
-    ...     def actions(self, at): return np.ones((at.size, 2), dtype=bool)
-    ...     def child(self, at, action):
-    ...         right = self.right[at]
+    ...     def actions(self, rows): return np.ones((rows.size, 2), dtype=bool)
+    ...     def child(self, rows, action):
+    ...         right = self.right[rows]
     ...         if self.length % 2:  # the coin is down, and was called
-    ...             right = right + (self.last[at] == action)
+    ...             right = right + (self.last[rows] == action)
     ...         return Tosses(self.tosses, self.length + 1, right, action)
-    ...     def probability(self, at, action): return np.full(at.size, 0.5)
-    ...     def information_set(self, at): return np.full(at.size, self.length // 2)
-    ...     def payoffs(self, at): return self.right[at].reshape(-1, 1)
+    ...     def probability(self, rows, action): return np.full(rows.size, 0.5)
+    ...     def information_set(self, rows): return np.full(rows.size, self.length // 2)
+    ...     def payoffs(self, rows): return self.right[rows].reshape(-1, 1)
     ...     def action_name(self, player, action): return "ht"[action]
     ...     def label(self, player, information_set): return f"call toss {information_set}"
     >>> tree = GameTree.from_batch(Tosses(8, 0, np.zeros(1), np.zeros(1, dtype=int)))
@@ -135,23 +135,23 @@ class HistoryBatch(Protocol):
         """Return the acting player of each history, ``CHANCE`` or ``TERMINAL``."""
         ...
 
-    def actions(self, at: Indices) -> NDArray[np.bool_]:
-        """Return which actions of a player or of chance are legal, shape ``(len(at), actions)``.
+    def actions(self, rows: Indices) -> NDArray[np.bool_]:
+        """Return which actions of a player or of chance are legal, shape ``(len(rows), actions)``.
 
         Each row has at least one True. The number of columns may differ between batches; the
         meaning of a player's column may not.
         """
         ...
 
-    def child(self, at: Indices, action: Indices) -> Self:
-        """Return the batch of the children: ``action[i]`` after history ``at[i]``, for each i."""
+    def child(self, rows: Indices, action: Indices) -> Self:
+        """Return the batch of the children: ``action[i]`` after history ``rows[i]``, for each i."""
         ...
 
-    def probability(self, at: Indices, action: Indices) -> Vector:
-        """Return the probability of chance's ``action[i]`` at history ``at[i]``, for each i."""
+    def probability(self, rows: Indices, action: Indices) -> Vector:
+        """Return the probability of chance's ``action[i]`` at history ``rows[i]``, for each i."""
         ...
 
-    def information_set(self, at: Indices) -> Indices:
+    def information_set(self, rows: Indices) -> Indices:
         """Return a number for the acting player's information set at each of these histories.
 
         Two histories of the same player with equal numbers, of any length, are in one information
@@ -159,8 +159,8 @@ class HistoryBatch(Protocol):
         """
         ...
 
-    def payoffs(self, at: Indices) -> Vector:
-        """Return the payoffs at these terminal histories, shape ``(len(at), players)``."""
+    def payoffs(self, rows: Indices) -> Vector:
+        """Return the payoffs at these terminal histories, shape ``(len(rows), players)``."""
         ...
 
     def action_name(self, player: int, action: int) -> str:
