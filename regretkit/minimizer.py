@@ -108,7 +108,7 @@ class RegretMinimizer(Stateful, abc.ABC):
         return False
 
     def exemptions(self) -> Mapping[str, str]:
-        """Return the checks of :mod:`regretkit.checks` that it does not pass, each with the reason.
+        """Return the checks of ``checks`` that it does not pass, each with the reason.
 
         What its parts do not pass, it need not pass either.
         """
@@ -131,7 +131,7 @@ class RegretMinimizer(Stateful, abc.ABC):
     def next_strategy(self) -> Vector:
         """Return this iteration's strategy, shape ``(dimension,)``, read-only.
 
-        Asking changes nothing: every call before the next :meth:`observe_utility` returns the
+        Asking changes nothing: every call before the next ``observe_utility`` returns the
         same array.
         """
         if self._strategy is None:

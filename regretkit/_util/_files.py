@@ -16,7 +16,7 @@ from typing import TypeAlias
 from regretkit._util._validate import quote
 
 FilePath: TypeAlias = str | os.PathLike[str]
-"""Where a file is, as a text or a :class:`~pathlib.Path`."""
+"""Where a file is, as a text or a ``pathlib.Path``."""
 
 _IRREGULAR = "is a device or a pipe, and no regular file"
 
@@ -82,7 +82,7 @@ def check_target(path: FilePath) -> int | None:
     Raises
     ------
     OSError
-        When :func:`replace_file` could not write there: ``path`` is a folder, a device or a pipe,
+        When ``replace_file`` could not write there: ``path`` is a folder, a device or a pipe,
         its folder is missing, its name is too long, or permissions forbid it.
     """
     name = os.fspath(path)

@@ -1,7 +1,7 @@
 """State of learned objects: to a plain dict and back, bitwise identical.
 
 The state of an object is every array, number, text and generator that it holds beyond the
-arguments of its constructor, and the state of its parts: of anything :class:`Stateful` that it
+arguments of its constructor, and the state of its parts: of anything ``Stateful`` that it
 holds, alone, in a tuple or a list, or in a dict. All else that it holds counts as part of
 its configuration.
 """
@@ -68,7 +68,7 @@ class Stateful:
 
     @final
     def load_state_dict(self, state: StateDict) -> None:
-        """Continue from a state that :meth:`state_dict` returned for an object built the same way.
+        """Continue from a state that ``state_dict`` returned for an object built the same way.
 
         Raises
         ------

@@ -26,7 +26,7 @@ class Averaging(abc.ABC):
     With weights w_t, the gap of the averages is bounded by the players' weighted regret divided by
     the sum of the weights, so a rule and a scheme go together: equal weights suit every rule whose
     regret is small, weights that increase only rules whose docstring says so, such as
-    :class:`~regretkit.RegretMatchingPlus`. If the sum of the weights is finite no rule's average is
+    ``RegretMatchingPlus``. If the sum of the weights is finite no rule's average is
     guaranteed to approach an equilibrium.
 
     Examples
@@ -46,7 +46,7 @@ class Averaging(abc.ABC):
     def weights(self, first: int, count: int, horizon: int | None) -> Vector:
         """Return the weights of ``count`` iterations, the first of which is ``first``.
 
-        The same numbers as :meth:`weight` returns, asked for one by one by default.
+        The same numbers as ``weight`` returns, asked for one by one by default.
         """
         return np.array([self.weight(t, horizon) for t in range(first, first + count)])
 
@@ -119,7 +119,7 @@ class Power(Averaging):
     Parameters
     ----------
     power
-        A number from -1 to 40; 0 is :class:`Uniform`, 1 :class:`Linear`, 2 :class:`Quadratic`.
+        A number from -1 to 40; 0 is ``Uniform``, 1 ``Linear``, 2 ``Quadratic``.
         Below -1 the sum of all weights is finite, so that the first iteration keeps a share of it
         for ever, and the average need not approach anything. Beyond 40, the weights of ten million
         iterations leave double precision.
@@ -391,7 +391,7 @@ class LazyAverage(Stateful):
     """The unsettled sums behind a player's average, with which a sampled run resumes.
 
     An engine that visits only a few decision points in an iteration adds to the sum at one on its
-    next visit. The weighted sum of an :class:`~regretkit.averaging.Average` is settled everywhere,
+    next visit. The weighted sum of an ``Average`` is settled everywhere,
     and rounded; resuming from it would not be bitwise identical.
     """
 

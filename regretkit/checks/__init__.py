@@ -2,7 +2,7 @@
 
 Each check is a function of a factory, because most of them need several new objects, and says in
 its docstring what it requires. A minimizer that does not pass one says so, with the reason, in
-:meth:`~regretkit.RegretMinimizer.exemptions`; a circuit passes on what its parts say.
+``exemptions``; a circuit passes on what its parts say.
 """
 
 from regretkit.checks._checks import CHECKS as CHECKS

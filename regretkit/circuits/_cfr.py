@@ -27,7 +27,7 @@ from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionTree, Simplices
 
 LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
-"""Builds one minimizer for all decision points: a leaf's class, or a :class:`PerDecisionPoint`."""
+"""Builds one minimizer for all decision points: a leaf's class, or a ``PerDecisionPoint``."""
 
 
 @final
@@ -43,7 +43,7 @@ class CFR(Circuit):
         q[a]  =  u[a] + sum of <b_k, q_k> over the decision points k that follow a
 
     It is a circuit: at a decision point the hull of what follows each action, after an action
-    the product of what may follow; :func:`circuit` builds it so. Its regret is at most the sum of
+    the product of what may follow; ``circuit`` builds it so. Its regret is at most the sum of
     the local minimizers' positive regrets.
 
     Parameters
@@ -52,8 +52,8 @@ class CFR(Circuit):
         The player's decisions.
     local
         Called with the tree's ``simplices``, returns one minimizer for all decision points. The
-        class of any leaf will do, and so will :class:`PerDecisionPoint` and
-        :class:`ByDecisionPoint`.
+        class of any leaf will do, and so will ``PerDecisionPoint`` and
+        ``ByDecisionPoint``.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class CFR(Circuit):
 @final
 @frozen(eq=False)
 class DecisionPoint:
-    """What a :class:`CFR` is doing at one decision point.
+    """What a ``CFR`` is doing at one decision point.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class DecisionPoint:
 
 
 def circuit(tree: DecisionTree, local: LocalRule) -> RegretMinimizer:
-    """Build the circuit that :class:`CFR` computes, one object for each decision point.
+    """Build the circuit that ``CFR`` computes, one object for each decision point.
 
     After a sequence comes the product of the decision points that may follow; at a decision
     point comes the hull of what follows each action, weighed by the local minimizer:

@@ -45,7 +45,7 @@ class Constrained(RegretMinimizer):
     average violation tends to D / C or less: choose the cap large against the utilities, and
     remember that regret grows with it.
 
-    Two numbers say how it went: :attr:`average_violation`, and :attr:`feasible_regret` against
+    Two numbers say how it went: ``average_violation``, and ``feasible_regret`` against
     the best point that meets the constraints. That point is found by generating vertices of X,
     exactly where X is a polytope. For a handful of constraints it takes milliseconds; the time
     grows fast with their number, to seconds for dozens.
@@ -155,7 +155,7 @@ class Constrained(RegretMinimizer):
     def feasible_regret(self) -> float:
         """The regret against the best point that meets the constraints, or a little more.
 
-        That is the bound of :meth:`best_feasible` less what was earned; it may be negative, since
+        That is the bound of ``best_feasible`` less what was earned; it may be negative, since
         an infeasible strategy may earn more than every feasible one.
         """
         return self.best_feasible()[2] - self.total_earned

@@ -59,7 +59,7 @@ class DeviationSet(abc.ABC):
     def regret(self, tracker: RegretTracker) -> float | None:
         """Return the regret of a player against the best of these maps, from its own tracker.
 
-        It is computed from what was played and what was learned alone, never from :meth:`utility`,
+        It is computed from what was played and what was learned alone, never from ``utility``,
         so that a ledger can hold one to the other. None, where these sums are not enough to tell.
         """
         return None

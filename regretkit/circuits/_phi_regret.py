@@ -369,7 +369,7 @@ class TreeSwap(Circuit):
     Attributes
     ----------
     members
-        The layers, the fastest first, each in a :class:`Restart`.
+        The layers, the fastest first, each in a ``Restart``.
 
     Examples
     --------

@@ -144,7 +144,7 @@ def _eliminate(
 ) -> Any:
     """Eliminate the states from the last to the first, put them back, and normalize each class.
 
-    All are arrays of float64, or :class:`_Wide`, with blocks as the last axis. ``rates`` is
+    All are arrays of float64, or ``_Wide``, with blocks as the last axis. ``rates`` is
     overwritten. The others hold zeros and ones: ``same_class`` says which states are in one closed
     class together, ``first`` is the first state of each, whose visits are the unit of the class,
     and ``transient`` the states of no closed class.

@@ -76,7 +76,7 @@ def convergence(
     Parameters
     ----------
     curves
-        By the name of a run, what was measured of it: a :class:`~regretkit.play.Recorder`, a
+        By the name of a run, what was measured of it: a ``Recorder``, a
         mapping of columns to numbers, a list of rows, or a data frame. The legend spells names of
         algorithms as papers do: ``"cfr+"`` is CFR+.
     x
@@ -89,7 +89,7 @@ def convergence(
     log
         Whether both scales are logarithmic.
     title, figsize, ax
-        As in all figures, see :mod:`regretkit.display`.
+        As in all figures, see ``display``.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def convergence(
 
 
 def convergence_panels(panels: Mapping[str, Mapping[str, Curve]], **options: Any) -> "Figure":
-    """Return a figure, unknown to pyplot, with a panel of :func:`convergence` for each game."""
+    """Return a figure, unknown to pyplot, with a panel of ``convergence`` for each game."""
     from matplotlib.figure import Figure
 
     columns = min(len(panels), math.ceil(math.sqrt(len(panels))), 4)

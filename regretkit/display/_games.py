@@ -345,7 +345,7 @@ def draw_game(
     title
         Text above the figure; by default the name of the game.
     figsize, ax
-        As in all figures, see :mod:`regretkit.display`.
+        As in all figures, see ``display``.
 
     Raises
     ------
@@ -371,7 +371,7 @@ def draw_game(
 
 
 def game_figure(game: Game | GameTree, limit: int = LIMIT) -> "Figure":
-    """Return the figure of :func:`draw_game`, unknown to pyplot."""
+    """Return the figure of ``draw_game``, unknown to pyplot."""
     require_matplotlib("a drawing of a game")
     from matplotlib.figure import Figure
 

@@ -72,7 +72,7 @@ def heat_map(
     annotate
         Whether to write probabilities into the cells; by default where there are few.
     title, figsize, ax
-        As in all figures, see :mod:`regretkit.display`.
+        As in all figures, see ``display``.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def simplex(
     actions
         What the corners are called, bottom left, bottom right, and top; by default 0, 1 and 2.
     title, figsize, ax
-        As in all figures, see :mod:`regretkit.display`.
+        As in all figures, see ``display``.
 
     Raises
     ------

@@ -54,13 +54,13 @@ def trajectories(
     log
         Whether the scale of the iterations is logarithmic.
     figsize, axes
-        As in all figures, see :mod:`regretkit.display`; ``axes`` has shape
+        As in all figures, see ``display``; ``axes`` has shape
         ``(information sets, kinds)``, and so has the result.
 
     Raises
     ------
     TypeError
-        When ``record`` is no :class:`~regretkit.play.TrajectoryRecorder`.
+        When ``record`` is no ``TrajectoryRecorder``.
     ValueError
         When nothing was written down, an information set was not looked at, there are too many of
         them, there is no such kind, or ``axes`` has another shape.

@@ -1,6 +1,6 @@
 """Compiled ways to run self-play: they add speed, and no meaning.
 
-Importing this package makes them known to :class:`~regretkit.play.SelfPlay`; machine code is loaded
+Importing this package makes them known to ``SelfPlay``; machine code is loaded
 when a run first asks for it.
 """
 

@@ -1,7 +1,7 @@
 """Machine code: functions with placeholders are specialized, compiled by Numba, and cached on disk.
 
 Numba compiles a function with what it calls by name. Passing a rule's kernel as an argument would
-cost a call per decision point; so the placeholders of :mod:`regretkit.engine.kernels` are replaced
+cost a call per decision point; so the placeholders of ``kernels`` are replaced
 by name, once for each combination of kernel and payoffs.
 
 Numba's own cache trusts its files: a truncated one makes every later compilation fail until it is

@@ -74,7 +74,7 @@ def flatten_trees(domains: Sequence[StrategySet]) -> FlatTrees:
 
 
 def children_by_sequence(parent: Indices, sequences: int) -> tuple[UInt32Array, UInt32Array]:
-    """Return ``child_offsets`` and ``children`` of :class:`FlatTrees`."""
+    """Return ``child_offsets`` and ``children`` of ``FlatTrees``."""
     order = np.argsort(parent[::-1], kind="stable")
     begin = offsets(np.bincount(parent, minlength=sequences))
     return as_uint32(begin), as_uint32(parent.size - 1 - order)
@@ -126,16 +126,16 @@ def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
 
 
 class SparsePayoffs(NamedTuple):
-    """The :class:`~regretkit.games._payoff_rows.PayoffRows` of two players as sliced ELLPACK.
+    """The ``PayoffRows`` of two players as sliced ELLPACK.
 
-    See :class:`SlicedELL` for batches.
+    See ``SlicedELL`` for batches.
     """
 
     row: UInt32Array
     """The row of each sequence, shape ``(sequences,)``."""
     singleton_row: UInt32Array
     """The row of a removed last move after each sequence, to be added to its own, see
-    :mod:`~regretkit.engine._layout`; empty if no move is removed."""
+    ``_layout``; empty if no move is removed."""
     batches: UInt32Array
     """Batches of rows of all players."""
     batch_offsets: UInt32Array

@@ -105,7 +105,7 @@ class PlayerBuffers:
             self.minimizer._utilities = None
 
     def is_current(self) -> bool:
-        """Return whether nothing was changed since :meth:`store`."""
+        """Return whether nothing was changed since ``store``."""
         rule, (proposed, strategy) = self.rule, self._stored
         if proposed is None or rule._strategy is not proposed:
             return False

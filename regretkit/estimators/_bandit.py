@@ -27,8 +27,8 @@ class BanditFeedback(Estimator, Stateful):
 
     With ``implicit`` 0 its mean is the exact utility: every payoff comes with the probability that
     it is divided by. Its variance at action a is about ``(r - c)^2 / x[a]``, which is why those who
-    learn from it must explore: EXP3 is :class:`Hedge` in :class:`ExplorationMixture`, fed by this.
-    It is :class:`OutcomeSampling` without exploration of its own, and with a baseline that never
+    learn from it must explore: EXP3 is ``Hedge`` in ``ExplorationMixture``, fed by this.
+    It is ``OutcomeSampling`` without exploration of its own, and with a baseline that never
     changes.
     A positive ``implicit`` bounds the estimate and biases it towards c; where no payoff exceeds c,
     that makes what is seldom played look better than it is, and is EXP3-IX.

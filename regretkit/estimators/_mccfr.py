@@ -215,7 +215,7 @@ class ExternalSampling(TraversalEstimator):
     generator
         Draws. Depth first, own actions in their order, one number for each history at which chance
         or another player has more than one action; the first moves of chance may
-        share one, as in :class:`OutcomeSampling`.
+        share one, as in ``OutcomeSampling``.
     baseline
         Baseline values of histories, none by default.
 
@@ -263,7 +263,7 @@ class OutcomeSampling(TraversalEstimator):
     drawn on the way. So the variance of an estimate of u is about ``u^2 / q``, and exploring bounds
     it. What is never drawn is never worth anything: the mean is exact where all q are positive.
 
-    In normal form, with ``exploration=0.0``, this is :class:`BanditFeedback`.
+    In normal form, with ``exploration=0.0``, this is ``BanditFeedback``.
 
     Parameters
     ----------

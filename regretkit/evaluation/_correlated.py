@@ -46,7 +46,7 @@ class CorrelatedPlay(Stateful):
 
     and so needs memory for one matrix per player, for any number of iterations.
 
-    It is a callback: pass it to a run, or call :meth:`add` in a loop.
+    It is a callback: pass it to a run, or call ``add`` in a loop.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class CorrelatedPlay(Stateful):
         return (np.array(best) - self._earned) / self.total_weight
 
     def cce_gap(self) -> float:
-        """Return the largest of :meth:`cce_gaps` over the players, in units of payoff."""
+        """Return the largest of ``cce_gaps`` over the players, in units of payoff."""
         return float(self.cce_gaps().max())
 
     def ce_gaps(self) -> Vector:
@@ -143,7 +143,7 @@ class CorrelatedPlay(Stateful):
         return np.array(gaps) / self.total_weight
 
     def ce_gap(self) -> float:
-        """Return the largest of :meth:`ce_gaps` over the players, in units of payoff."""
+        """Return the largest of ``ce_gaps`` over the players, in units of payoff."""
         return float(self.ce_gaps().max())
 
     def _check_played(self) -> None:
@@ -183,7 +183,7 @@ def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     Parameters
     ----------
     game, distribution
-        As in :func:`cce_gaps`.
+        As in ``cce_gaps``.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class CorrelatedEquilibrium:
     distribution: Vector = field(repr=False)
     """Probability of every outcome, shape ``(n_0, n_1, ...)``; any one of several optima."""
     gaps: Vector = field(repr=False)
-    """:func:`ce_gaps` or :func:`cce_gaps` of ``distribution``; rounding may leave a little."""
+    """``ce_gaps`` or ``cce_gaps`` of ``distribution``; rounding may leave a little."""
 
     @property
     def gap(self) -> float:
@@ -315,7 +315,7 @@ def best_coarse_correlated_equilibrium(
 ) -> CorrelatedEquilibrium:
     """Return the coarse correlated equilibrium with the largest welfare, or payoff of one player.
 
-    As :func:`best_correlated_equilibrium`, but a deviation is chosen before the recommendation is
+    As ``best_correlated_equilibrium``, but a deviation is chosen before the recommendation is
     known: for every player i and its actions b,
 
         sum over o of mu[o] (u_i(b, o_-i) - u_i(o))  <=  0

@@ -190,7 +190,7 @@ def eliminate_dominated(
     game
         A game in normal form.
     strictly, by_mixed, rtol
-        As in :func:`dominated_actions`.
+        As in ``dominated_actions``.
 
     Examples
     --------

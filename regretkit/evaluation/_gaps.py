@@ -67,8 +67,8 @@ def nash_conv(game: Game, profile: Sequence[Vector]) -> float:
 
         NashConv(x)  =  sum_i ( max over y of u_i(y, x_-i)  -  u_i(x) )
 
-    It is ``players`` times :func:`exploitability`, and in a two-player zero-sum game it is the
-    :func:`duality_gap`.
+    It is ``players`` times ``exploitability``, and in a two-player zero-sum game it is the
+    ``duality_gap``.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def nash_conv(game: Game, profile: Sequence[Vector]) -> float:
 def exploitability(game: Game, profile: Sequence[Vector]) -> float:
     """Return the mean over players of what a best response gains, in units of payoff.
 
-    It is :func:`nash_conv` divided by the number of players.
+    It is ``nash_conv`` divided by the number of players.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def duality_gap(game: Game, profile: Sequence[Vector], *, payoff_of: int = 0) ->
         max over x' of u(x', y)  -  min over y' of u(x, y')
 
     It is zero exactly at the saddle points of u; the opponent's payoffs are ignored. In a zero-sum
-    game it is :func:`nash_conv`, the sum of both players' gains.
+    game it is ``nash_conv``, the sum of both players' gains.
 
     Parameters
     ----------

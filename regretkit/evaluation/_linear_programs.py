@@ -166,7 +166,7 @@ def maxmin(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
         max over x of min over y of u(x, y)
 
     with x a mixed strategy of the player and y the joint strategy of the others, whose own
-    payoffs do not matter. By the minimax theorem it is equal to :func:`minmax`, up to the gap.
+    payoffs do not matter. By the minimax theorem it is equal to ``minmax``, up to the gap.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
 
     The others act together: where there are several, y is a distribution over their joint actions,
     the worst punishment in a repeated game whose punishers share a source of randomness. By the
-    minimax theorem it is equal to :func:`maxmin`, up to the gap.
+    minimax theorem it is equal to ``maxmin``, up to the gap.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def sampled_value(
 ) -> tuple[Estimate, ...]:
     """Estimate the expected payoff of every player by playing the game many times.
 
-    With a tree in memory all games are played in batches, and :func:`expected_value` gives the
+    With a tree in memory all games are played in batches, and ``expected_value`` gives the
     exact value. With rules alone the cost of a game is its length, and the tree may be of any
     size.
 
@@ -384,7 +384,7 @@ def local_best_response(
         q[a] = u[a] + sum of V over the decision points after a,    V[j] = <c_j, q_j>
 
     With ``lookahead`` d it optimizes over its next d decisions, which may lower the value. That
-    is in units of payoff and at most that of :func:`best_response`, to which it is equal if
+    is in units of payoff and at most that of ``best_response``, to which it is equal if
     ``lookahead`` is the depth of the tree; with the player's own strategy for ``continuation`` it
     is at least the value of that strategy.
 
@@ -450,7 +450,7 @@ def sampled_local_best_response(
 ) -> Estimate:
     """Estimate the value of a greedy response to the others, by playing the game.
 
-    It is :func:`local_best_response` with a look-ahead of 1 for games of any size. The player
+    It is ``local_best_response`` with a look-ahead of 1 for games of any size. The player
     enumerates the possible histories, weighted by the others' probabilities of playing to them, and
     evaluates each of its actions by ``rollouts`` plays to the end. It keeps its decision at an
     information set for all later games, and so has one strategy, whose value is at most that of a
@@ -464,7 +464,7 @@ def sampled_local_best_response(
     player
         Who responds.
     strategies
-        The strategies of all players, as :func:`sampled_value` takes them.
+        The strategies of all players, as ``sampled_value`` takes them.
     samples
         How many games to play, at least 1.
     generator
@@ -474,7 +474,7 @@ def sampled_local_best_response(
     continuation
         Strategy assumed after the action, by default the player's own.
     bounds
-        The least and the most that the player may earn, as :func:`sampled_value` takes it.
+        The least and the most that the player may earn, as ``sampled_value`` takes it.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def threshold(
     least
         The threshold, from 0, which changes nothing, to 1.
     gap
-        Called with the game and a profile; :func:`nash_conv` by default, the sum over players.
+        Called with the game and a profile; ``nash_conv`` by default, the sum over players.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def purify(
 ) -> PurifiedProfile:
     """Play the most probable action at each information set.
 
-    Actions of exactly equal, highest probability are played equally often. It is :func:`threshold`
+    Actions of exactly equal, highest probability are played equally often. It is ``threshold``
     with ``least=1``.
 
     Examples

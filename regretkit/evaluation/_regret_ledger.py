@@ -17,7 +17,7 @@ class RegretLedger:
     """Tracks the exact regret of a minimizer and of all its parts, from now on.
 
     It keeps sums and no history. Every circuit states a bound about its regret, given that of its
-    parts; :meth:`check` verifies it.
+    parts; ``check`` verifies it.
 
     Internal and swap regret take a sum for each pair of actions of a decision. They are tracked,
     from the top on, while all nodes together have 10,000,000 pairs at most; the table names the

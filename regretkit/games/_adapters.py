@@ -38,9 +38,9 @@ def as_history(game: Playable) -> History:
     """Return the empty history of a game, from which it can be played move by move.
 
     A game in extensive form is played along its tree, a normal form as a sequence of unobserved
-    moves, and a :class:`HistoryBatch` one history at a time, so that games whose trees do not fit
+    moves, and a ``HistoryBatch`` one history at a time, so that games whose trees do not fit
     into memory can be played and sampled too. Games and states of OpenSpiel are played by its
-    rules, see :func:`openspiel_history`.
+    rules, see ``openspiel_history``.
 
     Parameters
     ----------

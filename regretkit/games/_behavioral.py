@@ -61,7 +61,7 @@ def behaviors(
 def behaviors_in(
     game: object, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
 ) -> tuple["ValidatedStrategy", ...]:
-    """Return :func:`behaviors`; vectors are strategies of the game's players."""
+    """Return ``behaviors``; vectors are strategies of the game's players."""
     vectors = isinstance(strategies, Sequence) and all(
         isinstance(strategy, np.ndarray | list | tuple) for strategy in strategies
     )

@@ -102,14 +102,14 @@ class ExtensiveFormGame:
     def from_history(
         cls, root: History, *, name: str | None = None, memory_limit: float | None = None
     ) -> "ExtensiveFormGame":
-        """Build a game from its rules; see :meth:`GameTree.from_history`."""
+        """Build a game from its rules; see ``GameTree.from_history``."""
         return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
 
     @classmethod
     def from_batch(
         cls, root: HistoryBatch, *, name: str | None = None, memory_limit: float | None = None
     ) -> "ExtensiveFormGame":
-        """Build a game from its rules over batches; see :meth:`GameTree.from_batch`."""
+        """Build a game from its rules over batches; see ``GameTree.from_batch``."""
         return cls(GameTree.from_batch(root, memory_limit=memory_limit), name=name)
 
     @property
@@ -128,7 +128,7 @@ class ExtensiveFormGame:
         """Return the utility of each sequence of ``player``, shape ``(dimension,)``.
 
         That is the sum of payoffs over the terminals with this last sequence, weighted by the
-        probability with which chance and the others reach them. See :meth:`Game.utility`.
+        probability with which chance and the others reach them. See ``Game.utility``.
         """
         check_player(player, self.players)
         strategies = as_profile(profile, self.domains, ignored_player=player)
@@ -179,9 +179,9 @@ class ImperfectRecallGame:
     self-play does, raises a ValueError that names an information set which violates perfect
     recall.
 
-    ``solve(game, ..., imperfect_recall=True)`` runs on :attr:`refinement`, the perfect-recall
+    ``solve(game, ..., imperfect_recall=True)`` runs on ``refinement``, the perfect-recall
     refinement, with strategies shared within each original information set; there is no
-    convergence guarantee. :meth:`coarsen` maps the result to a strategy of this game.
+    convergence guarantee. ``coarsen`` maps the result to a strategy of this game.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class ImperfectRecallGame:
         self.refinement = ExtensiveFormGame(tree, name=self.name)
 
     def coarsen(self, profile: Sequence[Vector]) -> "Profile":
-        """Return a profile of :attr:`refinement` that is constant on each original information set.
+        """Return a profile of ``refinement`` that is constant on each original information set.
 
         The distribution on an original information set is the average of those on its parts,
         weighted by the player's reach of each part, and uniform if no part is reached. Averages

@@ -75,7 +75,7 @@ def describe(game: Game) -> dict[str, str | None]:
 
 
 def is_description(value: object) -> bool:
-    """Return whether a value has the form of a result of :func:`describe`."""
+    """Return whether a value has the form of a result of ``describe``."""
     if not isinstance(value, dict) or value.keys() != {"name", "fingerprint"}:
         return False
     return isinstance(value["fingerprint"], str) and isinstance(value["name"], str | None)

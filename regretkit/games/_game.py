@@ -76,7 +76,7 @@ def check_player(player: int, players: int) -> None:
 
 @final
 class ValidatedProfile(list[Vector]):
-    """One finite vector of the right length for each player, as :func:`as_profile` returns it.
+    """One finite vector of the right length for each player, as ``as_profile`` returns it.
 
     A replaced entry is checked alone, which alternating updates of many players need.
     """

@@ -40,7 +40,7 @@ _GROUPS = {
 
 
 _cap: ContextVar[float] = ContextVar("_cap", default=math.inf)
-"""The smallest limit of all enclosing :func:`memory_capped` blocks, in bytes."""
+"""The smallest limit of all enclosing ``memory_capped`` blocks, in bytes."""
 
 
 @contextmanager
@@ -75,7 +75,7 @@ class MemoryBudget:
     """The memory that building one game may take.
 
     At most ``limit`` bytes, by default what is available, and no more than the enclosing
-    :func:`memory_capped` blocks allow. Each check raises a MemoryError that states the size of the
+    ``memory_capped`` blocks allow. Each check raises a MemoryError that states the size of the
     game and the memory it would take.
 
     Parameters

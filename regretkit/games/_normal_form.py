@@ -115,7 +115,7 @@ class NormalFormGame:
     ) -> Vector:
         """Return the expected payoff of each action of ``player``, shape ``(n,)``.
 
-        See :meth:`Game.utility`.
+        See ``Game.utility``.
         """
         check_player(player, self.players)
         strategies = as_profile(profile, self.domains, ignored_player=player)

@@ -73,7 +73,7 @@ class Profile(tuple[Vector, ...]):
         domains
             The players' sets, as in ``game.domains``.
         game
-            The game, which files name; or its description as in :meth:`to_dict`.
+            The game, which files name; or its description as in ``to_dict``.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class Profile(tuple[Vector, ...]):
 
         Under ``"players"``, for each player a list of its information sets with their numbers,
         labels, actions and the probabilities of these; under ``"game"`` the game's name and its
-        :func:`~regretkit.games.fingerprint`.
+        ``fingerprint``.
 
         Raises
         ------
@@ -149,9 +149,9 @@ class Profile(tuple[Vector, ...]):
         return as_dict(self, self._described())
 
     def to_json(self, path: str | PathLike[str]) -> None:
-        """Write :meth:`to_dict` into a file, which :meth:`from_json` reads.
+        """Write ``to_dict`` into a file, which ``from_json`` reads.
 
-        Errors are those of :meth:`to_dict`, and an OSError where the file cannot be written.
+        Errors are those of ``to_dict``, and an OSError where the file cannot be written.
         """
         write_json(self.to_dict(), path)
 
@@ -173,7 +173,7 @@ class Profile(tuple[Vector, ...]):
         write_csv(path, Row._fields, rows(self))
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of :meth:`to_csv` for pandas, which has to be installed.
+        """Return the table of ``to_csv`` for pandas, which has to be installed.
 
         Raises
         ------
@@ -188,12 +188,12 @@ class Profile(tuple[Vector, ...]):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":
-        """Return the profile of the result of :meth:`to_dict`; see :meth:`from_json`."""
+        """Return the profile of the result of ``to_dict``; see ``from_json``."""
         return cls._read(data, game, "data")
 
     @classmethod
     def from_json(cls, path: str | PathLike[str], game: Game | None = None) -> "Profile":
-        """Return the profile in a file of the format that :meth:`to_json` writes.
+        """Return the profile in a file of the format that ``to_json`` writes.
 
         Parameters
         ----------

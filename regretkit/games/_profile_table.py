@@ -162,7 +162,7 @@ def game_of(data: object, source: str) -> Game:
 
 
 def strategies(data: object, game: Game, source: str) -> list[Vector]:
-    """Return the strategies in a result of :func:`as_dict`."""
+    """Return the strategies in a result of ``as_dict``."""
     opened = _opened(data, source)
     check_described(game, opened["game"], source)
     players = opened["players"]

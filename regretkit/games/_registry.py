@@ -26,7 +26,7 @@ Factory = TypeVar("Factory", bound=Callable[..., Game])
 
 
 def register(factory: Factory) -> Factory:
-    """Register a function that returns a game, so that :func:`load` finds it by its name.
+    """Register a function that returns a game, so that ``load`` finds it by its name.
 
     Its arguments should have defaults and be literals. A name that another function has already
     raises a ValueError.
@@ -71,8 +71,8 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
     text
         A registered name, with arguments in parentheses if there are any: literals such as ``3``,
         ``-0.5``, ``True`` or ``"a"``; nothing is evaluated. Or a path to a file in one of
-        Gambit's formats: a :class:`~pathlib.Path`, or a string that ends in ``.efg`` or ``.nfg``.
-        See :func:`~regretkit.games.read_efg` and :func:`~regretkit.games.read_nfg`.
+        Gambit's formats: a ``pathlib.Path``, or a string that ends in ``.efg`` or ``.nfg``.
+        See ``read_efg`` and ``read_nfg``.
     memory_limit
         Largest number of bytes that building a game by name may take, by default all that are
         available; also for a ``memory_limit`` in ``text``.
@@ -118,7 +118,7 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
 def save(
     game: NormalFormGame | ExtensiveForm, path: str | PathLike[str], *, for_gambit: bool = False
 ) -> None:
-    """Write a game to a file in Gambit's format, which :func:`~regretkit.games.load` reads.
+    """Write a game to a file in Gambit's format, which ``load`` reads.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def save(
         The file, which ends in ``.nfg`` for a game in normal form and in ``.efg`` for one in
         extensive form. An existing file is replaced atomically.
     for_gambit
-        Whether to change what Gambit refuses, as :func:`~regretkit.games.write_efg` does.
+        Whether to change what Gambit refuses, as ``write_efg`` does.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def _whole_numbers(literal: object) -> Iterator[int]:
 
 
 def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
-    """Return a call as :func:`load` reads it, without default arguments."""
+    """Return a call as ``load`` reads it, without default arguments."""
     parameters = inspect.signature(factory).parameters
     given = [
         f"{name}={value!r}"

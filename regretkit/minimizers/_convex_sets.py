@@ -110,7 +110,7 @@ def as_projectable(domain: StrategySet) -> StrategySet:
 
 
 def project(domain: StrategySet, point: Vector) -> Vector:
-    """Return the nearest point of a set that :func:`as_projectable` let pass."""
+    """Return the nearest point of a set that ``as_projectable`` let pass."""
     return cast(Projectable, domain).project(point)
 
 
@@ -129,7 +129,7 @@ class OnlineGradientDescent(Proximal):
 
     With D the largest distance from the first point to one of the set, the regret is at most ``D^2
     / (2 rate)`` plus ``rate / 2`` times the sum of ``|u|^2``, or ``|u - m|^2`` in the optimistic
-    form. On simplices it is :class:`OnlineMirrorDescent` with the Euclidean regularizer.
+    form. On simplices it is ``OnlineMirrorDescent`` with the Euclidean regularizer.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class ConicBlackwell(RegretMinimizer):
     orthogonal to the aggregate, and projecting costs nothing against points of C.
 
     A product of simplices is one set here, and not one for each block; as a local rule of CFR it
-    goes in through :class:`PerDecisionPoint`.
+    goes in through ``PerDecisionPoint``.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def settle_none(
 class KernelTraits:
     """What a rule declares about its kernel, so that an engine can leave work out.
 
-    :func:`~regretkit.checks.check_minimizer` tests all but the last.
+    ``check_minimizer`` tests all but the last.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Kernel:
 
     A rule that has one, returned by its hook ``_kernel``, runs in machine code from end to end, as
     the rules of this library do. It must do what the rule's own hooks do, which
-    :func:`~regretkit.checks.check_minimizer` looks at. Nothing here needs a compiler to be
+    ``check_minimizer`` looks at. Nothing here needs a compiler to be
     installed: as it stands, it is plain Python.
 
     All blocks of all players lie end to end in the arrays that the functions get. A block has the

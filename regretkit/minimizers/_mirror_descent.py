@@ -95,9 +95,9 @@ class AgileProjection(_OfRegularizer):
 
     What z does not show is dropped: with the Euclidean regularizer, how much of its regret
     an action would still have to gain before it is played at all. A regularizer that always gives
-    every action some weight shows everything, and then this is :class:`Cumulative`.
+    every action some weight shows everything, and then this is ``Cumulative``.
 
-    Parameters are those of :class:`RegularizedLeaderLink`.
+    Parameters are those of ``RegularizedLeaderLink``.
 
     Examples
     --------
@@ -144,8 +144,8 @@ class FollowTheRegularizedLeader(_LeaderRule):
         R <-  R + u - <u, x>
 
     The optimistic form adds ``v = m - <m, x'>`` to R before it plays, with m the utility expected,
-    by default the last one, and x' the last strategy. With entropy it is :class:`Hedge`, and its
-    optimistic form :class:`OptimisticHedge`.
+    by default the last one, and x' the last strategy. With entropy it is ``Hedge``, and its
+    optimistic form ``OptimisticHedge``.
 
     Over T iterations with n actions the regret is at most D / rate, with D the range of phi, plus
     what moving costs: for the Euclidean regularizer ``rate / 2`` times the sum of ``|u|^2``, in the
@@ -155,7 +155,7 @@ class FollowTheRegularizedLeader(_LeaderRule):
     Parameters
     ----------
     regularizer
-        phi: :class:`Entropy`, :class:`Euclidean`, :class:`Tsallis`, :class:`LogBarrier`.
+        phi: ``Entropy``, ``Euclidean``, ``Tsallis``, ``LogBarrier``.
     rate
         Learning rate, positive, in one over the unit of utility.
     optimistic
@@ -197,11 +197,11 @@ class OnlineMirrorDescent(_LeaderRule):
         x  =  argmax over x' of <m, x'> - D(x', z) / rate
 
     With a regularizer that keeps every probability positive it is bitwise identical to
-    :class:`FollowTheRegularizedLeader`. With others, an action that is not played returns sooner
+    ``FollowTheRegularizedLeader``. With others, an action that is not played returns sooner
     here when its utility rises. The bound on the regret is that of following the leader, with D
     the largest divergence from the uniform distribution.
 
-    Parameters are those of :class:`FollowTheRegularizedLeader`.
+    Parameters are those of ``FollowTheRegularizedLeader``.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class Reflected(_OfRegularizer):
 
         R <- gradient of phi at x / rate + g - v,    with x the leader of R + v
 
-    Parameters are those of :class:`RegularizedLeaderLink`.
+    Parameters are those of ``RegularizedLeaderLink``.
 
     Examples
     --------
@@ -261,13 +261,13 @@ class ReflectedMirrorDescent(_LeaderRule):
 
         x <-  argmax over x' of <u - m' + m, x'> - D(x', x) / rate
 
-    and D the Bregman divergence of the regularizer phi. :class:`OnlineMirrorDescent` in its
+    and D the Bregman divergence of the regularizer phi. ``OnlineMirrorDescent`` in its
     optimistic form makes a second step, from a point that it does not play; a regularizer that
     always gives every action some weight makes them the same. The regret is at most D / rate, with
     D the largest divergence from the uniform distribution, plus for the Euclidean regularizer
     ``rate / 2`` times the sum of ``|u - m|^2``: add up the condition of optimality of every step.
 
-    Parameters are those of :class:`FollowTheRegularizedLeader`, without ``optimistic``.
+    Parameters are those of ``FollowTheRegularizedLeader``, without ``optimistic``.
 
     Examples
     --------
@@ -314,7 +314,7 @@ class ProximalToReference(Accumulator):
     """Steps towards regret and a magnet: ``R <- R / (1 + rate alpha) + alpha ln rho + g``.
 
     Played as exponential weights of the rate ``rate / (1 + rate alpha)``, that is a step of mirror
-    descent with entropy towards g and the magnet rho. With alpha = 0 it is :class:`Cumulative`.
+    descent with entropy towards g and the magnet rho. With alpha = 0 it is ``Cumulative``.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ class MagneticMirrorDescent(ComposedRule):
     In a two-player zero-sum game where both use it with a rate that is small enough, the strategies
     themselves, not only their averages, converge to a quantal response equilibrium: each plays a
     best response to the other's strategy at a price of alpha times the relative entropy from the
-    magnet. With alpha = 0 it is :class:`Hedge`. With alpha above 0 its regret need not be small.
+    magnet. With alpha = 0 it is ``Hedge``. With alpha above 0 its regret need not be small.
 
     In the optimistic form, which adds the utility m that it expects, by default the last one, both
     the step of z and the one to the strategy that is played are such steps:

@@ -22,7 +22,7 @@ _NOT_YET_A_FIELD = type(field())
 
 
 def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> Vector:
-    """Declare a field of a :class:`SimplexRule` that the rule learns: an array of numbers.
+    """Declare a field of a ``SimplexRule`` that the rule learns: an array of numbers.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def state(per: Literal["action", "block"] = "action", *, start: float = 0.0) -> 
 class SimplexRule(RegretMinimizer):
     """A leaf: a rule that plays every block of a product of simplices.
 
-    Subclasses declare what they learn with :func:`state` and fill in the two hooks. They work
+    Subclasses declare what they learn with ``state`` and fill in the two hooks. They work
     on all blocks at once, with the operations of ``self.simplices``.
 
     Parameters
     ----------
     simplices
-        Where to play: a number of actions, several of them, or :class:`Simplices`.
+        Where to play: a number of actions, several of them, or ``Simplices``.
 
     Examples
     --------

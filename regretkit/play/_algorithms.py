@@ -1,4 +1,4 @@
-"""Named algorithms, a local rule, an order of play and an averaging; and :func:`solve`."""
+"""Named algorithms, a local rule, an order of play and an averaging; and ``solve``."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ class Algorithm:
     ----------
     local
         Called with simplices, returns a minimizer on them: a leaf's class, or a
-        :class:`~regretkit.circuits.PerDecisionPoint`.
+        ``PerDecisionPoint``.
     order
         Who learns when.
     averaging
@@ -89,7 +89,7 @@ class Algorithm:
         """Return a new minimizer for each player of a game.
 
         ``groups`` says, for each player, which decision points share a strategy, as
-        :class:`~regretkit.circuits.SharedStrategies` takes them.
+        ``SharedStrategies`` takes them.
         """
         if groups is None:
             return [self.minimizer(domain) for domain in game.domains]
@@ -109,7 +109,7 @@ class Algorithm:
     ) -> SelfPlay:
         """Return a run of this algorithm on a game, before its first iteration.
 
-        ``groups`` is what :meth:`minimizers` takes.
+        ``groups`` is what ``minimizers`` takes.
         """
         return SelfPlay(
             game,
@@ -184,7 +184,7 @@ def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
     References
     ----------
     Zhang, McAleer and Sandholm (2026), "Faster game solving via hyperparameter schedules", AAAI,
-    arXiv:2404.09097; see :class:`HSDiscountedRegretMatching` and :class:`HorizonPower`.
+    arXiv:2404.09097; see ``HSDiscountedRegretMatching`` and ``HorizonPower``.
     """
     HSDiscountedRegretMatching(1, horizon=horizon)  # refuses a bad horizon now
     local = partial(HSDiscountedRegretMatching, horizon=horizon)
@@ -259,22 +259,22 @@ def solve(
     game
         The game.
     algorithm
-        A name of ``ALGORITHMS``, such as ``"cfr+"``, or an :class:`Algorithm`.
+        A name of ``ALGORITHMS``, such as ``"cfr+"``, or an ``Algorithm``.
     iterations
         How many at most.
     target_gap
-        Stop once :func:`nash_conv` of the average, the sum over players in units of payoff, is
+        Stop once ``nash_conv`` of the average, the sum over players in units of payoff, is
         this small. It is measured at iterations that grow by a twentieth.
     estimator
         Says what strategies are worth; exactly by default.
     callbacks
         Called with the run after every iteration; a result that is ``True`` stops it.
     engine
-        How to run it, as :class:`SelfPlay` takes it.
+        How to run it, as ``SelfPlay`` takes it.
     imperfect_recall
         Whether to accept a game of imperfect recall. The run plays its perfect-recall refinement,
         with one strategy for each original information set; there is no convergence guarantee.
-        See :class:`ImperfectRecallGame`.
+        See ``ImperfectRecallGame``.
 
     Raises
     ------

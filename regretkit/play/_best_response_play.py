@@ -20,7 +20,7 @@ from regretkit.play._self_play import check_plays_on
 @final
 @frozen(eq=False)
 class BestResponsePlay:
-    """What came of :func:`best_response_play`.
+    """What came of ``best_response_play``.
 
     Examples
     --------

@@ -223,7 +223,7 @@ class StopAtGap(Stateful):
     target
         The gap at which to stop, positive, in the unit of the gap.
     gap
-        Called with the game and the average; :func:`nash_conv` by default, the sum over players.
+        Called with the game and the average; ``nash_conv`` by default, the sum over players.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class StopWhenConverged(Stateful):
     """Stop once no coordinate of the average moved further than a tolerance since the last call.
 
     An average of t iterations moves by one over t at most, so it grows still in any case: use it
-    with :class:`Every`, and measure the gap of what comes out. Play that starts at an equilibrium
+    with ``Every``, and measure the gap of what comes out. Play that starts at an equilibrium
     by chance, as uniform play is in many matrix games, never moves at all. In another run, or one
     that was put back, it begins anew.
 

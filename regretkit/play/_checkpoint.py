@@ -30,7 +30,7 @@ class Checkpoint:
     The file is whole at every instant: a new checkpoint is written beside it and takes its place
     in one stroke. It holds the game's fingerprint and name, how everything was built, what the
     minimizers have learned, the averages, the states of random generators, and what the callbacks
-    have written down that are passed to it. :func:`resume` or :meth:`SelfPlay.load` continues from
+    have written down that are passed to it. ``resume`` or ``SelfPlay.load`` continues from
     there, to the same bits as if nothing had happened.
 
     Parameters
@@ -42,7 +42,7 @@ class Checkpoint:
     every
         Save after every this many iterations, at least 1. One of the two is needed.
     callbacks
-        Are called before, in turn, and are saved along: a :class:`Recorder`, say, or what stops the
+        Are called before, in turn, and are saved along: a ``Recorder``, say, or what stops the
         run. When one of them does, the run is saved as well.
 
     Attributes
@@ -139,15 +139,15 @@ def resume(
     """Return the run that a checkpoint holds, ready to go on, if an algorithm with a name made it.
 
     It has not moved yet: ``run.run(run.horizon - run.iteration)`` plays the iterations that are
-    left of those that :func:`solve` was asked for. Other runs go on by :meth:`SelfPlay.load`.
+    left of those that ``solve`` was asked for. Other runs go on by ``SelfPlay.load``.
 
     Parameters
     ----------
     path
-        The file that a :class:`Checkpoint` or :meth:`SelfPlay.save` wrote.
+        The file that a ``Checkpoint`` or ``SelfPlay.save`` wrote.
     game
         The game; by default the one of the catalogue that has the name in the file. One of
-        imperfect recall is treated as by :func:`solve` with ``imperfect_recall``.
+        imperfect recall is treated as by ``solve`` with ``imperfect_recall``.
     algorithm
         The algorithm; by default the one of ``ALGORITHMS`` that builds what was saved.
     estimator

@@ -39,7 +39,7 @@ class FixedStrategyIteration(Stateful):
     over all ways to its states.
 
     Where players forget, no regret bound says where this leads, as on the tree: what comes out is
-    measured, by :meth:`GameDAG.to_tree_profile` and an exact best response, or by sampled play.
+    measured, by ``GameDAG.to_tree_profile`` and an exact best response, or by sampled play.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class FixedStrategyIteration(Stateful):
         The game.
     local
         Called with each player's information sets as ``Simplices``, returns one minimizer for all
-        of them: the class of any leaf, :class:`PerDecisionPoint` or :class:`ByDecisionPoint`.
+        of them: the class of any leaf, ``PerDecisionPoint`` or ``ByDecisionPoint``.
     order
         Who learns when, within an iteration.
     averaging

@@ -45,7 +45,7 @@ class InfosetRecord(abc.ABC):
     reach: float = field(default=0.0, init=False)
     """Weighted sum of the sequence before this information set, as of the last visit."""
     is_lazy: bool = field(default=False, init=False)
-    """Whether :meth:`update` makes up for iterations in which every action earned 0."""
+    """Whether ``update`` makes up for iterations in which every action earned 0."""
 
     def __attrs_post_init__(self) -> None:
         self.total = [0.0] * len(self.actions)
@@ -322,7 +322,7 @@ class RecordFactory:
         return {"iteration": self.iteration, "templates": templates}
 
     def restore(self, saved: Learned, most: int, sizes: set[int]) -> None:
-        """Take what :meth:`saved` returned from a file, of at most this many iterations.
+        """Take what ``saved`` returned from a file, of at most this many iterations.
 
         It takes a time that does not depend on what the file says of iterations.
         """

@@ -92,12 +92,12 @@ class LazyMCCFR:
 
     An information set is created when a sample first visits it, so that memory grows with what was
     visited and not with the size of the game. With the same seed, the samples, strategies and
-    averages are those of :class:`SelfPlay` with the same estimator, rule and order on the game's
+    averages are those of ``SelfPlay`` with the same estimator, rule and order on the game's
     tree, up to the rounding of sums.
 
     An iteration costs what its samples visit if the rule's kernel declares
     ``invariant_to_zero_utility`` or ``only_discounts_on_zero_utility`` (see
-    :class:`~regretkit.minimizers.KernelTraits`), as those of regret matching, regret matching+ and
+    ``KernelTraits``), as those of regret matching, regret matching+ and
     their linear and most discounted forms do. Any other rule learns at every information set that
     was ever visited, from zero utilities where the sample did not come, as it does on the tree.
 
@@ -107,14 +107,14 @@ class LazyMCCFR:
     Parameters
     ----------
     game
-        The empty history of the game, or anything that :func:`~regretkit.games.as_history` takes,
+        The empty history of the game, or anything that ``as_history`` takes,
         of perfect recall.
     rule
         Called with simplices of a single block, once for each player and number of actions, returns
         a new minimizer on them: a leaf's class, or any circuit. It may not draw random numbers, and
         must not change its strategy before it has earned anything.
     estimator
-        :class:`ExternalSampling`, :class:`OutcomeSampling` or :class:`RobustSampling`, without a
+        ``ExternalSampling``, ``OutcomeSampling`` or ``RobustSampling``, without a
         baseline and with uniform exploration.
     order
         Who learns when.
@@ -301,7 +301,7 @@ class LazyMCCFR:
         return tuple(averages)
 
     def save(self, path: FilePath) -> None:
-        """Write everything into a file, from which :meth:`load` continues bitwise identically.
+        """Write everything into a file, from which ``load`` continues bitwise identically.
 
         Raises
         ------

@@ -178,7 +178,7 @@ def check_estimator(estimator: Estimator) -> None:
 class Traversal:
     """Samples of a game, in each of which one player learns.
 
-    The recursion over nodes is the traversal of :mod:`~regretkit.estimators.flat._traversal`, on
+    The recursion over nodes is the traversal of ``_traversal``, on
     lists in place of arrays, which Python reads faster; deals and actions are sampled by the same
     functions.
     """

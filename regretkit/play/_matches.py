@@ -57,7 +57,7 @@ class Agent(Protocol):
 
 @runtime_checkable
 class RoundObserver(Protocol):
-    """Receives the outcome of each round; agents of :func:`play_match` may implement it.
+    """Receives the outcome of each round; agents of ``play_match`` may implement it.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def play_match(
     game
         A game, its tree, or its rules: a ``HistoryBatch`` or the empty ``History``.
     agents
-        One for each player, in order; a :class:`RoundObserver` among them hears of each round.
+        One for each player, in order; a ``RoundObserver`` among them hears of each round.
     rounds
         How many to play, at least 1.
     generator

@@ -76,7 +76,7 @@ class TrajectoryRecorder(Stateful):
 
     At each call, for each action there: its probability in the current strategy and in the
     average, and its regret as the rule holds it, which is none where a rule holds no regrets.
-    Called by :class:`Every` or :class:`AtGeometricSteps`, it costs nothing in between.
+    Called by ``Every`` or ``AtGeometricSteps``, it costs nothing in between.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class TrajectoryRecorder(Stateful):
         return np.array([look[self._columns(information_set)] for look in looks])
 
     def actions(self, information_set: Place) -> tuple[str, ...]:
-        """Return the names of an information set's actions, in the order of :meth:`path`."""
+        """Return the names of an information set's actions, in the order of ``path``."""
         return tuple(self._actions[column] for column in self._columns(information_set))
 
     def title(self, information_set: Place) -> str:
@@ -186,7 +186,7 @@ class TrajectoryRecorder(Stateful):
         return [row._asdict() for row in self._rows()]
 
     def to_csv(self, path: FilePath) -> None:
-        """Write the table of :meth:`to_rows` into a file, for spreadsheets.
+        """Write the table of ``to_rows`` into a file, for spreadsheets.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class TrajectoryRecorder(Stateful):
         write_csv(path, TrajectoryRow._fields, self._rows())
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the table of :meth:`to_rows` for pandas, which has to be installed.
+        """Return the table of ``to_rows`` for pandas, which has to be installed.
 
         Raises
         ------

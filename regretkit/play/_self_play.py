@@ -49,7 +49,7 @@ class SelfPlay(Stateful):
     An iteration that fails before any minimizer has been updated, or given a prediction, leaves
     the run unchanged: the error is raised and the run can continue. A later failure cannot be
     undone, since that would need a copy of the state in every iteration. The run then refuses to
-    continue, and to return strategies, until :meth:`load_state_dict` restores an earlier state.
+    continue, and to return strategies, until ``load_state_dict`` restores an earlier state.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class StrategySet(abc.ABC):
         """Say whether ``point`` lies in the set, up to ``atol``.
 
         Where nothing else is said, the distance is Euclidean, and bounded by calls of
-        :meth:`best_response` until they decide.
+        ``best_response`` until they decide.
 
         Raises
         ------

@@ -92,7 +92,7 @@ class Ball(SetOfFields):
     center
         Shape ``(dimension,)``, finite.
     radius
-        Positive and finite. A ball of radius zero is a :class:`Singleton`.
+        Positive and finite. A ball of radius zero is a ``Singleton``.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class Polytope(SetOfFields):
     ----------
     vertices
         The points, shape ``(k, dimension)`` with k at least 1, finite. Points inside the hull of
-        the others change nothing but its :meth:`relative_interior_point`.
+        the others change nothing but its ``relative_interior_point``.
 
     Examples
     --------

@@ -144,7 +144,7 @@ class DecisionTree(StrategySet):
     def behavior(self, strategy: Vector) -> Vector:
         """Return the behavioural strategy of a sequence form, uniform where it has no weight.
 
-        The inverse of :meth:`sequence_form`, shape ``(dimension - 1,)``.
+        The inverse of ``sequence_form``, shape ``(dimension - 1,)``.
         """
         return self.simplices.normalize(strategy[1:])
 

@@ -134,7 +134,7 @@ class ScaledSet(Image):
 
         { a x : x in X }
 
-    It is the :class:`AffineImageSet` under ``a`` times the identity, without the matrix.
+    It is the ``AffineImageSet`` under ``a`` times the identity, without the matrix.
 
     Parameters
     ----------
@@ -336,14 +336,14 @@ class ProductSet(StrategySet):
         return [vector[indices] for indices in self._selections]
 
     def join(self, parts: Iterable[Vector]) -> Vector:
-        """Lay one vector for each factor into a new one: the inverse of :meth:`split`."""
+        """Lay one vector for each factor into a new one: the inverse of ``split``."""
         joined = np.empty(self.dimension)
         for indices, part in zip(self._selections, parts, strict=True):
             joined[indices] = part
         return joined
 
     def canonical(self) -> StrategySet:
-        """Return the same set, as one :class:`Simplices` where it is simplices end to end."""
+        """Return the same set, as one ``Simplices`` where it is simplices end to end."""
         end_to_end = np.array_equal(np.concatenate(self.coordinates), np.arange(self.dimension))
         simplices = [factor for factor in self.factors if isinstance(factor, Simplices)]
         if not end_to_end or len(simplices) < len(self.factors):

@@ -19,7 +19,7 @@ _WIDEST = np.iinfo(np.int64).max
 
 
 class BlockOps:
-    """Operations of :class:`Simplices` on arrays of the right shape, in NumPy.
+    """Operations of ``Simplices`` on arrays of the right shape, in NumPy.
 
     An engine may replace them by machine code, which returns bitwise identical results.
     """
@@ -225,7 +225,7 @@ class Simplices(StrategySet):
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
         """Return the regret of each action, ``u - <u, x>`` in each block.
 
-        A regret of at most 2^-44 of the magnitudes that :meth:`expectation` adds up is exactly
+        A regret of at most 2^-44 of the magnitudes that ``expectation`` adds up is exactly
         zero, and so are all regrets of a block whose utilities are bitwise equal.
         """
         return self._ops.regret(self._checked(utility), self._checked(strategy))
@@ -374,7 +374,7 @@ SimplicesLike: TypeAlias = int | Iterable[int] | Simplices
 
 
 def as_simplices(value: SimplicesLike) -> Simplices:
-    """Return ``value`` as :class:`Simplices`, unchanged where it already is.
+    """Return ``value`` as ``Simplices``, unchanged where it already is.
 
     Examples
     --------

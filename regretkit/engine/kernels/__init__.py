@@ -1,1 +1,1 @@
-"""Functions that are compiled: plain Python over the arrays of :mod:`regretkit.engine.layout`."""
+"""Functions that are compiled: plain Python over the arrays of ``layout``."""

@@ -1,6 +1,6 @@
 """Whole iterations of CFR and its kin, as functions that are compiled.
 
-Six functions are placeholders: :mod:`~regretkit.engine._jit` replaces them by those of a rule's
+Six functions are placeholders: ``_jit`` replaces them by those of a rule's
 kernel and of a kind of payoffs, and compiles the whole once for each combination.
 """
 
@@ -53,7 +53,7 @@ def learn(
     state: State,
     parameters: Vector,
 ) -> None:
-    """Update a rule at one decision point, as :class:`~regretkit.minimizers.Kernel` says."""
+    """Update a rule at one decision point, as ``Kernel`` says."""
     raise NotImplementedError
 
 

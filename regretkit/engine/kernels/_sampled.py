@@ -1,6 +1,6 @@
 """Sampled iterations, as functions that are compiled.
 
-As in :mod:`~regretkit.engine.kernels._iteration`, two functions are placeholders. The cost of an
+As in ``_iteration``, two functions are placeholders. The cost of an
 iteration is that of its visits: rules are updated only at visited decision points, and the weighted
 sum of strategies at a decision point is settled just before its distribution changes.
 """
@@ -85,7 +85,7 @@ def iterate_sampled(
     """Play one iteration for each row of ``turns``; return the number of visited histories.
 
     Rows, ``parameters`` and ``simultaneous`` are as in
-    :func:`~regretkit.engine.kernels._iteration.iterate`; ``weights[t]`` is the weight of the
+    ``iterate``; ``weights[t]`` is the weight of the
     strategies of iteration t. With ``keep_utility``, the last utilities can be read afterwards;
     otherwise all are zero at decision points.
     """

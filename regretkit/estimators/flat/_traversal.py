@@ -226,7 +226,7 @@ def deal(chance: InitialChance, generator: np.random.Generator) -> tuple[int, in
 # Traversal
 
 Walk: TypeAlias = Callable[..., tuple[int, int]]
-"""What :func:`walker` returns."""
+"""What ``walker`` returns."""
 
 
 class Traversal(NamedTuple):
@@ -288,7 +288,7 @@ def walker(choose: Choose, with_baseline: bool) -> Walk:
     generator)``, with all players' weights in ``behavior``. It writes to ``utility``, which is zero
     at all decision points before, at those that it visits, and for the empty sequence. It returns
     the numbers of visited decision points and histories. ``with_baseline``, it corrects by
-    ``baseline``, and records what :func:`update_baseline` needs.
+    ``baseline``, and records what ``update_baseline`` needs.
     """
     counts = choose is follow_average
     visit = _visitor(choose, with_baseline)

@@ -74,12 +74,12 @@ def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) ->
 
 
 def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) -> "DudoHistory":
-    """Return the empty history of :func:`dudo`, with limited memory if wanted.
+    """Return the empty history of ``dudo``, with limited memory if wanted.
 
     Parameters
     ----------
     dice, sides
-        As in :func:`dudo`.
+        As in ``dudo``.
     memory
         Number of last claims that players remember, at least 1; None for all. Limited memory makes
         the game one of imperfect recall; it has no sequence form. Histories with equal dice and

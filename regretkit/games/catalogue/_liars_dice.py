@@ -68,14 +68,14 @@ def liars_dice(
 def liars_dice_batch(
     dice: int = 1, sides: int = 6, players: int = 2, *, memory: int | None = None
 ) -> "LiarsDice":
-    """Return the batch of the empty history of :func:`liars_dice`, of any size.
+    """Return the batch of the empty history of ``liars_dice``, of any size.
 
     ``as_history`` plays it without building its tree.
 
     Parameters
     ----------
     dice, sides, players
-        As in :func:`liars_dice`.
+        As in ``liars_dice``.
     memory
         Number of last bids that players remember, at least 1; None for all. Limited memory makes
         the game one of imperfect recall; it has no sequence form. Histories with equal dice and

@@ -105,7 +105,7 @@ class _Observed(NamedTuple):
     player: int
     information_set: Hashable = None
     actions: Any = ()
-    """The actions in the form of the level, which :meth:`_Level.actions` decodes."""
+    """The actions in the form of the level, which ``_Level.actions`` decodes."""
     probabilities: tuple[float, ...] = ()
     payoffs: tuple[float, ...] = ()
 

@@ -112,7 +112,7 @@ class GameDAG:
         Parameters
         ----------
         game
-            The empty history, or any other argument of :func:`as_history`.
+            The empty history, or any other argument of ``as_history``.
         state
             Called with a history, returns a key: histories with equal keys must have equal
             continuations, including information sets. By default the history's method ``state()``,
@@ -186,7 +186,7 @@ class GameDAG:
         behaviors
             For each player the concatenated distributions of all information sets.
         part
-            A part of the graph, from :meth:`sample_chance`; by default the whole graph.
+            A part of the graph, from ``sample_chance``; by default the whole graph.
         """
         probabilities = self._probabilities.copy()
         for first, behavior in zip(self._firsts, behaviors, strict=False):
@@ -212,7 +212,7 @@ class GameDAG:
         Parameters
         ----------
         behaviors
-            As :meth:`utility` takes them.
+            As ``utility`` takes them.
         game
             The game of this graph with its tree, whose information sets have the same labels.
 

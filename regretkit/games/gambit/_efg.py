@@ -51,7 +51,7 @@ def read_efg(source: Source) -> ExtensiveFormGame | ImperfectRecallGame:
     Parameters
     ----------
     source
-        The text of the game, or a :class:`~pathlib.Path` to a file in UTF-8.
+        The text of the game, or a ``pathlib.Path`` to a file in UTF-8.
 
     Raises
     ------
@@ -334,7 +334,7 @@ def _payoffs(
 def write_efg(game: ExtensiveForm, *, for_gambit: bool = False) -> str:
     """Return a game in extensive form in Gambit's format ``.efg``.
 
-    :func:`~regretkit.games.read_efg` returns the same game: the same tree with bitwise identical
+    ``read_efg`` returns the same game: the same tree with bitwise identical
     numbers, the same name and the same labels. Players are named by number.
 
     Gambit requires probabilities that sum to exactly 1, so they are written as fractions that do,

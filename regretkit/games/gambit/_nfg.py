@@ -27,7 +27,7 @@ def read_nfg(source: Source) -> NormalFormGame:
     """Return the game in normal form that is written in Gambit's format ``.nfg``.
 
     Both forms of the format are read, with payoffs and with outcomes. Numbers, names, comments,
-    the parameter and the errors are those of :func:`read_efg`.
+    the parameter and the errors are those of ``read_efg``.
 
     Examples
     --------
@@ -114,9 +114,9 @@ def _outcomes(tokens: Tokens, players: int, cells: int) -> Vector:
 def write_nfg(game: NormalFormGame, *, for_gambit: bool = False) -> str:
     """Return a game in normal form in Gambit's format ``.nfg``.
 
-    :func:`~regretkit.games.read_nfg` returns the same game: bitwise identical payoffs, the same
+    ``read_nfg`` returns the same game: bitwise identical payoffs, the same
     name and the same names of actions. Players are named by number. ``for_gambit`` and errors are
-    those of :func:`~regretkit.games.write_efg`.
+    those of ``write_efg``.
 
     Examples
     --------

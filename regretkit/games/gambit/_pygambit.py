@@ -56,9 +56,9 @@ def to_pygambit(
 ) -> PygambitGame:
     """Return a game as a ``pygambit.Game`` in the same form.
 
-    Doubles become fractions of the same value, so that :func:`from_pygambit` returns bitwise
+    Doubles become fractions of the same value, so that ``from_pygambit`` returns bitwise
     identical payoffs. Names are changed as by ``for_gambit`` of
-    :func:`~regretkit.games.write_efg`. Players are named by number, from 1.
+    ``write_efg``. Players are named by number, from 1.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from regretkit._util._files import read_file
 from regretkit._util._validate import LARGEST, quote
 
 Source: TypeAlias = str | PathLike[str]
-"""The text of a game, or a :class:`~pathlib.Path` to a file."""
+"""The text of a game, or a ``pathlib.Path`` to a file."""
 
 _TOKEN = re.compile(
     r"(?:\s++|//[^\r\n]*+|/\*.*?\*/)*+"  # white space and comments

@@ -53,7 +53,7 @@ class OpenSpielPolicy(Protocol):
 def openspiel_history(game: str | OpenSpielGame | OpenSpielState) -> History[int]:
     """Return a history of a game of OpenSpiel, whose tree is not built.
 
-    For games that are too large for :func:`from_openspiel`. Players, actions and information sets
+    For games that are too large for ``from_openspiel``. Players, actions and information sets
     are OpenSpiel's: actions are its numbers, and an information set is its information state
     string. Simultaneous moves become sequential moves that the other players do not observe.
 

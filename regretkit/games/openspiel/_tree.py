@@ -327,7 +327,7 @@ def to_openspiel_policy(game: ExtensiveFormGame, profile: Iterable[ArrayLike]) -
     Parameters
     ----------
     game
-        A game returned by :func:`~regretkit.games.from_openspiel`.
+        A game returned by ``from_openspiel``.
     profile
         For each player a strategy, such as ``run.average``.
 

@@ -40,8 +40,8 @@ class GameTree:
     information sets of each player are numbered from 0 by first occurrence; labels are for display
     and need not be unique.
 
-    Perfect recall is not required; :class:`~regretkit.games.ExtensiveFormGame` checks it. Trees are
-    usually built by :meth:`from_history`, or by :meth:`from_batch` for many histories. Whole
+    Perfect recall is not required; ``ExtensiveFormGame`` checks it. Trees are
+    usually built by ``from_history``, or by ``from_batch`` for many histories. Whole
     numbers are 32-bit where that is enough. Arguments are copied unless they are read-only.
 
     Parameters
@@ -143,7 +143,7 @@ class GameTree:
         """Build the tree of a game from its rules.
 
         Labels are ``str`` of information sets and actions. Only one level of
-        :class:`~regretkit.games.History` objects is held at a time, with its children.
+        ``History`` objects is held at a time, with its children.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class GameTree:
         """Build the tree of a game from its rules over batches of histories.
 
         No object is made for a history or its name; names are made when asked for. Otherwise the
-        tree is the same as by :meth:`from_history`. The parameters and errors are the same too,
+        tree is the same as by ``from_history``. The parameters and errors are the same too,
         but ``root`` is the batch of the empty history.
         """
         return cls(**expand(root, MemoryBudget(memory_limit)))

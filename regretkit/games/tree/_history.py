@@ -14,7 +14,7 @@ CHANCE = -1
 """The player number of chance."""
 
 TERMINAL = -2
-"""The player number of terminal histories in a :class:`~regretkit.games.GameTree`."""
+"""The player number of terminal histories in a ``GameTree``."""
 
 CHANCE_TOLERANCE = 1e-9
 """How far from 1 the probabilities of a chance history may sum; they are used as they are."""
@@ -89,7 +89,7 @@ class History(Protocol[Action]):
 class HistoryBatch(Protocol):
     """A batch of histories of one length, as arrays.
 
-    The counterpart of :class:`~regretkit.games.History` for many histories at once, so that a game
+    The counterpart of ``History`` for many histories at once, so that a game
     of ten million histories takes a few dozen array operations for each length. The batch of the
     empty history and the batches of children are the whole game.
 

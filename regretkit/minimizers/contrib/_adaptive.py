@@ -42,7 +42,7 @@ _SMALL, _LARGE = 1e-280, 1e280
 @final
 @frozen
 class HSDiscounted(Discounting):
-    """Old regrets are discounted as in :class:`Discounted`, with exponents that follow a schedule.
+    """Old regrets are discounted as in ``Discounted``, with exponents that follow a schedule.
 
         alpha = 1 + 3 p,  beta = -1 - 2 p,    p = (t - 1) / horizon
 
@@ -85,7 +85,7 @@ class HSDiscountedRegretMatching(ComposedRule):
         R <-  R + u - <u, x>
 
     Nothing is discounted at s = 0, and from iteration horizon + 1 on p is 1. With the averaging
-    :class:`~regretkit.play.HorizonPower` it is what HS-DCFR plays at every decision point.
+    ``HorizonPower`` it is what HS-DCFR plays at every decision point.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class AsymmetricRegretMatchingPlus(ComposedRule):
         Q <-  [Q + u - <u, x>]+
 
     It is what SAPCFR+ plays at every decision point, with a weight of 1/3.
-    With weight 0 it is :class:`RegretMatchingPlus`, with 1 :class:`PredictiveRegretMatchingPlus`.
+    With weight 0 it is ``RegretMatchingPlus``, with 1 ``PredictiveRegretMatchingPlus``.
     The regret is at most the root of the sum of ``|g - weight v|^2``.
 
     Parameters

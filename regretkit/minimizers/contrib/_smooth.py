@@ -67,7 +67,7 @@ class ChoppedOrthantOptimistic(_Chopped):
         Q <- P(Q + rate v) + rate (g - v)
 
     P finds the nearest point of ``{z >= 0, sum z >= 1}``, and v is what was predicted. It goes
-    with :class:`Weighted` predictions, by the same learning rate, and :class:`SmoothedLink` play.
+    with ``Weighted`` predictions, by the same learning rate, and ``SmoothedLink`` play.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class ChoppedOrthantOptimistic(_Chopped):
 class SmoothedLink(LinkFunction):
     """Play in proportion to ``P(R)``, the nearest point of ``{z >= 0, sum z >= 1}``.
 
-    Where positive regrets sum to one or more it plays as :class:`PositivePartLink`; where they do
+    Where positive regrets sum to one or more it plays as ``PositivePartLink``; where they do
     not, the nearest point of the simplex. So it never jumps.
 
     Examples
@@ -130,7 +130,7 @@ class SmoothPredictiveRegretMatchingPlus(_SmoothRule):
         x  =  P(Q + rate v) / sum P(Q + rate v),    v = m - <m, x'>
         Q <-  P(Q + rate (u - <u, x>))
 
-    Once regrets are large it plays as :class:`PredictiveRegretMatchingPlus`. In self-play with
+    Once regrets are large it plays as ``PredictiveRegretMatchingPlus``. In self-play with
     simultaneous updates and a small rate its last iterate converges in zero-sum matrix games,
     which that of the other does not. The regret is at most ``(1 - 1/n) / (2 rate)`` plus
     ``rate / 2`` times the sum of ``|g - v|^2``.
@@ -169,10 +169,10 @@ class SmoothOptimisticRegretMatchingPlus(_SmoothRule):
         Q^ =  P(Q + rate v),    x = Q^ / sum Q^,    v = m - <m, x'>
         Q <-  Q^ + rate (u - <u, x>) - rate v
 
-    The papers call it SOGRM+. Where :class:`SmoothPredictiveRegretMatchingPlus` adds every regret
+    The papers call it SOGRM+. Where ``SmoothPredictiveRegretMatchingPlus`` adds every regret
     to Q, this adds to what it played from only what the prediction had missed.
 
-    The parameter is that of :class:`SmoothPredictiveRegretMatchingPlus`.
+    The parameter is that of ``SmoothPredictiveRegretMatchingPlus``.
 
     Examples
     --------
@@ -204,11 +204,11 @@ class ExtragradientRegretMatchingPlus(_SmoothRule):
         Q <-  P(Q + rate (u - <u, x>))
 
     Without a prediction it plays x = y: smooth regret matching+. In self-play it is used with
-    :class:`~regretkit.play.Extragradient`, which in every iteration first predicts for each player
+    ``Extragradient``, which in every iteration first predicts for each player
     its utility at the profile y. Then its last iterate converges in zero-sum matrix games. The
     regret is at most ``(1 - 1/n) / (2 rate)`` plus ``rate / 2`` times the sum of ``|g - v|^2``.
 
-    The parameter is that of :class:`SmoothPredictiveRegretMatchingPlus`.
+    The parameter is that of ``SmoothPredictiveRegretMatchingPlus``.
 
     Examples
     --------

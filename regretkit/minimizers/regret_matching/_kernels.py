@@ -1,7 +1,7 @@
 """Accumulators, predictors and link functions for one block at a time, in plain loops.
 
-What these functions get as ``parameters`` has the fields of :class:`Parameters`, in their order;
-what they get as ``state``, the arrays that :data:`BY_ACTION` and :data:`BY_BLOCK` name.
+What these functions get as ``parameters`` has the fields of ``Parameters``, in their order;
+what they get as ``state``, the arrays that ``BY_ACTION`` and ``BY_BLOCK`` name.
 """
 
 import math

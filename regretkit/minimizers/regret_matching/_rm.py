@@ -67,12 +67,12 @@ class RegretMatchingPlus(ComposedRule):
         Q <-  [Q + u - <u, x>]+
 
     An action with low utilities for a long time is played again as soon as its utility exceeds the
-    value of the current strategy. The regret bound is that of :class:`RegretMatching`, for weights
+    value of the current strategy. The regret bound is that of ``RegretMatching``, for weights
     that never increase as well. With weights that never decrease the weighted regret is at most
     ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, so that with ``w_t = t^p`` and p >= 0, relative to
     the sum of the weights, it is at most ``(p + 1) Delta sqrt(n / T)``. Powers from -1 to 0 keep it
     vanishing, more slowly from -1/2 down; no rule has such a guarantee below -1. In zero-sum games
-    the average usually converges much faster than that of :class:`RegretMatching`.
+    the average usually converges much faster than that of ``RegretMatching``.
 
     Examples
     --------
@@ -99,9 +99,9 @@ class LinearRegretMatching(ComposedRule):
         x  =  [R]+ / sum [R]+,  uniform when no regret is positive
         R <-  R + t (u - <u, x>)
 
-    It plays the same strategies as :class:`DiscountedRegretMatching` with exponents 1 and 1,
+    It plays the same strategies as ``DiscountedRegretMatching`` with exponents 1 and 1,
     whose regrets are these divided by t. The regret with weights w_t = t, divided by their sum, is
-    at most ``2 Delta sqrt(n / (3 T))``, the bound of :class:`RegretMatching` for utilities t u. The
+    at most ``2 Delta sqrt(n / (3 T))``, the bound of ``RegretMatching`` for utilities t u. The
     average to take is the one with these weights.
 
     Examples
@@ -139,8 +139,8 @@ class DiscountedRegretMatching(ComposedRule):
     sqrt(T)`` (Theorem 3 of the paper, at a single decision point).
 
     Nothing is discounted at s = 0. An infinite exponent is the limit: f(inf) = 1 keeps all,
-    f(-inf) = 0 drops all, so that (inf, inf) is :class:`RegretMatching` and (inf, -inf) plays
-    as :class:`RegretMatchingPlus` does: what is negative is forgotten one iteration later, which
+    f(-inf) = 0 drops all, so that (inf, inf) is ``RegretMatching`` and (inf, -inf) plays
+    as ``RegretMatchingPlus`` does: what is negative is forgotten one iteration later, which
     no strategy shows.
 
     Parameters
@@ -187,7 +187,7 @@ class DiscountedRegretMatchingPlus(ComposedRule):
         Q <-  [Q s^alpha / (s^alpha + shift) + u - <u, x>]+
 
     It is what DCFR+ plays at every decision point. With alpha = inf, or with shift = 0, nothing
-    is discounted, and it is :class:`RegretMatchingPlus`.
+    is discounted, and it is ``RegretMatchingPlus``.
 
     With weights that increase at least as fast as the discounts, ``w_t >= w_(t-1) (1 + shift /
     s^alpha)``, the weighted regret is at most ``w_T sqrt(sum_t |u_t - <u_t, x_t>|^2)``, since Q
@@ -309,7 +309,7 @@ class PredictiveDiscountedRegretMatchingPlus(ComposedRule):
         Q <-  [Q d + u - <u, x>]+
 
     It is what PDCFR+ plays at every decision point. With alpha = inf nothing is discounted, and it
-    is :class:`PredictiveRegretMatchingPlus`. For alpha >= 1 and weights ``t^p`` with p >= 1, the
+    is ``PredictiveRegretMatchingPlus``. For alpha >= 1 and weights ``t^p`` with p >= 1, the
     weighted regret is at most ``T^p sqrt(sum_t |g_t - v_t|^2)``, with g = u - <u, x>.
 
     Parameters

@@ -187,7 +187,7 @@ class Discounted(Discounting):
 
         R <- R f(alpha) + g where R > 0,  R f(beta) + g elsewhere,    f(e) = 1 / (1 + s^-e)
 
-    The parameters, and infinite ones, are those of :class:`DiscountedRegretMatching`.
+    The parameters, and infinite ones, are those of ``DiscountedRegretMatching``.
 
     Examples
     --------
@@ -215,7 +215,7 @@ class Discounted(Discounting):
 class DiscountedNonNegative(Discounting):
     """Old regrets are discounted, and negative regret is dropped.
 
-    With s = t - 1 in iteration t, and parameters as of :class:`DiscountedRegretMatchingPlus`,
+    With s = t - 1 in iteration t, and parameters as of ``DiscountedRegretMatchingPlus``,
 
         Q <- [Q s^alpha / (s^alpha + shift) + g]+
 
