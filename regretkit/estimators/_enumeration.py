@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from regretkit._util._state import NOT_STATE, Stateful, attributes, attrs_fields
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, whole_number
+from regretkit._util._validate import check_kind, quote, vector, whole_number
 from regretkit.estimators._estimator import Estimator
 from regretkit.games import Game
 from regretkit.games._game import as_profile, check_game
@@ -21,6 +21,8 @@ from regretkit.sets import DecisionTree
 
 MOST = 1_000_000
 """The largest number of samples that are enumerated."""
+_REPEATS = 32
+"""Repetitions of the first sample, which must agree for enumeration to be possible."""
 
 Result = TypeVar("Result")
 
@@ -164,13 +166,21 @@ def every_estimate(
 ) -> Iterator[tuple[float, Vector]]:
     """Yield every estimate that may come next, with its probability; draw and learn nothing."""
     untouched = clone_with_rng(estimator, np.random.default_rng(0))
+    dimension, name = game.domains[player].dimension, f"what {quote(estimator)}.utility returned"
 
     def sample(generator: np.random.Generator) -> Vector:
         clone = clone_with_rng(untouched, generator)
-        utility = clone.utility(game, player, profile)
+        utility = vector(clone.utility(game, player, profile), dimension, name)
         _keep_derived(clone, untouched)
         return utility
 
+    first, *repeated = (next(every_sample(sample))[1] for _ in range(_REPEATS))
+    if any(not np.array_equal(first, utility) for utility in repeated):
+        raise TypeError(
+            f"{quote(estimator)} draws from something else than a numpy.random.Generator that is "
+            "its attribute, and its samples cannot be gone through; hold one, as in "
+            "self.generator = numpy.random.default_rng(seed)"
+        )
     yield from every_sample(sample, most)
 
 
@@ -258,7 +268,9 @@ def assert_unbiased(
     check_kind(estimator, Estimator, "estimator", "ExternalSampling(numpy.random.default_rng(1))")
     most = whole_number(most, "most", least=1)
     for profile in _interior(game) if profiles is None else profiles:
-        strategies = as_profile(profile, game.domains)
+        strategies = [strategy.copy() for strategy in as_profile(profile, game.domains)]
+        for strategy in strategies:
+            strategy.setflags(write=False)
         for player, domain in enumerate(game.domains):
             mean, _ = mean_and_variance(estimator, game, player, strategies, most)
             exact = game.utility(player, strategies)

@@ -184,11 +184,22 @@ def test_nothing_is_drawn_and_nothing_learned():
         (lambda g: int(10 * float(g.random())) < 5, "must only be compared with bounds"),
         (lambda g: g.random() + 0.5 < 1.0, "unsupported operand"),
         (lambda g: g.integers(2, size=3)[0], "one at a time, without size"),
+        (lambda g: np.random.default_rng().random() < 0.5, "something else than a numpy.random.G"),
     ],
 )
 def test_draws_that_cannot_be_gone_through_are_refused(doubles, message):
     with pytest.raises(TypeError, match=message):
         assert_unbiased(KUHN, Drawing(doubles))
+
+
+@pytest.mark.parametrize("returned", [None, np.zeros(3), "utility", np.full(13, np.nan)])
+def test_what_is_no_utility_is_refused_with_the_name_of_the_estimator(returned):
+    class Returning(Estimator):
+        def utility(self, game, player, profile):
+            return returned
+
+    with pytest.raises((TypeError, ValueError), match=r"what .*Returning.*\.utility returned"):
+        assert_unbiased(KUHN, Returning())
 
 
 @pytest.mark.parametrize(
