@@ -45,12 +45,15 @@ SMOKE = {
     *("test_cli_refusals", "test_public_names", "test_import"),
 }
 
+# Pages whose examples compile more than a main suite has time for.
+DEEP_PAGES = {"sample_large_games.md"}
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Mark as deep what goes beyond the cases that ``deep_beyond(n)`` leaves in the main suite.
 
-    The rest of the files in ``SMOKE`` is marked as smoke.
+    So are the pages in ``DEEP_PAGES``. The rest of the files in ``SMOKE`` is marked as smoke.
     """
     cases = defaultdict(list)
     for item in items:
@@ -63,6 +66,8 @@ def pytest_collection_modifyitems(items):
             if place not in main:
                 item.add_marker(pytest.mark.deep)
     for item in items:
+        if item.path.name in DEEP_PAGES:
+            item.add_marker(pytest.mark.deep)
         markers = {marker.name for marker in item.iter_markers()}
         if item.path.stem in SMOKE and not markers & {"deep", "slow"}:
             item.add_marker(pytest.mark.smoke)

@@ -227,7 +227,7 @@ class Pairs(Order):
 @pytest.mark.parametrize(
     "game",
     [
-        games.kuhn_poker(players=3),
+        pytest.param(games.kuhn_poker(players=3), marks=pytest.mark.deep),
         rk.NormalFormGame(np.random.default_rng(0).normal(size=(3, 2, 3, 4))),
     ],
     ids=["tree", "normal form"],

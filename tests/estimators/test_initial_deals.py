@@ -151,6 +151,7 @@ def visits(game, estimator, engine):
 CERTAIN = drawn_with(0.0, 1.0, 0.0)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("node", [UNEVEN, SOME_ACT, MANY, CERTAIN])
 def test_uneven_deals_are_the_same_in_every_way_to_run(node):
     game = rk.ExtensiveFormGame(tree_of(node))

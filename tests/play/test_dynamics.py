@@ -16,7 +16,8 @@ UNSTABLE = matrix_game([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0]])
 
 ALTERNATING, SIMULTANEOUS = Alternating(), Simultaneous()
 
-each_engine = pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
+ENGINES = ["numpy", "vectorized", pytest.param("compiled", marks=pytest.mark.deep)]
+each_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
 # Correlated equilibrium in Shapley's game

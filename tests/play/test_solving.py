@@ -61,7 +61,9 @@ def test_the_value_of_kuhn_poker_is_found_as_fast_as_elsewhere(name, iterations,
         assert nash_conv(KUHN, run.average) / 2 <= 1e-3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name != "cfr+")) for name in NAMES]
+)
 @pytest.mark.parametrize("target", [0.1, 1e-3])
 def test_a_target_ends_the_run_at_the_first_look_that_meets_it(name, target):
     # It looks whenever the run has grown by a twentieth.
