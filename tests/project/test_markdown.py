@@ -85,3 +85,13 @@ def test_a_missing_script_is_found():
         "examples/gone.py",
         ".ci/run",
     ]
+
+
+def test_the_way_of_an_iteration_names_functions_that_exist():
+    picture = (ROOT / "docs/explanation/iteration.md").read_text().split("```")[1]
+    stops = re.findall(r"^ +\d+ +(?:[\w/]+\.py|\w+/)? +([\w.]+(?:, \w+)?) ", picture, re.MULTILINE)
+    names = {name for stop in stops for name in stop.rpartition(".")[2].split(", ")}
+    source = "\n".join(path.read_text() for path in (ROOT / "regretkit").rglob("*.py"))
+
+    assert len(stops) == 21
+    assert names <= {*re.findall(r"def (\w+)\(", source)}
