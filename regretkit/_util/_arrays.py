@@ -89,9 +89,9 @@ def depths(parent: Indices) -> Indices:
     depth = (parent >= 0).astype(np.int64)
     ancestor = parent
     # Pointer jumping: each step doubles the distance to ``ancestor``.
-    while (above := ancestor >= 0).any():
-        depth += np.where(above, depth[ancestor], 0)
-        ancestor = np.where(above, ancestor[ancestor], -1)
+    while (has_parent := ancestor >= 0).any():
+        depth += np.where(has_parent, depth[ancestor], 0)
+        ancestor = np.where(has_parent, ancestor[ancestor], -1)
     return depth
 
 

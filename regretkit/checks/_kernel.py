@@ -158,26 +158,26 @@ class _Block(NamedTuple):
     def alone(self, array: Vector) -> Vector:
         """Return the block's part of an array, somewhere in the midst of others."""
         laid = np.full(array.size + 2, _NONSENSE)
-        own = self.own(laid, 1)
-        laid[own.start :] = -_NONSENSE
-        laid[own] = array[self.own(array)]
+        place = self.own(laid, 1)
+        laid[place.start :] = -_NONSENSE
+        laid[place] = array[self.own(array)]
         return laid
 
-    def require_alike(self, laid: Vector, array: Vector, unit: float, what: str) -> None:
+    def require_alike(self, laid: Vector, array: Vector, unit: float, message: str) -> None:
         """Require that the block's part is what the rule made of it."""
         found, expected = laid[self.own(laid, 1)], array[self.own(array)]
         allowed = _RTOL * max(unit, float(np.abs(expected).max())) if unit else 0.0
         require(
             bool((np.abs(found - expected) <= allowed).all()),
-            f"{what}: {found} instead of {expected}",
+            f"{message}: {found} instead of {expected}",
         )
 
     def require_within(self, *arrays: Vector) -> None:
         """Require that nothing was written outside the block."""
         for laid in arrays:
-            own = self.own(laid, 1)
-            intact = (laid[: own.start] == _NONSENSE).all() and (
-                laid[own.stop :] == -_NONSENSE
+            place = self.own(laid, 1)
+            intact = (laid[: place.start] == _NONSENSE).all() and (
+                laid[place.stop :] == -_NONSENSE
             ).all()
             require(bool(intact), "its kernel writes to what is not its block's")
 

@@ -105,8 +105,8 @@ def regret_grows_slowly(make: Make) -> None:
         # An adversary that succeeds in one unit most likely does in the next, and is tried first.
         adversaries.remove(adversary)
         adversaries.insert(0, adversary)
-    others = ", and no other unit of utility is any better for it" if messages[1:] else ""
-    raise AssertionError(messages[0] + others)
+    other_units = ", and no other unit of utility is any better for it" if messages[1:] else ""
+    raise AssertionError(messages[0] + other_units)
 
 
 def fault(

@@ -62,11 +62,11 @@ def block_regret(begin: UInt32Array, utility: Vector, strategy: Vector, regrets:
         largest = utility[first]
         for a in range(first + 1, last):
             largest = max(largest, utility[a])
-        below = 0.0
+        regret = 0.0
         for a in range(first, last):
-            below += float((utility[a] - largest) * strategy[a])
-        rounding = RESOLUTION * (abs(largest) - below)
-        value = 0.0 if abs(largest + below) <= rounding else largest + below
+            regret += float((utility[a] - largest) * strategy[a])
+        rounding = RESOLUTION * (abs(largest) - regret)
+        value = 0.0 if abs(largest + regret) <= rounding else largest + regret
         for a in range(first, last):
             regrets[a] = 0.0 if abs(utility[a] - value) <= rounding else utility[a] - value
 

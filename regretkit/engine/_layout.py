@@ -229,17 +229,17 @@ def terminal_payoffs(
     sequences: Indices, payoffs: NDArray[np.float64], total: int, negligible: Vector
 ) -> TerminalPayoffs:
     """Return the payoffs at terminals, of which each follows one sequence of each player."""
-    moved, others, values = [], [], []
+    moved, opponents, values = [], [], []
     for player, payoff in enumerate(payoffs):
         nonzero = np.flatnonzero(payoff)
         moved.append(sequences[player, nonzero])
-        others.append(np.delete(sequences, player, axis=0)[:, nonzero].T)
+        opponents.append(np.delete(sequences, player, axis=0)[:, nonzero].T)
         values.append(payoff[nonzero])
     sequence = np.concatenate(moved)
     order = np.argsort(sequence, kind="stable")
     return TerminalPayoffs(
         begin=as_uint32(offsets(np.bincount(sequence, minlength=total))),
-        others=as_uint32(np.concatenate(others)[order]),
+        others=as_uint32(np.concatenate(opponents)[order]),
         payoff=np.concatenate(values)[order],
         negligible=negligible,
     )

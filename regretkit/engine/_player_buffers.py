@@ -62,10 +62,10 @@ class PlayerBuffers:
         kernel, learned, actions = self.kernel, self.rule._learned(), self.rule.simplices.block(0)
         state = [learned[name][actions].copy() for name in kernel.state]
         state += [learned[name][:1].copy() for name in kernel.block_state]
-        zeros, now = np.zeros(actions.stop), self.rule.iteration
+        zeros, iteration = np.zeros(actions.stop), self.rule.iteration
         for name, known in {"propose": (), "learn": (zeros.copy(), 0.0)}.items():
             function = getattr(kernel, name)
-            numbers = np.array(kernel.parameters_at(now + bool(known)), np.float64)
+            numbers = np.array(kernel.parameters_at(iteration + bool(known)), np.float64)
             plain = getattr(function, "py_func", function)
             try:
                 with np.errstate(all="ignore"):
@@ -164,15 +164,15 @@ def parameters_for(players: Sequence[PlayerBuffers], turns: Indices) -> Vector:
         return initial_parameters(players)[None]
     updates, first = [(turns == player.player).any(axis=1) for player in players], players[0]
     alike = all(
-        each.all()
+        updated.all()
         and player.kernel.parameters is first.kernel.parameters
         and player.rule.iteration == first.rule.iteration
-        for player, each in zip(players, updates, strict=True)
+        for player, updated in zip(players, updates, strict=True)
     )
     if alike:
         return np.repeat(first.parameters(updates[0])[:, None], len(players), axis=1)
     pairs = zip(players, updates, strict=True)
-    return np.stack([player.parameters(each) for player, each in pairs], axis=1)
+    return np.stack([player.parameters(updated) for player, updated in pairs], axis=1)
 
 
 # Averages

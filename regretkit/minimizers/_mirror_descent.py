@@ -339,8 +339,8 @@ class ProximalToReference(Accumulator):
 
     @override
     def discounted(self, simplices: Simplices, state: State, iteration: int) -> Vector:
-        fading = 1.0 + self.rate * self.temperature
-        return state["regrets"] / fading + self.temperature * self.log_magnet
+        decay = 1.0 + self.rate * self.temperature
+        return state["regrets"] / decay + self.temperature * self.log_magnet
 
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:

@@ -244,24 +244,24 @@ class RestrictedMaster:
     @property
     def point(self) -> Vector:
         """The mixture."""
-        over, mixed = self._determinant * self._unit, np.zeros(self._rows.shape[1] - 1)
+        scale, mixed = self._determinant * self._unit, np.zeros(self._rows.shape[1] - 1)
         for value, unit, point in zip(self._values, self._units, self._points, strict=True):
             if point is not None:
-                mixed += (value * unit) / over * point
+                mixed += (value * unit) / scale * point
         return mixed
 
     @property
     def prices(self) -> Vector:
         """What the mixture would gain for each unit by which a constraint gave way, at least 0."""
-        over = self._determinant * self._row_units[0]
+        scale = self._determinant * self._row_units[0]
         priced = zip(self._adjugate[0, 1:-1], self._row_units[1:], strict=True)
-        return np.array([(price * unit) / over for price, unit in priced])
+        return np.array([(price * unit) / scale for price, unit in priced])
 
     def priced(self) -> tuple[Vector, float]:
         """Return ``u - A' prices``, the value of a point minus what it pays, and <prices, b>."""
         reduced = self._rows[0] * self._determinant - self._adjugate[0, 1:-1] @ self._rows[1:]
-        over = self._determinant * self._row_units[0]
-        *direction, constant = (number / over for number in reduced)
+        scale = self._determinant * self._row_units[0]
+        *direction, constant = (number / scale for number in reduced)
         return np.array(direction), -constant
 
     def add(self, point: Vector) -> bool:

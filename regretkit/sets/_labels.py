@@ -137,8 +137,8 @@ class Labels:
         # Four bytes for each name, since names may be millions and generated lazily
         if self._checksums is None:
             self._checksums = np.fromiter(map(_checksum, names), np.uint32, len(names))
-        alike = np.flatnonzero(self._checksums == _checksum(label))
-        return [number for number in alike.tolist() if names[number] == label]
+        candidates = np.flatnonzero(self._checksums == _checksum(label))
+        return [number for number in candidates.tolist() if names[number] == label]
 
     def find(self, key: int | str) -> int:
         """Return the number of the block called ``key``, a number or a name that is unique."""

@@ -163,8 +163,8 @@ def backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
     trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
     negligible, count = arrays.payoffs.negligible[player], 0
     end = as_int64(trees.infoset_offsets[player + 1])
-    for back in range(end - as_int64(trees.infoset_offsets[player])):
-        j = end - 1 - back
+    for step in range(end - as_int64(trees.infoset_offsets[player])):
+        j = end - 1 - step
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         value, size = update_infoset(j, first, last, parameters, iterates, state)
         iterates.utility[trees.parent[j]] += value
@@ -225,8 +225,8 @@ def backpropagate_values(
     """
     utility, behavior, values = iterates.utility, iterates.behavior, iterates.magnitude
     end = as_int64(trees.infoset_offsets[player + 1])
-    for back in range(end - as_int64(trees.infoset_offsets[player])):
-        j = end - 1 - back
+    for step in range(end - as_int64(trees.infoset_offsets[player])):
+        j = end - 1 - step
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
         value = infoset_value(first, last, utility, behavior)
         if abs(value) <= negligible and value != 0.0:

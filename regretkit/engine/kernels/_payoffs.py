@@ -97,10 +97,10 @@ def row_magnitude(r: int, player: int, payoffs: SparsePayoffs, strategy: Vector)
     if low == high:
         return 0.0
     batch = payoffs.batches[low]
-    within = r - as_int64(batch[0])
-    if within >= max(4 * as_int64(batch[1]), 1):  # the row that stays 0
+    position = r - as_int64(batch[0])
+    if position >= max(4 * as_int64(batch[1]), 1):  # the row that stays 0
         return 0.0
-    return batch_row_magnitude(within, batch, payoffs, strategy)
+    return batch_row_magnitude(position, batch, payoffs, strategy)
 
 
 def sum_batch(batch: UInt32Array, summed: UInt32Array, strategy: Vector, sums: Vector) -> None:
@@ -147,8 +147,8 @@ def sum_slices(
             two += float(strategy[summed[k + 1]])
             three += float(strategy[summed[k + 2]])
             four += float(strategy[summed[k + 3]])
-        out = row + 4 * number
-        sums[out], sums[out + 1], sums[out + 2], sums[out + 3] = one, two, three, four
+        target = row + 4 * number
+        sums[target], sums[target + 1], sums[target + 2], sums[target + 3] = one, two, three, four
 
 
 def multiply_batch(
@@ -197,8 +197,13 @@ def multiply_slices(
             two += float(payoff[k + 1] * strategy[column[k + 1]])
             three += float(payoff[k + 2] * strategy[column[k + 2]])
             four += float(payoff[k + 3] * strategy[column[k + 3]])
-        out = row + 4 * number
-        values[out], values[out + 1], values[out + 2], values[out + 3] = one, two, three, four
+        target = row + 4 * number
+        values[target], values[target + 1], values[target + 2], values[target + 3] = (
+            one,
+            two,
+            three,
+            four,
+        )
 
 
 def terminal_utility(
@@ -247,8 +252,8 @@ def dense_utility(
     half = payoffs.workspace.size // 2
     table = payoffs.payoff[player * entries : (player + 1) * entries]
     buffer = 0
-    for back in range(sizes.size):
-        opponent = sizes.size - 1 - back
+    for step in range(sizes.size):
+        opponent = sizes.size - 1 - step
         if opponent != player:
             first = as_int64(trees.sequence_offsets[opponent]) + 1
             mixture = strategy[first : first + as_int64(sizes[opponent])]
@@ -280,8 +285,8 @@ def dense_magnitude(a: int, player: int, payoffs: DensePayoffs, strategy: Vector
     magnitude = 0.0
     for outcome in range(outcomes):
         term, digits, end = abs(payoffs.payoff[begin + outcome]), outcome, strategy.size
-        for back in range(players):
-            opponent = players - 1 - back
+        for step in range(players):
+            opponent = players - 1 - step
             size = as_int64(sizes[opponent])
             if opponent != player:
                 term *= strategy[end - size + digits % size]

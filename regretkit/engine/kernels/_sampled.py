@@ -165,8 +165,8 @@ def backward_pass_sampled(
     """Propagate values over visited decision points, and update the rule at each."""
     flat, buffers, iterates = arrays.flat, arrays.buffers, arrays.iterates
     utility, behavior = iterates.utility, iterates.behavior
-    for back in range(touched):
-        k = touched - 1 - back
+    for step in range(touched):
+        k = touched - 1 - step
         j, only = as_int64(buffers.points[k]), as_int64(buffers.single_action[k])
         first = as_int64(flat.place[2 * j])
         last = first + as_int64(flat.place[2 * j + 1])
