@@ -50,7 +50,7 @@ def as_turn_based(game):
 @each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= LARGEST)
 def test_sizes_and_uniform_play_are_those_of_openspiel(name):
     known = reference("openspiel_values.json")[name]
-    game = games.from_openspiel(load(name), remember=name in IMPERFECT_RECALL)
+    game = games.from_openspiel(load(name), refine=name in IMPERFECT_RECALL)
     tree, profile = game.tree, uniform(game)
 
     assert tree.histories == known["histories"]
@@ -74,7 +74,7 @@ def test_what_a_value_is_known_to_lie_between_is_what_both_sides_are_sure_of(nam
     known = reference("openspiel_values.json")[name]
     if "lower" not in known:
         return  # more than two players, or not zero-sum
-    game = games.from_openspiel(load(name), remember=name in IMPERFECT_RECALL)
+    game = games.from_openspiel(load(name), refine=name in IMPERFECT_RECALL)
     x, y = rk.solve(game, "cfr+", iterations=20).average
 
     most, _ = evaluation.best_response(game, 0, [x, y])
@@ -176,15 +176,15 @@ def names_of(state):
 
 
 def test_imperfect_recall_is_refused_with_two_histories_that_show_it():
-    message = r"(?s)imperfect recall: player \d cannot tell '.*' from '.*remember=True"
+    message = r"(?s)imperfect recall: player \d cannot tell '.*' from '.*refine=True"
     with pytest.raises(ValueError, match=message):
         games.from_openspiel("dark_hex_ir(num_cols=2,num_rows=2)")
 
 
-def test_a_player_that_remembers_has_more_information_sets_under_the_same_strings():
+def test_a_refined_game_has_more_information_sets_under_the_same_strings():
     # What is one information state string becomes several information sets, and only those.
     name = "goofspiel(num_cards=4,imp_info=False,points_order=descending)"
-    game, theirs = games.from_openspiel(name, remember=True), as_turn_based(load(name))
+    game, theirs = games.from_openspiel(name, refine=True), as_turn_based(load(name))
     strings = [
         {state.information_state_string() for state in states(name) if state.current_player() == p}
         for p in range(2)
@@ -198,9 +198,9 @@ def test_a_player_that_remembers_has_more_information_sets_under_the_same_string
     assert evaluation.nash_conv(game, uniform(game)) >= pyspiel.nash_conv(theirs, policy) - 1e-10
 
 
-def test_remember_changes_nothing_with_perfect_recall():
+def test_refining_changes_nothing_with_perfect_recall():
     for name in GAMES:
-        one, other = (games.from_openspiel(name, remember=flag).tree for flag in (False, True))
+        one, other = (games.from_openspiel(name, refine=flag).tree for flag in (False, True))
         for field in ("parent", "player", "information_set", "action", "probability", "payoffs"):
             np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
         assert one.labels == other.labels
@@ -208,7 +208,7 @@ def test_remember_changes_nothing_with_perfect_recall():
 
 def test_a_policy_cannot_play_information_sets_of_one_string_differently():
     name = "goofspiel(num_cards=4,imp_info=False,points_order=descending)"
-    game = games.from_openspiel(name, remember=True)
+    game = games.from_openspiel(name, refine=True)
     domain = game.domains[0]
     behavior = np.random.default_rng(0).dirichlet(np.ones(4), size=domain.points)
     rows = [behavior[i, :n] / behavior[i, :n].sum() for i, n in enumerate(game.tree.sizes[0])]

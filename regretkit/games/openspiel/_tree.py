@@ -42,7 +42,7 @@ _HISTORIES = 10_000_000
 def from_openspiel(
     game: str | OpenSpielGame,
     *,
-    remember: bool = False,
+    refine: bool = False,
     max_histories: float = _HISTORIES,
     memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
@@ -59,7 +59,7 @@ def from_openspiel(
     ----------
     game
         The game, or a name that ``pyspiel.load_game`` knows, with arguments or without.
-    remember
+    refine
         Whether to refine information sets to perfect recall, where information state strings do
         not tell players what they did and observed before. Labels are then not unique.
     max_histories
@@ -97,15 +97,13 @@ def from_openspiel(
         raise TypeError(f"max_histories must be a number, got {quote(max_histories)}")
     if not max_histories >= 1:
         raise ValueError(f"max_histories must be at least 1, got {quote(max_histories)}")
-    name, tree = tree_from_openspiel(
-        game, MemoryBudget(memory_limit), max_histories, remember=remember
-    )
+    name, tree = tree_from_openspiel(game, MemoryBudget(memory_limit), max_histories, refine=refine)
     try:
         return ExtensiveFormGame(tree, name=name)
     except ValueError as error:
-        if remember:
+        if refine:
             raise
-        raise ValueError(f"{error}, as from_openspiel(..., remember=True) does") from error
+        raise ValueError(f"{error}, as from_openspiel(..., refine=True) does") from error
 
 
 def tree_from_openspiel(
@@ -113,12 +111,12 @@ def tree_from_openspiel(
     budget: MemoryBudget | None = None,
     max_histories: float = _HISTORIES,
     *,
-    remember: bool = False,
+    refine: bool = False,
 ) -> tuple[str, GameTree]:
     """Return the name and the tree of a game of OpenSpiel, of perfect or imperfect recall."""
     loaded, turns, by_string = as_turn_based(game)
     states = States(turns, budget or MemoryBudget(), max_histories, by_string=by_string)
-    tree = _tree_of(turns, states, remember=remember)
+    tree = _tree_of(turns, states, refine=refine)
     return game if isinstance(game, str) else str(loaded), tree
 
 
@@ -264,8 +262,8 @@ class Names:
         return state
 
 
-def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree:
-    """Return the tree of all states; ``remember`` refines information sets to perfect recall."""
+def _tree_of(game: OpenSpielGame, states: States, *, refine: bool) -> GameTree:
+    """Return the tree of all states; ``refine`` refines information sets to perfect recall."""
     # Depth-first order lists the states of each level in breadth-first order.
     order = np.argsort(depths(np.array(states.parent)), kind="stable")
     place = np.empty_like(order)
@@ -300,7 +298,7 @@ def _tree_of(game: OpenSpielGame, states: States, *, remember: bool) -> GameTree
         )
 
     tree = build(*_in_order(player, known, len(states.known)))
-    if not remember:
+    if not refine:
         return tree
     refined, _ = refined_information_sets(tree)
     return build(*_in_order(player, refined, tree.players))
