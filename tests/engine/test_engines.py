@@ -142,7 +142,8 @@ def check_a_hundred_iterations(name, rule, order, averaging):
     found = [gap(started(game, *how, engine).run(100)) for engine in FAST]
     found.append(gap(switching(game, *how)))
 
-    allowed = (1e-3 if rule in DISCOUNTED else 1e-9) * expected + 1e-14
+    # Where a last iterate is an equilibrium, what is left of its gap is rounding.
+    allowed = (1e-3 if rule in DISCOUNTED else 1e-9) * expected + 1e-13
     if name in TIED and np.abs(np.array(found) - expected).max() > allowed:
         # A sample of all orders: some decide ten times as much as those that were tried.
         allowed += 10.0 * spread(game, *how)
