@@ -1,5 +1,6 @@
 """The command ``regretkit``: from the arguments of a shell to an exit code."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     for stream in (sys.stdin, sys.stdout, sys.stderr):  # terminals may lack characters
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     with AfterImports() as imports:
         try:

@@ -320,7 +320,7 @@ def forward_pass(
         as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
     ):
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        reach = strategy[trees.parent[j]]
+        reach = float(strategy[trees.parent[j]])
         if last - first == 2:  # unrolled, as in update_infoset; one action needs no more than that
             forward_actions(first, first + 2, reach, decay, weight, iterates)
         elif last - first == 3:

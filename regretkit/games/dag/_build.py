@@ -192,8 +192,9 @@ class BatchLevel:
                 sets = np.asarray(batch.information_set(members)).tolist()
             # Batches may differ in the number of columns.
             masks = [row.tobytes().rstrip(b"\0") for row in np.packbits(legal, axis=1)]
-            for h, *seen in zip(members.tolist(), sets, masks, drawn, strict=True):
-                observed[h] = _Observed(tuple(keys[h]), actor, *seen)
+            found = zip(members.tolist(), sets, masks, drawn, strict=True)
+            for h, number, mask, probabilities in found:
+                observed[h] = _Observed(tuple(keys[h]), actor, number, mask, probabilities)
         return [observed[h] for h in range(player.size)]
 
     def children(self, moves: list[tuple[int, int]]) -> "BatchLevel":
