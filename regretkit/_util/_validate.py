@@ -55,7 +55,7 @@ def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
 
 def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math.inf) -> Vector:
     """Return ``value`` as read-only floats of shape ``(dimension,)``, finite and not too large."""
-    array = floats(value, name)
+    array = floats(value, name, f"pass a vector of shape ({dimension},)")
     if array.shape != (dimension,):
         raise ValueError(
             f"{name} has shape {array.shape}, but dimension {dimension} is wanted here; "
@@ -82,7 +82,9 @@ def _squares(array: Vector) -> float:
     return float(np.vdot(array, array) if array.size < 8192 else np.einsum("i,i", array, array))
 
 
-def floats(value: object, name: str) -> NDArray[np.float64]:
+def floats(
+    value: object, name: str, hint: str = "pass a list or an array, with rows of equal length"
+) -> NDArray[np.float64]:
     """Return numbers as an array of floats; refuse text, and what holds numbers in no order."""
     ordered(value, name)
     try:
@@ -91,7 +93,6 @@ def floats(value: object, name: str) -> NDArray[np.float64]:
             raise TypeError(f"{array.dtype} is no kind of numbers")
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        hint = "pass a list or an array, with rows of equal length"
         raise TypeError(must_be(name, "numbers", value, hint)) from error
 
 

@@ -15,6 +15,7 @@ from regretkit.engine._layout import FlatTrees, Iterates
 from regretkit.engine._support import kernel_of
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
+from regretkit.play._engines import CannotStartError
 
 
 @final
@@ -65,13 +66,13 @@ class PlayerBuffers:
         zeros, iteration = np.zeros(actions.stop), self.rule.iteration
         for name, known in {"propose": (), "learn": (zeros.copy(), 0.0)}.items():
             function = getattr(kernel, name)
-            numbers = np.array(kernel.parameters_at(iteration + bool(known)), np.float64)
-            plain = getattr(function, "py_func", function)
+            plain, numbers = getattr(function, "py_func", function), np.empty(0)
             try:
+                numbers = np.array(kernel.parameters_at(iteration + bool(known)), np.float64)
                 with np.errstate(all="ignore"):
                     plain(0, 0, actions.stop, *known, zeros, tuple(state), numbers)
             except IndexError as error:
-                raise ValueError(
+                raise CannotStartError(
                     f"the kernel of {quote(self.rule)} reads beyond its arrays in {name} ({error}):"
                     f" state has {len(state)} arrays and parameters {numbers.size} numbers; "
                     "declare in Kernel(...) what it reads"

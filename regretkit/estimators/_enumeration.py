@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from regretkit._util._state import NOT_STATE, Stateful, attributes, attrs_fields
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, quote, vector, whole_number
+from regretkit._util._validate import check_kind, floats, quote, whole_number
 from regretkit.estimators._estimator import Estimator
 from regretkit.games import Game
 from regretkit.games._game import as_profile, check_game
@@ -170,12 +170,14 @@ def every_estimate(
 
     def sample(generator: np.random.Generator) -> Vector:
         clone = clone_with_rng(untouched, generator)
-        utility = vector(clone.utility(game, player, profile), dimension, name)
+        utility = floats(clone.utility(game, player, profile), name)
+        if utility.shape != (dimension,):
+            raise ValueError(f"{name} has shape {utility.shape}, but must have ({dimension},)")
         _keep_derived(clone, untouched)
         return utility
 
     first, *repeated = (next(every_sample(sample))[1] for _ in range(_REPEATS))
-    if any(not np.array_equal(first, utility) for utility in repeated):
+    if not all(np.array_equal(first, utility, equal_nan=True) for utility in repeated):
         raise TypeError(
             f"{quote(estimator)} draws from something else than a numpy.random.Generator that is "
             "its attribute, and its samples cannot be gone through; hold one, as in "
@@ -198,15 +200,25 @@ def clone_with_rng(thing: Result, generator: np.random.Generator) -> Result:
     """Return a copy that draws from ``generator``, and whose state is its own."""
     clone = copy.copy(thing)
     for name, value in [*attributes(thing)]:
-        held = value
-        if isinstance(value, np.random.Generator):
-            held = generator
-        elif isinstance(value, Estimator | Stateful):
-            held = clone_with_rng(cast(object, value), generator)
-        elif isinstance(value, np.ndarray | list):
-            held = copy.deepcopy(value)
-        object.__setattr__(clone, name, held)
+        object.__setattr__(clone, name, _cloned(value, generator))
     return clone
+
+
+def _cloned(value: object, generator: np.random.Generator) -> object:
+    """Return a copy of what an attribute holds, in which ``generator`` replaces all others."""
+    if isinstance(value, np.random.Generator):
+        return generator
+    if isinstance(value, Estimator | Stateful):
+        return clone_with_rng(cast(object, value), generator)
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) is list:
+        return [_cloned(item, generator) for item in value]
+    if type(value) is tuple:
+        return tuple(_cloned(item, generator) for item in value)
+    if isinstance(value, dict):
+        return {key: _cloned(item, generator) for key, item in value.items()}
+    return value
 
 
 def _keep_derived(source: object, target: object) -> None:
@@ -256,7 +268,7 @@ def assert_unbiased(
         When a mean is off; the message says of which player, and where.
     TypeError, ValueError
         When the game or the estimator is none, samples are drawn in a way in which they cannot be
-        gone through, or are more than ``most``.
+        gone through, are more than ``most``, or are not arrays of the player's dimension.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Checkpoint:
     in one stroke. It holds the game's fingerprint and name, how everything was built, what the
     minimizers have learned, the averages, the states of random generators, and what the callbacks
     have written down that are passed to it. ``resume`` or ``SelfPlay.load`` continues from
-    there, to the same bits as if nothing had happened.
+    there, bitwise identical to a run that was never interrupted.
 
     Parameters
     ----------

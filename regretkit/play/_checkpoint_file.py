@@ -55,7 +55,7 @@ _TYPE = re.compile(r"[biuf][1248]")
 """Truth values, whole numbers and floats."""
 
 
-def packed(content: Mapping[str, Plain]) -> bytes:
+def packed(content: Mapping[str, Plain]) -> memoryview:
     """Return a file that holds ``content``: numbers, texts, arrays, and what is made of those."""
     arrays: Arrays = {}
     manifest = {"version": VERSION, "content": _encoded(content, arrays, "content")}
@@ -63,18 +63,22 @@ def packed(content: Mapping[str, Plain]) -> bytes:
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(_MANIFEST), json.dumps(manifest))
         for kind, held in arrays.items():
+            shape = (sum(array.size for array in held),)
+            header = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": shape}
             with archive.open(f"{kind}.npy", "w", force_zip64=True) as member:
-                np.save(member, np.concatenate(held), allow_pickle=False)
+                np.lib.format.write_array_header_1_0(member, header)
+                for array in held:
+                    member.write(array.data)
         archive.comment = bytes(_DIGEST)
-    with file.getbuffer() as data:
-        data[-_DIGEST:] = hashlib.sha256(data[:-_DIGEST]).hexdigest().encode()
-    return file.getvalue()
+    data = file.getbuffer()
+    data[-_DIGEST:] = hashlib.sha256(data[:-_DIGEST]).hexdigest().encode()
+    return data
 
 
 def _encoded(value: object, arrays: Arrays, place: str) -> object:
     if isinstance(value, np.ndarray) and _TYPE.fullmatch(value.dtype.str[1:]):
         kind = value.dtype.str[1:]
-        arrays.setdefault(kind, []).append(value.ravel().astype(kind))
+        arrays.setdefault(kind, []).append(np.ascontiguousarray(value, kind).ravel())
         return {_ARRAY: [kind, *value.shape]}
     if isinstance(value, dict) and value.keys() != {_ARRAY}:
         keys = [key for key in value if not isinstance(key, str)]
@@ -95,6 +99,10 @@ def _encoded(value: object, arrays: Arrays, place: str) -> object:
 
 def unpacked(data: bytes, source: str) -> dict[str, Any]:
     """Return the content of a file, or refuse what is not exactly what was written."""
+    if data.startswith(b"regretkit checkpoint "):
+        raise ValueError(
+            f"{source} has a format of earlier versions of regretkit; use the one that wrote it"
+        )
     name = _MANIFEST.encode()
     if not (b"PK\3\4".startswith(data[:4]) and name.startswith(data[30 : 30 + len(name)])):
         raise ValueError(

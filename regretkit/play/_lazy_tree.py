@@ -19,6 +19,7 @@ from regretkit.estimators.flat._traversal import (
     deal,
     follow_all,
     follow_average,
+    follow_one,
 )
 from regretkit.games.tree._history import CHANCE, TERMINAL, History, outcomes_of, payoffs_of
 from regretkit.play._infoset_records import InfosetRecord, RecordFactory
@@ -193,6 +194,7 @@ class Traversal:
         self._uniforms = cast(np.random.Generator, uniforms)
         parameters = cast(Any, estimator._parameters())
         self._rule = SamplingRule(cast(Any, ()), parameters, self._uniforms)
+        self._exploration = float(parameters[0]) if self._choose is follow_one else 0.0
         self._updates: list[tuple[InfosetRecord, list[float], float]] = []
         """Visited information sets, with the utilities of their actions, and their values."""
         self.visited = 0
@@ -242,6 +244,14 @@ class Traversal:
         size = len(strategy)
         if self._choose is follow_all:
             return zip(range(size), repeat(1.0), strict=False)
+        if self._choose is follow_one:  # the same draw without arrays
+            exploration, uniform = self._exploration, 1.0 / size
+            behavior = strategy if reach > 0.0 else [uniform] * size
+            mixture = [exploration * uniform + (1.0 - exploration) * p for p in behavior]
+            chosen = 0 if size == 1 else bisect_right([*accumulate(mixture[:-1])], self._random())
+            while mixture[chosen] == 0.0:
+                chosen -= 1
+            return ((chosen, mixture[chosen]),)
         actions, probabilities = cast(Any, [0] * size), cast(Any, [0.0] * size)
         decision = Decision(0, 0, 0, size, reach, 1.0 / size)
         count = self._choose(decision, cast(Any, strategy), actions, probabilities, self._rule)

@@ -317,7 +317,7 @@ def play_match(
     rounds = whole_number(rounds, "rounds", least=1)
     check_generator(generator)
     root, agents = as_history(game), _as_agents(agents)
-    known = payoff_bounds(game)
+    known = payoff_bounds(game) if bounds is None else None
     if bounds is not None:
         known = (check_bounds(bounds, "bounds"),) * len(agents)
     elif known is not None and rotate:

@@ -234,7 +234,7 @@ def decaying(block, first, last, utility, value, strategy, state, numbers):
 def test_a_kernel_that_reads_numbers_it_does_not_declare_is_refused_before_it_is_compiled():
     # Machine code would read beyond the array, and return strategies all the same.
     message = r"^the kernel of Mine\(.* reads beyond its arrays in learn .* parameters 0 numbers"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(TypeError, match=message):
         with_kernel(propose, decaying).run(10)
 
 

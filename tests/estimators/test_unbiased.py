@@ -192,7 +192,22 @@ def test_draws_that_cannot_be_gone_through_are_refused(doubles, message):
         assert_unbiased(KUHN, Drawing(doubles))
 
 
-@pytest.mark.parametrize("returned", [None, np.zeros(3), "utility", np.full(13, np.nan)])
+def test_generators_in_lists_and_counts_in_dicts_are_those_of_a_clone():
+    class Holding(Estimator):
+        def __init__(self):
+            self.held, self.seen = [generator()], {}
+
+        def utility(self, game, player, profile):
+            self.seen[player] = self.seen.get(player, 0) + 1
+            doubled = 2.0 * (self.held[0].random() < 0.5)
+            return doubled * self.seen[player] * game.utility(player, profile)
+
+    estimator = Holding()
+    assert_unbiased(KUHN, estimator)
+    assert estimator.seen == {}
+
+
+@pytest.mark.parametrize("returned", [None, np.zeros(3), "utility"])
 def test_what_is_no_utility_is_refused_with_the_name_of_the_estimator(returned):
     class Returning(Estimator):
         def utility(self, game, player, profile):
