@@ -151,6 +151,22 @@ def test_a_constraint_that_cuts_across_decision_points_is_kept_on_average():
     assert [0.0, 0.0, 0.0, 1.0, 0.5] @ mean == pytest.approx(0.75, abs=0.05)
 
 
+def test_constraints_that_never_bind_change_nothing_in_the_end():
+    player = Constrained(
+        rk.RegretMatching(3), np.ones((1, 3)), [2.0], prices(1, 5.0, rk.RegretMatchingPlus)
+    )
+    player.observe_utility([0.0, 0.0, 0.0])  # half of the cap, until a violation was seen
+    alone = rk.RegretMatching(3)
+
+    for u in np.random.default_rng(0).normal(size=(50, 3)):
+        np.testing.assert_allclose(player.next_strategy(), alone.next_strategy(), atol=1e-9)
+        player.observe_utility(u)
+        alone.observe_utility(u)
+
+    np.testing.assert_array_equal(player.average_violation, [0.0])
+    assert player.total_violation[0] == pytest.approx(-51.0)
+
+
 # Regret against those who keep the constraints
 
 
@@ -213,6 +229,29 @@ def test_feasible_regret_on_a_ball_is_within_its_tolerance():
     assert best <= most + 1e-9
     assert most - earns < 1e-9
     assert player.feasible_regret == pytest.approx(best - earned, abs=1e-8)
+
+
+def test_violating_the_constraints_may_cause_no_regret():
+    # The price is 0 for ever, and the constraint is no obstacle.
+    player = Constrained(rk.RegretMatching(2), [[1.0, 0.0]], [0.25], rk.Point([0.0]))
+    for _ in range(100):
+        player.observe_utility([1.0, 0.0])
+
+    assert player.feasible_regret == pytest.approx(25.0 - 99.5)
+    assert player.average_violation == pytest.approx(0.745)
+
+
+def test_one_set_of_numbers_leaves_a_single_point_and_regret_against_it():
+    player = Constrained(
+        rk.RegretMatching(3),
+        [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]],
+        [0.2, -0.2, 0.3, -0.3],
+        box_prices(4, 5.0),
+    )
+    played = list(meets(player, seed=1, iterations=30))
+
+    regret = math.fsum(float(u @ ([0.2, 0.3, 0.5] - x)) for x, _, u in played)
+    assert player.feasible_regret == pytest.approx(regret, abs=1e-9)
 
 
 # The ledger
@@ -288,6 +327,11 @@ def test_a_restored_player_has_its_violation_and_its_feasible_regret():
 
     np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
     assert fresh.feasible_regret == player.feasible_regret
+    for x, _, u in meets(player, seed=3, iterations=15):
+        np.testing.assert_array_equal(fresh.next_strategy(), x)
+        fresh.observe_utility(u)
+    np.testing.assert_array_equal(fresh.average_violation, player.average_violation)
+    assert fresh.feasible_regret == player.feasible_regret
 
 
 def test_a_utility_that_overflows_with_its_price_is_refused_and_nothing_has_changed():
@@ -327,6 +371,21 @@ def test_constraints_are_refused_just_where_a_linear_program_finds_no_point(seed
     else:
         with pytest.raises(ValueError, match="cannot be met"):
             Constrained(rk.RegretMatching(size), matrix, bound, prices(count, 1.0))
+
+
+def test_equalities_are_two_constraints():
+    player = Constrained(
+        rk.RegretMatching(3),
+        [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]],
+        [2.0, -2.0],
+        prices(2, 30.0),
+    )
+    mean = np.zeros(3)
+    for _ in range(2000):
+        mean += player.next_strategy() / 2000
+        player.observe_utility([1.0, 0.0, 0.0])
+
+    assert mean @ [1.0, 2.0, 3.0] == pytest.approx(2.0, abs=0.02)
 
 
 @pytest.mark.parametrize(

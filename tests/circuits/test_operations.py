@@ -19,6 +19,7 @@ from regretkit.circuits import (
     constant_maps,
     internal_maps,
 )
+from regretkit.evaluation import RegretLedger
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -283,7 +284,7 @@ def test_the_regret_of_an_image_is_that_of_its_minimizer(seed, make, factor):
     ours, theirs = [], []
 
     for x, u in meets(player, seed):
-        np.testing.assert_allclose(x, M @ alone.next_strategy() + b, rtol=0.0, atol=1e-14)
+        np.testing.assert_array_equal(x, M @ alone.next_strategy() + b)
         ours.append((x, u))
         theirs.append((alone.next_strategy(), M.T @ u))
         alone.observe_utility(u @ M)
@@ -311,6 +312,20 @@ def test_the_regret_of_a_sum_is_the_sum_of_the_regrets(seed):
 
     regrets = [regret(part.domain, own) for part, own in zip(alone, theirs, strict=True)]
     assert regret(player.domain, ours) == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
+
+
+@SEEDS
+def test_the_ledger_knows_the_theorems_of_images_and_sums(seed):
+    image = AffineImage(rk.Product([rk.RegretMatching(2), hull(seed)]), matrix(seed), np.ones(3))
+    player = MinkowskiSum([Scaled(image, -2.0), rk.PredictiveRegretMatching(3)])
+    ledger = RegretLedger(player, strict=True)  # raises where one is broken
+
+    list(meets(player, seed))
+
+    statements = {name: proven.statement for name, proven in ledger.regret_bounds().items()}
+    assert statements["top"] == "R = sum of the parts' R"
+    assert statements["top.parts[0]"] == "R = R of the minimizer"
+    assert statements["top.parts[0].minimizer"] == "R = R of the minimizer"
 
 
 def test_an_image_of_a_product_under_a_sum_is_the_sum():
@@ -350,6 +365,18 @@ def test_play_stays_in_a_domain_that_is_derived_from_the_parts(seed):
     assert total.domain == sets.MinkowskiSumSet(
         [image.domain, sets.ScaledSet(rk.Simplices(3), -2.0)]
     )
+    for x, _ in meets(total, seed, iterations=20):
+        assert total.domain.contains(x)
+        assert image.domain.contains(image.next_strategy())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_a_matrix_may_leave_dimensions_out_or_add_some(rows):
+    player = AffineImage(rk.RegretMatching(3), matrix(2, (rows, 3)))
+
+    for x, _ in meets(player, seed=2, iterations=20):
+        assert x.shape == (rows,)
+        assert player.domain.contains(x)
 
 
 # Predictions, worth, units
@@ -443,6 +470,7 @@ SHARED = rk.RegretMatching(2)
         (lambda: MinkowskiSum([SHARED, SHARED]), ValueError, "stands in two places"),
         (lambda: MinkowskiSum([SHARED, Scaled(SHARED, 2.0)]), ValueError, "stands in two places"),
         (lambda: rk.Product([SHARED, Scaled(SHARED, 3.0)]), ValueError, "stands in two places"),
+        (lambda: rk.Product([SHARED, AffineImage(SHARED, np.eye(2))]), ValueError, "two places"),
         (lambda: MinkowskiSum(SHARED), TypeError, "a sequence, not a single"),
         (lambda: MinkowskiSum([SHARED, 1]), TypeError, r"parts\[1\] must be a RegretMinimizer"),
     ],

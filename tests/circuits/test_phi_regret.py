@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import pickle
 from typing import ClassVar
 
 import naive
@@ -61,6 +62,16 @@ def test_internal_maps_move_one_action_and_constant_maps_move_all():
     )
     for unit in np.eye(3):
         np.testing.assert_allclose(constant_maps(3).apply(unit, point), unit)
+
+
+@pytest.mark.parametrize("maps", MAPS, ids=repr)
+def test_a_copy_of_maps_is_as_good_as_the_original(maps):
+    coefficients, point = maps.coefficients.uniform(), maps.domain.uniform()
+
+    for twin in (copy.deepcopy(maps), pickle.loads(pickle.dumps(maps))):
+        assert (twin.domain, twin.coefficients) == (maps.domain, maps.coefficients)
+        moved = twin.apply(coefficients, point)
+        np.testing.assert_array_equal(moved, maps.apply(coefficients, point))
 
 
 class Own(MarkovDeviations):

@@ -25,7 +25,7 @@ from regretkit.circuits import (
 from regretkit.evaluation import RegretLedger
 from regretkit.games import kuhn_poker, matching_pennies
 from regretkit.play import Last, SelfPlay, Simultaneous
-from regretkit.sets import Simplices
+from regretkit.sets import Ball, Simplices
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 each_leaf = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -79,6 +79,15 @@ def test_a_schedule_says_after_which_iterations_to_restart():
             new = rk.RegretMatchingPlus(3)
         np.testing.assert_array_equal(x, new.next_strategy())
         new.observe_utility(u)
+
+
+def test_a_circuit_is_restarted_with_all_its_parts():
+    tree = rk.DecisionTree([0, 2], [2, 3])
+    player = Restart(rk.CFR(tree, rk.PredictiveRegretMatching), every=5)
+    start = player.next_strategy().copy()
+
+    for t, (x, _) in enumerate(meets(player, seed=2, iterations=20)):
+        assert np.array_equal(x, start) == (t % 5 == 0)
 
 
 def test_a_trained_minimizer_goes_back_to_what_it_knew_when_it_was_wrapped():
@@ -197,6 +206,22 @@ def test_a_weight_out_of_range_is_refused_and_nothing_has_changed(weight, error,
     np.testing.assert_equal(player.state_dict(), state)
 
 
+@SEEDS
+def test_the_ledger_holds_a_discount_to_the_weighted_regret(seed):
+    player = Discount(rk.PredictiveRegretMatching([2, 3]), weight=squared)
+    list(meets(player, seed, 5))  # before there is a ledger
+    ledger = RegretLedger(player, strict=True)
+
+    history = [(x, squared(t) * u) for t, (x, u) in enumerate(meets(player, seed), start=6)]
+
+    proven = ledger.regret_bounds()["top"]
+    expected = regret(player.domain, history)
+    assert proven.exact
+    assert proven.regret == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert proven.bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert abs(ledger.external(player) - expected) > 1.0  # its own, without weights, is another
+
+
 def test_a_weight_that_is_no_float_any_more_is_refused_and_the_accounts_are_as_they_were():
     player = rk.Product([rk.RegretMatching(2), Discount(rk.RegretMatching(2), weight=power_of_ten)])
     ledger = RegretLedger(player)
@@ -311,13 +336,32 @@ def test_a_wrapper_is_worth_what_it_plays(wrap):
 
 
 @each_wrapper
-def test_a_wrapper_plays_over_other_simplices_as_its_minimizer_does(wrap):
-    player, wide = wrap(rk.RegretMatching(3)), wrap(rk.RegretMatching(3))
-    again = wide.on_domain(rk.Simplices([2, 3]))
+def test_the_trace_of_what_is_wrapped_keeps_its_own_regret(wrap):
+    inner, fed = rk.RegretMatching(3), []
+    player = wrap(inner)
+    ledger = RegretLedger(player, strict=True)
 
-    assert type(again) is type(player)
+    for t, (x, u) in enumerate(meets(player, seed=10, iterations=6), start=1):
+        fed.append((x, (float(t) if wrap is WRAPPED["discount"] else 1.0) * u))
+
+    assert ledger.external(inner) == pytest.approx(regret(inner.domain, fed), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        *WRAPPED.values(),
+        partial(ExplorationMixture, gamma=0.1),
+        partial(Thresholded, threshold=0.2),
+        LastIterateByAveraging,
+    ],
+)
+def test_a_wrapper_plays_over_other_simplices_as_its_minimizer_does(wrap):
+    again = wrap(rk.RegretMatching(3)).on_domain(rk.Simplices([2, 3]))
+
     assert again.domain == rk.Simplices([2, 3])
-    assert wrap(rk.Point([1.0])).on_domain(rk.Simplices(2)) is None
+    same_play(again, wrap(rk.RegretMatching([2, 3])))
+    assert wrap(PlayedOn(rk.Simplices(1), np.ones(1))).on_domain(rk.Simplices(2)) is None
 
 
 TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2])
@@ -610,10 +654,6 @@ def priced_by(factor):
     return lambda self, u: u - factor * self.multipliers.next_strategy() @ self.matrix
 
 
-def exploring():
-    return ExplorationMixture(rk.RegretMatching(3), gamma=0.2)
-
-
 def explored_by(gamma):
     return lambda self, strategy: (1.0 - gamma) * strategy + gamma * self._point
 
@@ -648,7 +688,7 @@ LAYERED = partial(TreeSwap, partial(sure, "first"), layers=4, branching=2)
                 partial(ExplorationMixture, rk.RegretMatching(3), gamma=0.2),
                 "_transform",
                 explored_by(gamma),
-                "R =",
+                r"R = \(1 - gamma\) R of the min",
             )
             for gamma in (0.0, 0.5)
         ),
@@ -685,25 +725,27 @@ def test_a_circuit_that_does_not_do_what_it_says_is_found_out(
 
 
 @pytest.mark.parametrize(
-    ("make", "part", "number", "by"),
+    ("make", "part", "number", "by", "statement"),
     [
-        *((constrained, lambda p: p.minimizer, "earned", by) for by in (-1e3, 1e3)),
-        *((constrained, lambda p: p.multipliers, "earned", by) for by in (-1e3, 1e3)),
+        *((constrained, lambda p: p.minimizer, "earned", by, ".R against") for by in (-1e3, 1e3)),
+        *((constrained, lambda p: p.multipliers, "earned", by, ".R against") for by in (-1e3, 1e3)),
         (
             partial(Restart, rk.RegretMatching(4), every=10),
             lambda p: p.minimizer,
             "_best_before",
             -1e3,
+            "'R <= sum of R over the periods'",
         ),
         (
             partial(TreeSwap, lambda: rk.RegretMatching(2), layers=2, branching=3),
             lambda p: p.members[0].minimizer,
             "earned",
             1e3,
+            "'swap R <= ",
         ),
     ],
 )
-def test_a_ledger_with_a_wrong_tracker_is_found_out(make, part, number, by):
+def test_a_ledger_with_a_wrong_tracker_is_found_out(make, part, number, by, statement):
     player = make()
     ledger = RegretLedger(player)
     list(meets(player, seed=1, iterations=20))
@@ -712,7 +754,7 @@ def test_a_ledger_with_a_wrong_tracker_is_found_out(make, part, number, by):
     tracker = ledger.tracker(part(player))
     setattr(tracker, number, getattr(tracker, number) + by)
 
-    with pytest.raises(AssertionError, match=r"top, .* violates"):
+    with pytest.raises(AssertionError, match=f"top, .* violates {statement}"):
         ledger.check()
 
 
@@ -721,6 +763,9 @@ def test_a_ledger_with_a_wrong_tracker_is_found_out(make, part, number, by):
 
 RM = rk.RegretMatching(2)
 explore, cut = partial(ExplorationMixture, RM), partial(Thresholded, RM)
+POINT = "reference must be a point of the minimizer's domain"
+VECTOR = "reference must be a vector of numbers"
+BALL = rk.BestResponse(Ball([0.0], 1.0))
 
 
 @pytest.mark.parametrize(
@@ -731,21 +776,26 @@ explore, cut = partial(ExplorationMixture, RM), partial(Thresholded, RM)
         (lambda: explore(gamma="a"), TypeError, "gamma must be a number"),
         (lambda: explore(gamma=None), TypeError, "gamma must be a number"),
         (lambda: explore(gamma=10**400), ValueError, "gamma must be from 0 to 1"),
-        (lambda: explore(gamma=0.5, reference=[0.9, 0.9]), ValueError, "of the minimizer's domain"),
-        (lambda: explore(gamma=0.5, reference=[1.0]), ValueError, "dimension 2 is wanted"),
-        (lambda: explore(gamma=0.5, reference=[[1.0], [1.0, 2.0]]), TypeError, "a vector of num"),
+        (lambda: explore(gamma=0.5, reference=[0.9, 0.9]), ValueError, POINT),
+        (
+            lambda: explore(gamma=0.5, reference=[1.0]),
+            ValueError,
+            "reference has shape .* dimension 2",
+        ),
+        (lambda: explore(gamma=0.5, reference=[[1.0], [1.0, 2.0]]), TypeError, VECTOR),
         (lambda: explore(gamma=0.5, reference="ab"), TypeError, "reference must be a sequence"),
         (lambda: cut(threshold=math.nan), ValueError, "threshold must be from 0 to 1, got nan"),
         (lambda: cut(threshold=-0.1), ValueError, "from 0 to 1"),
         (lambda: Thresholded(rk.Point([1.0]), threshold=0.1), TypeError, "simplices or on a dec"),
+        (lambda: Thresholded(BALL, threshold=0.1), TypeError, "simplices or on a decision tree"),
         (lambda: Thresholded(3, threshold=0.1), TypeError, "minimizer must be a RegretMinimizer"),
         (lambda: LastIterateByAveraging(3), TypeError, "minimizer must be a RegretMinimizer"),
         (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a minimizer"),
-        (lambda: Restart(RM, every=0), ValueError, "every must be .*whole.*, got 0"),
-        (lambda: Restart(RM, every=2.5), TypeError, "every must be .*whole.*, got 2.5"),
-        (lambda: Restart(RM, every=True), TypeError, "every must be .* at least [01], got True"),
-        (lambda: Freeze(RM, after=-1), ValueError, "after must be .* at least 0, got -1"),
-        (lambda: Freeze(RM, after="9"), TypeError, "after must be .* at least [01], got '9'"),
+        (lambda: Restart(RM, every=0), ValueError, "every must be a whole number, .*got 0"),
+        (lambda: Restart(RM, every=2.5), TypeError, "every must be a whole .*, got 2.5"),
+        (lambda: Restart(RM, every=True), TypeError, "a whole number, at least 1, got True"),
+        (lambda: Freeze(RM, after=-1), ValueError, "a whole number, at least 0, got -1"),
+        (lambda: Freeze(RM, after="9"), TypeError, "a whole number, at least 0, got '9'"),
         (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
         (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
         (lambda: Restart(RM, every=lambda: True), TypeError, "every must be a function of 1 arg"),
