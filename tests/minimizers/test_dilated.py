@@ -127,7 +127,7 @@ def test_with_entropy_it_is_hedge_over_the_vertices(seed, optimistic):
     dilated = m.DilatedMirrorDescent(tree, rate=0.3, optimistic=optimistic)
 
     hedge = partial(rk.OptimisticHedge if optimistic else rk.Hedge, rate=0.3)
-    same_play(dilated, OverVertices(tree, hedge), seed, atol=1e-9, told="sometimes")
+    same_play(dilated, OverVertices(tree, hedge), seed, atol=1e-11, told="sometimes")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -137,7 +137,7 @@ def test_a_magnet_over_the_vertices_is_uniform_there(seed):
     dilated = m.DilatedMirrorDescent(tree, rate=0.3, temperature=0.4)
 
     leaf = partial(m.MagneticMirrorDescent, rate=0.3, temperature=0.4)
-    same_play(dilated, OverVertices(tree, leaf), seed, atol=1e-9, told="sometimes")
+    same_play(dilated, OverVertices(tree, leaf), seed, atol=1e-11, told="sometimes")
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
@@ -195,7 +195,7 @@ def test_expecting_nothing_turns_optimism_off(name):
     player = m.DilatedMirrorDescent(**parts, optimistic=True)
     plain = m.DilatedMirrorDescent(**parts)
 
-    same_play(player, plain, atol=1e-9, told=np.zeros(tree.dimension))
+    same_play(player, plain, atol=1e-12, told=np.zeros(tree.dimension))
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)

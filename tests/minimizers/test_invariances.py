@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from factories import MAKERS, meets, same_play, train
+from factories import MAKERS, PREDICTIVE, meets, same_play, train
 from test_mirror_descent import RULES as LEADERS
 from test_regret_matching_family import FAMILY, FLOOR, RATE
 
@@ -119,15 +119,28 @@ def test_very_small_and_very_large_utilities_do_no_harm(name, size):
         assert player.domain.contains(player.next_strategy())
 
 
+def test_hedge_with_a_large_rate_plays_finite_numbers():
+    player = rk.Hedge(2, rate=1e10)
+
+    player.observe_utility([1e300, 0.0])
+
+    np.testing.assert_array_equal(player.next_strategy(), [1.0, 0.0])
+
+
 # Predictions
+
+
+BITWISE = {
+    rk.PredictiveRegretMatching: rk.RegretMatching,
+    rk.PredictiveRegretMatchingPlus: rk.RegretMatchingPlus,
+    partial(rk.OptimisticHedge, rate=0.5): partial(rk.Hedge, rate=0.5),
+}
 
 
 @pytest.mark.parametrize(
     ("predictive", "plain"),
     [
-        (rk.PredictiveRegretMatching, rk.RegretMatching),
-        (rk.PredictiveRegretMatchingPlus, rk.RegretMatchingPlus),
-        (partial(rk.OptimisticHedge, rate=0.5), partial(rk.Hedge, rate=0.5)),
+        *BITWISE.items(),
         (
             m.PredictiveDiscountedRegretMatchingPlus,
             partial(m.DiscountedRegretMatchingPlus, alpha=2.3, shift=1.0),
@@ -146,4 +159,15 @@ def test_very_small_and_very_large_utilities_do_no_harm(name, size):
     ],
 )
 def test_a_prediction_of_zero_turns_prediction_off(predictive, plain):
-    same_play(predictive([2, 3]), plain([2, 3]), atol=1e-12, told=np.zeros(5))
+    atol = 1e-12 * (predictive not in BITWISE)
+    same_play(predictive([2, 3]), plain([2, 3]), atol=atol, told=np.zeros(5))
+
+
+@pytest.mark.parametrize("name", sorted(MAKERS.keys() - PREDICTIVE.keys()))
+def test_who_predicts_nothing_takes_no_notice_of_what_is_expected(name):
+    player = train(MAKERS[name](4), np.random.default_rng(5))
+    before = player.next_strategy()
+
+    player.expect_utility([0.0, 0.0, 1e3, 0.0])
+
+    np.testing.assert_array_equal(player.next_strategy(), before)

@@ -271,7 +271,7 @@ def test_in_the_interior_reflected_is_optimistic_mirror_descent(regularizer):
     reflected = m.ReflectedMirrorDescent([2, 3], **parts)
     optimistic = m.OnlineMirrorDescent([2, 3], **parts, optimistic=True)
 
-    same_play(reflected, optimistic, atol=1e-9)
+    same_play(reflected, optimistic, atol=1e-12)
 
 
 # Regret

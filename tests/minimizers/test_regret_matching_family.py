@@ -224,17 +224,23 @@ def test_regret_is_paid_for_by_wrong_predictions(name, adversary, told):
     # max_a R_T[a]  <=  (1 - 1/n) / (2 rate) + rate / 2 sum_t |g_t - v_t|^2  for the smooth ones.
     generator = np.random.default_rng(8)
     player, regrets, budget = (MAKERS | PREDICTIVE)[name](4), np.zeros(4), 0.0
+    last, expected = np.full(4, 0.25), np.zeros(4)
 
     for t in range(1, 301):
         if told:
-            player.expect_utility(generator.normal(size=4))
+            expected = generator.normal(size=4)
+            player.expect_utility(expected)
         believed = player.predictor.predict(player.state)
-        utility = ADVERSARIES[adversary](player.next_strategy(), t, generator)
-        g = utility - utility @ player.next_strategy()
+        if name in PREDICTIVE:  # not what the player says: v_t = m_t - <m_t, x_(t-1)>
+            believed = expected - expected @ last
+        strategy = player.next_strategy()
+        utility = ADVERSARIES[adversary](strategy, t, generator)
+        g = utility - utility @ strategy
         regrets += g
         smooth = name in ("smooth", "extragradient")
         budget += ((g - believed / (RATE if smooth else 1.0)) ** 2).sum()
         player.observe_utility(utility)
+        last, expected = strategy, utility
 
         if smooth:
             bound = (1.0 - 1.0 / 4.0) / (2.0 * RATE) + RATE / 2.0 * budget
