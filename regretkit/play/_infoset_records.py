@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, setters
 from typing_extensions import override
 
 from regretkit._util._state import generators
@@ -34,7 +34,8 @@ class InfosetRecord(abc.ABC):
     """
 
     key: Hashable
-    actions: Sequence[Hashable] = field(converter=tuple)
+    # Without this hook, attrs would look at every attribute that is set, in every visit.
+    actions: Sequence[Hashable] = field(converter=tuple, on_setattr=setters.NO_OP)
     parent: "InfosetRecord | None" = None
     parent_action: int = 0
     """The player's last information set and action before this one."""
