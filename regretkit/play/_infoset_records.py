@@ -25,7 +25,8 @@ Learned: TypeAlias = dict[str, Any]
 """What was learned, as it is in files."""
 
 
-@define(eq=False)
+# With its hooks, attrs would look at every attribute that is set, in every visit.
+@define(eq=False, on_setattr=setters.NO_OP)
 class InfosetRecord(abc.ABC):
     """What is known of one information set.
 
@@ -34,8 +35,7 @@ class InfosetRecord(abc.ABC):
     """
 
     key: Hashable
-    # Without this hook, attrs would look at every attribute that is set, in every visit.
-    actions: Sequence[Hashable] = field(converter=tuple, on_setattr=setters.NO_OP)
+    actions: Sequence[Hashable] = field(converter=tuple)
     parent: "InfosetRecord | None" = None
     parent_action: int = 0
     """The player's last information set and action before this one."""
@@ -142,7 +142,7 @@ class SharedKernel:
 
 
 @final
-@define(eq=False)
+@define(eq=False, on_setattr=setters.NO_OP)
 class KernelRecord(InfosetRecord):
     """One whose rule has a kernel, run as plain Python on lists: no array pays for two numbers.
 
@@ -209,7 +209,7 @@ class KernelRecord(InfosetRecord):
 
 
 @final
-@define(eq=False)
+@define(eq=False, on_setattr=setters.NO_OP)
 class MinimizerRecord(InfosetRecord):
     """One with a minimizer of its own."""
 
