@@ -22,6 +22,7 @@ from attrs import frozen
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "explanation" / "performance.md"
 IMAGES = ROOT / "docs" / "images"
+OPTIONS = ("--quick", "--measure")
 ONE_THREAD: dict[str, str] = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
@@ -64,6 +65,8 @@ class Benchmark:
     def __call__(self, arguments: Sequence[str]) -> None:
         """Measure the rows that are named, or all of them, and print the table."""
         quick = "--quick" in arguments
+        if unknown := [a for a in arguments if a[:2] == "--" and a not in OPTIONS]:
+            raise SystemExit(f"there is no option {unknown[0]}; options are {', '.join(OPTIONS)}")
         asked = [argument for argument in arguments if not argument.startswith("--")]
         pin()
         if "--measure" in arguments:
@@ -86,7 +89,8 @@ class Benchmark:
                 shown = [f"{name} {_cell(now[name])}" for name in now if name[0] != "_"]
                 print(f"{row}: {', '.join(shown)}", file=sys.stderr)
                 before = found.get(row)
-                found[row] = {k: min(now[k], before[k]) for k in now} if before else now
+                same = before is not None and all(type(before.get(k)) is type(now[k]) for k in now)
+                found[row] = {k: min(now[k], before[k]) for k in now} if before and same else now
         return found
 
     def figures(self, row: str, quick: bool) -> Figures:

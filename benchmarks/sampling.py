@@ -137,6 +137,8 @@ def sampling_without_tree(row: str, quick: bool) -> Figures:
     while estimator.visited < (1e4 if quick else 2e6):
         run.run(100)
     theirs = open_spiel(contest, kind)
+    if "C++" not in theirs:
+        raise SystemExit("OpenSpiel is not installed, and is what this is measured against")
     theirs["C++"](run.iteration)
     start = run.iteration, estimator.visited
     best = best_times({"ours": run.run, **theirs}, 2 if quick else 15, CALL)

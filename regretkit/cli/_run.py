@@ -88,14 +88,17 @@ class RunMonitor(Stateful):
     @override
     def _check_state(self, state: Mapping[str, Any]) -> None:
         columns = [[*state[name].values()] for name in ("iterations", "times", "gaps")]
-        most, limits = state["iterations_limit"], (state["gap_limit"], state["time_limit"])
+        most = state["iterations_limit"]
+        given = (most, state["gap_limit"], state["time_limit"])
+        limits = [limit for limit in given if limit is not None]
         texts = [state[name] for name in ("algorithm", "rule", "sample")]
-        numbers = chain([state["played"]], *columns, filter(None, [most, *limits]))
+        numbers = chain([state["played"]], *columns, limits)
         if not (
             len(set(map(len, columns))) == 1
             and all(text is None or isinstance(text, str) for text in texts)
             and all(type(x) in (int, float) and -math.inf < x < 2**62 for x in numbers)
             and (most is None or type(most) is int)
+            and all(limit > 0 for limit in limits)
         ):
             raise ValueError("the state of the command line is not one that it writes")
 

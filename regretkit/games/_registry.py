@@ -63,6 +63,13 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_FACTORIES))
 
 
+def unknown_game(name: str) -> ValueError:
+    """Return the error about a name that is not registered."""
+    close = difflib.get_close_matches(name, names()) or [n for n in names() if name and name in n]
+    hint = f"did you mean {' or '.join(close)}? The" if close else "the"
+    return ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(names())}")
+
+
 def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Game:
     """Return the game called ``text``, like ``"kuhn_poker(deck=5)"``, or the game in a file.
 
@@ -101,9 +108,7 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
         return parse_efg(tokens) if tokens.current == "EFG" else parse_nfg(tokens)
     name, positional, keywords = _parsed(text)
     if name not in _FACTORIES:
-        close = difflib.get_close_matches(name, names()) or [n for n in names() if name in n]
-        hint = f"did you mean {' or '.join(close)}? The" if close else "the"
-        raise ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(names())}")
+        raise unknown_game(name)
     factory = _FACTORIES[name]
     signature = inspect.signature(factory)
     try:

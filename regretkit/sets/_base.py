@@ -80,7 +80,7 @@ class StrategySet(abc.ABC):
         return hash((type(self).__name__, *self._key()))
 
 
-class SetOfFields(StrategySet):
+class _SetOfFields(StrategySet):
     """A set that is determined by its attrs fields, the arguments of its constructor."""
 
     def _arguments(self) -> list[object]:

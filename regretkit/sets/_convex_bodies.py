@@ -10,12 +10,12 @@ from typing_extensions import override
 from regretkit._util import _validate
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.sets._base import ROUNDING, SetOfFields
+from regretkit.sets._base import ROUNDING, _SetOfFields
 
 
 @final
 @define(eq=False, repr=False, init=False)
-class Box(SetOfFields):
+class Box(_SetOfFields):
     """All vectors between two bounds, coordinate by coordinate.
 
         { x : low <= x <= high }
@@ -82,7 +82,7 @@ class Box(SetOfFields):
 
 @final
 @define(eq=False, repr=False, init=False)
-class Ball(SetOfFields):
+class Ball(_SetOfFields):
     """All points no further from a center than a radius, in the Euclidean norm.
 
         { x : |x - center| <= radius }
@@ -166,7 +166,7 @@ def _polar(vector: Vector) -> tuple[float, Vector]:
 
 @final
 @define(eq=False, repr=False, init=False)
-class Polytope(SetOfFields):
+class Polytope(_SetOfFields):
     """The convex hull of finitely many points.
 
         { w V : w >= 0, sum w = 1 },    with the points as the rows of V
@@ -217,7 +217,7 @@ class Polytope(SetOfFields):
 
 @final
 @define(eq=False, repr=False, init=False)
-class Singleton(SetOfFields):
+class Singleton(_SetOfFields):
     """A set with one point in it.
 
     Parameters

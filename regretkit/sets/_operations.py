@@ -15,8 +15,8 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import (
     ROUNDING,
-    SetOfFields,
     StrategySet,
+    _SetOfFields,
     as_set,
     as_sets,
     as_sets_of_one_space,
@@ -25,7 +25,7 @@ from regretkit.sets._base import (
 from regretkit.sets._simplices import Simplices
 
 
-class Image(SetOfFields):
+class Image(_SetOfFields):
     """The image of a set, its source, under an affine map."""
 
     source: StrategySet
@@ -200,7 +200,7 @@ class ScaledSet(Image):
 
 @final
 @define(eq=False, repr=False, init=False)
-class Hull(SetOfFields):
+class Hull(_SetOfFields):
     """All averages of points of the members.
 
     Parameters
@@ -246,7 +246,7 @@ class Hull(SetOfFields):
 
 @final
 @define(eq=False, repr=False, init=False)
-class MinkowskiSumSet(SetOfFields):
+class MinkowskiSumSet(_SetOfFields):
     """All sums of one point from each set.
 
         { x_1 + ... + x_k : x_i in X_i }

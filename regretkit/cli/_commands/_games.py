@@ -27,7 +27,7 @@ from regretkit.cli._console import Failure, Refusal, answer, reporting, table
 from regretkit.display._style import number
 from regretkit.games import NormalFormGame
 from regretkit.games._game import constant
-from regretkit.games._registry import _FACTORIES
+from regretkit.games._registry import _FACTORIES, unknown_game
 
 LARGE: dict[str, dict[str, Any]] = {
     "dudo": {
@@ -74,7 +74,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 def _explain(name: str, as_json: bool) -> int:
     if name not in games.names():
         with reporting("NAME"):
-            games.load(f"{name}()")  # which says what there is
+            raise unknown_game(name)
     call, text = _documentation(name)
     text = text[:1].upper() + text[1:]
     report = {"name": name, "call": call, "text": text}

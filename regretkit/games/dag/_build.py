@@ -269,6 +269,13 @@ class _Merger:
 
     def _add(self, history: _Observed) -> None:
         player, drawn, number = history.player, history.probabilities, -1
+        if not isinstance(player, int | np.integer) or (
+            player < 0 and player not in (CHANCE, TERMINAL)
+        ):
+            raise ValueError(
+                f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, got "
+                f"{quote(player)} in state {quote(history.key)}"
+            )
         actions = () if player == TERMINAL else self.root.actions(history)
         if player >= 0:
             number = self._information_set(history, actions)
