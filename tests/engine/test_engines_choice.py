@@ -177,7 +177,7 @@ def test_before_the_first_iteration_a_run_says_what_was_asked_for():
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_named_algorithm_is_compiled_in_a_long_run(name):
+def test_for_a_long_run_of_every_named_algorithm_the_compiled_engine_is_chosen(name):
     assert select_engine(ALGORITHMS[name].start(KUHN), "auto", 10**9).name == "compiled"
 
 

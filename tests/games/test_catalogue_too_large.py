@@ -106,6 +106,14 @@ def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(n
         ("kuhn_poker(players=12)", r"has 306,081,226,138,286 histories"),
         ("leduc_poker(players=12)", r"over 10\*\*\d+ histories"),
         ("liars_dice(dice=8)", r"over 10\*\*\d+ histories"),
+        (
+            "liars_dice(dice=2, sides=6)",
+            f"{sum(6**k for k in range(4)) + 6**4 * (2 * 16**6 - 1):,} h",
+        ),
+        (
+            "liars_dice(sides=3, players=6)",
+            f"{sum(3**k for k in range(6)) + 3**6 * (2 * 2**18 - 1):,} h",
+        ),
         ("oshi_zumo(coins=999999999)", r"more than 1,000,000,000 histories"),
         ("oshi_zumo(coins=40, minimum_bid=0, horizon=9)", r"more than [\d,]+ histories"),
         ("oshi_zumo(1, 0, 0, 1000000)", r"more than [\d,]+ histories"),

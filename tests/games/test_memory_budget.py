@@ -10,7 +10,7 @@ from naive_levels import AsLevel, LiarsDice
 
 from regretkit import games
 from regretkit.games import GameTree, _memory_budget
-from regretkit.games.catalogue import _oshi_zumo
+from regretkit.games.catalogue import _battleship, _oshi_zumo
 from regretkit.games.catalogue._battleship import battleship_history
 from regretkit.games.catalogue._leduc_poker import leduc_history
 from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
@@ -90,6 +90,15 @@ def test_of_many_bids_the_first_two_rounds_are_counted(bids, rules, monkeypatch)
     some = levels_of(root)
     assert some == every[: len(some)]
     assert len(some) == 5
+
+
+def test_past_many_rounds_the_count_is_a_lower_bound(monkeypatch):
+    roots = [oshi_zumo_history(2, 1, 0, 6), battleship_history(1, 3, (2,), None, 5, 1.0, True)]
+    every = [sum(levels_of(root)) for root in roots]
+    monkeypatch.setattr(_oshi_zumo, "_COUNTED_ROUNDS", 2)
+    monkeypatch.setattr(_battleship, "_COUNTED_SHOTS", 2)
+    for root, histories in zip(roots, every, strict=True):
+        assert 0 < sum(levels_of(root)) < histories
 
 
 @pytest.mark.parametrize(

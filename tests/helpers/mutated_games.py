@@ -58,6 +58,9 @@ def mutant(seed: int) -> bytes:
     return data
 
 
+PIECES = ['"', "{", "}", "\\", "//", "/*", "*/", "\ufeff", "\0"]
+
+
 def _accident(draw: random.Random, data: bytes) -> bytes:
     if not data or draw.random() < 0.25:
         changed = bytearray(data)
@@ -67,13 +70,17 @@ def _accident(draw: random.Random, data: bytes) -> bytes:
     tokens = TOKEN.findall(data.decode(errors="replace"))
     here, there = draw.randrange(len(tokens)), draw.randrange(len(tokens))
     numbers = [place for place, token in enumerate(tokens) if NUMBER.match(token)]
-    kind = draw.choice(["drop", "double", "swap", "extreme", "extreme"])
+    kind = draw.choice(["drop", "double", "swap", "extreme", "extreme", "cut", "insert"])
     if kind == "drop":
         del tokens[here]
     elif kind == "double":
         tokens[here] += " " + tokens[here]
     elif kind == "swap":
         tokens[here], tokens[there] = tokens[there], tokens[here]
+    elif kind == "cut":
+        del tokens[here:]
+    elif kind == "insert":
+        tokens.insert(here, draw.choice(PIECES))
     elif numbers:
         tokens[draw.choice(numbers)] = draw.choice(EXTREMES)
     return "".join(tokens).encode()

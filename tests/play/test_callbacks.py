@@ -256,7 +256,10 @@ def test_a_record_of_the_profile_is_not_overwritten_by_later_iterations():
             for n in (1.0, 0.5, -2.0, np.nan, np.inf, "x")
         ),
         *((partial(StopAtGap, n), "target must be") for n in (0.0, -1e-3, np.nan, np.inf, "0.1")),
-        *((partial(StopWhenConverged, atol=n), "atol must be") for n in (0.0, -1e-3, np.inf, "1")),
+        *(
+            (partial(StopWhenConverged, atol=n), "atol must be")
+            for n in (0.0, -1e-3, np.nan, np.inf, "1")
+        ),
         (partial(Every, 3, "x"), "callback must"),
         (partial(AtGeometricSteps, "x"), "callback must"),
         (partial(StopAtGap, 0.1, gap="x"), "gap must"),

@@ -360,16 +360,25 @@ def test_a_run_that_cannot_be_played_is_refused_when_it_is_built(arguments, part
 
 
 @pytest.mark.parametrize(
-    ("iterations", "callbacks", "message"),
+    ("iterations", "callbacks", "error", "message"),
     [
-        *((wrong, (), "iterations must be a whole number") for wrong in (-1, 2.0, "3", None)),
-        *((3, wrong, r"callbacks(\[\d\])? must be a") for wrong in (print, 3, [3], [print, "x"])),
+        (-1, (), ValueError, "iterations must be a whole number"),
+        *(
+            (wrong, (), TypeError, "iterations must be a whole number")
+            for wrong in (2.0, "3", None)
+        ),
+        *(
+            (3, wrong, TypeError, r"callbacks(\[\d\])? must be a")
+            for wrong in (print, 3, [3], [print, "x"])
+        ),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_anything_is_played(iterations, callbacks, message):
+def test_what_cannot_be_run_is_refused_before_anything_is_played(
+    iterations, callbacks, error, message
+):
     run = SelfPlay(RPS, matchers(3, 3))
 
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises(error, match=message):
         run.run(iterations, callbacks=callbacks)
 
     assert run.iteration == 0
