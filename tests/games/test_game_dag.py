@@ -371,7 +371,11 @@ def test_a_game_must_come_to_an_end():
             ValueError,
             "has actions",
         ),
-        (lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id), ValueError, "a payoff"),
+        (
+            lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id),
+            ValueError,
+            "each needs a payoff",
+        ),
     ],
 )
 def test_what_makes_no_graph_is_refused(make, error, message):

@@ -172,7 +172,10 @@ def test_available_memory_is_the_least_of_all_limits(files, left, monkeypatch):
 
 
 def test_where_nothing_is_known_all_memory_counts(monkeypatch):
-    assert left_of(monkeypatch, {}) == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    monkeypatch.setattr(os, "sysconf_names", {"SC_PHYS_PAGES": 1})
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1000}.__getitem__)
+    monkeypatch.setattr(_memory_budget, "PAGESIZE", 4096)
+    assert left_of(monkeypatch, {}) == 1000 * 4096
     monkeypatch.setattr(os, "sysconf_names", {})
     assert left_of(monkeypatch, {}) == math.inf
 
