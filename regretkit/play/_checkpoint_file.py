@@ -97,16 +97,17 @@ def _encoded(value: object, arrays: Arrays, place: str) -> object:
     )
 
 
-def unpacked(data: bytes, source: str) -> dict[str, Any]:
+def unpacked(data: bytes | memoryview, source: str) -> dict[str, Any]:
     """Return the content of a file, or refuse what is not exactly what was written."""
-    if data.startswith(b"regretkit checkpoint "):
+    name = _MANIFEST.encode()
+    begin = bytes(data[: 30 + len(name)])
+    if begin.startswith(b"regretkit checkpoint "):
         raise ValueError(
             f"{source} has a format of earlier versions of regretkit; use the one that wrote it"
         )
-    name = _MANIFEST.encode()
-    if not (b"PK\3\4".startswith(data[:4]) and name.startswith(data[30 : 30 + len(name)])):
+    if not (b"PK\3\4".startswith(begin[:4]) and name.startswith(begin[30:])):
         raise ValueError(
-            f"{source} is no checkpoint of regretkit: it begins with {quote(data[:20])}"
+            f"{source} is no checkpoint of regretkit: it begins with {quote(begin[:20])}"
         )
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).hexdigest().encode() != data[-_DIGEST:]:
         raise ValueError(
@@ -132,7 +133,7 @@ def unpacked(data: bytes, source: str) -> dict[str, Any]:
     return content
 
 
-def _members(data: bytes) -> tuple[Any, dict[str, NDArray[np.generic]]]:
+def _members(data: bytes | memoryview) -> tuple[Any, dict[str, NDArray[np.generic]]]:
     """Return the manifest, and the array of each type."""
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
         # A small file must not become large.

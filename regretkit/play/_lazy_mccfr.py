@@ -358,7 +358,7 @@ class LazyMCCFR:
         if content.keys() != _ENTRIES:
             raise ValueError(f"{name} is not what regretkit writes: something else is in it")
         # Compared as a file would hold it.
-        found = difference(content["built"], unpacked(bytes(packed(_built(run))), name), "run")
+        found = difference(content["built"], unpacked(packed(_built(run)), name), "run")
         if found is not None:
             raise ValueError(f"{name} is of another run: {found}")
         try:
