@@ -27,6 +27,12 @@ from benchmarks.harness import (
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    """Keep the limits of threads that a command sets away from later tests."""
+    monkeypatch.setattr(command, "ONE_THREAD", {})
+
+
 # Time and memory
 
 

@@ -31,6 +31,8 @@ def triple(x):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """Keep machine code in a folder of its own, and give each test its warnings."""
+    # Numba reads its variables anew once they have changed, as other tests change them.
+    numba.config.reload_config()
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     _jit._warn_once.cache_clear()
     return tmp_path
