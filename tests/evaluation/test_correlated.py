@@ -288,6 +288,17 @@ def test_known_welfare_is_found(game, coarse, welfare):
     check_best(game, found, coarse)
 
 
+@pytest.mark.parametrize(
+    ("game", "coarse", "distribution"),
+    [
+        (games.chicken(), False, [[0.0, 0.25], [0.25, 0.5]]),  # never both dare
+        (TEMPTATION, True, np.diag([0.5, 0.0, 0.5])),
+    ],
+)
+def test_known_distributions_are_found(game, coarse, distribution):
+    np.testing.assert_allclose(BEST[coarse](game).distribution, distribution, atol=1e-14)
+
+
 def test_in_the_prisoners_dilemma_both_defect_for_every_objective():
     for best, objective in itertools.product(BEST.values(), ["welfare", 0, 1, [-1.0, 2.0]]):
         found = best(games.prisoners_dilemma(), objective)

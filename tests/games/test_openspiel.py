@@ -267,7 +267,10 @@ def test_a_game_that_is_too_large_is_refused_with_how_far_it_was_walked():
             for n in (0, -1, np.nan)
         ),
         ("kuhn_poker", "many", TypeError, "max_histories must be a number, got 'many'"),
-        *((game, 9, TypeError, "a game of OpenSpiel or the name of one") for game in (None, 3, [])),
+        *(
+            (game, 9, TypeError, "a game of OpenSpiel or the name of one")
+            for game in (None, 3, [], games.kuhn_poker())
+        ),
     ],
 )
 def test_arguments_of_no_meaning_are_refused(game, limit, error, message):
