@@ -373,17 +373,25 @@ def test_where_regret_matching_has_swap_regret_layers_have_less():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "error", "message"),
     [
-        ({"layers": 0, "branching": 2}, "layers must be a whole number, at least 1, got 0"),
-        ({"layers": 2, "branching": 1}, "branching must be a whole number, at least 2, got 1"),
-        ({"layers": None, "branching": 2}, "layers must be a whole number, at least 1, got None"),
-        ({"layers": 2, "branching": "3"}, "branching must be a whole number, at least 2, got '3'"),
-        ({"layers": 1.5, "branching": 2}, "layers must be a whole number"),
+        (
+            {"layers": 0, "branching": 2},
+            ValueError,
+            "layers must be a whole number, at least 1, got 0",
+        ),
+        (
+            {"layers": 2, "branching": 1},
+            ValueError,
+            "branching must be a whole number, at least 2, got 1",
+        ),
+        ({"layers": None, "branching": 2}, TypeError, "layers must be a whole number.*, got None"),
+        ({"layers": 2, "branching": "3"}, TypeError, "branching must be a whole number.*, got '3'"),
+        ({"layers": 1.5, "branching": 2}, TypeError, "layers must be a whole number"),
     ],
 )
-def test_numbers_that_make_no_layers_are_refused(arguments, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+def test_numbers_that_make_no_layers_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
         TreeSwap(lambda: rk.RegretMatching(2), **arguments)
 
 

@@ -186,7 +186,11 @@ def test_a_tree_is_shown_with_every_history_chance_and_payoff(run):
 
 
 SHOWN = [
-    ("show leduc_poker --limit 100", "\n\n9,357 longer histories are left out: --limit 9457 shows"),
+    (
+        "show leduc_poker --limit 100",
+        r"\n\nchance\n([^\n]+\n){99}\n"
+        r"9,357 longer histories are left out: --limit 9457 shows them too\.\n\Z",
+    ),
     ("show chicken", "\n       dare  yield\ndare   0, 0   7, 2\nyield  2, 7   6, 6\n"),
     (f"show {EXAMPLES}/three_voters.nfg", "2 x 2 x 2\n.*player 2: 0\n.*player 2: 1\n"),
     (f"show {EXAMPLES}/absent_minded_driver.efg", "imperfect recall\n.*at 'exit'\n.*at 'exit'\n"),

@@ -168,7 +168,15 @@ WRONG = [
     ("play kuhn_poker run", "STRATEGY: run"),
     ("play kuhn_poker uniform uniform", "of which you are one; name one for all the"),
     ("play 'kuhn_poker(players=3)' uniform uniform uniform", "others, or 2, one for each, got 3"),
-    ("play kuhn_poker uniform uniform uniform --matches 5", "all players, or 2, one for each"),
+    ("play kuhn_poker uniform uniform uniform --matches 5", "players, or 2, one for each, got 3"),
+    (
+        "play 'kuhn_poker(players=3)' uniform uniform uniform uniform",
+        "name one for all the others, or 2, one for each, got 4",
+    ),
+    (
+        "play 'kuhn_poker(players=3)' uniform uniform uniform uniform --matches 5",
+        "name one for all players, or 3, one for each, got 4",
+    ),
     (f"play {EXAMPLES}/absent_minded_driver.efg uniform", "name none, got 1"),
     ("play kuhn_poker --seat 2", "has 2 players, numbered from 0 to 1, got 2"),
     ("play kuhn_poker --seat -1", "'--seat': must be a whole number, at least 0"),

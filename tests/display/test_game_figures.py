@@ -381,15 +381,16 @@ def test_a_game_too_large_to_draw_is_refused_with_its_size(game, size):
 
 
 @pytest.mark.parametrize(
-    ("game", "limit", "message"),
+    ("game", "limit", "error", "message"),
     [
-        *((game, 250, "game must be") for game in ("kuhn_poker", None, 3)),
-        *((games.chicken(), limit, "limit must be") for limit in (0, -1, 2.5, "all")),
-        (games.blotto(), 440, "pass limit=441"),
+        *((game, 250, TypeError, "game must be") for game in ("kuhn_poker", None, 3)),
+        *((games.chicken(), limit, ValueError, "limit must be") for limit in (0, -1)),
+        *((games.chicken(), limit, TypeError, "limit must be") for limit in (2.5, "all")),
+        (games.blotto(), 440, ValueError, "pass limit=441"),
     ],
 )
-def test_invalid_games_and_limits_are_refused(game, limit, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+def test_invalid_games_and_limits_are_refused(game, limit, error, message):
+    with pytest.raises(error, match=message):
         draw_game(game, limit=limit)
 
 

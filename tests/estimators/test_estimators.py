@@ -451,31 +451,45 @@ class SquareGame:
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    ("build", "error", "message"),
     [
-        (lambda g: ExternalSampling(g, baseline=0.5), "baseline must be .*LearnedBaseline"),
-        (lambda g: OutcomeSampling(g, exploration=1.5), "exploration must be from 0 to 1, got 1.5"),
-        (lambda g: OutcomeSampling(g, exploration=-0.1), "exploration must be"),
-        (lambda g: OutcomeSampling(g, toward=0.5), "toward must be a strategy for each player"),
-        (lambda g: RobustSampling(g, actions=0), "actions must be"),
-        (lambda g: RobustSampling(g, actions=1.5), "actions must be"),
-        (lambda g: AverageStrategySampling(g, epsilon=0.0), "epsilon must be"),
+        (
+            lambda g: ExternalSampling(g, baseline=0.5),
+            TypeError,
+            "baseline must be .*LearnedBaseline",
+        ),
+        (
+            lambda g: OutcomeSampling(g, exploration=1.5),
+            ValueError,
+            "exploration must be from 0 to 1, got 1.5",
+        ),
+        (lambda g: OutcomeSampling(g, exploration=-0.1), ValueError, "exploration must be"),
+        (
+            lambda g: OutcomeSampling(g, toward=0.5),
+            TypeError,
+            "toward must be a strategy for each player",
+        ),
+        (lambda g: RobustSampling(g, actions=0), ValueError, "actions must be"),
+        (lambda g: RobustSampling(g, actions=1.5), TypeError, "actions must be"),
+        (lambda g: AverageStrategySampling(g, epsilon=0.0), ValueError, "epsilon must be"),
         (
             lambda g: AverageStrategySampling(g, epsilon=2.0),
+            ValueError,
             "epsilon must be above 0 and at most 1",
         ),
-        (lambda g: AverageStrategySampling(g, tau=-1.0), "tau must be"),
-        (lambda g: AverageStrategySampling(g, beta=0.0), "beta must be"),
-        (lambda g: LearnedBaseline(rate=1.5), "rate must be above 0 and at most 1"),
-        (lambda g: LearnedBaseline(rate=0.0), "rate must be"),
+        (lambda g: AverageStrategySampling(g, tau=-1.0), ValueError, "tau must be"),
+        (lambda g: AverageStrategySampling(g, beta=0.0), ValueError, "beta must be"),
+        (lambda g: LearnedBaseline(rate=1.5), ValueError, "rate must be above 0 and at most 1"),
+        (lambda g: LearnedBaseline(rate=0.0), ValueError, "rate must be"),
         (
             lambda g: ExternalSampling(7),
+            TypeError,
             r"generator must be a numpy Generator.*default_rng\(seed\)",
         ),
     ],
 )
-def test_bad_arguments_are_refused(build, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+def test_bad_arguments_are_refused(build, error, message):
+    with pytest.raises(error, match=message):
         build(np.random.default_rng(1))
 
 

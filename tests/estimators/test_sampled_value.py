@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive_games import chance, decision, end, expected_value, random_game, random_profile
+from naive_games import chance, decision, end, expected_value, random_game, random_profile, uniform
 
 from regretkit import ExtensiveFormGame, games, matrix_game
 from regretkit.evaluation import sampled_value
@@ -157,6 +157,16 @@ def test_who_forgets_can_be_sampled():
     check(estimates, played.value(profile))
     estimates = sampled_value(game, [uniform_behavior] * 2, 2_000, np.random.default_rng(4))
     check(estimates, played.value(profile))
+
+
+def test_a_seed_decides_which_histories_are_played():
+    game = games.leduc_poker()
+    one, two, other = (
+        sampled_value(game, uniform(game), 100, np.random.default_rng(seed))[0].mean
+        for seed in (1, 1, 2)
+    )
+
+    assert one == two != other
 
 
 KUHN = games.kuhn_poker()

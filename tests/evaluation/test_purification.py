@@ -121,9 +121,15 @@ def test_what_was_passed_is_as_it_was_and_the_result_can_be_written(tmp_path):
     np.testing.assert_array_equal(Profile.from_json(tmp_path / "pure.json")[0], [0.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("least", [-0.1, 1.1, np.nan, np.inf, "0.1", None, True])
-def test_a_threshold_that_is_no_probability_is_refused(least):
-    with pytest.raises((TypeError, ValueError), match=r"least must be (from 0 to 1|a number), got"):
+@pytest.mark.parametrize(
+    ("least", "error", "message"),
+    [
+        *((wrong, ValueError, "from 0 to 1") for wrong in (-0.1, 1.1, np.nan, np.inf)),
+        *((wrong, TypeError, "a number") for wrong in ("0.1", None, True)),
+    ],
+)
+def test_a_threshold_that_is_no_probability_is_refused(least, error, message):
+    with pytest.raises(error, match=f"least must be {message}, got"):
         threshold(RPS, [np.ones(3) / 3] * 2, least)
 
 

@@ -1,6 +1,5 @@
 """Normal-form games: utilities are plain sums over outcomes, and keep exact symmetries exact."""
 
-import contextlib
 import itertools
 import math
 
@@ -185,9 +184,9 @@ def test_payoffs_of_the_wrong_shape_or_not_finite_are_refused(payoffs, message):
 
 @pytest.mark.parametrize("payoffs", ["text", [["a", "b"]], [[1.0], [1.0, 2.0]], None, {"a": 1}])
 def test_payoffs_that_are_no_numbers_are_refused(payoffs):
-    with pytest.raises((TypeError, ValueError), match="payoffs"):
+    with pytest.raises(TypeError, match="payoffs"):
         NormalFormGame(payoffs)
-    with pytest.raises((TypeError, ValueError), match="payoffs"):
+    with pytest.raises(TypeError, match="payoffs"):
         matrix_game(payoffs)
     with pytest.raises(ValueError, match=r"shape \(2, 2, 2\), but a matrix .* NormalFormGame"):
         matrix_game(np.zeros((2, 2, 2)))
@@ -236,10 +235,9 @@ def test_names_that_do_not_fit_are_refused(actions, message):
         matrix_game(np.ones((2, 3)), actions=actions)
 
 
-def test_a_profile_of_lists_is_understood_or_refused_but_does_not_fail_inside():
+def test_a_profile_may_be_lists():
     game = matrix_game([[3.0, 1.0], [0.0, 2.0]])
-    with contextlib.suppress(TypeError, ValueError):
-        np.testing.assert_allclose(game.value([[0.5, 0.5], [0.5, 0.5]]), [1.5, -1.5])
+    np.testing.assert_allclose(game.value([[0.5, 0.5], [0.5, 0.5]]), [1.5, -1.5])
 
 
 @pytest.mark.parametrize("actions", [3, "ab", ["ab", "cde"], [["a", "b"], 3], [None, None]])

@@ -3,6 +3,7 @@
 import importlib
 import json
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -263,12 +264,18 @@ def test_a_game_that_is_too_large_is_refused_with_how_far_it_was_walked():
     ("game", "limit", "error", "message"),
     [
         *(
-            ("kuhn_poker", n, ValueError, "max_histories must be at least 1")
+            ("kuhn_poker", n, ValueError, f"max_histories must be at least 1, got {n}")
             for n in (0, -1, np.nan)
         ),
         ("kuhn_poker", "many", TypeError, "max_histories must be a number, got 'many'"),
         *(
-            (game, 9, TypeError, "a game of OpenSpiel or the name of one")
+            (
+                game,
+                9,
+                TypeError,
+                f"game must be a game of OpenSpiel or the name of one, got {re.escape(str(game))}; "
+                "pass 'leduc_poker' or what pyspiel.load_game returns",
+            )
             for game in (None, 3, [], games.kuhn_poker())
         ),
     ],

@@ -1,5 +1,6 @@
 """Games go to pygambit and come back the same, and Gambit itself computes in them what we do."""
 
+import io
 import sys
 from fractions import Fraction
 
@@ -68,6 +69,27 @@ def test_the_equilibrium_that_gambit_finds_is_one_here():
         profile.append(domain.sequence_form(np.concatenate(rows)))
     assert evaluation.nash_conv(game, profile) < 1e-9
     assert game.value(profile)[0] == pytest.approx(-1 / 18, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [*TREES, "leduc_poker"])
+def test_gambit_reads_plain_files_of_trees(name):
+    game = games.load(name)
+    theirs = pygambit.read_efg(io.BytesIO(games.write_efg(game).encode()))
+
+    sizes = [len(player.infosets) for player in theirs.players]
+    assert (len(theirs.nodes), sizes) == (game.tree.histories, [*game.tree.information_sets])
+    if name == "kuhn_poker":
+        solved = pygambit.nash.lp_solve(theirs).equilibria[0]
+        assert solved.payoff(theirs.players["Player 1"]) == Fraction(-1, 18)
+
+
+@pytest.mark.parametrize("sizes", [(4,), (2, 3), (2, 3, 4)])
+def test_gambit_reads_plain_files_of_tables(sizes):
+    game = rk.NormalFormGame(np.random.default_rng(1).normal(size=(len(sizes), *sizes)))
+    theirs = pygambit.read_nfg(io.BytesIO(games.write_nfg(game).encode()))
+
+    found = [np.array(table, dtype=float) for table in theirs.to_arrays()]
+    np.testing.assert_array_equal(found, game.payoffs)
 
 
 def truth_or_bluff():

@@ -14,7 +14,7 @@ from regretkit.games import (
     liars_dice_batch,
     uniform_behavior,
 )
-from regretkit.play import HumanAgent, Observation, StrategyAgent, play_match
+from regretkit.play import HumanAgent, Match, Observation, StrategyAgent, play_match
 
 KUHN = games.kuhn_poker()
 SURE = 1 - 1e-6
@@ -210,6 +210,12 @@ def test_what_cannot_be_played_is_refused(change, error, message):
 
     with pytest.raises(error, match=message):
         play_match(**arguments)
+
+
+def test_a_match_shows_what_each_agent_earned():
+    shown = str(Match(np.array([[1.0, -1.0], [1.0, -1.0]])))
+
+    assert shown.splitlines()[1].startswith("agent 1  -1 in about (-1, -1), of 2 samples")
 
 
 # People

@@ -671,23 +671,23 @@ def test_a_game_without_a_name_has_to_be_passed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "error", "message"),
     [
-        ({}, "pass one of seconds and every, got seconds=None and every=None"),
-        ({"seconds": 1.0, "every": 1}, "pass one of seconds and every"),
-        ({"every": 0}, "every must be a whole number, at least 1, got 0"),
-        ({"every": 2.5}, "every must be a whole number"),
-        ({"seconds": 0.0}, "seconds must be a finite number above 0"),
-        ({"seconds": -1}, "seconds must be a finite number above 0"),
-        ({"seconds": np.nan}, "seconds must be a finite number above 0"),
-        ({"seconds": np.inf}, "seconds must be a finite number above 0"),
-        ({"seconds": "10"}, "seconds must be a number, got '10'"),
-        ({"every": 1, "callbacks": print}, "callbacks must be a sequence"),
-        ({"every": 1, "callbacks": [3]}, r"callbacks\[0\] must be a function"),
+        ({}, ValueError, "pass one of seconds and every, got seconds=None and every=None"),
+        ({"seconds": 1.0, "every": 1}, ValueError, "pass one of seconds and every"),
+        ({"every": 0}, ValueError, "every must be a whole number, at least 1, got 0"),
+        ({"every": 2.5}, TypeError, "every must be a whole number"),
+        ({"seconds": 0.0}, ValueError, "seconds must be a finite number above 0"),
+        ({"seconds": -1}, ValueError, "seconds must be a finite number above 0"),
+        ({"seconds": np.nan}, ValueError, "seconds must be a finite number above 0"),
+        ({"seconds": np.inf}, ValueError, "seconds must be a finite number above 0"),
+        ({"seconds": "10"}, TypeError, "seconds must be a number, got '10'"),
+        ({"every": 1, "callbacks": print}, TypeError, "callbacks must be a sequence"),
+        ({"every": 1, "callbacks": [3]}, TypeError, r"callbacks\[0\] must be a function"),
     ],
 )
-def test_when_to_save_must_be_clear(arguments, message, tmp_path):
-    with pytest.raises((TypeError, ValueError), match=message):
+def test_when_to_save_must_be_clear(arguments, error, message, tmp_path):
+    with pytest.raises(error, match=message):
         Checkpoint(tmp_path / "run", **arguments)
 
 

@@ -313,30 +313,41 @@ PENNIES, SHARED = games.matching_pennies(), rk.RegretMatching(2)
 WITH_SHARED = [rk.ConvexHull([SHARED, rk.RegretMatching(2)], rk.RegretMatching(2)) for _ in "ab"]
 REFUSED = [
     *(
-        ((PENNIES, matchers(2, 2, 2)[:n]), {}, f"one for each of the 2 players, got {n}")
+        (
+            (PENNIES, matchers(2, 2, 2)[:n]),
+            {},
+            ValueError,
+            f"one for each of the 2 players, got {n}",
+        )
         for n in (0, 1, 3)
     ),
-    ((PENNIES, [SHARED] * 2), {}, r"same|twice|two places|once"),
-    ((PENNIES, WITH_SHARED), {}, r"same|twice|two places|once"),
+    ((PENNIES, [SHARED] * 2), {}, ValueError, r"same|twice|two places|once"),
+    ((PENNIES, WITH_SHARED), {}, ValueError, r"same|twice|two places|once"),
     (
         (PENNIES, matchers(2, 3)),
         {},
+        ValueError,
         r"minimizers\[1\] plays in dimension 3, but player 1 plays on Simplices\(2\)",
     ),
     *(
-        ((PENNIES, [SHARED, wrong]), {}, r"minimizers\[1\] must be a (RegretM|m)inimizer, got")
+        (
+            (PENNIES, [SHARED, wrong]),
+            {},
+            TypeError,
+            r"minimizers\[1\] must be a (RegretM|m)inimizer, got",
+        )
         for wrong in (rk.RegretMatching, 2, None, "cfr+")
     ),
     *(
-        ((RPS, wrong), {}, r"minimizers must be a sequence, .*RegretMinimizer, got")
+        ((RPS, wrong), {}, TypeError, r"minimizers must be a sequence, .*RegretMinimizer, got")
         for wrong in (rk.RegretMatching(3), 3, None)
     ),
     *(
-        ((game, []), {}, r"game must be a Game, .*games\.load\('kuhn_poker'\)")
+        ((game, []), {}, TypeError, r"game must be a Game, .*games\.load\('kuhn_poker'\)")
         for game in ("kuhn_poker", 3, games.kuhn_poker, rk.NormalFormGame)
     ),
     *(
-        ((PENNIES, matchers(2, 2)), {name: value}, name)
+        ((PENNIES, matchers(2, 2)), {name: value}, TypeError, name)
         for name, value in [
             ("order", Alternating),
             ("order", "alternating"),
@@ -347,15 +358,20 @@ REFUSED = [
         ]
     ),
     *(
-        ((RPS, matchers(3, 3)), {"horizon": value}, "horizon must be a whole number, at least 1")
+        (
+            (RPS, matchers(3, 3)),
+            {"horizon": value},
+            ValueError if value == 0 else TypeError,
+            "horizon must be a whole number, at least 1",
+        )
         for value in ("x", 0, 2.5, True)
     ),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "parts", "message"), REFUSED)
-def test_a_run_that_cannot_be_played_is_refused_when_it_is_built(arguments, parts, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+@pytest.mark.parametrize(("arguments", "parts", "error", "message"), REFUSED)
+def test_a_run_that_cannot_be_played_is_refused_when_it_is_built(arguments, parts, error, message):
+    with pytest.raises(error, match=message):
         SelfPlay(*arguments, **parts)
 
 
