@@ -203,3 +203,135 @@ class SmoothPredictive(rk.SimplexRule):
         r = self.simplices.regret(utility, strategy)
         self.regrets = self.chop(positive(self.regrets + r))
         self.prediction[:] = utility
+
+
+@define(eq=False)
+class LargestNormalized(NormalizedRegrets):
+    """As ``NormalizedRegrets``, with the largest |r| of a block for its length."""
+
+    def unit(self, r):
+        largest = self.simplices.repeat(self.simplices.max(abs(r)))
+        return np.divide(r, largest, out=np.zeros_like(r), where=largest != 0)
+
+
+@define(eq=False)
+class Extrapolated(rk.SimplexRule):
+    """R <- [R + r]+, x ~ [R + v]+, v the regret of m = 2 u_t - u_(t-1): a line through the two.
+
+    Predictive regret matching+ (Farina, Kroer and Sandholm, 2021) with another prediction.
+    """
+
+    regrets: np.ndarray = rk.state()
+    last: np.ndarray = rk.state()
+    guess: np.ndarray = rk.state()
+
+    def _propose(self):
+        x = self.simplices.normalize(self.regrets)
+        ahead = self.regrets + self.simplices.regret(self.guess, x)
+        ahead[(ahead < 0) | np.isnan(ahead)] = 0
+        return self.simplices.normalize(ahead)
+
+    def _expect(self, prediction):
+        self.guess = np.array(prediction)
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+        np.copyto(self.regrets, 0.0, where=self.regrets < 0)
+        self.last, self.guess = utility.copy(), 2 * utility - self.last
+
+
+@define(eq=False)
+class Squashed(rk.SimplexRule):
+    """R <- R + s tanh(r / s), s <- hypot(s, |r|) / 2, x ~ [R]+: outliers count less."""
+
+    regrets: np.ndarray = rk.state()
+    scale: np.ndarray = rk.state(per="block")
+
+    def _propose(self):
+        return self.simplices.normalize((np.abs(self.regrets) + self.regrets) / 2)
+
+    def _learn(self, utility, strategy):
+        r = self.simplices.regret(utility, strategy)
+        s = np.hypot(self.scale, np.sqrt(self.simplices.dot(r, r)))
+        s[s == 0] = 1
+        self.scale = s * 0.5
+        s = self.simplices.repeat(s)
+        self.regrets += s * np.tanh(r / s)
+
+
+# What no formula for each action says: these need Python
+
+
+@define(eq=False)
+class BestFew(rk.SimplexRule):
+    """x ~ [R]+ where R is among the k largest of its block: regret matching, made sparse."""
+
+    kept: int = field(default=2, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def thresholds(self, values):
+        sizes = self.simplices.sizes
+        rows = np.full(self.simplices.blocks * sizes.max(), -np.inf).reshape(sizes.size, -1)
+        rows[np.arange(sizes.max()) < sizes[:, None]] = values
+        return np.sort(rows, axis=1)[:, -self.kept :][:, 0]
+
+    def _propose(self):
+        x = positive(self.regrets)
+        return self.simplices.normalize(x * (x >= self.simplices.repeat(self.thresholds(x))))
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+@define(eq=False)
+class HalvedWhenLarge(rk.SimplexRule):
+    """R <- [R + r]+, all halved while any is above a limit: regrets that never grow large."""
+
+    limit: float = field(default=1.0, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def exemptions(self):
+        return {"blocks_are_independent": "a large regret in one block halves all others"}
+
+    def _propose(self):
+        return self.simplices.normalize(self.regrets)
+
+    def _learn(self, utility, strategy):
+        self.regrets = positive(self.regrets + self.simplices.regret(utility, strategy))
+        if self.regrets.max() > self.limit:
+            self.regrets *= 0.5
+
+
+@define(eq=False)
+class Unreached(rk.SimplexRule):
+    """R <- [d R + r]+, x ~ R, and nothing is discounted by utilities that are zero."""
+
+    discount: float = field(default=0.98, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(self.regrets)
+
+    def _learn(self, utility, strategy):
+        if not utility.any():
+            return
+        self.regrets *= self.discount
+        self.regrets += self.simplices.regret(utility, strategy)
+        self.regrets[self.regrets < 0] = 0
+
+
+@define(eq=False)
+class Window(rk.SimplexRule):
+    """x ~ [sum of the last k r]+: regret matching that forgets what is long ago."""
+
+    size: int = field(default=60, kw_only=True)
+
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        self.recent = np.zeros((self.size, self.dimension))
+
+    def _propose(self):
+        return self.simplices.normalize(positive(self.recent.sum(axis=0)))
+
+    def _learn(self, utility, strategy):
+        self.recent[self.iteration % self.size] = self.simplices.regret(utility, strategy)

@@ -6,21 +6,30 @@ leave it, as what is tested is that the library runs all of them.
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, field
 from user_regret_matching import (
+    BestFew,
     ClippedRegrets,
     CubedRegrets,
     DelayedPlus,
     ExplorationFloor,
+    Extrapolated,
+    HalvedWhenLarge,
     HeavyBall,
+    LargestNormalized,
     NormalizedRegrets,
     PolynomialPotential,
     Restarted,
     SignRegrets,
     SmoothPredictive,
+    Squashed,
     TwoSidedDecay,
+    Unreached,
+    Window,
     positive,
 )
 
@@ -170,6 +179,9 @@ class DoublingHedge(rk.SimplexRule):
     length: int = field(default=1, init=False, repr=False)
     left: int = field(default=1, init=False, repr=False)
 
+    def _weaker_guarantee(self):
+        return "its rates are for utilities whose range is never far below 1"
+
     def _propose(self):
         return self.simplices.softmax(self.regrets, rate=self.length**-0.5)
 
@@ -244,7 +256,7 @@ class RootMeanSquares(rk.SimplexRule):
 
 
 @define(eq=False)
-class QuantilePerturbations(rk.SimplexRule):
+class FixedPerturbations(rk.SimplexRule):
     """x = mean over k of the leader of U + sqrt(t) p_k, p_k of action i being sin^2(k i).
 
     Follow the perturbed leader (Kalai and Vempala, 2005), without randomness.
@@ -279,6 +291,9 @@ class BrownVonNeumannNash(rk.SimplexRule):
     step: float = field(default=0.5, kw_only=True)
     point: np.ndarray = rk.state(start=1.0)
 
+    def _weaker_guarantee(self):
+        return "it looks at the last utility alone"
+
     def _propose(self):
         return self.simplices.normalize(self.point)
 
@@ -289,47 +304,99 @@ class BrownVonNeumannNash(rk.SimplexRule):
         self.point = (strategy + self.step * gain) / (1 + self.step * total)
 
 
-# What no formula for each action says: these need Python
+@define(eq=False)
+class Inertia(rk.SimplexRule):
+    """x <- x + min(1/2, 2 / (t + 2)) (b(U) - x), b the best response: Frank and Wolfe (1956)."""
+
+    point: np.ndarray = rk.state()
+    earned: np.ndarray = rk.state()
+
+    def _weaker_guarantee(self):
+        return "it follows the leader"
+
+    def _propose(self):
+        if not self.iteration:
+            return self.simplices.uniform()
+        return self.point.copy()
+
+    def _learn(self, utility, strategy):
+        self.earned += utility
+        _, leader = self.simplices.best_response(self.earned)
+        step = min(0.5, 2 / (self.iteration + 2))
+        self.point = strategy + step * (leader - strategy)
 
 
 @define(eq=False)
-class BestFew(rk.SimplexRule):
-    """x ~ [R]+ where R is among the k largest of its block: regret matching, made sparse."""
+class Dissipative(rk.SimplexRule):
+    """L <- (1 - eta tau) L + eta u, x ~ exp(L), eta = sqrt(ln n): Hedge that is drawn to uniform.
 
-    kept: int = field(default=2, kw_only=True)
-    regrets: np.ndarray = rk.state()
+    The attractions of Camerer and Ho (1999), where all actions learn alike.
+    """
 
-    def thresholds(self, values):
-        sizes = self.simplices.sizes
-        rows = np.full(self.simplices.blocks * sizes.max(), -np.inf).reshape(sizes.size, -1)
-        rows[np.arange(sizes.max()) < sizes[:, None]] = values
-        return np.sort(rows, axis=1)[:, -self.kept :][:, 0]
+    temperature: float = field(default=0.01, kw_only=True)
+    logits: np.ndarray = rk.state()
+
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        sizes = [math.log(size) for size in self.simplices.sizes]
+        self.eta = self.simplices.repeat(np.sqrt(sizes))
+
+    def _weaker_guarantee(self):
+        return "it stays near uniform play"
 
     def _propose(self):
-        x = positive(self.regrets)
-        return self.simplices.normalize(x * (x >= self.simplices.repeat(self.thresholds(x))))
+        return self.simplices.softmax(self.logits)
 
     def _learn(self, utility, strategy):
-        self.regrets += self.simplices.regret(utility, strategy)
+        self.logits *= 1 - self.eta * self.temperature
+        self.logits += self.eta * utility
 
 
 @define(eq=False)
-class HalvedWhenLarge(rk.SimplexRule):
-    """R <- [R + r]+, all halved while any is above a limit: regrets that never grow large."""
+class Switchable(rk.SimplexRule):
+    """R <- R + r, or [R + r]+ if plus; x ~ [R]+, R^2 or exp(rate R), by the name of the link."""
 
-    limit: float = field(default=1.0, kw_only=True)
+    link: str = field(default="square", kw_only=True)
+    plus: bool = field(default=True, kw_only=True)
     regrets: np.ndarray = rk.state()
 
-    def exemptions(self):
-        return {"blocks_are_independent": "a large regret in one block halves all others"}
+    RATE: ClassVar[float] = 0.25
 
     def _propose(self):
-        return self.simplices.normalize(self.regrets)
+        match self.link:
+            case "exponential":
+                return self.simplices.softmax(self.regrets, rate=self.RATE)
+            case "square":
+                return self.simplices.normalize(np.square(np.fmax(self.regrets, 0)))
+            case _:
+                return self.simplices.normalize(np.fmax(self.regrets, 0))
 
     def _learn(self, utility, strategy):
-        self.regrets = positive(self.regrets + self.simplices.regret(utility, strategy))
-        if self.regrets.max() > self.limit:
-            self.regrets *= 0.5
+        total = self.regrets + self.simplices.regret(utility, strategy)
+        self.regrets = np.maximum(total, 0) if self.plus else total
+
+
+@define(eq=False)
+class EntropicByHand(rk.SimplexRule):
+    """w <- w exp(eta (u - max u)), x = w / sum (Freund and Schapire, 1997), in plain NumPy."""
+
+    eta: float = field(default=0.1, kw_only=True)
+    weights: np.ndarray = rk.state(start=1.0)
+
+    def by_block(self, operation, x):
+        return np.repeat(operation.reduceat(x, self.simplices.first), self.simplices.sizes)
+
+    def _propose(self):
+        return self.weights / self.by_block(np.add, self.weights)
+
+    def _learn(self, utility, strategy):
+        gain = utility - self.by_block(np.maximum, utility)
+        weights = strategy * np.exp(self.eta * gain)
+        weights /= self.by_block(np.maximum, weights)
+        self.weights = np.maximum(weights, TINY)
+
+
+# This one needs Python
 
 
 @define(eq=False)
@@ -353,22 +420,35 @@ class RandomLeader(rk.SimplexRule):
 
 
 def with_prior(simplices):
-    """Return ``PriorHedge`` that believes twice as much in the second action of a block, etc."""
+    """Return ``PriorHedge`` with weights 1, 2, 3 and so on in each block."""
     return PriorHedge(simplices, prior=simplices.cumulate(np.ones(simplices.dimension)))
 
 
-VALUE_DEPENDENT = {"BestFew", "HalvedWhenLarge", "RandomLeader"}
-"""Names of the rules that run as Python alone: they sort, branch on what they learned, or draw."""
+NEEDS_PYTHON = {
+    "BestFew": "it sorts",
+    "EntropicByHand": "it works on blocks by what only NumPy has",
+    "HalvedWhenLarge": "it branches on what it has learned",
+    "RandomLeader": "it draws",
+    "Unreached": "it branches on the utility",
+    "Window": "its state has another shape",
+}
+"""By name, the rules that are no formula for each action, with the reason."""
 
 RULES = [
     (rule.__name__, rule)
     for rule in (
         *(PolynomialPotential, CubedRegrets, Restarted, ExplorationFloor, DelayedPlus),
         *(TwoSidedDecay, HeavyBall, ClippedRegrets, SignRegrets, NormalizedRegrets),
-        *(SmoothPredictive, Prod, SquintGrid, AdaNormalHedge, VarianceHedge, Blend),
-        *(DoublingHedge, BlockAdaGrad, OptimisticGradient, RootMeanSquares),
-        *(QuantilePerturbations, BrownVonNeumannNash),
-        *(BestFew, HalvedWhenLarge, RandomLeader),
+        *(LargestNormalized, SmoothPredictive, Extrapolated, Squashed),
+        *(Prod, SquintGrid, AdaNormalHedge, VarianceHedge, Blend, DoublingHedge),
+        *(BlockAdaGrad, OptimisticGradient, RootMeanSquares, FixedPerturbations),
+        *(BrownVonNeumannNash, Inertia, Dissipative, Switchable, EntropicByHand),
+        *(BestFew, HalvedWhenLarge, Unreached, Window, RandomLeader),
     )
-] + [("PriorHedge", with_prior)]
+]
+RULES += [
+    ("PriorHedge", with_prior),
+    ("Switchable, exponential", partial(Switchable, link="exponential", plus=False)),
+    ("HeavyBall, heavier", partial(HeavyBall, momentum=0.8)),
+]
 """By name, what makes each rule over simplices, untrained."""
