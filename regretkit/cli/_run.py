@@ -207,6 +207,8 @@ def play(
     iterations_before, path, saver = run.iteration, settings.checkpoint, None
     new = path is not None and not path.exists()
     monitor.request = request
+    if iterations_before and monitor.gap_limit is not None:
+        monitor.measure(run)  # the last gap in the file may be of an earlier iteration
     if path is not None:
         if new:  # a run that cannot be saved is refused now, and not in an hour
             with _saving(path):

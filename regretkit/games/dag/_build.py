@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, Self, final
 
 import numpy as np
@@ -101,7 +101,7 @@ def nodes_of_tree(tree: GameTree) -> NodeTable:
 class _Observed(NamedTuple):
     """What distinguishes a history from others without its children."""
 
-    key: Hashable
+    state: Hashable
     player: int
     information_set: Hashable = None
     actions: Any = ()
@@ -259,11 +259,11 @@ class _Merger:
         """Return the number of the node of each history; new nodes are added."""
         numbers = []
         for history in observed:
-            number = self._numbers.setdefault(history.key, len(self.nodes))
+            number = self._numbers.setdefault(history.state, len(self.nodes))
             if number == len(self.nodes):
                 self._add(history)
             elif history != self._observed[number]:
-                raise _differ(self._observed[number], history)
+                raise self._differ(self._observed[number], history)
             numbers.append(number)
         return numbers
 
@@ -274,7 +274,7 @@ class _Merger:
         ):
             raise ValueError(
                 f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, got "
-                f"{quote(player)} in state {quote(history.key)}"
+                f"{quote(player)} in state {quote(history.state)}"
             )
         actions = () if player == TERMINAL else self.root.actions(history)
         if player >= 0:
@@ -284,7 +284,7 @@ class _Merger:
         ):
             raise ValueError(
                 "the probabilities of chance must be at least 0 and sum to 1, got "
-                f"{quote(drawn)} in state {quote(history.key)}"
+                f"{quote(drawn)} in state {quote(history.state)}"
             )
         self.nodes.append(Node(player, number, [], drawn, history.payoffs))
         self.actions.append(actions)
@@ -305,23 +305,29 @@ class _Merger:
             f"state and {quote(list(actions))} in another; give them different information sets"
         )
 
+    def _differ(self, first: _Observed, second: _Observed) -> ValueError:
+        """Return the error that names what is different, and shows it."""
+        name = next(n for n in _Observed._fields if getattr(first, n) != getattr(second, n))
+        one, other = (
+            self.root.actions(observed) if name == "actions" else getattr(observed, name)
+            for observed in (first, second)
+        )
+        return ValueError(
+            f"histories of one state, or their children, differ in {name.replace('_', ' ')}: "
+            f"{quote(one)} and {quote(other)}; only histories with equal continuations may have "
+            "the same state"
+        )
+
     def table(self) -> NodeTable:
         """Return all nodes, or raise if the children of two histories of one node differ."""
         for number, children in self.next.items():
             expected = [self._observed[child] for child in self.nodes[number].children]
-            for first, second in zip_longest(expected, children):
+            for first, second in zip(expected, children, strict=True):
                 if first != second:
-                    raise _differ(first, second)
+                    raise self._differ(first, second)
         labels, actions = [], []
         for player, sets in enumerate(self._sets):
             labels.append([self.root.label(player, key) for key in sets])
             names = partial(self.root.action_name, player)
             actions.append([tuple(map(names, names_of)) for _, names_of in sets.values()])
         return NodeTable(self.nodes, 0, labels, actions)
-
-
-def _differ(first: _Observed | None, second: _Observed | None) -> ValueError:
-    return ValueError(
-        f"histories of one state or their children differ: {quote(first)} and {quote(second)}; "
-        "only histories with equal continuations may have the same state"
-    )
