@@ -1,7 +1,7 @@
 """The contract: what it means to minimize regret.
 
 A minimizer plays on a compact convex set X. In each iteration it is asked for a point x of X,
-then shown a utility vector u, which was worth ``<u, x>`` to it. It promises that its regret,
+then shown a utility vector u, and obtains ``<u, x>``. It promises that its regret,
 
     max over y in X of  sum_t <u_t, y>  -  sum_t <u_t, x_t>,
 
@@ -170,7 +170,7 @@ class RegretMinimizer(Stateful, abc.ABC):
     def expect_utility(self, prediction: ArrayLike) -> None:
         """Tell a predictive minimizer what the coming iteration's utility is expected to be.
 
-        It replaces what the minimizer would have guessed, for the coming iteration only. Others
+        It replaces what the minimizer would have predicted, for the coming iteration only. Others
         take no notice.
 
         Raises

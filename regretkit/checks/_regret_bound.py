@@ -53,7 +53,7 @@ def _constant(x: Vector, t: int, generator: np.random.Generator) -> Vector:
 
 
 def _opposite(x: Vector, t: int, generator: np.random.Generator) -> Vector:
-    """Favour for ever what the constant adversary makes worth least."""
+    """Favour for ever the coordinate of least utility against the constant adversary."""
     return -_constant(x, t, generator)
 
 

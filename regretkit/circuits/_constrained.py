@@ -206,7 +206,7 @@ class Constrained(RegretMinimizer):
     @override
     def _expect(self, prediction: Vector) -> None:
         # The coming prices are known, so that what is expected of u is all that may be wrong.
-        # The multipliers keep their own guess: they cannot both know the other's next move.
+        # The multipliers keep their own prediction: they cannot both know the other's next move.
         self.minimizer._predict_internal(self._priced(prediction))
 
     @override

@@ -247,8 +247,8 @@ class ConvexHull(Circuit):
         values = self._member_values(utility)
         if not np.isfinite(values).all():
             raise ValueError(
-                f"utility makes the members' proposals worth {shorten(str(values))}, beyond double "
-                "precision; rescale it"
+                f"utility gives the members' proposals values of {shorten(str(values))}, beyond "
+                "double precision; rescale it"
             )
         self.mixer._update(values)
         for member in self.members:

@@ -332,9 +332,9 @@ def draw_game(
     A game in extensive form is drawn as its tree, from left to right. A box is a history, in the
     color of the player who acts there, with the number of that player and the label of its
     information set; a dashed line joins the histories of one information set. Edges are actions,
-    those of chance with their probabilities, and at the ends are the payoffs of all players. A
-    game in normal form is drawn as its table of payoffs, one for each choice of actions of the
-    third and later players.
+    those of chance with their probabilities, and terminals show the payoffs of all players. A game
+    in normal form is drawn as its table of payoffs, one for each choice of actions of the third and
+    later players. Payoffs are listed in the order of players.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bandit feedback: who plays a matrix game sees one payoff, and guesses all utilities from it."""
+"""Bandit feedback: a player of a matrix game sees one payoff, and estimates its utility."""
 
 from collections.abc import Sequence
 from typing import final

@@ -1,4 +1,4 @@
-"""Baselines: guesses of what histories are worth, which take variance out of samples."""
+"""Baselines: estimates of the values of histories, which reduce the variance of samples."""
 
 import abc
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from regretkit.games import ExtensiveFormGame
 class Baseline(abc.ABC):
     """Estimates the value of every history for a player.
 
-    An action that was not sampled counts as guessed, and a sampled one is corrected accordingly:
-    with b(ha) the guess after action a at history h, and an action followed with probability q,
+    An action that was not sampled has its baseline value, and that of a sampled one is corrected:
+    with b(ha) the baseline after action a at history h, and an action followed with probability q,
 
         u(ha)  =  b(ha) + 1[a was followed] (u(ha) - b(ha)) / q
 
-    The correction has mean zero, so that estimates stay unbiased for any guesses. Good guesses
-    make their variance small.
+    The correction has mean zero, so that estimates stay unbiased for any baseline. A good
+    baseline makes their variance small.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def above_zero_to_one(_: object, attribute: "Attribute[float]", value: float) ->
 @final
 @define(eq=False)
 class LearnedBaseline(Baseline, Stateful):
-    """Guess what was found before: an average in which old samples fade.
+    """The average of earlier samples at each history, old ones discounted.
 
         b(h)  <-  b(h) + rate (u(h) - b(h))
 
@@ -79,12 +79,12 @@ class LearnedBaseline(Baseline, Stateful):
     Schmid, Burch, Lanctot, Moravcik, Kadlec and Bowling (2019), "Variance reduction in Monte Carlo
     counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines", AAAI.
     Davis, Schmid and Bowling (2020), "Low-variance and zero-variance baselines for extensive-form
-    games", ICML, for guesses by history.
+    games", ICML, for baselines by history.
     """
 
     rate: float = field(default=0.5, kw_only=True, validator=above_zero_to_one)
     values: Vector | None = field(default=None, init=False, repr=False)
-    """What is guessed, shape ``(players, histories)``, None before the first sample."""
+    """Baseline values, shape ``(players, histories)``, None before the first sample."""
 
     @override
     def _check_state(self, state: Mapping[str, object]) -> None:

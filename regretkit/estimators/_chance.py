@@ -97,7 +97,7 @@ def _public_states(tree: GameTree) -> Indices:
 @final
 @define(eq=False, init=False)
 class ChanceDraws:
-    """The chance moves of a game, flat: which of them lie before which end."""
+    """The chance moves of a game, flat: which of them lie before which terminal."""
 
     game: ExtensiveFormGame
     split: Split
@@ -110,11 +110,11 @@ class ChanceDraws:
     weight: Vector
     """How much more probable everything up to each move is than what was drawn for it."""
     last: Indices
-    """For each end, the last chance move on the way, -1 if none."""
+    """For each terminal, the last chance move before it, -1 if none."""
     behind: Indices
     """How many histories have each move as their last one; the last entry, how many have none."""
     sequences: Indices
-    """Last sequence of each player at each end, ``(players, ends)``."""
+    """Last sequence of each player at each terminal, ``(players, terminals)``."""
     _high: Vector
     """For each thing that may be drawn, the sum of the probabilities up to it."""
 
@@ -172,13 +172,13 @@ class ChanceDraws:
         happens[kinds[1:]] = reached[1:] & (~reached[:-1] | opening)
 
     def utility(self, alive: NDArray[np.bool_], player: int, profile: Sequence[Vector]) -> Vector:
-        """Return the utility of a player over the ends that can still come about."""
-        ends = np.flatnonzero(alive[self.last])
-        value = self.game.tree.payoffs[ends, player] * self.weight[self.last[ends]]
+        """Return the utility of a player over the terminals that can still come about."""
+        terminals = np.flatnonzero(alive[self.last])
+        value = self.game.tree.payoffs[terminals, player] * self.weight[self.last[terminals]]
         for opponent, strategy in enumerate(profile):
             if opponent != player:
-                value = value * strategy[self.sequences[opponent, ends]]
-        sequences = self.sequences[player, ends]
+                value = value * strategy[self.sequences[opponent, terminals]]
+        sequences = self.sequences[player, terminals]
         return segment_sum(sequences, value, self.game.domains[player].dimension)
 
 
@@ -237,6 +237,11 @@ class ChanceSampling(_DrawnChance):
 
     Its variance is that among chance's outcomes; the players' strategies add none to it.
 
+    Parameters
+    ----------
+    generator
+        Draws the outcomes of chance.
+
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
@@ -272,6 +277,11 @@ class PublicChanceSampling(_DrawnChance):
 
     Its variance is that among public outcomes; neither private ones nor the players add any to it.
     A game in which no chance outcome is public is refused with a ``ValueError``.
+
+    Parameters
+    ----------
+    generator
+        Draws the outcomes of chance.
 
     Examples
     --------

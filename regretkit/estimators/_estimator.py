@@ -12,7 +12,7 @@ from regretkit.games import Game
 
 
 class Estimator(abc.ABC):
-    """Says what a player's coordinates are worth, exactly or on average.
+    """Returns a player's utility, exactly or on average.
 
     Examples
     --------

@@ -202,10 +202,10 @@ def behaviors(domains: Sequence[StrategySet], profile: Sequence[Vector], behavio
 class ExternalSampling(TraversalEstimator):
     """Follow every action of one's own, and draw those of chance and of the other players.
 
-    At the end of the game, a payoff counts at the player's last sequence. Chance and the others
-    play to that end with the same probability with which it is drawn, and so the two cancel:
+    The payoff of a terminal counts at the player's last sequence. Chance and the others play to
+    that terminal with the same probability with which it is drawn, and so the two cancel:
 
-        u[a]  =  sum of payoffs over the ends that were come to after a
+        u[a]  =  sum of payoffs over the terminals that were reached after a
 
     Its variance is that of the payoffs among what the others may do; the player's own actions add
     none to it. Where two players move in turns, it visits about the square root of all histories.
@@ -261,7 +261,7 @@ class OutcomeSampling(TraversalEstimator):
 
     The payoff counts at the player's last sequence, divided by the product of the q's that were
     drawn on the way. So the variance of an estimate of u is about ``u^2 / q``, and exploring bounds
-    it. What is never drawn is never worth anything: the mean is exact where all q are positive.
+    it. What is never drawn has an estimate of zero: the mean is exact where all q are positive.
 
     In normal form, with ``exploration=0.0``, this is ``BanditFeedback``.
 
@@ -327,7 +327,7 @@ class RobustSampling(TraversalEstimator):
     """Follow some actions of one's own, any of them as likely as others, and draw all else.
 
     Of n actions, min(k, n) are followed, so that each is with probability q = min(k, n) / n; the
-    payoff at an end is divided by the q's on the way there. With k = 1 it is outcome sampling with
+    payoff of a terminal is divided by the q's before it. With k = 1 it is outcome sampling with
     nothing but exploration, and with as many as there are, external sampling.
 
     Its variance does not depend on what the player's strategy is, hence its name.
@@ -378,7 +378,7 @@ class AverageStrategySampling(TraversalEstimator):
         q[a]  =  max(epsilon, (beta + tau s[a]) / (beta + sum of s)),    at most 1
 
     where s is the sum of the strategies, in sequence form, that the player was seen to play. The
-    payoff at an end is divided by the q's on the way there.
+    payoff of a terminal is divided by the q's before it.
 
     Its variance is that of external sampling where tau is large, for all actions that matter, and
     about ``u^2 / epsilon`` for those that were hardly ever played.

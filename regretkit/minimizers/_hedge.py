@@ -72,7 +72,7 @@ class OptimisticHedge(ComposedRule):
         R <-  R + u - <u, x>
 
     The regret is at most ``ln(n) / rate`` plus ``rate / 8`` times the sum of the squared ranges of
-    u - m; the rate is that of ``Hedge``.
+    u - m. Parameters are those of ``Hedge``.
 
     Examples
     --------

@@ -71,6 +71,11 @@ class SimplexRule(RegretMinimizer):
     simplices
         Where to play: a number of actions, several of them, or ``Simplices``.
 
+    Raises
+    ------
+    TypeError, ValueError
+        When ``simplices`` is none of these, or a number of actions is below 1.
+
     Examples
     --------
     >>> from regretkit import RegretMatching

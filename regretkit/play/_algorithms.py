@@ -266,7 +266,7 @@ def solve(
         Stop once ``nash_conv`` of the average, the sum over players in units of payoff, is
         this small. It is measured at iterations that grow by a twentieth.
     estimator
-        Says what strategies are worth; exactly by default.
+        Returns the utilities that minimizers observe; exact ones by default.
     callbacks
         Called with the run after every iteration; a result that is ``True`` stops it.
     engine

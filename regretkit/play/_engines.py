@@ -56,7 +56,7 @@ class Engine(abc.ABC):
         return None
 
     def pays_off(self, run: "SelfPlay", iterations: int) -> bool:
-        """Say whether that many iterations are worth what it takes to get going."""
+        """Say whether that many iterations take longer than the start of this engine."""
         return True
 
 

@@ -34,7 +34,7 @@ class FixedStrategyIteration(Stateful):
         u[a]   =  sum of w[s] V[state after a in s] over the states s of a's information set
 
     These are the counterfactual utilities that a sweep of the tree gives, from which the local
-    rules learn. So where nothing is put together but ends, this is CFR to rounding. Averages weigh
+    rules learn. So where nothing but terminals is merged, this is CFR to rounding. Averages weigh
     an iteration's strategy at an information set by the player's own and chance's probabilities,
     over all ways to its states.
 

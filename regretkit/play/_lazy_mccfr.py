@@ -271,7 +271,13 @@ class LazyMCCFR:
 
     @property
     def current(self) -> tuple[VisitedStrategy, ...]:
-        """What each player would play next."""
+        """What each player would play next.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration failed half-way.
+        """
         self._check_whole()
         return tuple(
             VisitedStrategy({key: np.array(record.strategy) for key, record in infosets.items()})
@@ -280,7 +286,13 @@ class LazyMCCFR:
 
     @property
     def average(self) -> tuple[VisitedStrategy, ...]:
-        """What each player plays on average over the iterations, weighted."""
+        """What each player plays on average over the iterations, weighted.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration failed half-way.
+        """
         self._check_whole()
         averages = []
         for infosets in self._tree.infosets:

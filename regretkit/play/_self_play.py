@@ -62,7 +62,7 @@ class SelfPlay(Stateful):
     averaging
         The weights w_t.
     estimator
-        Says what strategies are worth.
+        Returns the utilities that minimizers observe.
     horizon
         Number of iterations planned, for averagings that depend on it, at least 1.
     engine
@@ -304,7 +304,13 @@ class SelfPlay(Stateful):
 
     @property
     def current(self) -> Profile:
-        """The next iteration's strategies, x_{T+1}."""
+        """The next iteration's strategies, x_{T+1}.
+
+        Raises
+        ------
+        RuntimeError
+            When an iteration failed after a minimizer had been updated.
+        """
         self._check_whole()
         return Profile([m.next_strategy() for m in self.minimizers], self.game.domains, self.game)
 

@@ -281,7 +281,7 @@ def test_histories_with_different_continuations_cannot_share_a_state():
         lambda h: (h.rolls, h.said[:-1], len(h.said)),
     ):
         with pytest.raises(
-            ValueError, match="differ in information set: '1:.*; only histories with"
+            ValueError, match=r"differ in information set: '1:.*; only histories with"
         ):
             GameDAG.from_history(dudo_history(sides=3), forgetting)
 

@@ -46,7 +46,7 @@ class HSDiscounted(Discounting):
 
         alpha = 1 + 3 p,  beta = -1 - 2 p,    p = (t - 1) / horizon
 
-    From iteration horizon + 1 on, p is 1; ``horizon`` is the number of iterations planned.
+    From iteration horizon + 1 on, p is 1. Parameters are those of ``HSDiscountedRegretMatching``.
 
     Examples
     --------
@@ -123,7 +123,8 @@ class AdaptivePredictionWeight(Accumulator):
         alpha = min(sqrt(E / S), limit),  E = sum |g - v|^2,  S = sum |Q's steps|^2
 
     E and S add up over all iterations of a block, and v is what was predicted, before any
-    weight; alpha is ``limit``, a positive number, as long as S is 0.
+    weight; alpha is ``limit``, as long as S is 0. Parameters are those of
+    ``AdaptiveAsymmetricRegretMatchingPlus``.
 
     Examples
     --------

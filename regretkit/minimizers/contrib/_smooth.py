@@ -42,7 +42,8 @@ class _Chopped(Accumulator):
 class ChoppedOrthant(_Chopped):
     """Regrets sum to at least one: ``Q <- P(Q + rate g)``, starting at ``1/n``.
 
-    P finds the nearest point of ``{z >= 0, sum z >= 1}``; ``rate`` is a learning rate.
+    P finds the nearest point of ``{z >= 0, sum z >= 1}``. Parameters are those of
+    ``SmoothPredictiveRegretMatchingPlus``.
 
     Examples
     --------
@@ -67,7 +68,8 @@ class ChoppedOrthantOptimistic(_Chopped):
         Q <- P(Q + rate v) + rate (g - v)
 
     P finds the nearest point of ``{z >= 0, sum z >= 1}``, and v is what was predicted. It goes
-    with ``Weighted`` predictions, by the same learning rate, and ``SmoothedLink`` play.
+    with ``Weighted`` predictions, by the same learning rate, and ``SmoothedLink`` play. Parameters
+    are those of ``SmoothPredictiveRegretMatchingPlus``.
 
     Examples
     --------
@@ -236,8 +238,8 @@ class RestartAtFloor(Accumulator):
 
         Q <- [Q + g]+,  and Q <- floor where no regret of a block exceeds it
 
-    It starts at ``floor``, in the unit of utility. Its ``"prediction_weight"`` is 0 for one
-    iteration after a restart, otherwise 1.
+    It starts at ``floor``. Its ``"prediction_weight"`` is 0 for one iteration after a restart,
+    otherwise 1. Parameters are those of ``StablePredictiveRegretMatchingPlus``.
 
     Examples
     --------
