@@ -17,13 +17,14 @@ BENCHMARKS = {
     "checkpointing": "engines",
     "compare": "compare",
     "correlated": "equilibria",
+    "engines": "engines",
     "exact": "equilibria",
-    "merged_states": "games",
     "openspiel_import": "games",
-    "parts": "engines",
+    "passes": "engines",
     "reading": "reading",
     "regret_curves": "rules",
-    "rule_parts": "engines",
+    "repeated_states": "games",
+    "rule_share": "engines",
     "rules": "rules",
     "sampling": "sampling",
     "sampling_gaps": "sampling",
@@ -32,7 +33,6 @@ BENCHMARKS = {
     "start": "engines",
     "stream": "engines",
     "time_to_gap": "equilibria",
-    "ways": "engines",
 }
 """The module of each benchmark, which has a command of that name."""
 

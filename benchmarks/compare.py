@@ -19,7 +19,7 @@ LARGEST = "liars6"
 LARGE = 400
 """Information sets a player from which on a rule in NumPy should keep up with machine code."""
 KEEPS_UP = 1.5
-"""How many times as long as the compiled way that may take, at most."""
+"""How many times as long as the compiled engine that may take, at most."""
 
 Found: TypeAlias = Mapping[str, Mapping[str, Measured]]
 """By game and by peer."""
@@ -42,7 +42,7 @@ class Target:
     """Whether more is better."""
 
     def share(self, mark: float) -> float:
-        """Return how much of the way there is done; 1 or more if the mark is reached."""
+        """Return the share of the mark that is reached; 1 or more if it is reached."""
         return self.value / mark if self.more else mark / self.value
 
     def verdict(self) -> str:
@@ -100,12 +100,15 @@ def other_targets(found: Found, *, quick: bool) -> list[Target]:
         ]
     [payoff] = stream.found(stream.rows, quick).values()
     limit = 2.0 * payoff["adding that, ns"]
-    first = [row["first iteration, s"] for row in start.found(start.rows, quick).values()]
+    first = start.found(start.quick if quick else start.rows, quick)
+    marks = {"kernels on disk": (1.5, 0.5), "nothing on disk": (20.0, 8.0)}
     return [
         *targets,
         Target("per payoff entry and player", payoff["an iteration, ns"], 4.0, limit, "ns"),
-        Target("first iteration, kernels on disk", first[0], 1.5, 0.5, "s"),
-        Target("first iteration, nothing on disk", first[1], 20.0, 8.0, "s"),
+        *(
+            Target(f"first iteration, {disk}", row["first iteration, s"], *marks[disk], "s")
+            for disk, row in first.items()
+        ),
     ]
 
 
@@ -207,7 +210,7 @@ class Report:
         return self.by_peer(lambda _, peer: peer.best * 1e6, sizes=sizes)
 
     def ratios(self) -> str:
-        """Return how many times as long as the compiled way the others take."""
+        """Return how many times as long as the compiled engine the others take."""
 
         def cell(found: Mapping[str, Measured], peer: Measured) -> str:
             if "compiled" not in found:
@@ -269,7 +272,7 @@ def markdown(reports: Sequence[Report], targets: Sequence[Target]) -> str:
         parts += [
             f"**{name}, microseconds of processor time per iteration**, the best of all turns:",
             report.times(),
-            f"**{name}, how many times as long as the compiled way**, by the best turns, and in "
+            f"**{name}, how many times as long as the compiled engine**, by the best turns, and in "
             "parentheses the quartiles over turns:",
             report.ratios(),
             f"**{name}, the gap reached**, as each library measures it for itself. *Differ by* is "

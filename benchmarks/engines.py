@@ -1,4 +1,4 @@
-"""Iterations of CFR+ in each engine: their time, its parts, and what runs cost around them."""
+"""Iterations of CFR+ in each engine: their time, that of each pass, and the cost of runs."""
 
 import os
 import tempfile
@@ -41,7 +41,7 @@ QUICK = [GAMES[name].title for name in ("kuhn", "leduc")]
 
 # Whole iterations
 
-WAYS: dict[str, tuple[Callable[..., rk.RegretMinimizer], str]] = {
+ENGINES: dict[str, tuple[Callable[..., rk.RegretMinimizer], str]] = {
     "objects": (rk.circuit, "numpy"),
     "numpy": (rk.CFR, "numpy"),
     "vectorized": (rk.CFR, "vectorized"),
@@ -52,20 +52,20 @@ MOST = 6_000
 
 
 @benchmark([*CONTESTS], quick=QUICK, page=PAGE)
-def ways(title: str, quick: bool) -> Figures:
-    """One iteration of CFR+ in each way to run it: objects, NumPy, vectorized and compiled.
+def engines(title: str, quick: bool) -> Figures:
+    """One iteration of CFR+ in each engine, and with an object for each information set.
 
     Microseconds of processor time per iteration, in which both players learn once, the best of
     several turns: one object for each information set (``circuit``), the flat ``CFR`` in NumPy, the
-    same with payoffs and trees in machine code, and whole iterations in machine code.
+    same with payoffs and trees in machine code (vectorized), and whole iterations in machine code.
     """
     game, runs = tree_game(CONTESTS[title].ours), {}
-    for way, (make, engine) in WAYS.items():
-        if way != "objects" or sum(tree.points for tree in game.domains) <= MOST:
+    for name, (make, engine) in ENGINES.items():
+        if name != "objects" or sum(tree.points for tree in game.domains) <= MOST:
             players = [make(tree, rk.RegretMatchingPlus) for tree in game.domains]
-            runs[way] = SelfPlay(game, players, averaging=Linear(), engine=engine).run
+            runs[name] = SelfPlay(game, players, averaging=Linear(), engine=engine).run
     best = best_times(runs, 3 if quick else 20)
-    return {way: best[way] * 1e6 if way in best else "" for way in WAYS}
+    return {name: best[name] * 1e6 if name in best else "" for name in ENGINES}
 
 
 FLAT = 2.0
@@ -128,13 +128,13 @@ def size(sides: str, quick: bool) -> Figures:
     }
 
 
-# Parts of iterations
+# Passes of iterations
 
-PARTS = ("payoffs", "up", "rule", "down and average")
+PASSES = ("payoffs", "backward", "rule", "forward and average")
 
 
 def go(upto: int, numbers: Any, arrays: Any, times: int) -> None:
-    """Do the first part of an iteration so often, or the first two, or three."""
+    """Do the first pass of an iteration so often, or the first two, or three."""
     payoffs, trees, iterates = arrays.payoffs, arrays.trees, arrays.iterates
     for _ in range(times):
         for player in range(2):
@@ -152,39 +152,39 @@ def rule_of(minimizer: rk.RegretMinimizer) -> Any:
 
 
 def prefixes(run: SelfPlay) -> Sequence[Action]:
-    """Return machine code that does the first part of an iteration so often, the first two, ..."""
+    """Return machine code that does the first pass of an iteration so often, the first two, ..."""
     from regretkit.engine._jit import jitted, specialize
 
     kernel, arrays = rule_of(run.minimizers[0])._kernel(), vars(run._executor)["_arrays"]
-    parts = jitted(go, specialize(kernel, type(arrays.payoffs)))
+    compiled = jitted(go, specialize(kernel, type(arrays.payoffs)))
     numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
-    return [partial(parts, upto, numbers, arrays) for upto in range(len(PARTS))]
+    return [partial(compiled, upto, numbers, arrays) for upto in range(len(PASSES))]
 
 
 def differences(upto: Sequence[float]) -> list[float]:
-    """Return what each part takes, from what all parts up to it take; noise takes no time."""
-    parts: list[float] = np.maximum(np.diff(upto, prepend=0.0), 0.0).tolist()
-    return parts
+    """Return the time of each pass, from that of all passes up to it; noise takes no time."""
+    times: list[float] = np.maximum(np.diff(upto, prepend=0.0), 0.0).tolist()
+    return times
 
 
-def micro(seconds: float, of: float) -> str:
-    return f"{number(seconds * 1e6)} ({seconds / of:.0%})"
+def micro(seconds: float, whole: float) -> str:
+    return f"{number(seconds * 1e6)} ({seconds / whole:.0%})"
 
 
 @benchmark([*CONTESTS], quick=QUICK, page=PAGE)
-def parts(title: str, quick: bool) -> Figures:
-    """Where the time of a compiled iteration goes.
+def passes(title: str, quick: bool) -> Figures:
+    """Where the time of a compiled iteration goes, pass by pass.
 
-    CFR+: microseconds for payoffs, for the way up each tree, for the rule, and for the way down
-    with the average. Each is what an iteration takes with it less what it takes without it. All
-    take turns, and the best counts.
+    CFR+: microseconds for payoffs, for the backward pass of each tree, for the rule, and for the
+    forward pass with the average. Each is what an iteration takes with it less what it takes
+    without it. All take turns, and the best counts.
     """
     run = cfr_run(tree_game(CONTESTS[title].ours)).run(100)
-    actions = {"whole": run.run, **dict(zip(PARTS, prefixes(run), strict=True))}
+    actions = {"whole": run.run, **dict(zip(PASSES, prefixes(run), strict=True))}
     best = best_times(actions, 5 if quick else 40)
-    taken = differences([best[part] for part in PARTS])
-    shares = [micro(part, sum(taken)) for part in taken]
-    return {"whole": best["whole"] * 1e6, **dict(zip(PARTS, shares, strict=True))}
+    taken = differences([best[name] for name in PASSES])
+    shares = [micro(seconds, sum(taken)) for seconds in taken]
+    return {"whole": best["whole"] * 1e6, **dict(zip(PASSES, shares, strict=True))}
 
 
 def rule_alone(run: SelfPlay) -> Action:
@@ -205,7 +205,7 @@ def rule_alone(run: SelfPlay) -> Action:
 
 
 @benchmark([*CONTESTS], quick=QUICK, page=PAGE)
-def rule_parts(title: str, quick: bool) -> Figures:
+def rule_share(title: str, quick: bool) -> Figures:
     """Where the time of an iteration with a rule in NumPy goes: into the rule, and around it."""
     run = cfr_run(tree_game(CONTESTS[title].ours), RegretMatchingPlus, engine="vectorized")
     best = best_times({"whole": run.run(100).run, "rule": rule_alone(run)}, 5 if quick else 40)
@@ -278,13 +278,20 @@ def stream(call: str, quick: bool) -> Figures:
 # Around iterations
 
 
-@benchmark(["kernels on disk", "nothing on disk"], head="with", fresh=True, rounds=5)
+@benchmark(
+    ["kernels on disk", "nothing on disk"],
+    quick=["kernels on disk"],
+    head="with",
+    fresh=True,
+    rounds=5,
+)
 def start(disk: str, quick: bool) -> Figures:
     """How long a fresh process takes to its first compiled iteration.
 
     Seconds of processor time from the start of Python to the end of the first iteration of CFR+ on
     Kuhn poker in machine code, imports included: with kernels that are on disk already, and with
-    nothing on disk, where everything is compiled. Best of several processes.
+    nothing on disk, where everything is compiled. Best of several processes. A quick run is one
+    process with kernels on disk, which compiles them where there are none yet.
     """
     imported = time.process_time()
     with tempfile.TemporaryDirectory() as nothing:

@@ -114,9 +114,12 @@ def held(thing: object) -> int:
     ("1", "2", "3", "4", "all, as on the tree"),
     head="claims remembered",
     fresh=True,
+    conclude=lambda found: (
+        f"The tree has {min(row['_histories'] for row in found.values()):,} histories."
+    ),
     page=PAGE.with_name("repeated_states.md"),
 )
-def merged_states(claims: str, quick: bool) -> Figures:
+def repeated_states(claims: str, quick: bool) -> Figures:
     """What merging histories into states saves: Dudo with one die each, and a short memory.
 
     For players who remember a few claims, and for players who remember all: states and moves of the
@@ -137,7 +140,7 @@ def merged_states(claims: str, quick: bool) -> Figures:
     played = game.refinement if isinstance(game, ImperfectRecallGame) else game
     run = FixedStrategyIteration(graph, rk.RegretMatching).run(iterations)
     return {
-        "histories": tree.histories,
+        "_histories": tree.histories,
         "information sets": sum(own.blocks for own in graph.simplices),
         "states": graph.nodes,
         "moves": int(graph.full.edges.child.size),

@@ -29,9 +29,9 @@ class Contest:
     theirs: str
     """What OpenSpiel calls it."""
     over_open_spiel: float
-    """Floor for OpenSpiel's C++ over the compiled way, both in time per iteration."""
+    """Floor for OpenSpiel's C++ over the compiled engine, both in time per iteration."""
     over_lite_efg: float
-    """Floor for LiteEFG over the compiled way."""
+    """Floor for LiteEFG over the compiled engine."""
     own_over_open_spiel: float
     """Floor for OpenSpiel's C++ over a rule that is written in NumPy."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import regretkit as rk
 from benchmarks.harness import (
     IMAGES,
+    PAGE,
     Action,
     Curves,
     Figures,
@@ -201,7 +202,13 @@ def draw_regrets(found: Found) -> None:
     draw(IMAGES / "regret_curves.svg", {title: curves}, *axes)
 
 
-@benchmark([*RULES], quick=[*RULES][:2], head="rule", plot=draw_regrets)
+@benchmark(
+    [*RULES],
+    quick=[*RULES][:2],
+    head="rule",
+    page=PAGE.with_name("choose_a_minimizer.md"),
+    plot=draw_regrets,
+)
 def regret_curves(rule: str, quick: bool) -> Figures:
     """The regret of each rule against five adversaries, and how fast it solves Leduc poker.
 
@@ -213,7 +220,7 @@ def regret_curves(rule: str, quick: bool) -> Figures:
     make = RULES[rule]
     every = [regrets(make, adversary) for adversary in ADVERSARIES.values()]
     worst: list[float] = np.max(every, axis=0).tolist()
-    run = cfr_run(tree_game("leduc_poker"), make, engine="auto").run(300)
+    run = cfr_run(tree_game("leduc_poker"), make, engine="numpy").run(300)
     return {
         **{f"T = {t:,}": f"{worst[TIMES.index(t)]:.1f}" for t in SHOWN},
         "Leduc, 300 iterations": f"{rk.nash_conv(run.game, run.average):.4f}",

@@ -28,14 +28,14 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("correlated", "CCE 5", 4, "scipy"),
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 7, "scipy"),
-        ("merged_states", "1", 8, "scipy"),
+        ("engines", "Kuhn poker", 4, "numba"),
         ("openspiel_import", "kuhn_poker", 6, "pyspiel"),
-        ("parts", "Kuhn poker", 5, "numba"),
+        ("passes", "Kuhn poker", 5, "numba"),
         ("reading", "Kuhn poker", 8, "numpy"),
         ("regret_curves", "RegretMatching", 5, "numpy"),
-        ("rule_parts", "Kuhn poker", 3, "numba"),
+        ("repeated_states", "1", 8, "scipy"),
+        ("rule_share", "Kuhn poker", 3, "numba"),
         ("sampling_gaps", "external", 3, "numba"),
-        ("ways", "Kuhn poker", 4, "numba"),
     ],
 )
 def test_a_row_has_its_columns(name, row, columns, module):
@@ -123,7 +123,7 @@ def test_a_cost_that_grows_with_the_game_is_flat():
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1))
-def test_parts_add_up_to_the_whole(times):
+def test_passes_add_up_to_the_whole(times):
     upto = np.cumsum(times).tolist()
     assert engines.differences(upto) == pytest.approx(times, abs=1e-9)
     assert sum(engines.differences(upto)) == pytest.approx(upto[-1])
@@ -135,12 +135,12 @@ def test_noise_takes_no_time():
 
 @pytest.mark.slow
 @pytest.mark.sample
-def test_the_first_parts_of_an_iteration_take_less_than_all_of_it():
+def test_the_first_passes_of_an_iteration_take_less_than_all_of_it():
     run = cfr_run(tree_game("leduc_poker")).run(10)
     first, *_, last = engines.prefixes(run)
     times = engines.best_times({"first": first, "last": last, "whole": run.run}, 5)
     assert times["first"] < times["last"]
-    # All parts one after the other are what an iteration does.
+    # All passes one after the other are what an iteration does.
     assert times["last"] == pytest.approx(times["whole"], rel=0.5)
 
 
