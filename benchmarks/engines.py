@@ -35,6 +35,7 @@ from regretkit.engine.kernels._iteration import (
     forward_pass,
 )
 from regretkit.play import Checkpoint, Linear, SelfPlay, named
+from regretkit.trace import find_kernel
 
 CONTESTS = {contest.title: contest for contest in GAMES.values()}
 QUICK = [GAMES[name].title for name in ("kuhn", "leduc")]
@@ -155,7 +156,7 @@ def prefixes(run: SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first pass of an iteration so often, the first two, ..."""
     from regretkit.engine._jit import jitted, specialize
 
-    kernel, arrays = rule_of(run.minimizers[0])._kernel(), vars(run._executor)["_arrays"]
+    kernel, arrays = find_kernel(rule_of(run.minimizers[0])), vars(run._executor)["_arrays"]
     compiled = jitted(go, specialize(kernel, type(arrays.payoffs)))
     numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
     return [partial(compiled, upto, numbers, arrays) for upto in range(len(PASSES))]

@@ -11,6 +11,7 @@ from regretkit.checks._helpers import Make, require
 from regretkit.checks._regret_bound import ADVERSARIES
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
+from regretkit.trace._find import kernel_or_none
 
 _SIZES = (3, 1, 2, 4)
 _ITERATIONS = 8
@@ -37,7 +38,7 @@ def kernel_agrees(make: Make) -> None:
     """
     for name in (*ADVERSARIES, "ties"):
         rule = make().on_domain(Simplices(_SIZES))
-        kernel = rule._kernel() if isinstance(rule, _Rule) else None
+        kernel = kernel_or_none(rule) if isinstance(rule, _Rule) else None
         if rule is None or kernel is None or list(generators(rule)):
             return
         generator, traits, initial = np.random.default_rng(0), kernel.traits, _blocks(rule, kernel)
@@ -67,7 +68,7 @@ def _compare_proposals(rule: RegretMinimizer, kernel: Any) -> Vector:
 
 
 def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strategy: Vector) -> None:
-    blocks, names = _blocks(rule, kernel), (*kernel.state, *kernel.block_state)
+    blocks, names = _blocks(rule, kernel), kernel.learned
     values = cast(Simplices, rule.domain).expectation(utility, strategy)
     rule.observe_utility(utility)
     learned = cast(_Rule, rule)._learned()
@@ -79,7 +80,7 @@ def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strate
             block.require_alike(
                 array, given, 0.0, f"its kernel changes the {name} that it learns from"
             )
-        for name, array in zip(names, block.state, strict=True):
+        for name, array in zip(names, block.state, strict=False):
             block.require_alike(
                 array, learned[name], unit, f"its kernel learns other {name} than the rule"
             )
@@ -94,7 +95,8 @@ def _check_zero_utility(rule: RegretMinimizer, kernel: Any) -> None:
         block.propose(kernel, now, proposed)
         block.learn(kernel, now + 1, zeros, 0.0, proposed)
         block.propose(kernel, now + 1, proposed_after)
-        pairs = list(zip(old.state, block.state, strict=True))
+        learned = len(kernel.learned)
+        pairs = list(zip(old.state[:learned], block.state[:learned], strict=True))
         if traits.invariant_to_zero_utility:
             moved = "its kernel declares invariant_to_zero_utility, but a zero utility changes it"
             for array, after in [(proposed, proposed_after), *pairs]:
@@ -122,7 +124,9 @@ def _check_singletons(
         after, [value] = block.alone(np.zeros(rule.dimension)), utility[block.actions]
         block.learn(kernel, rule.iteration + 1, earned, float(value), played)
         block.propose(kernel, rule.iteration + 1, after)
-        for array, laid in zip((played, *old.state), (after, *block.state), strict=True):
+        learned = len(kernel.learned)
+        befores, afters = (played, *old.state[:learned]), (after, *block.state[:learned])
+        for array, laid in zip(befores, afters, strict=True):
             require(np.array_equal(array, laid), moved)
 
 
@@ -147,7 +151,8 @@ class _Block(NamedTuple):
     def _call(self, function: Any, parameters: Sequence[float], *known: Vector | float) -> None:
         place = self.number + 1, self.actions.start + 1, self.actions.stop + 1
         plain = getattr(function, "py_func", function)
-        plain(*place, *known, self.state, np.array(parameters))
+        with np.errstate(all="ignore"):
+            plain(*place, *known, self.state, np.array(parameters))
 
     def own(self, array: Vector, shift: int = 0) -> slice:
         """Return where the block lies in an array with a number for each action, or block."""
@@ -187,6 +192,9 @@ def _blocks(rule: RegretMinimizer, kernel: Any) -> list[_Block]:
     found = []
     for number in range(simplices.blocks):
         block = _Block(number, simplices.block(number), simplices.dimension)
-        names = (*kernel.state, *kernel.block_state)
-        found.append(block._replace(state=tuple(block.alone(learned[name]) for name in names)))
+        arrays = [learned[name] for name in kernel.learned]
+        for array, by_action in kernel.further:
+            size = simplices.dimension if by_action else simplices.blocks
+            arrays.append(np.zeros(size) if array is None else array)
+        found.append(block._replace(state=tuple(map(block.alone, arrays))))
     return found

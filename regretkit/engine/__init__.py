@@ -9,5 +9,5 @@ from regretkit.engine._vectorized import Vectorized
 from regretkit.play._engines import register_engine
 
 register_engine(Vectorized())
-register_engine(Compiled(exact_ties=True))
+register_engine(Compiled(exact=True))
 register_engine(Compiled())

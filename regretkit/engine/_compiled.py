@@ -33,7 +33,6 @@ from regretkit.engine._player_buffers import (
 from regretkit.engine._support import (
     all_ignore_singletons,
     is_long,
-    kernel_of,
     numba_missing,
     rules_of,
     schedule_of,
@@ -47,23 +46,23 @@ from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play._engines import CannotStartError, Engine, Executor
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
+from regretkit.trace import find_kernel
 
 
 @final
 class Compiled(Engine):
     """Whole iterations in machine code, for rules that have a kernel.
 
-    With ``exact_ties``, regrets that are nothing but rounding are set to zero, which takes about a
-    sixth longer.
+    With ``exact``, what cancels up to rounding is zero, as it is in NumPy, which takes longer.
     """
 
-    def __init__(self, *, exact_ties: bool = False) -> None:
-        self.name = "compiled-exact" if exact_ties else "compiled"
-        self._exact_ties = exact_ties
+    def __init__(self, *, exact: bool = False) -> None:
+        self.name = "compiled-exact" if exact else "compiled"
+        self._exact = exact
 
     @override
     def unsupported_reason(self, run: SelfPlay) -> str | None:
-        if self._exact_ties and isinstance(run.estimator, TraversalEstimator):
+        if self._exact and isinstance(run.estimator, TraversalEstimator):
             return "regrets are sampled, which leaves no ties; pass engine='compiled'"
         return unsupported_run(run) or unsupported_rules(run)
 
@@ -73,13 +72,13 @@ class Compiled(Engine):
 
     @override
     def pays_off(self, run: SelfPlay, iterations: int) -> bool:
-        return not self._exact_ties and is_long(run, iterations)
+        return not self._exact and is_long(run, iterations)
 
     @override
     def start(self, run: SelfPlay) -> Executor:
         if isinstance(run.estimator, TraversalEstimator):
             return SampledExecutor(run, run.estimator)
-        return CompiledExecutor(run, self._exact_ties)
+        return CompiledExecutor(run, self._exact)
 
 
 _SECONDS_PER_CALL = 0.1
@@ -107,15 +106,22 @@ class KernelExecutor(Executor):
     _code: Any
     _iterates: Iterates
 
-    def __init__(self, run: SelfPlay, trees: FlatTrees) -> None:
+    def __init__(self, run: SelfPlay, trees: FlatTrees, exact: bool = False) -> None:
         self._run, self._trees, self._batch = run, trees, _MIN_ITERATIONS
         rules = rules_of(run)
-        self._kernel = kernel_of(rules[0])
-        sizes = trees.sequence_offsets[-1], trees.infoset_offsets[-1]
-        names = self._kernel.state, self._kernel.block_state
-        self._state = tuple(np.zeros(n) for n, of in zip(sizes, names, strict=True) for _ in of)
-        pairs = enumerate(zip(run.minimizers, rules, strict=True))
-        self._players = [PlayerBuffers(m, rule, p, trees, self._state) for p, (m, rule) in pairs]
+        self._kernel = kernel = find_kernel(rules[0], exact=exact)
+        by_action = [True] * len(kernel.state) + [False] * len(kernel.block_state)
+        by_action += [part for _, part in kernel.further]
+        sequences, infosets = trees.sequence_offsets[-1], trees.infoset_offsets[-1]
+        self._state = tuple(np.zeros(sequences if part else infosets) for part in by_action)
+        self._players = [
+            PlayerBuffers(minimizer, rule, player, trees, self._state, exact)
+            for player, (minimizer, rule) in enumerate(zip(run.minimizers, rules, strict=True))
+        ]
+
+    @override
+    def is_current(self) -> bool:
+        return all(player.same_code() for player in self._players)
 
     def _compile(self) -> None:
         """Compile for these arrays, by running no iteration at all."""
@@ -180,19 +186,19 @@ class KernelExecutor(Executor):
 class CompiledExecutor(KernelExecutor):
     """Runs iterations over the whole game."""
 
-    def __init__(self, run: SelfPlay, exact_ties: bool) -> None:
+    def __init__(self, run: SelfPlay, exact: bool) -> None:
         from regretkit.engine._jit import compile_iterations
 
         trees, singletons = flatten_trees(run.game.domains), NO_SINGLETONS
         payoffs = lay_out_payoffs(run.game, trees)
-        if isinstance(payoffs, SparsePayoffs) and all_ignore_singletons(run):
+        if isinstance(payoffs, SparsePayoffs) and all_ignore_singletons(run) and not exact:
             trees, payoffs, singletons = without_singletons(trees, payoffs)
-        super().__init__(run, trees)
+        super().__init__(run, trees, exact)
         self._iterates = zero_iterates(trees, shared_sums(payoffs))
         self._iterates.behavior[singletons.move] = 1.0  # no kernel writes it
         self._arrays = Arrays(payoffs, trees, singletons, self._iterates, self._state)
         self._totals = [self._iterates.total[player.sequences] for player in self._players]
-        self._code = compile_iterations(self._kernel, type(payoffs), exact_ties=exact_ties)
+        self._code = compile_iterations(self._kernel, type(payoffs), exact=exact)
         self._compile()
 
     @override

@@ -11,7 +11,6 @@ its content and of its purpose; a file that does not match is deleted, and compi
 
 import contextlib
 import hashlib
-import math
 import pickle
 import sys
 import types
@@ -29,7 +28,6 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
 from regretkit._util._files import replace_file
-from regretkit._util._typing import Vector
 from regretkit.engine import _block_ops
 from regretkit.engine._block_ops import BlockFunctions
 from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
@@ -41,7 +39,7 @@ from regretkit.estimators.flat._traversal import (
     update_baseline,
     walker,
 )
-from regretkit.minimizers._kernel import BlockFunction, Kernel
+from regretkit.trace._kernel import Kernel
 
 Specialization: TypeAlias = dict[Any, Any]
 """The function that replaces each placeholder."""
@@ -50,11 +48,6 @@ _UTILITY: Specialization = {
     SparsePayoffs: _payoffs.sparse_utility,
     TerminalPayoffs: _payoffs.terminal_utility,
     DensePayoffs: _payoffs.dense_utility,
-}
-_MAGNITUDE: Specialization = {
-    SparsePayoffs: _payoffs.sparse_magnitude,
-    TerminalPayoffs: _payoffs.terminal_magnitude,
-    DensePayoffs: _payoffs.dense_magnitude,
 }
 
 
@@ -76,43 +69,34 @@ class PartCode(NamedTuple):
     forward: Any
 
 
-def compile_iterations(kernel: Kernel, payoffs: type, *, exact_ties: bool = False) -> IterationCode:
+def compile_iterations(kernel: Kernel, payoffs: type, *, exact: bool = False) -> IterationCode:
     """Return the machine code of iterations for a kernel and a kind of payoffs."""
-    specialization = specialize(kernel, payoffs, exact_ties=exact_ties)
+    specialization = specialize(kernel, payoffs, exact=exact)
     return IterationCode(
         compile_cached(_iteration.initialize, specialization),
         compile_cached(_iteration.iterate, specialization),
     )
 
 
-def specialize(kernel: Kernel, payoffs: type, *, exact_ties: bool = False) -> Specialization:
+def specialize(kernel: Kernel, payoffs: type, *, exact: bool = False) -> Specialization:
     """Return the replacements of all placeholders for a kernel and a kind of payoffs."""
-    sized = exact_ties and kernel.traits.returns_size
-    return {
-        _iteration.propose: kernel.propose if sized else _without_size(kernel.propose),
+    replaced: Specialization = {
+        _iteration.propose: kernel.propose,
         _iteration.learn: kernel.learn,
-        _iteration.settle_regrets: kernel.settle_regrets,
         _iteration.compute_utility: _UTILITY[payoffs],
-        _iteration.utility_magnitude: _MAGNITUDE[payoffs],
+        _iteration.is_exact: _true if exact else _false,
     }
+    if exact:
+        replaced[_iteration.backward_pass] = _iteration.exact_backward_pass
+    return replaced
 
 
-@cache
-def _without_size(kernel_propose: BlockFunction) -> BlockFunction:
-    """Return a proposal with infinity for the size of its regrets, which is never rounding."""
+def _true() -> bool:
+    return True
 
-    def propose(
-        block: int,
-        first: int,
-        last: int,
-        strategy: Vector,
-        state: tuple[Vector, ...],
-        parameters: Vector,
-    ) -> float:
-        kernel_propose(block, first, last, strategy, state, parameters)
-        return math.inf
 
-    return propose
+def _false() -> bool:
+    return False
 
 
 def compile_sampled_iterations(
@@ -180,7 +164,7 @@ _INLINE_DEPTH = 1
 """Depth down to which functions are compiled separately before they are inlined, which compiles
 faster. Deeper ones are inlined first, so that the compiler sees constant numbers of actions."""
 
-_RARE = {_iteration.settle_infoset}
+_RARE = {_iteration.zero_cancelled_sum}
 """Functions that are called so rarely that they are not inlined."""
 
 _COMPILED: dict[str, Any] = {}

@@ -104,15 +104,11 @@ class Iterates(NamedTuple):
     """x of the last iteration."""
     magnitude: Vector
     """Workspace for sums of magnitudes."""
-    queue: UInt32Array
-    """Workspace for decision points."""
-    suspects: UInt32Array
-    """Workspace for decision points whose regrets may be rounding."""
 
 
 def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
     """Return iterates of zeros, with room for sums that payoffs share."""
-    size, infosets = int(trees.sequence_offsets[-1]), trees.first.size
+    size = int(trees.sequence_offsets[-1])
     return Iterates(
         strategy=np.zeros(size + shared_sums),
         behavior=np.zeros(size),
@@ -120,8 +116,6 @@ def zero_iterates(trees: FlatTrees, shared_sums: int) -> Iterates:
         total=np.zeros(size),
         last_strategy=np.zeros(size),
         magnitude=np.zeros(size),
-        queue=np.zeros(infosets + 1, dtype=np.uint32),
-        suspects=np.zeros(infosets + 1, dtype=np.uint32),
     )
 
 

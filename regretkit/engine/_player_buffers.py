@@ -12,10 +12,10 @@ from regretkit._util._validate import quote, shorten
 from regretkit.averaging import Average
 from regretkit.circuits import CFR
 from regretkit.engine._layout import FlatTrees, Iterates
-from regretkit.engine._support import kernel_of
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.play._engines import CannotStartError
+from regretkit.trace import UntraceableError, find_kernel
 
 
 @final
@@ -33,9 +33,10 @@ class PlayerBuffers:
         player: int,
         trees: FlatTrees,
         state: tuple[Vector, ...],
+        exact: bool,
     ) -> None:
-        self.minimizer, self.rule, self.player = minimizer, rule, player
-        self.kernel = kernel = kernel_of(rule)
+        self.minimizer, self.rule, self.player, self._exact = minimizer, rule, player, exact
+        self.kernel = kernel = find_kernel(rule, exact=exact)
         self._learned = False
         self._stored: tuple[Vector | None, Vector | None] = None, None
         begin, end = trees.sequence_offsets[player : player + 2].tolist()
@@ -43,10 +44,12 @@ class PlayerBuffers:
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
         self.sequences = slice(begin + (not isinstance(minimizer, CFR)), end)
         self.infosets = slice(*trees.infoset_offsets[player : player + 2].tolist())
-        parts = [self.actions] * len(kernel.state) + [self.infosets] * len(kernel.block_state)
-        names = (*kernel.state, *kernel.block_state)
-        pairs = zip(state, parts, strict=True)
-        self._views = dict(zip(names, (array[part] for array, part in pairs), strict=True))
+        by_action = [True] * len(kernel.state) + [False] * len(kernel.block_state)
+        by_action += [part for _, part in kernel.further]
+        pairs = zip(state, by_action, strict=True)
+        views = [array[self.actions if part else self.infosets] for array, part in pairs]
+        self._views = dict(zip(kernel.learned, views, strict=False))
+        self._further = views[len(self._views) :]
         learned = rule._learned()
         for name, view in self._views.items():
             if name not in learned or learned[name].shape != view.shape:
@@ -63,6 +66,9 @@ class PlayerBuffers:
         kernel, learned, actions = self.kernel, self.rule._learned(), self.rule.simplices.block(0)
         state = [learned[name][actions].copy() for name in kernel.state]
         state += [learned[name][:1].copy() for name in kernel.block_state]
+        for array, by_action in kernel.further:
+            part = actions if by_action else slice(1)
+            state.append(np.zeros(actions.stop) if array is None else array[part].astype(float))
         zeros, iteration = np.zeros(actions.stop), self.rule.iteration
         for name, known in {"propose": (), "learn": (zeros.copy(), 0.0)}.items():
             function = getattr(kernel, name)
@@ -87,7 +93,19 @@ class PlayerBuffers:
             if learned[name] is not view:
                 view[...] = learned[name]
                 self.rule._hold(name, view)
-        self.kernel = kernel_of(self.rule)  # whose parameters may have changed
+        self.kernel = find_kernel(self.rule, exact=self._exact)  # its parameters may have changed
+        for view, (array, _) in zip(self._further, self.kernel.further, strict=True):
+            if array is not None:
+                view[...] = array
+
+    def same_code(self) -> bool:
+        """Return whether the rule still has the functions that were compiled."""
+        try:
+            kernel = find_kernel(self.rule, exact=self._exact)
+        except UntraceableError:
+            return False
+        mine = self.kernel.propose, self.kernel.learn, self.kernel.learned
+        return (kernel.propose, kernel.learn, kernel.learned) == mine
 
     def store(self, iterates: Iterates) -> None:
         """Give the minimizer its next strategy, and the utilities of its last update."""

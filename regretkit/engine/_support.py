@@ -13,10 +13,10 @@ from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.minimizers._kernel import Kernel
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import StrategySet
+from regretkit.trace import UntraceableError, find_kernel
 
 _LONG = 1.0
 """Seconds in NumPy from which loading machine code pays off."""
@@ -76,9 +76,9 @@ def unsupported_rules(run: SelfPlay) -> str | None:
         rule = _rule_of(minimizer, run.game.domains[player])
         if isinstance(rule, str):
             return f"minimizers[{player}]: {rule}"
-        kernel = kernel_of(rule)
+        kernel = find_kernel(rule)
         sizes = len(kernel.state), len(kernel.block_state), len(kernel.parameters_at(0))
-        kernels.append((kernel.propose, kernel.learn, kernel.settle_regrets, *sizes))
+        kernels.append((kernel.propose, kernel.learn, *sizes))
         if kernels[player] != kernels[0]:
             return f"minimizers[{player}]: {quote(rule)} has another kernel than minimizers[0]"
         sampled = isinstance(run.estimator, TraversalEstimator)
@@ -97,8 +97,10 @@ def _rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | s
         return f"{quote(rule)} is not a single rule over simplices"
     if minimizer.domain != domain:
         return f"{quote(minimizer)} plays on a part of its player's set"
-    if rule._kernel() is None:
-        return f"{quote(rule)} has no kernel"
+    try:
+        find_kernel(rule)
+    except UntraceableError as error:
+        return f"{quote(rule)} cannot be compiled: {error}"
     if minimizer._tracker is not None or rule._tracker is not None:
         return f"{quote(minimizer)} is tracked by a ledger, which records every iteration"
     return rule
@@ -111,18 +113,10 @@ def rules_of(run: SelfPlay) -> list[SimplexRule]:
     return [rule for rule in rules if isinstance(rule, SimplexRule)]
 
 
-def kernel_of(rule: SimplexRule) -> Kernel:
-    """Return the kernel of a rule that has one."""
-    kernel = rule._kernel()
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"_kernel of {quote(rule)} must return a Kernel, got {quote(kernel)}")
-    return kernel
-
-
 def all_ignore_singletons(run: SelfPlay) -> bool:
     """Return whether no rule of a run depends on blocks with a single action."""
     # Arrays by block would be numbered differently without them.
-    kernels = [kernel_of(rule) for rule in rules_of(run)]
+    kernels = [find_kernel(rule) for rule in rules_of(run)]
     return all(k.traits.ignores_singleton_blocks and not k.block_state for k in kernels)
 
 

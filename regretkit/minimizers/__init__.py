@@ -12,8 +12,6 @@ from regretkit.minimizers._hedge import Hedge as Hedge
 from regretkit.minimizers._hedge import NormalHedge as NormalHedge
 from regretkit.minimizers._hedge import NormalHedgeLink as NormalHedgeLink
 from regretkit.minimizers._hedge import OptimisticHedge as OptimisticHedge
-from regretkit.minimizers._kernel import Kernel as Kernel
-from regretkit.minimizers._kernel import KernelTraits as KernelTraits
 from regretkit.minimizers._mirror_descent import AgileProjection as AgileProjection
 from regretkit.minimizers._mirror_descent import DilatedMirrorDescent as DilatedMirrorDescent
 from regretkit.minimizers._mirror_descent import (
@@ -76,3 +74,5 @@ from regretkit.minimizers.regret_matching._roles import State as State
 from regretkit.minimizers.regret_matching._roles import Weighted as Weighted
 from regretkit.minimizers.regret_matching._rule import Composed as Composed
 from regretkit.minimizers.regret_matching._rule import ComposedRule as ComposedRule
+from regretkit.trace._kernel import Kernel as Kernel
+from regretkit.trace._kernel import KernelTraits as KernelTraits

@@ -176,9 +176,8 @@ class AdaHedge(SimplexRule):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
             rates = self._log_sizes / self.gaps
             weights *= self.simplices.repeat(rates)
-            if np.isinf(rates).any():
-                # Zero times infinity is no number: the best actions are behind by nothing.
-                np.fmin(weights, 0.0, out=weights)
+            # Zero times infinity is no number: the best actions are behind by nothing.
+            np.fmin(weights, 0.0, out=weights)
             return np.exp(weights, out=weights)
 
 

@@ -21,13 +21,7 @@ from regretkit._util._validate import (
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers._convex_sets import Proximal
-from regretkit.minimizers._regularizers import Entropy, Euclidean, Regularizer, check_regularizer
-from regretkit.minimizers.regret_matching._kernels import (
-    BlockAccumulator,
-    BlockLink,
-    Parameters,
-    project_euclidean,
-)
+from regretkit.minimizers._regularizers import Entropy, Regularizer, check_regularizer
 from regretkit.minimizers.regret_matching._roles import (
     Accumulator,
     Cumulative,
@@ -66,11 +60,6 @@ class RegularizedLeaderLink(LinkFunction):
     @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return self.regularizer.leader(simplices, regrets, self.rate)
-
-    @override
-    def block_form(self) -> tuple[BlockLink, float] | None:
-        leader = self.regularizer.block_form()
-        return leader and (leader, self.rate)
 
 
 @frozen
@@ -112,14 +101,6 @@ class AgileProjection(_OfRegularizer):
         if self.regularizer.interior:
             return moved
         return {"regrets": self._gradient_at_leader(simplices, moved["regrets"])}
-
-    @override
-    def block_form(self) -> BlockAccumulator | None:
-        if self.regularizer.interior:
-            return Cumulative().block_form()
-        if not isinstance(self.regularizer, Euclidean):
-            return None
-        return BlockAccumulator(project_euclidean, Parameters(rate=self.rate))
 
 
 @define(eq=False)

@@ -1,8 +1,7 @@
 """Regularizers: strictly convex functions of a distribution, and the roots that leaders need."""
 
 import abc
-from collections.abc import Callable
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
 from attrs import Attribute, field, frozen
@@ -10,7 +9,6 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import finite, quote
-from regretkit.minimizers.regret_matching._kernels import BlockLink, project_simplex, softmax
 from regretkit.sets import Simplices
 
 
@@ -48,10 +46,6 @@ class Regularizer(abc.ABC):
         It is infinite for an action that is never played, where ``interior`` holds.
         """
 
-    def block_form(self) -> BlockLink | None:
-        """Return the kernel that finds the leader of a block, None by default."""
-        return None
-
 
 def check_regularizer(_: object, attribute: "Attribute[Regularizer]", value: object) -> None:
     """Require a regularizer."""
@@ -75,10 +69,6 @@ class Entropy(Regularizer):
     @override
     def leader(self, simplices: Simplices, scores: Vector, rate: float) -> Vector:
         return simplices.softmax(scores, rate)
-
-    @override
-    def block_form(self) -> BlockLink:
-        return softmax
 
     @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
@@ -108,10 +98,6 @@ class Euclidean(Regularizer):
         # A whole unit below the largest, an action has no weight, however far below it is.
         shifted = _below(simplices, scores, rate)
         return simplices.project(np.maximum(shifted, -1.0, out=shifted))
-
-    @override
-    def block_form(self) -> BlockLink:
-        return project_simplex
 
     @override
     def value(self, simplices: Simplices, strategy: Vector) -> Vector:
@@ -217,16 +203,8 @@ def _in_powers(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
     return simplices.normalize((level / (level + gaps)) ** exponent)
 
 
-# Roots, found for all blocks at once. Every search is Newton's, from an end of the bracket from
-# which it cannot overshoot: the function is monotone, and its curvature makes each step stop short
-# of the root. Each block stops when its own step is small, independently of the others.
-
-_SMALL = 1e-9
-"""Relative size of a last step: errors are squared by each, so the next would be rounding."""
-_LIMIT = 100
-
-Step: TypeAlias = Callable[[Vector], Vector]
-"""From where each block is to how far it goes next, at least 0 but for rounding."""
+# Roots, found for all blocks at once: each function is monotone, and its curvature makes every step
+# of Newton's method stop short of the root.
 
 
 def power_level(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
@@ -250,7 +228,7 @@ def power_level(simplices: Simplices, gaps: Vector, exponent: float) -> Vector:
         move: Vector = (total ** (1.0 / exponent) - 1.0) * total / simplices.sum(powers / shifted)
         return move
 
-    return _climb(np.ones(simplices.blocks), step)
+    return simplices.newton(np.ones(simplices.blocks), step)
 
 
 def normal_precision(simplices: Simplices, squares: Vector) -> Vector:
@@ -278,16 +256,4 @@ def normal_precision(simplices: Simplices, squares: Vector) -> Vector:
         slope: Vector = simplices.sum(weights * squares) / total
         return excess / slope
 
-    return start - _climb(np.zeros(simplices.blocks), step)
-
-
-def _climb(position: Vector, step: Step) -> Vector:
-    """Take steps upwards until they are small."""
-    going = np.ones(position.shape, dtype=bool)
-    for _ in range(_LIMIT):
-        move = np.where(going, step(position), 0.0)
-        position = position + move
-        going &= np.abs(move) > _SMALL * (1.0 + position)
-        if not going.any():
-            break
-    return position
+    return start - simplices.newton(np.zeros(simplices.blocks), step)

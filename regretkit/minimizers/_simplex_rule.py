@@ -12,8 +12,8 @@ from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer, slice_state
-from regretkit.minimizers._kernel import Kernel
 from regretkit.sets import Simplices, as_simplices
+from regretkit.trace._kernel import Kernel
 
 _PER = "per"
 _START = "start"

@@ -29,6 +29,10 @@ class Executor(abc.ABC):
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         """Play ``iterations`` more, or fewer once ``interrupted()``; stop between two of them."""
 
+    def is_current(self) -> bool:
+        """Return whether the rules of the run still are what they were when this was started."""
+        return True
+
     @final
     def __deepcopy__(self, memo: object) -> None:
         return None  # a copy of a run finds its own
@@ -159,7 +163,8 @@ def executor_for(
     engine = select_engine(run, name, iterations)
     parts = (*run.minimizers, run.order, run.averaging, run.estimator)
     unchanged = executor is not None and [*map(id, executor.parts)] == [*map(id, parts)]
-    if executor is None or not unchanged or run.engine != engine.name:
+    unchanged = unchanged and run.engine == engine.name
+    if executor is None or not unchanged or not executor.is_current():
         try:
             executor = engine.start(run)
         except CannotStartError:

@@ -17,8 +17,9 @@ from regretkit._util._typing import Vector
 from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.minimizers._kernel import Kernel
 from regretkit.sets import Simplices
+from regretkit.trace import Kernel
+from regretkit.trace._find import kernel_or_none
 
 Numbers: TypeAlias = list[float]
 Learned: TypeAlias = dict[str, Any]
@@ -120,7 +121,11 @@ class SharedKernel:
 
     def __init__(self, rule: SimplexRule, kernel: Kernel) -> None:
         self.rule, self.kernel, traits = rule, kernel, kernel.traits
-        self.names = (*kernel.state, *kernel.block_state)
+        self.names = kernel.learned
+        self.further = [
+            [0.0] * rule.dimension if array is None else array.tolist()
+            for array, _ in kernel.further
+        ]
         # As they were before they were compiled
         self.propose: Callable[..., object] = getattr(kernel.propose, "py_func", kernel.propose)
         self.learn: Callable[..., object] = getattr(kernel.learn, "py_func", kernel.learn)
@@ -151,6 +156,8 @@ class KernelRecord(InfosetRecord):
 
     shared: SharedKernel = field(kw_only=True)
     state: tuple[Numbers, ...] = field(init=False)
+    arrays: tuple[Numbers, ...] = field(init=False)
+    """The state, and behind it the kernel's workspace and constants."""
     discounts: Discounts = field(default=NO_DISCOUNTS, init=False)
     """Of all iterations up to the last one in which it learned."""
 
@@ -158,14 +165,15 @@ class KernelRecord(InfosetRecord):
     def _initial_strategy(self) -> Numbers:
         shared, learned, size = self.shared, self.shared.rule._learned(), len(self.actions)
         self.state = tuple(learned[name].tolist() for name in shared.names)
+        self.arrays = (*self.state, *shared.further)
         self.is_lazy = shared.is_lazy
         strategy = [0.0] * size
-        shared.propose(0, 0, size, strategy, self.state, shared.kernel.parameters_at(0))
+        shared.propose(0, 0, size, strategy, self.arrays, shared.kernel.parameters_at(0))
         return strategy
 
     @override
     def update(self, utility: Numbers, value: float) -> None:
-        shared, strategy, state = self.shared, self.strategy, self.state
+        shared, strategy, state = self.shared, self.strategy, self.arrays
         size, parameters = len(strategy), shared.parameters
         if shared.discounts_on_zero:
             if self.discounts != shared.discounts:
@@ -182,6 +190,7 @@ class KernelRecord(InfosetRecord):
         record = KernelRecord(*place, shared=self.shared)
         record.play(list(self.strategy))
         record.discounts, record.state = self.discounts, tuple(map(list, self.state))
+        record.arrays = (*record.state, *self.shared.further)
         return record
 
     @override
@@ -204,6 +213,7 @@ class KernelRecord(InfosetRecord):
             raise ValueError(f"the arrays of a state must have the shapes {shapes}")
         rule._check_learned(arrays)
         self.state = tuple(array.tolist() for array in arrays.values())
+        self.arrays = (*self.state, *self.shared.further)
         self.discounts = as_discounts(learned["discounts"])
         self.play(as_numbers(learned["strategy"]).tolist())
 
@@ -354,7 +364,7 @@ class RecordFactory:
                 "them before the first sample, or for all decision points at once; draw them "
                 "before, or play on the tree with SelfPlay"
             )
-        kernel = minimizer._kernel() if isinstance(minimizer, SimplexRule) else None
+        kernel = kernel_or_none(minimizer) if isinstance(minimizer, SimplexRule) else None
         template: InfosetRecord
         if kernel is not None and isinstance(minimizer, SimplexRule):
             shared = self.kernels[size] = SharedKernel(minimizer, kernel)

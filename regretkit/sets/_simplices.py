@@ -1,10 +1,10 @@
 """Probability simplices laid end to end: one decision, or a million, in one vector."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias, final
 
 import numpy as np
-from attrs import define, field
+from attrs import define
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
@@ -14,6 +14,9 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import StrategySet
 from regretkit.sets._labels import Labels
+
+Step: TypeAlias = Callable[[Vector], Vector]
+"""From where each block is to how far it goes next."""
 
 _WIDEST = np.iinfo(np.int64).max
 
@@ -31,6 +34,7 @@ class BlockOps:
         narrowest, widest = sizes.min(initial=_WIDEST), sizes.max(initial=0)
         self.width = int(widest) if narrowest == widest else 0
         """The common size of all blocks, 0 where they differ."""
+        self._by_size: tuple[Indices, ...] | None = None
 
     def __reduce__(self) -> tuple[type["BlockOps"], tuple[Indices, Indices]]:
         return BlockOps, (self._sizes, self._first)
@@ -95,7 +99,73 @@ class BlockOps:
         shares = self.repeat(totals)
         return np.divide(vector, shares, out=shares)
 
+    def cumulate(self, vector: Vector) -> Vector:
+        """Return the running sums of each block."""
+        running = np.empty(vector.size)
+        for _, indices in self._groups():
+            running[indices] = np.cumsum(vector[indices], axis=1)
+        return running
 
+    def norm(self, vector: Vector) -> Vector:
+        """Return the Euclidean norm of each block."""
+        largest = self.max(np.abs(vector))
+        # In a unit that is a power of two, squares are exact in the same way and do not overflow.
+        _, exponents = np.frexp(largest)
+        scaled = np.ldexp(vector, -self.repeat(exponents))
+        with np.errstate(under="ignore"):
+            return np.ldexp(np.sqrt(self.dot(scaled, scaled)), exponents)
+
+    def uniform(self) -> Vector:
+        """Return the uniform distribution in each block."""
+        return 1.0 / self.repeat(self._sizes.astype(np.float64))
+
+    def project(self, vector: Vector) -> Vector:
+        """Return the nearest distribution in each block."""
+        # A constant changes nothing here, and without it large numbers would drown the one.
+        difference = self.subtract_per_block(vector, self.max(vector))
+        difference -= self.repeat(self._thresholds(difference))
+        return np.maximum(difference, 0.0, out=difference)
+
+    def _thresholds(self, vector: Vector) -> Vector:
+        if self.width:
+            return _thresholds(vector.reshape(-1, self.width))
+        levels = np.empty(self._sizes.size)
+        for blocks, indices in self._groups():
+            levels[blocks] = _thresholds(vector[indices])
+        return levels
+
+    def _groups(self) -> Iterator[tuple[Indices, Indices]]:
+        """Yield, for each size, the blocks that have it and where they lie, a block a row."""
+        if self._by_size is None:
+            self._by_size = tuple(np.flatnonzero(self._sizes == n) for n in np.unique(self._sizes))
+        for blocks in self._by_size:
+            yield blocks, self._first[blocks][:, None] + np.arange(int(self._sizes[blocks[0]]))
+
+    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
+        """Return the best value, summed over blocks, and the first best action of each block."""
+        vector = _validate.vector(utility, self.block_of.size, "utility")
+        largest = self.max(vector)
+        best = np.flatnonzero(vector == self.repeat(largest))
+        # The first of equals in each block: going backwards, the first one is written last.
+        chosen = np.empty(self._sizes.size, dtype=np.int64)
+        chosen[self.block_of[best[::-1]]] = best[::-1]
+        response = np.zeros(vector.size)
+        response[chosen] = 1.0
+        return float(largest.sum()), response
+
+    def newton(self, start: Vector, step: Step, tolerance: float) -> Vector:
+        """Add ``step(position)`` to positions until each block's own step is small."""
+        position, going = start, np.ones(start.shape, dtype=bool)
+        for _ in range(NEWTON_STEPS):
+            move = np.where(going, step(position), 0.0)
+            position = position + move
+            going &= move > tolerance * (1.0 + position)
+            if not going.any():
+                break
+        return position
+
+
+NEWTON_STEPS = 100
 _NARROW = 8
 """Rows of at most this size are sorted column by column."""
 
@@ -135,7 +205,6 @@ class Simplices(StrategySet):
     labels: Labels
     """Names of the blocks and of their actions."""
     _ops: BlockOps
-    _by_size: tuple[Indices, ...] | None = field(default=None)
 
     def __init__(
         self,
@@ -153,7 +222,6 @@ class Simplices(StrategySet):
         self.first = np.cumsum(self.sizes) - self.sizes
         self.labels = Labels(self.sizes, labels, actions)
         self._ops = BlockOps(self.sizes, self.first)
-        self._by_size = None
         self.first.setflags(write=False)
 
     @property
@@ -196,11 +264,7 @@ class Simplices(StrategySet):
 
     def cumulate(self, vector: Vector) -> Vector:
         """Return the running sums of each block, shape ``(dimension,)``."""
-        vector = self._checked(vector)
-        running = np.empty(self.dimension)
-        for _, indices in self._groups():
-            running[indices] = np.cumsum(vector[indices], axis=1)
-        return running
+        return self._ops.cumulate(self._checked(vector))
 
     def max(self, vector: Vector) -> Vector:
         """Return the largest entry of each block, shape ``(blocks,)``."""
@@ -263,18 +327,41 @@ class Simplices(StrategySet):
         Held, Wolfe and Crowder (1974), "Validation of subgradient optimization": subtract from
         each block the one number that makes its positive part sum to one.
         """
-        # A constant changes nothing here, and without it large numbers would drown the one.
-        difference = self._ops.subtract_per_block(self._checked(vector), self.max(vector))
-        difference -= self.repeat(self._thresholds(difference))
-        return np.maximum(difference, 0.0, out=difference)
+        return self._ops.project(self._checked(vector))
 
-    def _thresholds(self, vector: Vector) -> Vector:
-        if self._ops.width:
-            return _thresholds(vector.reshape(-1, self._ops.width))
-        levels = np.empty(self.blocks)
-        for blocks, indices in self._groups():
-            levels[blocks] = _thresholds(vector[indices])
-        return levels
+    def norm(self, vector: Vector) -> Vector:
+        """Return the Euclidean norm of each block, shape ``(blocks,)``.
+
+        Scaling a block by a power of two scales its norm by exactly that power.
+        """
+        return self._ops.norm(self._checked(vector))
+
+    def newton(self, start: Vector, step: Step, *, tolerance: float = 1e-9) -> Vector:
+        """Search a root in each block by Newton's method, from below; shape ``(blocks,)``.
+
+            position <- position + step(position)
+
+        until the step is at most ``tolerance (1 + position)``, or 100 steps were taken. Each block
+        stops by itself. Steps must not overshoot: they are at least 0, but for rounding.
+
+        Parameters
+        ----------
+        start
+            A number for each block, not above the root.
+        step
+            Returns how far each block goes next, given where it is.
+        tolerance
+            Relative size of a last step. Errors are squared by each, so that after 1e-9, the
+            default, the next would be rounding.
+
+        Examples
+        --------
+        The root of ``x^2 = 4``, in one block:
+
+        >>> Simplices(3).newton(np.ones(1), lambda x: np.maximum(4.0 - x * x, 0.0) / 4.0)
+        array([2.])
+        """
+        return self._ops.newton(start, step, tolerance)
 
     def _checked(self, vector: Vector) -> Vector:
         if getattr(vector, "shape", None) != self._ops.block_of.shape:
@@ -289,30 +376,15 @@ class Simplices(StrategySet):
             )
         return vector
 
-    def _groups(self) -> Iterator[tuple[Indices, Indices]]:
-        """Yield, for each size, the blocks that have it and where they lie, a block a row."""
-        if self._by_size is None:
-            self._by_size = tuple(np.flatnonzero(self.sizes == n) for n in np.unique(self.sizes))
-        for blocks in self._by_size:
-            yield blocks, self.first[blocks][:, None] + np.arange(int(self.sizes[blocks[0]]))
-
     def uniform(self) -> Vector:
         """Return the uniform distribution in each block, a new array."""
-        return 1.0 / self.repeat(self.sizes.astype(np.float64))
+        return self._ops.uniform()
 
     # As a strategy set
 
     @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        utility = _validate.vector(utility, self.dimension, "utility")
-        largest = self.max(utility)
-        best = np.flatnonzero(utility == self.repeat(largest))
-        # The first of equals in each block: going backwards, the first one is written last.
-        chosen = np.empty(self.blocks, dtype=np.int64)
-        chosen[self._ops.block_of[best[::-1]]] = best[::-1]
-        response = np.zeros(self.dimension)
-        response[chosen] = 1.0
-        return float(largest.sum()), response
+        return self._ops.best_response(utility)
 
     @override
     def value(self, utility: Vector, point: Vector) -> float:

@@ -8,7 +8,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit.checks import CHECKS, check_minimizer, checks_of, parametrize_with_checks, run_check
-from regretkit.minimizers._kernel import Kernel
+from regretkit.trace._kernel import Kernel
 
 
 class Follower(rk.RegretMinimizer):

@@ -34,6 +34,7 @@ from regretkit.play import (
     Simultaneous,
     Uniform,
 )
+from regretkit.trace import find_kernel
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
 
@@ -370,7 +371,7 @@ def test_a_kernel_that_declares_other_discounts_than_its_own_fails_its_check():
     ids=str,
 )
 def test_parameters_of_many_iterations_are_those_of_each(rule):
-    parameters = rule(3)._kernel().parameters
+    parameters = find_kernel(rule(3)).parameters
     assert parameters.rows(1, 50).tolist() == [list(parameters(t)) for t in range(1, 51)]
     assert parameters.rows(30, 1).tolist() == [list(parameters(30))]
 

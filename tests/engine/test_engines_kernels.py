@@ -16,8 +16,8 @@ from attrs import define, field
 import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.evaluation import nash_conv
-from regretkit.minimizers._kernel import Kernel
 from regretkit.play import Alternating, Linear, Simultaneous
+from regretkit.trace._kernel import Kernel
 
 pytestmark = pytest.mark.deep  # nearly all the time goes into compiling
 

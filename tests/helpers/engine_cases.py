@@ -36,6 +36,7 @@ from regretkit.play import (
     Simultaneous,
     Uniform,
 )
+from regretkit.trace import find_kernel
 
 FAST = ("compiled", "vectorized")
 ENGINES = (*FAST, "numpy")
@@ -46,7 +47,7 @@ def _regularized(kind, regularizer, optimistic=False):
     return partial(kind, regularizer=regularizer, rate=0.3, optimistic=optimistic)
 
 
-# Every rule that has a kernel, of all that the named algorithms use and of the regularized ones
+# Rules that are compiled, of all that the named algorithms use and of the regularized ones
 RULES = {
     "rm": rk.RegretMatching,
     "rm+": rk.RegretMatchingPlus,
@@ -87,7 +88,7 @@ AVERAGINGS = {
 
 
 def kernel(rule):
-    return rule(rk.Simplices(2))._kernel()
+    return find_kernel(rule(rk.Simplices([2, 3])))
 
 
 def _one_for_each_kernel():

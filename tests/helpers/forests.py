@@ -17,6 +17,7 @@ from regretkit.engine.kernels import _iteration
 from regretkit.games._payoff_rows import payoff_rows
 from regretkit.play import Alternating, RandomPlayer, Simultaneous
 from regretkit.sets import DecisionTree
+from regretkit.trace import find_kernel
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -105,27 +106,28 @@ def laid_payoffs(ends, payoffs, forest):
 
 def laid_out(forest, payoffs, rule):
     """Return a table in its initial state, and the initial state of a rule."""
-    kernel = rule._kernel()
+    kernel = find_kernel(rule, exact=True)
     by_action = [np.zeros(forest.sequence_offsets[-1]) for _ in kernel.state]
     by_point = [np.zeros(forest.first.size) for _ in kernel.block_state]
-    return zero_iterates(forest, shared_sums(payoffs)), (*by_action, *by_point)
+    room = [np.zeros(forest.sequence_offsets[-1]) for _ in range(kernel.workspace)]
+    return zero_iterates(forest, shared_sums(payoffs)), (*by_action, *by_point, *room)
 
 
 def machine_code(kernel, payoffs):
     """Return ``initialize`` and ``iterate`` for a kernel, as machine code."""
-    return compile_iterations(kernel, type(payoffs), exact_ties=True)[:2]
+    return compile_iterations(kernel, type(payoffs), exact=True)[:2]
 
 
 def in_python(kernel, payoffs, monkeypatch):
     """Return ``initialize`` and ``iterate`` for a kernel, as they are written."""
-    for placeholder, function in specialize(kernel, type(payoffs), exact_ties=True).items():
+    for placeholder, function in specialize(kernel, type(payoffs), exact=True).items():
         monkeypatch.setattr(_iteration, placeholder.__name__, function)
     return _iteration.initialize, _iteration.iterate
 
 
 def iterated(rule, forest, payoffs, order, count=6, forced=NO_SINGLETONS, code=machine_code):
     """Return all numbers that some iterations leave behind."""
-    kernel = rule._kernel()
+    kernel = find_kernel(rule, exact=True)
     table, state = laid_out(forest, payoffs, rule)
     turns = order.schedule(forest.players, count)
     numbers = np.array([rule_numbers(kernel, t) for t in range(count + 1)])

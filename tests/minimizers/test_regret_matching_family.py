@@ -13,7 +13,7 @@ import regretkit as rk
 from regretkit import minimizers as m
 from regretkit.minimizers import AdaHedge, Discounted, NormalHedge
 from regretkit.minimizers.contrib import HSDiscounted
-from regretkit.minimizers.contrib._adaptive import hypot_accumulate, norms, restore_norm
+from regretkit.minimizers.contrib._adaptive import hypot_accumulate, restore_norm
 from regretkit.minimizers.contrib._smooth import chop_orthant
 from regretkit.sets import Simplices
 
@@ -294,7 +294,7 @@ def test_norms_neither_overflow_nor_vanish(size):
     vector = np.array([3.0, -4.0, 0.0, 5.0, 12.0])
 
     with np.errstate(all="raise", under="ignore"):
-        lengths = norms(Simplices([3, 2]), size * vector)
+        lengths = Simplices([3, 2]).norm(size * vector)
         total = hypot_accumulate(lengths[:1], lengths[1:])
 
     near = 1e-3 if size < 1e-300 else 1e-15
@@ -308,7 +308,7 @@ def test_raising_meets_any_length():
     for size in (1e-200, 1e-3, 1.0, 1e3, 1e200):
         vector, lengths = size * generator.normal(size=12), generator.exponential(size=4) + 1e-9
         raised = restore_norm(simplices, vector, lengths)
-        np.testing.assert_allclose(norms(simplices, raised), lengths, rtol=1e-13)
+        np.testing.assert_allclose(simplices.norm(raised), lengths, rtol=1e-13)
         assert (raised >= 0.0).all()
 
 

@@ -15,6 +15,7 @@ LAYERS = [
     "sets",
     "_regret_tracker",
     "minimizer",
+    "trace",
     "checks",
     "minimizers",
     "circuits",

@@ -1,7 +1,7 @@
 """Whole iterations of CFR and its kin, as functions that are compiled.
 
-Six functions are placeholders: ``_jit`` replaces them by those of a rule's
-kernel and of a kind of payoffs, and compiles the whole once for each combination.
+Five functions are placeholders: ``_jit`` replaces them by those of a rule's kernel and of a kind of
+payoffs, and compiles the whole once for each combination.
 """
 
 from typing import NamedTuple
@@ -33,8 +33,8 @@ def compute_utility(
     raise NotImplementedError
 
 
-def utility_magnitude(a: int, player: int, payoffs: Payoffs, strategy: Vector) -> float:
-    """Return the sum of the magnitudes of the terms of a sequence's utility."""
+def is_exact() -> bool:
+    """Return whether what cancels up to rounding is zero."""
     raise NotImplementedError
 
 
@@ -59,15 +59,8 @@ def learn(
 
 def propose(
     block: int, first: int, last: int, strategy: Vector, state: State, parameters: Vector
-) -> float:
-    """Set a rule's distribution at one decision point; return the size of its regrets."""
-    raise NotImplementedError
-
-
-def settle_regrets(
-    block: int, first: int, last: int, rounding: float, state: State, parameters: Vector
 ) -> None:
-    """Set regrets at one decision point to zero that are at most ``rounding``."""
+    """Set a rule's distribution at one decision point."""
     raise NotImplementedError
 
 
@@ -96,7 +89,7 @@ def iterate(
             if player < 0:
                 continue
             if step == 0:
-                compute_utility(player, False, arrays.payoffs, trees, iterates)
+                compute_utility(player, is_exact(), arrays.payoffs, trees, iterates)
             elif step == 1:
                 backward_pass(player, parameters[min(t, parameters.shape[0] - 1), player], arrays)
             else:
@@ -155,31 +148,20 @@ def copy_to_singletons(singletons: SingletonMoves, iterates: Iterates) -> None:
 
 
 def backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
-    """Propagate values to the root, and update each decision point of a player on the way.
-
-    Where the regrets that decide are so small that they may be rounding, the magnitudes of all
-    terms are computed and decide whether they are.
-    """
+    """Propagate values to the root, and update each decision point of a player on the way."""
     trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
-    negligible, count = arrays.payoffs.negligible[player], 0
     end = as_int64(trees.infoset_offsets[player + 1])
     for step in range(end - as_int64(trees.infoset_offsets[player])):
         j = end - 1 - step
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        value, size = update_infoset(j, first, last, parameters, iterates, state)
+        value = update_infoset(j, first, last, parameters, iterates, state)
         iterates.utility[trees.parent[j]] += value
-        if 0.0 < size <= negligible:
-            iterates.suspects[count] = j
-            count += 1
-    # After the pass: rare code within it would slow it down.
-    for k in range(count):
-        settle_infoset(as_int64(iterates.suspects[k]), player, parameters, arrays)
 
 
 def update_infoset(
     j: int, first: int, last: int, parameters: Vector, iterates: Iterates, state: State
-) -> tuple[float, float]:
-    """Update the rule at a decision point; return its value, and the size of its regrets."""
+) -> float:
+    """Update the rule at a decision point; return its value."""
     # For a number of actions known at compile time, the compiler unrolls all loops.
     if last - first == 2:
         return update_actions(j, first, first + 2, parameters, iterates, state)
@@ -192,12 +174,13 @@ def update_infoset(
 
 def update_actions(
     j: int, first: int, last: int, parameters: Vector, iterates: Iterates, state: State
-) -> tuple[float, float]:
+) -> float:
     """Do so for any number of actions."""
     utility, behavior = iterates.utility, iterates.behavior
     value = infoset_value(first, last, utility, behavior)
     learn(j, first, last, utility, value, behavior, state, parameters)
-    return value, propose(j, first, last, behavior, state, parameters)
+    propose(j, first, last, behavior, state, parameters)
+    return value
 
 
 def infoset_value(first: int, last: int, utility: Vector, behavior: Vector) -> float:
@@ -216,31 +199,49 @@ def infoset_value(first: int, last: int, utility: Vector, behavior: Vector) -> f
     return top + difference
 
 
+def exact_backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
+    """Do as ``backward_pass``, and set sums to zero that cancel up to rounding."""
+    negligible, trees, state = arrays.payoffs.negligible[player], arrays.trees, arrays.state
+    utility, behavior = arrays.iterates.utility, arrays.iterates.behavior
+    end = as_int64(trees.infoset_offsets[player + 1])
+    for step in range(end - as_int64(trees.infoset_offsets[player])):
+        j = end - 1 - step
+        value = backpropagate_value(j, negligible, trees, arrays.iterates)
+        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+        learn(j, first, last, utility, value, behavior, state, parameters)
+        propose(j, first, last, behavior, state, parameters)
+
+
 def backpropagate_values(
     player: int, negligible: float, trees: FlatTrees, iterates: Iterates
 ) -> None:
-    """Turn utilities into counterfactual ones, from the leaves up, zero where values cancel.
+    """Turn utilities into counterfactual ones, from the leaves up, zero where values cancel."""
+    end = as_int64(trees.infoset_offsets[player + 1])
+    for step in range(end - as_int64(trees.infoset_offsets[player])):
+        backpropagate_value(end - 1 - step, negligible, trees, iterates)
+
+
+def backpropagate_value(j: int, negligible: float, trees: FlatTrees, iterates: Iterates) -> float:
+    """Add the value of a decision point to its parent sequence, and return it.
 
     No sum above ``negligible`` can be rounding.
     """
     utility, behavior, values = iterates.utility, iterates.behavior, iterates.magnitude
-    end = as_int64(trees.infoset_offsets[player + 1])
-    for step in range(end - as_int64(trees.infoset_offsets[player])):
-        j = end - 1 - step
-        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        value = infoset_value(first, last, utility, behavior)
-        if abs(value) <= negligible and value != 0.0:
-            largest = utility[first]
-            for a in range(first, last):
-                largest = max(largest, utility[a])
-            if abs(value) <= RESOLUTION * (abs(largest) + abs(value - largest)):
-                value = 0.0
-        parent = as_int64(trees.parent[j])
-        total = utility[parent] + value
-        values[j] = abs(value)
-        utility[parent] = total
-        if abs(total) <= negligible and total != 0.0:
-            zero_cancelled_sum(j, parent, trees, utility, values)
+    first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+    value = infoset_value(first, last, utility, behavior)
+    if abs(value) <= negligible and value != 0.0:
+        largest = utility[first]
+        for a in range(first, last):
+            largest = max(largest, utility[a])
+        if abs(value) <= RESOLUTION * (abs(largest) + abs(value - largest)):
+            value = 0.0
+    parent = as_int64(trees.parent[j])
+    total = utility[parent] + value
+    values[j] = abs(value)
+    utility[parent] = total
+    if abs(total) <= negligible and total != 0.0:
+        zero_cancelled_sum(j, parent, trees, utility, values)
+    return value
 
 
 def zero_cancelled_sum(j: int, a: int, trees: FlatTrees, utility: Vector, values: Vector) -> None:
@@ -252,57 +253,6 @@ def zero_cancelled_sum(j: int, a: int, trees: FlatTrees, utility: Vector, values
             magnitude += float(values[trees.children[k]])
         if abs(utility[a]) <= RESOLUTION * magnitude:
             utility[a] = 0.0
-
-
-# Regrets that may be rounding
-
-
-def settle_infoset(j: int, player: int, parameters: Vector, arrays: Arrays) -> None:
-    """Propose again at a decision point, without those of its regrets that are rounding."""
-    trees, iterates, state = arrays.trees, arrays.iterates, arrays.state
-    first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-    size = propose(j, first, last, iterates.behavior, state, parameters)
-    # The utilities are a lower bound of the magnitudes of their terms, and mostly suffice.
-    magnitude = largest_magnitude(first, last, iterates.utility)
-    if size > RESOLUTION * magnitude:
-        magnitude = subtree_magnitude(j, player, arrays)
-    rounding = RESOLUTION * magnitude
-    if size <= rounding:
-        settle_regrets(j, first, last, rounding, state, parameters)
-        propose(j, first, last, iterates.behavior, state, parameters)
-
-
-def subtree_magnitude(j: int, player: int, arrays: Arrays) -> float:
-    """Return the largest sum of magnitudes of an action's terms, over the subtree of j."""
-    payoffs, trees, iterates = arrays.payoffs, arrays.trees, arrays.iterates
-    queue, magnitude = iterates.queue, iterates.magnitude
-    queue[0], count, k = j, 1, 0
-    while k < count:
-        infoset = as_int64(queue[k])
-        for a in range(as_int64(trees.first[infoset]), as_int64(trees.last[infoset])):
-            magnitude[a] = utility_magnitude(a, player, payoffs, iterates.strategy)
-            for c in range(as_int64(trees.child_offsets[a]), as_int64(trees.child_offsets[a + 1])):
-                queue[count] = trees.children[c]
-                count += 1
-        k += 1
-    largest = 0.0
-    while k > 0:  # children come after their parents
-        k -= 1
-        infoset = as_int64(queue[k])
-        largest = largest_magnitude(
-            as_int64(trees.first[infoset]), as_int64(trees.last[infoset]), magnitude
-        )
-        if k > 0:
-            magnitude[trees.parent[infoset]] += largest
-    return largest
-
-
-def largest_magnitude(first: int, last: int, numbers: Vector) -> float:
-    """Return the largest magnitude of some numbers."""
-    largest = 0.0
-    for a in range(first, last):
-        largest = max(largest, abs(float(numbers[a])))
-    return largest
 
 
 # Forward pass: the average, and the next x, from the root to the leaves
@@ -365,9 +315,7 @@ def backward_part(
     trees = FlatTrees(
         first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
     )
-    iterates = Iterates(
-        strategy, behavior, utility, strategy, strategy, magnitude, children, children
-    )
+    iterates = Iterates(strategy, behavior, utility, strategy, strategy, magnitude)
     if earning:
         compute_utility(player, True, payoffs, trees, iterates)
     if propagating:
@@ -393,5 +341,5 @@ def forward_part(
     trees = FlatTrees(
         first, last, parent, infoset_offsets, sequence_offsets, child_offsets, children
     )
-    iterates = Iterates(strategy, behavior, total, total, total, total, children, children)
+    iterates = Iterates(strategy, behavior, total, total, total, total)
     forward_pass(player, decay, weight, trees, iterates)

@@ -77,32 +77,6 @@ def batch_row_magnitude(
     return magnitude
 
 
-def sparse_magnitude(a: int, player: int, payoffs: SparsePayoffs, strategy: Vector) -> float:
-    """Return the magnitudes in a sequence's utility; the sums in ``strategy`` are up to date."""
-    magnitude = row_magnitude(as_int64(payoffs.row[a]), player, payoffs, strategy)
-    if payoffs.singleton_row.size > 0:
-        magnitude += row_magnitude(as_int64(payoffs.singleton_row[a]), player, payoffs, strategy)
-    return magnitude
-
-
-def row_magnitude(r: int, player: int, payoffs: SparsePayoffs, strategy: Vector) -> float:
-    """Return the magnitudes in a row, found by bisection over the player's batches."""
-    low, high = as_int64(payoffs.batch_offsets[player]), as_int64(payoffs.batch_offsets[player + 1])
-    while high - low > 1:
-        middle = (low + high) // 2
-        if as_int64(payoffs.batches[middle, 0]) <= r:
-            low = middle
-        else:
-            high = middle
-    if low == high:
-        return 0.0
-    batch = payoffs.batches[low]
-    position = r - as_int64(batch[0])
-    if position >= max(4 * as_int64(batch[1]), 1):  # the row that stays 0
-        return 0.0
-    return batch_row_magnitude(position, batch, payoffs, strategy)
-
-
 def sum_batch(batch: UInt32Array, summed: UInt32Array, strategy: Vector, sums: Vector) -> None:
     """Set each sum of a batch."""
     row, slices, length, k = (
@@ -227,17 +201,6 @@ def terminal_utility(
             if zero_cancelled:
                 magnitude += abs(reach)
         utility[a] = 0.0 if zero_cancelled and abs(value) <= RESOLUTION * magnitude else value
-
-
-def terminal_magnitude(a: int, player: int, payoffs: TerminalPayoffs, strategy: Vector) -> float:
-    """Return the magnitudes in a sequence's utility."""
-    magnitude = 0.0
-    for k in range(as_int64(payoffs.begin[a]), as_int64(payoffs.begin[a + 1])):
-        reach = abs(payoffs.payoff[k])
-        for o in range(payoffs.others.shape[1]):
-            reach *= strategy[payoffs.others[k, o]]
-        magnitude += reach
-    return magnitude
 
 
 def dense_utility(

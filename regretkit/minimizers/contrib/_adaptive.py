@@ -1,6 +1,5 @@
 """Regret matching with scheduled discounts, weighted predictions, or a norm that never falls."""
 
-import math
 from typing import final
 
 import numpy as np
@@ -9,17 +8,6 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, at_least_zero, positive
-from regretkit.minimizers.regret_matching._kernels import (
-    ERRORS,
-    PREDICTED,
-    RATE,
-    REGRETS,
-    STEPS,
-    WEIGHT,
-    Arrays,
-    BlockAccumulator,
-    Parameters,
-)
 from regretkit.minimizers.regret_matching._roles import (
     Accumulator,
     AdaptiveStep,
@@ -34,9 +22,6 @@ from regretkit.minimizers.regret_matching._roles import (
 )
 from regretkit.minimizers.regret_matching._rule import ComposedRule, Parts
 from regretkit.sets import Simplices
-
-_SMALL, _LARGE = 1e-280, 1e280
-"""Between these a sum of squares has lost nothing that mattered to an underflow or overflow."""
 
 
 @final
@@ -59,11 +44,6 @@ class HSDiscounted(Discounting):
     """
 
     horizon: int = field(validator=at_least_one, kw_only=True)
-
-    @property
-    @override
-    def keeps_positive(self) -> bool:
-        return True
 
     @override
     def factors(self, iteration: int) -> tuple[float, float]:
@@ -156,18 +136,14 @@ class AdaptivePredictionWeight(Accumulator):
         np.maximum(regrets, 0.0, out=regrets)
         moved = regrets - state["regrets"]
         # Roots of sums of squares: sums of squares could overflow.
-        steps = hypot_accumulate(state["steps"], norms(simplices, moved))
+        steps = hypot_accumulate(state["steps"], simplices.norm(moved))
         missed = np.subtract(regret, state.get("predicted_regrets", 0.0), out=moved)
-        errors = hypot_accumulate(state["errors"], norms(simplices, missed))
+        errors = hypot_accumulate(state["errors"], simplices.norm(missed))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             # Where nothing has moved yet the quotient is infinite, or no number.
             alpha = np.fmin(errors / steps, self.limit)
         weight = simplices.repeat(1.0 / (1.0 + alpha))
         return {"regrets": regrets, "prediction_weight": weight, "errors": errors, "steps": steps}
-
-    @override
-    def block_form(self) -> BlockAccumulator:
-        return BlockAccumulator(adapt_prediction_weight, Parameters(rate=self.limit))
 
 
 @final
@@ -266,34 +242,6 @@ class AdaptiveAsymmetricRegretMatchingPlus(ComposedRule):
         return AdaptivePredictionWeight(limit=self.limit), predictor, PositivePartLink()
 
 
-def adapt_prediction_weight(
-    block: int,
-    first: int,
-    last: int,
-    utility: Vector,
-    value: float,
-    strategy: Vector,
-    state: Arrays,
-    parameters: Vector,
-) -> None:
-    """Q <- [Q + g]+ and weight <- 1 / (1 + alpha), alpha = min(errors / steps, limit)."""
-    regrets, predicted, limit = state[REGRETS], state[PREDICTED], parameters[RATE]
-    weight, errors, steps = state[WEIGHT], state[ERRORS], state[STEPS]
-    missed, moved = 0.0, 0.0
-    for a in range(first, last):
-        missed = math.hypot(missed, utility[a] - value - predicted[a])
-        raised = max(regrets[a] + utility[a] - value, 0.0)
-        moved = math.hypot(moved, raised - regrets[a])
-        regrets[a] = raised
-    errors[block] = math.hypot(errors[block], missed)
-    steps[block] = math.hypot(steps[block], moved)
-    alpha = limit
-    if errors[block] < limit * steps[block]:
-        alpha = errors[block] / steps[block]
-    for a in range(first, last):
-        weight[a] = 1.0 / (1.0 + alpha)
-
-
 @final
 @frozen
 class NormPreserving(Accumulator):
@@ -314,9 +262,9 @@ class NormPreserving(Accumulator):
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         moved = simplices.add(state["regrets"], regret)
-        lengths = norms(simplices, state["regrets"])
+        lengths = simplices.norm(state["regrets"])
         regrets = np.maximum(moved, 0.0)
-        shorter = np.flatnonzero(norms(simplices, regrets) < lengths)
+        shorter = np.flatnonzero(simplices.norm(regrets) < lengths)
         if shorter.size:
             coordinates, few = simplices.coordinates(shorter), Simplices(simplices.sizes[shorter])
             regrets[coordinates] = restore_norm(few, moved[coordinates], lengths[shorter])
@@ -372,7 +320,7 @@ def restore_norm(simplices: Simplices, vector: Vector, lengths: Vector) -> Vecto
     of a quadratic in c. Every length is positive.
     """
     raised = np.empty(simplices.dimension)
-    for blocks, coordinates in simplices._groups():
+    for blocks, coordinates in simplices._ops._groups():
         raised[coordinates] = _restore_rows(vector[coordinates], lengths[blocks])
     return raised
 
@@ -394,27 +342,6 @@ def _restore_rows(rows: Vector, lengths: Vector) -> Vector:
     height = (root - linear) / kept
     raised: Vector = np.ldexp(np.maximum(shifted + height[:, None], 0.0), exponents[:, None])
     return raised
-
-
-def norms(simplices: Simplices, vector: Vector) -> Vector:
-    """Return the Euclidean norm of each block, shape ``(blocks,)``.
-
-    Scaling a block by a power of two scales its norm by exactly that power.
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        squares = simplices.dot(vector, vector)
-    lengths = np.sqrt(squares)
-    wild = ~((squares > _SMALL) & (squares < _LARGE))
-    if wild.any():
-        wild &= simplices.max(np.abs(vector)) > 0.0  # a block of zeros has the norm zero
-    rescaled = np.flatnonzero(wild)
-    if rescaled.size:
-        coordinates, few = simplices.coordinates(rescaled), Simplices(simplices.sizes[rescaled])
-        _, exponents = np.frexp(few.max(np.abs(vector[coordinates])))
-        scaled = np.ldexp(vector[coordinates], -few.repeat(exponents))
-        with np.errstate(under="ignore"):
-            lengths[rescaled] = np.ldexp(np.sqrt(few.dot(scaled, scaled)), exponents)
-    return lengths
 
 
 def hypot_accumulate(left: Vector, right: Vector) -> Vector:

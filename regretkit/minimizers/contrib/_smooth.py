@@ -315,8 +315,5 @@ def chop_orthant(simplices: Simplices, vector: Vector) -> Vector:
     Where clipping leaves too little, that is the nearest point of the simplex.
     """
     lifted = np.maximum(vector, 0.0)
-    low = np.flatnonzero(simplices.sum(lifted) < 1.0)
-    if low.size:
-        coordinates, few = simplices.coordinates(low), Simplices(simplices.sizes[low])
-        lifted[coordinates] = few.project(vector[coordinates])
-    return lifted
+    low = simplices.repeat(simplices.sum(lifted)) < 1.0
+    return np.where(low, simplices.project(vector), lifted)

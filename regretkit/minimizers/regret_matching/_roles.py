@@ -1,7 +1,7 @@
 """The three roles of a rule: how regrets add up, what is predicted of them, what is played.
 
 Each is a value that holds hyperparameters and no state: its methods are pure functions, in NumPy,
-of the state they are given. A role with a ``block_form`` can be compiled.
+of the state they are given.
 """
 
 import abc
@@ -14,22 +14,10 @@ from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_zero, extended, of_kind, positive
-from regretkit.minimizers._kernel import KernelTraits
-from regretkit.minimizers.regret_matching._kernels import (
-    BlockAccumulator,
-    BlockLink,
-    BlockPredictor,
-    Parameters,
-    build_update,
-    positive_part,
-    softmax,
-)
 from regretkit.sets import Simplices
 
 State: TypeAlias = dict[str, Vector]
 """Arrays by name, with one number for each action or each block."""
-
-_ONLY_ADDS = KernelTraits(invariant_to_zero_utility=True, ignores_singleton_blocks=True)
 
 
 # Accumulators
@@ -67,10 +55,6 @@ class Accumulator(abc.ABC):
         """
         return state["regrets"]
 
-    def block_form(self) -> BlockAccumulator | None:
-        """Return its kernel, None if it has none, as by default; with one it can be compiled."""
-        return None
-
 
 @final
 @frozen
@@ -86,10 +70,6 @@ class Cumulative(Accumulator):
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": simplices.add(state["regrets"], regret)}
-
-    @override
-    def block_form(self) -> BlockAccumulator:
-        return BlockAccumulator(build_update(), traits=_ONLY_ADDS)
 
 
 @final
@@ -109,10 +89,6 @@ class NonNegative(Accumulator):
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": np.maximum(simplices.add(state["regrets"], regret), 0.0)}
 
-    @override
-    def block_form(self) -> BlockAccumulator:
-        return BlockAccumulator(build_update(nonnegative=True), traits=_ONLY_ADDS)
-
 
 @final
 @frozen
@@ -130,13 +106,6 @@ class LinearAccumulator(Accumulator):
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         return {"regrets": simplices.add(state["regrets"], iteration * regret)}
 
-    @override
-    def block_form(self) -> BlockAccumulator:
-        return BlockAccumulator(build_update(weights=True), self._parameters, traits=_ONLY_ADDS)
-
-    def _parameters(self, iteration: int) -> Parameters:
-        return Parameters(regret_weight=max(float(iteration), 1.0))
-
 
 class Discounting(Accumulator):
     """``R <- R f + g``, with one factor f where R > 0 and another elsewhere."""
@@ -144,14 +113,6 @@ class Discounting(Accumulator):
     @abc.abstractmethod
     def factors(self, iteration: int) -> tuple[float, float]:
         """Return the factors of positive and of other regrets in an iteration, from 0."""
-
-    @property
-    @abc.abstractmethod
-    def keeps_positive(self) -> bool:
-        """Whether what is positive stays above zero at any number of zero utilities.
-
-        With exponents from 1 on, t of them leave about 1 / t of it, or more.
-        """
 
     @override
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
@@ -164,18 +125,6 @@ class Discounting(Accumulator):
         if positive == negative:
             return regrets * positive
         return regrets * np.where(regrets > 0.0, positive, negative)
-
-    @final
-    @override
-    def block_form(self) -> BlockAccumulator:
-        traits = KernelTraits(
-            only_discounts_on_zero_utility=self.keeps_positive, ignores_singleton_blocks=True
-        )
-        update = build_update(discounts=True, nonnegative=self.lower_bound == 0.0)
-        return BlockAccumulator(update, self._parameters, traits)
-
-    def _parameters(self, iteration: int) -> Parameters:
-        return Parameters(*self.factors(iteration))
 
 
 @final
@@ -199,11 +148,6 @@ class Discounted(Discounting):
 
     alpha: float = field(validator=extended, kw_only=True)
     beta: float = field(validator=extended, kw_only=True)
-
-    @property
-    @override
-    def keeps_positive(self) -> bool:
-        return self.alpha >= 1.0
 
     @override
     def factors(self, iteration: int) -> tuple[float, float]:
@@ -236,11 +180,6 @@ class DiscountedNonNegative(Discounting):
     def update(self, simplices: Simplices, state: State, regret: Vector, iteration: int) -> State:
         discounted = self.discounted(simplices, state, iteration)
         return {"regrets": np.maximum(simplices.add(discounted, regret), 0.0)}
-
-    @property
-    @override
-    def keeps_positive(self) -> bool:
-        return self.alpha >= 1.0 and self.shift <= 3.0
 
     @override
     def factors(self, iteration: int) -> tuple[float, float]:
@@ -300,10 +239,6 @@ class Predictor(abc.ABC):
         """Return v, shape ``(dimension,)``, or None where nothing is ever predicted."""
         return state["predicted_regrets"]
 
-    def block_form(self) -> BlockPredictor | None:
-        """Return what is predicted unless told otherwise, None by default; compiled rules do."""
-        return None
-
 
 @final
 @frozen
@@ -327,10 +262,6 @@ class NoPrediction(Predictor):
     @override
     def predict(self, state: State) -> Vector | None:
         return None
-
-    @override
-    def block_form(self) -> BlockPredictor:
-        return BlockPredictor(0.0, repeats=False)
 
 
 @final
@@ -365,10 +296,6 @@ class LastUtilityPrediction(Predictor):
     def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
         return {"predicted_regrets": simplices.regret(utility, state["last_strategy"])}
 
-    @override
-    def block_form(self) -> BlockPredictor:
-        return BlockPredictor(1.0, repeats=True)
-
 
 @final
 @frozen
@@ -395,10 +322,6 @@ class ExternalPrediction(Predictor):
     @override
     def expect(self, simplices: Simplices, state: State, utility: Vector, unaided: Vector) -> State:
         return {"predicted_regrets": simplices.regret(utility, unaided)}
-
-    @override
-    def block_form(self) -> BlockPredictor:
-        return BlockPredictor(1.0, repeats=False)
 
 
 @frozen
@@ -458,11 +381,6 @@ class Weighted(_Scaling):
     def _scaled(self, predicted: Vector, state: State) -> Vector:
         return self.weight * predicted
 
-    @override
-    def block_form(self) -> BlockPredictor | None:
-        block = self.predictor.block_form()
-        return block and block._replace(weight=self.weight * block.weight)
-
 
 @final
 @frozen
@@ -489,11 +407,6 @@ class AdaptiveStep(_Scaling):
             )
         return state["prediction_weight"] * predicted
 
-    @override
-    def block_form(self) -> BlockPredictor | None:
-        block = self.predictor.block_form()
-        return block and block._replace(adaptive=True)
-
 
 # Link functions
 
@@ -517,10 +430,6 @@ class LinkFunction(abc.ABC):
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         """Return the strategy, a new array of shape ``(dimension,)``."""
 
-    def block_form(self) -> tuple[BlockLink, float] | None:
-        """Return its kernel and rate, None if it has none, as by default; compiled rules do."""
-        return None
-
 
 @final
 @frozen
@@ -541,10 +450,6 @@ class PositivePartLink(LinkFunction):
     @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return simplices.normalize(np.maximum(regrets, 0.0))
-
-    @override
-    def block_form(self) -> tuple[BlockLink, float]:
-        return positive_part, 0.0
 
 
 @final
@@ -568,7 +473,3 @@ class SoftmaxLink(LinkFunction):
     @override
     def play(self, simplices: Simplices, regrets: Vector) -> Vector:
         return simplices.softmax(regrets, self.rate)
-
-    @override
-    def block_form(self) -> tuple[BlockLink, float]:
-        return softmax, self.rate

@@ -1,32 +1,16 @@
 """Rules that are composed of an accumulator, a predictor and a link function."""
 
 import abc
-from collections.abc import Callable, Mapping
-from itertools import chain
+from collections.abc import Mapping
 from typing import TypeAlias, cast, final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 from typing_extensions import override
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import of_kind
-from regretkit.minimizers._kernel import Kernel, KernelTraits
 from regretkit.minimizers._simplex_rule import SimplexRule
-from regretkit.minimizers.regret_matching._kernels import (
-    BY_ACTION,
-    BY_BLOCK,
-    LINK_RATE,
-    NEXT_POSITIVE_DISCOUNT,
-    POSITIVE_DISCOUNT,
-    PREDICTION_WEIGHT,
-    Parameters,
-    build_learn,
-    build_propose,
-    positive_part,
-    settle_predicted,
-    settle_regrets,
-)
 from regretkit.minimizers.regret_matching._roles import (
     Accumulator,
     LinkFunction,
@@ -120,39 +104,6 @@ class ComposedRule(SimplexRule):
 
     @final
     @override
-    def _kernel(self) -> Kernel | None:
-        accumulator, predictor = self.accumulator.block_form(), self.predictor.block_form()
-        link = self.link.block_form()
-        if accumulator is None or predictor is None or link is None:
-            return None
-        adaptive = "prediction_weight" in self.state
-        if not self.state.keys() <= {*BY_ACTION, *BY_BLOCK} or predictor.adaptive != adaptive:
-            return None
-        if adaptive and not predictor.repeats:
-            return None  # its arrays would be others than kernels with adaptive steps know
-
-        plain, traits = "predicted_regrets" not in self.state, accumulator.traits
-        schedule = _Schedule(self.accumulator, predictor.weight, link[1], accumulator.parameters)
-        return Kernel(
-            build_propose(link[0], not plain, adaptive),
-            build_learn(accumulator.update, not plain, predictor.repeats),
-            state=[name for name in BY_ACTION if name in self.state],
-            block_state=[name for name in BY_BLOCK if name in self.state],
-            parameters=schedule if callable(accumulator.parameters) else schedule(1),
-            traits=KernelTraits(
-                invariant_to_zero_utility=plain and traits.invariant_to_zero_utility,
-                # All positive regrets are discounted alike, and played in the same proportion.
-                only_discounts_on_zero_utility=(
-                    plain and traits.only_discounts_on_zero_utility and link[0] is positive_part
-                ),
-                ignores_singleton_blocks=traits.ignores_singleton_blocks,
-                returns_size=True,
-            ),
-            settle_regrets=settle_regrets if plain else settle_predicted,
-        )
-
-    @final
-    @override
     def _learned(self) -> State:
         return self.state
 
@@ -178,33 +129,6 @@ class ComposedRule(SimplexRule):
                     f"{name} of {type(self).__name__} must be finite numbers, at least {bound:g}, "
                     f"got {np.asarray(array)[~valid][0]}"
                 )
-
-
-@final
-@frozen
-class _Schedule:
-    """A kernel's parameters, iteration by iteration or many at once; equal for equal rules."""
-
-    accumulator: Accumulator
-    prediction_weight: float
-    link_rate: float
-    parameters: Parameters | Callable[[int], Parameters] = field(eq=False)
-
-    def __call__(self, iteration: int) -> tuple[float, ...]:
-        return tuple(self.rows(iteration, 1)[0].tolist())
-
-    def rows(self, first: int, count: int) -> Vector:
-        """Return those of ``count`` iterations, shape ``(count, parameters)``."""
-        parameters = self.parameters
-        if callable(parameters):
-            numbers = chain.from_iterable(map(parameters, range(first, first + count + 1)))
-            rows = np.fromiter(numbers, np.float64).reshape(count + 1, -1)
-        else:
-            rows = np.tile(parameters, (count + 1, 1))
-        following = slice(NEXT_POSITIVE_DISCOUNT, NEXT_POSITIVE_DISCOUNT + 2)
-        rows[:-1, following] = rows[1:, POSITIVE_DISCOUNT : POSITIVE_DISCOUNT + 2]
-        rows[:, PREDICTION_WEIGHT], rows[:, LINK_RATE] = self.prediction_weight, self.link_rate
-        return rows[:-1]
 
 
 @final

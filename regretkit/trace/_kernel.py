@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, final
 from attrs import Attribute, field, frozen
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import constant_vector, of_kind, quote, truth
+from regretkit._util._validate import constant_vector, of_kind, quote, truth, whole_number
 
 BlockFunction: TypeAlias = Callable[..., object]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""
@@ -19,6 +19,10 @@ def _function(_: object, attribute: "Attribute[Any]", value: object) -> None:
         raise TypeError(
             f"{attribute.name} must be a plain function, got {quote(value)}; write it with def"
         )
+
+
+def _count(_: object, attribute: "Attribute[Any]", value: object) -> None:
+    whole_number(value, attribute.name, least=0)
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
@@ -34,23 +38,12 @@ def _numbers_or_function(_: object, attribute: "Attribute[Any]", value: Any) -> 
         constant_vector(value, attribute.name)
 
 
-def settle_none(
-    block: int,
-    first: int,
-    last: int,
-    rounding: float,
-    state: tuple[Vector, ...],
-    parameters: Vector,
-) -> None:
-    """Leave everything as it is."""
-
-
 @final
 @frozen(kw_only=True)
 class KernelTraits:
     """What a rule declares about its kernel, so that an engine can leave work out.
 
-    ``check_minimizer`` tests all but the last.
+    ``check_minimizer`` tests all of them.
 
     Parameters
     ----------
@@ -68,22 +61,18 @@ class KernelTraits:
         strategy, at any utility. If this holds for the kernels of all players, and they have no
         arrays by block, last moves with a single action are left out of iterations in two-player
         games.
-    returns_size
-        Whether ``propose`` returns, in units of utility, the size of those numbers in ``state``
-        whose signs decide what it proposes, such as the sum of positive regrets in regret
-        matching: a rule that is discontinuous where they are zero must not follow rounding.
 
     Examples
     --------
     >>> from regretkit import RegretMatching
-    >>> RegretMatching(3)._kernel().traits.invariant_to_zero_utility
+    >>> from regretkit.trace import find_kernel
+    >>> find_kernel(RegretMatching(3)).traits.invariant_to_zero_utility
     True
     """
 
     invariant_to_zero_utility: bool = field(default=False, validator=truth)
     only_discounts_on_zero_utility: bool = field(default=False, validator=truth)
     ignores_singleton_blocks: bool = field(default=False, validator=truth)
-    returns_size: bool = field(default=False, validator=truth)
 
 
 @final
@@ -120,10 +109,10 @@ class Kernel:
         iteration t, and for t = 0 before the first one; always the same number of them.
     traits
         What holds for the rule, which lets an engine leave work out.
-    settle_regrets
-        Called as ``settle_regrets(block, first, last, rounding, state, parameters)``, where the
-        size that ``propose`` returned is at most ``rounding``, before ``propose`` is called again;
-        sets such numbers to zero.
+    workspace
+        Number of further arrays by action behind these, in which a function may keep numbers.
+    constants, block_constants
+        Arrays that the functions only read, by action and by block; they stand last.
 
     Raises
     ------
@@ -135,7 +124,8 @@ class Kernel:
     The page on how to run fast writes one for regret matching, which keeps a single array:
 
     >>> from regretkit import RegretMatching
-    >>> RegretMatching(2)._kernel().state
+    >>> from regretkit.trace import find_kernel
+    >>> find_kernel(RegretMatching(2)).state
     ('regrets',)
     """
 
@@ -149,7 +139,21 @@ class Kernel:
     traits: KernelTraits = field(
         factory=KernelTraits, kw_only=True, validator=of_kind(KernelTraits, "KernelTraits()")
     )
-    settle_regrets: BlockFunction = field(default=settle_none, kw_only=True, validator=_function)
+    workspace: int = field(default=0, kw_only=True, validator=_count)
+    constants: Sequence[Vector] = field(default=(), kw_only=True, eq=False)
+    block_constants: Sequence[Vector] = field(default=(), kw_only=True, eq=False)
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """Names of all arrays that the rule learns, as they stand in ``state``."""
+        return *self.state, *self.block_state
+
+    @property
+    def further(self) -> list[tuple[Vector | None, bool]]:
+        """The arrays of ``state`` behind those: what they hold, and whether it is by action."""
+        workspace: list[tuple[Vector | None, bool]] = [(None, True)] * self.workspace
+        constants = [(array, True) for array in self.constants]
+        return workspace + constants + [(array, False) for array in self.block_constants]
 
     def parameters_at(self, iteration: int) -> Sequence[float]:
         """Return the floats that the functions get as ``parameters`` in an iteration."""

@@ -1,0 +1,361 @@
+"""From a graph to plain loops over the actions of one block, which a compiler understands."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import final
+
+from regretkit.trace._graph import (
+    ELEMENTWISE,
+    REDUCTIONS,
+    Node,
+    Per,
+    elementwise,
+    nodes_of,
+    number,
+    rebuild,
+)
+
+_EXPENSIVE = {
+    "exp",
+    "log",
+    "power",
+    "expm1",
+    "log1p",
+    "log2",
+    "log10",
+    "hypot",
+    "tanh",
+    "sin",
+    "cos",
+}
+_EXPENSIVE |= {"arctan", "sqrt", "divide"}
+_STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}
+_ROOT_STEPS = 100
+_UNROLLED = 4
+"""Sums that a processor adds to at once."""
+
+
+@final
+class Loops:
+    """The body of a function that computes outputs of one block.
+
+    Parameters
+    ----------
+    outputs
+        What is stored, by the name of the array that it is stored in.
+    names
+        The code of each input: that of arrays without an index.
+    workspace
+        Names of arrays by action in which numbers may be kept between loops.
+    plain
+        Whether it is to run as plain Python, where division by zero is an error.
+    """
+
+    def __init__(
+        self,
+        outputs: Mapping[str, Node],
+        names: Mapping[Node, str],
+        workspace: Iterable[str],
+        *,
+        plain: bool = False,
+    ) -> None:
+        self._outputs, self._plain = outputs, plain
+        self._names = dict(names)
+        self._free = iter(workspace)
+        self._stored: dict[Node, str] = {}
+        self._lines: list[str] = []
+        self._variables = (f"v{k}" for k in count())
+        self._nonzero: set[Node] = set()
+        self._bound: dict[Node, frozenset[Node]] = {}
+        order = list(nodes_of(outputs.values()))
+        for node in order:
+            self._bound[node] = self._iterates(node)
+        self.used = {node for node in order if node in names}
+
+    def _iterates(self, node: Node) -> frozenset[Node]:
+        if node.op == "iterate":
+            return frozenset([node])
+        found = frozenset().union(*(self._bound[arg] for arg in node.args))
+        return found - {node.args[1]} if node.op == "root" else found
+
+    def code(self) -> list[str]:
+        """Return the lines of the body."""
+        by_action = {name: node for name, node in self._outputs.items() if node.per is Per.ACTION}
+        by_block = {
+            name: node for name, node in self._outputs.items() if node.per is not Per.ACTION
+        }
+        reached = [n for n in nodes_of(self._outputs.values()) if not self._bound[n]]
+        self._region(reached, list(by_action.values()), 0)
+        self._final(by_action)
+        for name, node in by_block.items():
+            self._lines.append(f"{name}[block] = {self._scalar(node)}")
+        return self._lines
+
+    # Stages: what a reduction needs comes before it
+
+    def _region(self, nodes: Sequence[Node], later: Sequence[Node], depth: int) -> None:
+        """Write all scalars among ``nodes``; ``later`` is what the final loop computes."""
+        level: dict[Node, int] = {}
+        for node in nodes:
+            level[node] = max((level.get(arg, 0) for arg in self._needs(node)), default=0)
+            level[node] += node.op in REDUCTIONS or node.op == "root"
+        stages = [
+            [node for node in nodes if node.per is not Per.ACTION and level[node] == stage]
+            for stage in range(max(level.values(), default=0) + 1)
+        ]
+        loops = [[n.args[0] for n in stage if n.op in REDUCTIONS] for stage in stages] + [
+            list(later)
+        ]
+        for number_of_stage, stage in enumerate(stages):
+            reductions = [node for node in stage if node.op in REDUCTIONS]
+            if reductions:
+                kept = self._to_keep(
+                    reductions, loops[number_of_stage + 1 :], loops[number_of_stage]
+                )
+                self._reduce(reductions, kept, depth)
+            for node in stage:
+                if node.op == "root":
+                    self._root(node, depth)
+                elif node not in self._names and node.op in ELEMENTWISE:
+                    name = next(self._variables)
+                    self._write(depth, f"{name} = {self._expression(node, {})}")
+                    self._names[node] = name
+
+    def _needs(self, node: Node) -> Iterable[Node]:
+        if node.op != "root":
+            return node.args
+        return [n for n in nodes_of(node.args) if node.args[1] not in self._bound[n]]
+
+    def _write(self, depth: int, line: str) -> None:
+        self._lines.append("    " * depth + line)
+
+    def _scalar(self, node: Node) -> str:
+        if node.op == "fill":
+            return self._scalar(node.args[0])
+        return number(node.detail) if node.is_constant else self._names[node]
+
+    # Loops
+
+    def _inside(self, outputs: Iterable[Node]) -> list[Node]:
+        """Return the nodes by action that a loop computes for these outputs, in order."""
+        found: set[Node] = set()
+        stack = list(outputs)
+        while stack:
+            node = stack.pop()
+            if node in found or node.per is not Per.ACTION or node in self._stored:
+                continue
+            found.add(node)
+            if node.op != "chosen":
+                stack.extend(node.args)
+        return [node for node in nodes_of(outputs) if node in found]
+
+    def _to_keep(
+        self, reductions: list[Node], later: list[list[Node]], now: list[Node]
+    ) -> dict[Node, str]:
+        """Return the expensive nodes of a loop that later loops need, and where they are kept."""
+        here = self._inside(now)
+        needed = set(self._inside([node for loop in later for node in loop]))
+        kept: dict[Node, str] = {}
+        for node in reversed(here):
+            if node in needed and node.op in _EXPENSIVE:
+                name = next(self._free, None)
+                if name is None:
+                    break
+                kept[node] = name
+                self._stored[node] = name
+                needed = set(self._inside([n for loop in later for n in loop if n is not node]))
+                for other in kept:
+                    needed.discard(other)
+        for node in kept:
+            del self._stored[node]
+        return kept
+
+    def _reduce(self, reductions: list[Node], kept: dict[Node, str], depth: int) -> None:
+        targets = {}
+        for node in reductions:
+            targets[node] = next(self._variables)
+            self._names[node] = targets[node]
+            self._write(depth, f"{targets[node]} = {_STARTS[node.op]}")
+            if node.op == "argmax":
+                self._write(depth, f"{targets[node]}_max = -inf")
+        inside = self._inside([node.args[0] for node in reductions])
+        simple = not kept and all(node.op == "sum" for node in reductions)
+        begin = "first"
+        if simple and not any(node.op == "cumulate" for node in inside) and len(inside) <= 8:
+            begin = self._four_sums(reductions, targets, depth)
+        self._start_cumulations(inside, depth)
+        self._write(depth, f"for a in range({begin}, last):")
+        code = self._body([node.args[0] for node in reductions], "a", depth + 1, kept)
+        for node, value in zip(reductions, code, strict=True):
+            self._accumulate(node, targets[node], value, depth + 1)
+        self._stored.update(kept)
+
+    def _four_sums(self, reductions: list[Node], targets: Mapping[Node, str], depth: int) -> str:
+        self._write(depth, "begin = first")
+        self._write(depth, "if last - first > 3:")
+        parts = range(_UNROLLED)
+        for name in targets.values():
+            names = ", ".join(f"{name}_{k}" for k in parts)
+            self._write(depth + 1, f"{names} = 0.0, 0.0, 0.0, 0.0")
+        self._write(depth + 1, f"for quad in range((last - first) // {_UNROLLED}):")
+        self._write(depth + 2, f"a = first + {_UNROLLED} * quad")
+        for k in parts:
+            index = f"a + {k}" if k else "a"
+            code = self._body([node.args[0] for node in reductions], index, depth + 2, {})
+            for node, value in zip(reductions, code, strict=True):
+                self._write(depth + 2, f"{targets[node]}_{k} += {value}")
+        for name in targets.values():
+            pairs = f"({name}_0 + {name}_1) + ({name}_2 + {name}_3)"
+            self._write(depth + 1, f"{name} = {pairs}")
+        self._write(depth + 1, f"begin = last - (last - first) % {_UNROLLED}")
+        return "begin"
+
+    def _accumulate(self, node: Node, target: str, value: str, depth: int) -> None:
+        if node.op == "sum":
+            self._write(depth, f"{target} += {value}")
+        elif node.op == "norm":
+            self._write(depth, f"{target} = hypot({target}, {value})")
+        else:
+            self._write(depth, f"x = {value}")
+            if node.op == "max":
+                self._write(depth, f"{target} = x if x > {target} else {target}")
+            else:
+                self._write(depth, f"if x > {target}_max:")
+                self._write(depth + 1, f"{target}_max, {target} = x, a")
+
+    def _start_cumulations(self, inside: Iterable[Node], depth: int) -> None:
+        for node in inside:
+            if node.op == "cumulate":
+                if node not in self._names:
+                    self._names[node] = next(self._variables)
+                self._write(depth, f"{self._names[node]} = 0.0")
+
+    def _final(self, outputs: Mapping[str, Node], depth: int = 0, unswitched: int = 0) -> None:
+        """Write the loop that stores outputs, one for either outcome of a condition by block."""
+        if not outputs:
+            return
+        inside = self._inside(outputs.values())
+        conditions = [
+            node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
+            for node in inside
+            if node.op == "where"
+        ]
+        by_block = [c for c in conditions if c.per is not Per.ACTION]
+        if by_block and unswitched < 2:
+            for outcome in (True, False):
+                line = f"if {self._scalar(by_block[0])}:" if outcome else "else:"
+                self._write(depth, line)
+                if not outcome and by_block[0].op == "equal" and by_block[0].args[1].detail == 0.0:
+                    self._nonzero.add(by_block[0].args[0])
+                assumed = _assume(outputs, by_block[0], outcome)
+                self._bound.update((n, self._iterates(n)) for n in nodes_of(assumed.values()))
+                self._final(assumed, depth + 1, unswitched + 1)
+            return
+        self._start_cumulations(inside, depth)
+        self._write(depth, "for a in range(first, last):")
+        values = self._body(list(outputs.values()), "a", depth + 1, {})
+        if len(outputs) > 1:  # all is read before anything is written
+            targets = [f"new_{k}" for k in range(len(values))]
+            for target, value in zip(targets, values, strict=True):
+                self._write(depth + 1, f"{target} = {value}")
+            values = targets
+        for name, value in zip(outputs, values, strict=True):
+            self._write(depth + 1, f"{name}[a] = {value}")
+
+    def _body(
+        self, outputs: list[Node], index: str, depth: int, kept: Mapping[Node, str]
+    ) -> list[str]:
+        """Write what outputs need inside a loop, and return their expressions."""
+        inside = self._inside(outputs)
+        uses = Counter(outputs)
+        for node in inside:
+            code = ELEMENTWISE[node.op].code if node.op in ELEMENTWISE else "{0}"
+            for k, arg in enumerate(node.args):
+                uses[arg] += max(code.count(f"{{{k}}}"), 1)
+        for node in list(uses):  # uses of a repeated number are none of an entry
+            if node.op in ("repeat", "fill"):
+                uses[node] = 1
+        codes: dict[Node, str] = {node: f"{name}[{index}]" for node, name in self._stored.items()}
+        fresh = 0
+        suffix = index.replace("a + ", "")
+        for node in inside:
+            if node.op == "input" or node.op == "array":
+                code = f"{self._names[node]}[{index}]"
+            elif node.op in ("repeat", "fill"):
+                code = self._scalar(node.args[0])
+            elif node.op == "chosen":
+                code = f"(1.0 if {index} == {self._names[node.args[0]]} else 0.0)"
+            elif node.op == "cumulate":
+                self._write(depth, f"{self._names[node]} += {codes[node.args[0]]}")
+                codes[node] = self._names[node]
+                continue
+            else:
+                code = self._expression(node, codes)
+            if node in kept:
+                self._write(depth, f"n{fresh} = {code}")
+                code, fresh = f"n{fresh}", fresh + 1
+                self._write(depth, f"{kept[node]}[{index}] = {code}")
+            elif uses[node] > 1 and node.op not in ("repeat", "fill"):
+                name = f"n{fresh}" if suffix == "a" else f"n{fresh}_{suffix}"
+                self._write(depth, f"{name} = {code}")
+                code, fresh = name, fresh + 1
+            codes[node] = code
+        return [codes[node] if node.per is Per.ACTION else self._scalar(node) for node in outputs]
+
+    def _expression(self, node: Node, codes: Mapping[Node, str]) -> str:
+        args = [codes[arg] if arg in codes else self._scalar(arg) for arg in node.args]
+        if self._plain and node.op in ("divide", "remainder", "floor_divide"):
+            divisor = node.args[1].args[0] if node.args[1].op == "repeat" else node.args[1]
+            sure = divisor in self._nonzero or divisor.op == "size"
+            if not sure and not (divisor.is_constant and divisor.detail):
+                return f"{node.op}({args[0]}, {args[1]})"
+        if node.op in ("maximum", "minimum") and node.args[1].is_constant:
+            sign = "<" if node.op == "maximum" else ">"
+            return f"({args[1]} if {args[0]} {sign} {args[1]} else {args[0]})"
+        return ELEMENTWISE[node.op].code.format(*args)
+
+    # Roots
+
+    def _root(self, node: Node, depth: int) -> None:
+        start, iterate, step = node.args
+        within = [n for n in nodes_of([step]) if iterate in self._bound[n]]
+        captured = [
+            arg
+            for n in within
+            for arg in n.args
+            if arg.per is Per.ACTION and not self._bound[arg] and arg not in self._stored
+            if arg.op not in ("input", "array", "repeat", "fill")
+        ]
+        kept = {n: name for n in dict.fromkeys(captured) if (name := next(self._free, None))}
+        if kept:
+            self._start_cumulations(self._inside(kept), depth)
+            self._write(depth, "for a in range(first, last):")
+            self._body(list(kept), "a", depth + 1, kept)
+            self._stored.update(kept)
+        position = next(self._variables)
+        self._names[node] = self._names[iterate] = position
+        self._write(depth, f"{position} = {self._scalar(start)}")
+        self._write(depth, f"for _ in range({_ROOT_STEPS}):")
+        self._region(within, [], depth + 1)
+        move = self._scalar(step)
+        self._write(depth + 1, f"{position} += {move}")
+        bound = f"{node.detail!r} * (1.0 + {position})" if node.detail else "0.0"
+        self._write(depth + 1, f"if not {move} > {bound}:")
+        self._write(depth + 2, "break")
+
+
+def _assume(outputs: Mapping[str, Node], condition: Node, outcome: bool) -> dict[str, Node]:
+    """Return outputs for one outcome of a condition by block."""
+
+    def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
+        if node.per is not Per.ACTION:
+            return node
+        if node.op == "where":
+            decides = node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
+            if decides is condition:
+                return args[1] if outcome else args[2]
+            return elementwise("where", *args)
+        return None
+
+    return dict(zip(outputs, rebuild(outputs.values(), replace), strict=True))

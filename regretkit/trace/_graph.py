@@ -1,0 +1,352 @@
+"""The graph of a rule: elementwise operations, and reductions of every block to a number.
+
+Nodes are immutable, and equal ones are one object, so that a common subexpression is one node, and
+graphs are equal where their nodes are.
+"""
+
+import enum
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias, final
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+
+@final
+class Per(enum.IntEnum):
+    """What a node has a number for: there is one, or one for each block, or for each action."""
+
+    RULE = 0
+    BLOCK = 1
+    ACTION = 2
+
+
+class Elementwise(NamedTuple):
+    """An operation on numbers: in NumPy, and as code for a single number."""
+
+    numpy: Callable[..., Any]
+    code: str
+    boolean: bool = False
+
+
+ELEMENTWISE = {
+    "add": Elementwise(np.add, "({0} + {1})"),
+    "subtract": Elementwise(np.subtract, "({0} - {1})"),
+    "multiply": Elementwise(np.multiply, "({0} * {1})"),
+    "divide": Elementwise(np.divide, "({0} / {1})"),
+    "remainder": Elementwise(np.remainder, "({0} % {1})"),
+    "floor_divide": Elementwise(np.floor_divide, "({0} // {1})"),
+    "power": Elementwise(np.power, "pow({0}, {1})"),
+    "negative": Elementwise(np.negative, "(-{0})"),
+    "absolute": Elementwise(np.absolute, "abs({0})"),
+    "square": Elementwise(np.square, "({0} * {0})"),
+    "sign": Elementwise(np.sign, "(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0})"),
+    "sqrt": Elementwise(np.sqrt, "sqrt({0})"),
+    "exp": Elementwise(np.exp, "exp({0})"),
+    "expm1": Elementwise(np.expm1, "expm1({0})"),
+    "log": Elementwise(np.log, "log({0})"),
+    "log1p": Elementwise(np.log1p, "log1p({0})"),
+    "log2": Elementwise(np.log2, "log2({0})"),
+    "log10": Elementwise(np.log10, "log10({0})"),
+    "tanh": Elementwise(np.tanh, "tanh({0})"),
+    "sin": Elementwise(np.sin, "sin({0})"),
+    "cos": Elementwise(np.cos, "cos({0})"),
+    "arctan": Elementwise(np.arctan, "atan({0})"),
+    "hypot": Elementwise(np.hypot, "hypot({0}, {1})"),
+    "floor": Elementwise(np.floor, "float(floor({0}))"),
+    "ceil": Elementwise(np.ceil, "float(ceil({0}))"),
+    "maximum": Elementwise(np.maximum, "({1} if {0} < {1} or {1} != {1} else {0})"),
+    "minimum": Elementwise(np.minimum, "({1} if {0} > {1} or {1} != {1} else {0})"),
+    "fmax": Elementwise(np.fmax, "({1} if {0} < {1} or {0} != {0} else {0})"),
+    "fmin": Elementwise(np.fmin, "({1} if {0} > {1} or {0} != {0} else {0})"),
+    "greater": Elementwise(np.greater, "({0} > {1})", boolean=True),
+    "greater_equal": Elementwise(np.greater_equal, "({0} >= {1})", boolean=True),
+    "less": Elementwise(np.less, "({0} < {1})", boolean=True),
+    "less_equal": Elementwise(np.less_equal, "({0} <= {1})", boolean=True),
+    "equal": Elementwise(np.equal, "({0} == {1})", boolean=True),
+    "not_equal": Elementwise(np.not_equal, "({0} != {1})", boolean=True),
+    "logical_and": Elementwise(np.logical_and, "({0} and {1})", boolean=True),
+    "logical_or": Elementwise(np.logical_or, "({0} or {1})", boolean=True),
+    "logical_xor": Elementwise(np.logical_xor, "({0} != {1})", boolean=True),
+    "logical_not": Elementwise(np.logical_not, "(not {0})", boolean=True),
+    "isfinite": Elementwise(np.isfinite, "isfinite({0})", boolean=True),
+    "isnan": Elementwise(np.isnan, "({0} != {0})", boolean=True),
+    "isinf": Elementwise(np.isinf, "isinf({0})", boolean=True),
+    "where": Elementwise(np.where, "({1} if {0} else {2})"),
+    "as_float": Elementwise(lambda x: np.asarray(x, np.float64), "(1.0 if {0} else 0.0)"),
+}
+"""Operations by the names that NumPy has for them."""
+
+_LOGICAL = {name for name in ELEMENTWISE if name.startswith("logical")}
+_COMMUTATIVE = {"add", "multiply", "logical_and", "logical_or", "equal", "not_equal"}
+
+REDUCTIONS = {"sum", "max", "norm", "argmax"}
+"""From a number for each action to one for each block."""
+
+Detail: TypeAlias = Any
+"""The value of a constant, the name of an input, an array, or how a root is searched."""
+
+
+@final
+class Node:
+    """One operation, or an input.
+
+    Besides ``ELEMENTWISE`` and ``REDUCTIONS`` an operation is
+
+    - ``"constant"``, ``"input"``, by name, and ``"array"``, one that never changes;
+    - ``"size"``, the number of actions of a block, and ``"iteration"``;
+    - ``"repeat"``, which gives every action the number of its block, and ``"fill"``, which gives
+      every action or block one number;
+    - ``"cumulate"``, running sums of a block; ``"chosen"``, 1 at the index of the second argument;
+    - ``"normalize"``, ``"project"``, ``"add_cancelling"`` and ``"regret"``, of ``Simplices``;
+    - ``"root"``, a Newton search of each block: from the first argument, in place of the second,
+      an ``"iterate"``, by the third.
+    """
+
+    __slots__ = ("__weakref__", "args", "boolean", "detail", "op", "per")
+
+    def __init__(
+        self, op: str, args: tuple["Node", ...], per: Per, boolean: bool, detail: Detail
+    ) -> None:
+        self.op, self.args, self.per, self.boolean, self.detail = op, args, per, boolean, detail
+
+    def __repr__(self) -> str:
+        given = ", ".join([*map(repr, self.args), *([] if self.detail is None else [self.label()])])
+        return self.label() if self.op in ("constant", "input") else f"{self.op}({given})"
+
+    def label(self) -> str:
+        """Return its detail as text."""
+        if isinstance(self.detail, np.ndarray):
+            return f"shape={self.detail.shape}"
+        return self.detail if isinstance(self.detail, str) else repr(self.detail)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a number known beforehand."""
+        return self.op == "constant"
+
+
+_NODES: WeakValueDictionary[tuple[object, ...], Node] = WeakValueDictionary()
+
+
+def make(op: str, *args: Node, per: Per | None = None, detail: Detail = None) -> Node:
+    """Return the node of an operation, as it stands."""
+    key: object = detail
+    if isinstance(detail, np.ndarray):
+        key = id(detail) if detail.flags.writeable else (detail.shape, detail.tobytes())
+    elif isinstance(detail, float):  # 0.0 equals -0.0, and nan nothing
+        key = repr(detail)
+    full = (op, *map(id, args), key, per)
+    node = _NODES.get(full)
+    if node is None:
+        if per is None:
+            per = max((arg.per for arg in args), default=Per.RULE)
+        boolean = op in ELEMENTWISE and ELEMENTWISE[op].boolean
+        if op == "where":
+            boolean = args[1].boolean and args[2].boolean
+        elif op in ("repeat", "fill"):
+            boolean = args[0].boolean
+        elif op == "constant":
+            boolean = isinstance(detail, bool)
+        node = _NODES[full] = Node(op, args, per, boolean, detail)
+    return node
+
+
+def constant(value: float | bool) -> Node:
+    """Return the node of a number."""
+    return make(
+        "constant", detail=bool(value) if isinstance(value, bool | np.bool_) else float(value)
+    )
+
+
+ZERO, ONE = constant(0.0), constant(1.0)
+SIZE = make("size", per=Per.BLOCK)
+ITERATION = make("iteration", per=Per.RULE)
+
+
+def as_float(node: Node) -> Node:
+    """Return a node whose values are numbers, 1 and 0 for true and false."""
+    if not node.boolean:
+        return node
+    return constant(float(node.detail)) if node.is_constant else make("as_float", node)
+
+
+def as_boolean(node: Node) -> Node:
+    """Return whether a number is not zero."""
+    return node if node.boolean else elementwise("not_equal", node, ZERO)
+
+
+def elementwise(op: str, *args: Node) -> Node:
+    """Return an operation on numbers, simplified where that changes no result."""
+    widest = max(arg.per for arg in args)
+    if any(arg.op == "fill" for arg in args):
+        inner = [arg.args[0] if arg.op == "fill" else arg for arg in args]
+        if max(node.per for node in inner) is widest:
+            args = tuple(inner)
+        elif all(node.per is Per.RULE for node in inner):
+            return fill(elementwise(op, *inner), widest)
+    if op in _LOGICAL:
+        args = tuple(map(as_boolean, args))
+    elif op == "where":
+        chosen = args[1:]
+        if not all(arg.boolean for arg in chosen):
+            chosen = tuple(map(as_float, chosen))
+        args = (as_boolean(args[0]), *chosen)
+    elif op != "as_float":
+        args = tuple(map(as_float, args))
+    if all(arg.is_constant for arg in args):
+        with np.errstate(all="ignore"):
+            value = ELEMENTWISE[op].numpy(*(arg.detail for arg in args))
+        return constant(value.item() if isinstance(value, np.generic | np.ndarray) else value)
+    return _simplified(op, args) or make(op, *args)
+
+
+def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
+    """Return what a few operations with constants are equal to, None where they are nothing else.
+
+    ``x + 0`` counts as ``x``, which differs from it in the sign of a zero.
+    """
+    first, last = args[0], args[-1]
+    if op == "where" and first.is_constant:
+        return args[1] if first.detail else args[2]
+    if op == "where" and args[1] is args[2]:
+        return args[1]
+    if op == "where" and last.op == "where" and last.args[0] is first:
+        return elementwise("where", first, args[1], last.args[2])
+    if (op in ("add", "subtract") and last is ZERO) or (
+        op in ("multiply", "divide") and last is ONE
+    ):
+        return first
+    if (op == "add" and first is ZERO) or (op == "multiply" and first is ONE):
+        return last
+    if op in ("add", "subtract") and last.is_constant and first.op in ("add", "subtract"):
+        inner, passed = first.args
+        if inner is ITERATION and passed.is_constant:  # whole numbers, and so exact
+            signs = {"add": 1.0, "subtract": -1.0}
+            moved = signs[first.op] * passed.detail + signs[op] * last.detail
+            return elementwise("add", ITERATION, constant(moved))
+    if op == "power" and last.is_constant:
+        if last.detail in (0.0, 1.0):
+            return first if last.detail else ONE
+        short = {2.0: "square", 0.5: "sqrt"}.get(last.detail)
+        return make(short, first) if short else None
+    if op in ("maximum", "minimum", "fmax", "fmin") and first is last:
+        return first
+    return None
+
+
+def repeat(node: Node) -> Node:
+    """Give every action the number of its block."""
+    if node.op == "fill":
+        return fill(node.args[0], Per.ACTION)
+    return node if node.per is Per.RULE else make("repeat", node, per=Per.ACTION)
+
+
+def fill(node: Node, per: Per) -> Node:
+    """Give every block or action one and the same number."""
+    return make("fill", node, per=per)
+
+
+def reduction(op: str, node: Node) -> Node:
+    """Reduce every block to a number."""
+    return make(op, as_float(node), per=Per.BLOCK)
+
+
+# Walking through a graph
+
+
+def nodes_of(outputs: Iterable[Node]) -> Iterator[Node]:
+    """Yield every node that outputs are computed from, each after its arguments."""
+    seen: set[Node] = set()
+    stack = [(node, False) for node in reversed(list(outputs))]
+    while stack:
+        node, expanded = stack.pop()
+        if node in seen:
+            continue
+        if expanded:
+            seen.add(node)
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args))
+
+
+def rebuild(
+    outputs: Iterable[Node], replace: Callable[[Node, tuple[Node, ...]], Node | None]
+) -> list[Node]:
+    """Return a copy of a graph in which ``replace(node, its new arguments)`` has another node.
+
+    Nodes for which it returns None are built again from their new arguments.
+    """
+    outputs = list(outputs)
+    new: dict[Node, Node] = {}
+    for node in nodes_of(outputs):
+        args = tuple(new[arg] for arg in node.args)
+        replaced = replace(node, args)
+        if replaced is None:
+            replaced = again(node, args)
+        new[node] = replaced
+    return [new[node] for node in outputs]
+
+
+def again(node: Node, args: tuple[Node, ...]) -> Node:
+    """Return an operation on other arguments."""
+    if node.op in ELEMENTWISE:
+        return elementwise(node.op, *args)
+    if all(old is arg for old, arg in zip(node.args, args, strict=True)):
+        return node
+    if node.op in ("repeat", "fill"):
+        return repeat(args[0]) if node.op == "repeat" else fill(args[0], node.per)
+    return make(node.op, *args, per=node.per, detail=node.detail)
+
+
+_NEVER_NEGATIVE = {"size", "iteration", "absolute", "square", "sqrt", "exp", "norm", "as_float"}
+_NEVER_NEGATIVE |= {"project", "chosen", "hypot"}
+_AS_ARGUMENTS = {"add", "multiply", "divide", "minimum", "sum", "max", "repeat", "fill", "cumulate"}
+_AS_ARGUMENTS |= {"normalize", "add_cancelling"}
+
+
+def nonnegative_nodes(outputs: Iterable[Node], inputs: set[str]) -> set[Node]:
+    """Return the nodes that are surely at least 0 (or no number), if these inputs are."""
+    found: set[Node] = set()
+    for node in nodes_of(outputs):
+        known = [arg in found for arg in node.args]
+        if (
+            node.op in _NEVER_NEGATIVE
+            or (node.op == "constant" and node.detail >= 0.0)
+            or (node.op == "input" and node.detail in inputs)
+            or (node.op == "maximum" and any(known))
+            or (node.op == "where" and all(known[1:]))
+            or (node.op == "power" and known[0])
+            or (node.op in _AS_ARGUMENTS and all(known))
+        ):
+            found.add(node)
+    return found
+
+
+def number(value: float) -> str:
+    """Return a number as code."""
+    if math.isnan(value):
+        return "nan"
+    if math.isinf(value):
+        return "inf" if value > 0.0 else "(-inf)"
+    return repr(float(value)) if value >= 0.0 and not str(value).startswith("-") else f"({value!r})"
+
+
+def as_text(outputs: Mapping[str, Node]) -> str:
+    """Return a graph as text, an operation a line."""
+    names: dict[Node, str] = {}
+    lines: list[str] = []
+    for node in nodes_of(outputs.values()):
+        if node.op in ("constant", "input", "size", "iteration"):
+            names[node] = node.label() if node.detail is not None else node.op
+            continue
+        names[node] = f"%{len(lines)}"
+        given = [names[arg] for arg in node.args] + (
+            [node.label()] if node.detail is not None else []
+        )
+        lines.append(
+            f"{names[node]:>5} = {node.op}({', '.join(given)})  # per {node.per.name.lower()}"
+        )
+    return "\n".join([*lines, *(f"{name} <- {names[node]}" for name, node in outputs.items())])

@@ -1,0 +1,451 @@
+"""Symbolic arrays: running a rule's NumPy code on them records what it computes."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, final
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from regretkit._util._validate import quote
+from regretkit.trace._graph import (
+    ELEMENTWISE,
+    ZERO,
+    Node,
+    Per,
+    constant,
+    elementwise,
+    fill,
+    make,
+)
+
+
+class UntraceableError(Exception):
+    """A rule does what cannot be traced; the message says what to write instead."""
+
+
+UFUNCS = {ELEMENTWISE[name].numpy: name for name in ELEMENTWISE}
+UFUNCS |= {
+    np.bitwise_and: "logical_and",
+    np.bitwise_or: "logical_or",
+    np.bitwise_xor: "logical_xor",
+    np.invert: "logical_not",
+    np.float_power: "power",
+    np.fabs: "absolute",
+    np.fmod: "remainder",
+}
+KIND = {
+    Per.RULE: "one number",
+    Per.BLOCK: "one number for each block",
+    Per.ACTION: "one number for each action",
+}
+
+
+class Trace:
+    """What the symbols of one run of a rule share: shapes, and decisions by numbers.
+
+    A decision that depends on the iteration alone is taken both ways, in two runs: ``decisions``
+    are those to repeat, and further ones are taken as true.
+    """
+
+    def __init__(
+        self,
+        blocks: int,
+        dimension: int,
+        decisions: tuple[bool, ...] = (),
+        held: frozenset[int] = frozenset(),
+    ) -> None:
+        self.shapes: dict[Per, tuple[int, ...]] = {
+            Per.RULE: (),
+            Per.BLOCK: (blocks,),
+            Per.ACTION: (dimension,),
+        }
+        self.decisions, self.conditions = decisions, list[Node]()
+        self.roots, self._held = 0, held
+
+    def symbol(self, node: Node, writeable: bool = True) -> "Symbol":
+        """Return a symbolic array of a node's values."""
+        return Symbol(self, node, writeable)
+
+    def decide(self, condition: Node) -> bool:
+        """Return the outcome of a decision by a number."""
+        self.conditions.append(condition)
+        taken = len(self.conditions) - 1
+        return self.decisions[taken] if taken < len(self.decisions) else True
+
+    def node(self, value: Any) -> Node:
+        """Return what a symbol, a number or an array stands for."""
+        if isinstance(value, Symbol):
+            return value.node
+        if isinstance(value, bool | np.bool_ | int | float | np.number):
+            return constant(value)  # type: ignore[arg-type]
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        raise UntraceableError(f"{quote(value)} is neither a number nor an array of floats")
+
+    def _array(self, array: np.ndarray[Any, Any]) -> Node:
+        if array.dtype.kind not in "bif":
+            raise UntraceableError(f"an array of {array.dtype} is not made of numbers")
+        if array.size == 1 and array.shape in ((), (1,)) and self.shapes[Per.ACTION] != (1,):
+            return constant(array.item())
+        for per in (Per.ACTION, Per.BLOCK):
+            if array.shape == self.shapes[per]:
+                if self.shapes[Per.ACTION] == self.shapes[Per.BLOCK]:
+                    raise UntraceableError(
+                        "every block has one action: arrays cannot be told apart"
+                    )
+                if id(array) in self._held:  # its numbers are read when a run begins
+                    return make("array", per=per, detail=array)
+                if (array == array[0]).all():
+                    return fill(constant(array[0]), per)
+                copied = array.astype(np.float64)
+                copied.setflags(write=False)
+                return make("array", per=per, detail=copied)
+        raise ValueError(
+            f"an array of shape {array.shape} fits neither actions, {self.shapes[Per.ACTION]}, nor "
+            f"blocks, {self.shapes[Per.BLOCK]}"
+        )
+
+
+@final
+class Symbol(NDArrayOperatorsMixin):
+    """An array that is not known yet: operations on it make nodes of a graph.
+
+    Like an array it can be changed in place, and every reference to it sees that. With a ``mask``
+    it stands for the entries where that holds, as ``x[x < 0]`` does.
+    """
+
+    __array_priority__ = 1000
+
+    def __init__(
+        self, trace: Trace, node: Node, writeable: bool = True, mask: Node | None = None
+    ) -> None:
+        self.trace, self.node, self.mask, self._writeable = trace, node, mask, writeable
+
+    # As an array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array it stands for."""
+        if self.mask is not None:
+            raise UntraceableError("the shape of x[mask] depends on the mask; use np.where")
+        return self.trace.shapes[self.node.per]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Booleans or floats."""
+        return np.dtype(np.bool_ if self.node.boolean else np.float64)
+
+    @property
+    def T(self) -> "Symbol":  # noqa: N802 - as NumPy calls it
+        """The array itself: it has one axis."""
+        return self
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def copy(self) -> "Symbol":
+        """Return an array of its own."""
+        return Symbol(self.trace, self.node, mask=self.mask)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: object) -> "Symbol":
+        return self.copy()
+
+    def astype(self, dtype: Any, copy: bool = True) -> "Symbol":
+        """Return it as booleans or floats."""
+        kind = np.dtype(dtype).kind
+        if kind == "b":
+            return self._new(elementwise("not_equal", self.node, ZERO))
+        if kind == "f" or (kind in "iu" and self.node.boolean):
+            return self._new(elementwise("as_float", self.node) if self.node.boolean else self.node)
+        raise UntraceableError(f"astype({quote(dtype)}) cuts numbers off; use np.floor")
+
+    def clip(self, min: Any = None, max: Any = None, **options: Any) -> Any:
+        """Return it, clipped."""
+        return _clip(self, min, max, **options)
+
+    def fill(self, value: Any) -> None:
+        """Set every entry."""
+        self[...] = value
+
+    def setflags(self, *, write: bool) -> None:
+        """Do nothing: whether it may be written to is said when it is made."""
+
+    def _new(self, node: Node) -> "Symbol":
+        return Symbol(self.trace, node, mask=self.mask)
+
+    def __getitem__(self, key: Any) -> "Symbol":
+        if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
+            return self  # a view
+        if isinstance(key, Symbol) and key.node.boolean and key.node.per is self.node.per:
+            return Symbol(self.trace, self.node, mask=key.node)
+        raise UntraceableError(
+            f"x[{quote(key)}] picks single entries; use a mask, as in x[x < 0], np.where, or an "
+            "operation of self.simplices"
+        )
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.mask is not None or not self._writeable:
+            raise ValueError("assignment destination is read-only")
+        node = value.node if isinstance(value, Symbol) else self.trace.node(value)
+        if isinstance(key, Symbol) and key.node.boolean and key.node.per is self.node.per:
+            if isinstance(value, Symbol) and value.mask not in (None, key.node):
+                raise UntraceableError("x[mask] = y[other mask] depends on the masks; use np.where")
+            if node.per is not Per.RULE and not (isinstance(value, Symbol) and value.mask):
+                raise UntraceableError("x[mask] = y needs y[mask]; use np.where(mask, y, x)")
+            node = elementwise("where", key.node, node, self.node)
+        elif key is not Ellipsis and key != slice(None):
+            raise UntraceableError(
+                f"x[{quote(key)}] = ... sets single entries; use a mask, as in x[x < 0] = 0"
+            )
+        self._set(node)
+
+    def _set(self, node: Node) -> None:
+        if node.per not in (Per.RULE, self.node.per):
+            raise _broadcast(self.node.per, node.per)
+        if node.per is not self.node.per:  # every entry is this number
+            node = fill(node, self.node.per)
+        self.node = node
+
+    # As a number
+
+    def __bool__(self) -> bool:
+        if self.node.is_constant:
+            return bool(self.node.detail)
+        if self.node.per is Per.RULE and self.mask is None:
+            return self.trace.decide(
+                elementwise("not_equal", self.node, ZERO) if not self.node.boolean else self.node
+            )
+        raise UntraceableError(
+            "Python decides by the value of an array (if, while, and, or, min, max, assert); use "
+            "np.where, which decides for every entry"
+        )
+
+    def __float__(self) -> float:
+        if self.node.is_constant:
+            return float(self.node.detail)
+        raise UntraceableError(
+            "float(), or a function that is not NumPy's, asks for a value; use NumPy's functions, "
+            "or those of math for the iteration"
+        )
+
+    def __int__(self) -> int:
+        if self.node.is_constant:
+            return int(self.node.detail)
+        raise UntraceableError("int() asks for a value; use np.floor")
+
+    __index__ = None
+
+    def __iter__(self) -> Iterator[Any]:
+        raise UntraceableError("a Python loop goes over entries; write it for whole arrays")
+
+    def __array__(self, *_: object, **__: object) -> Any:
+        raise UntraceableError(
+            "np.array, or a function of other libraries, asks for values; use NumPy's elementwise "
+            "functions and the operations of self.simplices"
+        )
+
+    # As an operand
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        name = UFUNCS.get(ufunc)
+        if name is None or method != "__call__":
+            raise UntraceableError(
+                f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method} is not known; "
+                "use elementwise functions, and operations of self.simplices"
+            )
+        target, where = options.pop("out", (None,))[0], options.pop("where", True)
+        if options.keys() - {"dtype", "casting"}:
+            raise UntraceableError(f"np.{ufunc.__name__} with {', '.join(options)} is not known")
+        mask = _common_mask(inputs)
+        nodes = [self.trace.node(value) for value in inputs]
+        check_shapes(nodes)
+        node = elementwise(name, *nodes)
+        if where is not True:
+            if not isinstance(target, Symbol):
+                raise UntraceableError("where= without out= leaves entries undefined; use np.where")
+            node = elementwise("where", self.trace.node(where), node, target.node)
+        if target is None:
+            return Symbol(self.trace, node, mask=mask)
+        if not isinstance(target, Symbol):
+            raise UntraceableError(
+                "an array that was made beforehand is written to; make it with np.zeros_like(x), "
+                "or write x = x + y"
+            )
+        if target.node.per is Per.RULE:  # a number, which is never changed in place
+            return Symbol(self.trace, node)
+        if not target._writeable:
+            raise ValueError("output array is read-only")
+        target._set(node)
+        return target
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Any:
+        if function in FUNCTIONS:
+            return FUNCTIONS[function](*args, **options)
+        hint = _OVER_BLOCKS.get(function.__name__)
+        raise UntraceableError(
+            f"np.{function.__name__} "
+            + (f"mixes the blocks; use self.simplices.{hint}" if hint else "is not known")
+        )
+
+    def _mixes(self, name: str) -> Callable[..., Any]:
+        def refuse(*_: object, **__: object) -> None:
+            hint = _OVER_BLOCKS.get(name)
+            raise UntraceableError(
+                f".{name}() mixes the blocks" + (f"; use self.simplices.{hint}" if hint else "")
+            )
+
+        return refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {quote(name)}")
+        return self._mixes(name)
+
+
+_OVER_BLOCKS = {
+    "sum": "sum(x)",
+    "max": "max(x)",
+    "amax": "max(x)",
+    "min": "max(-x)",
+    "amin": "max(-x)",
+    "dot": "dot(x, y)",
+    "vdot": "dot(x, y)",
+    "inner": "dot(x, y)",
+    "mean": "sum(x), divided by self.simplices.sizes",
+    "norm": "norm(x)",
+    "cumsum": "cumulate(x)",
+    "argmax": "best_response(x)",
+    "repeat": "repeat(x)",
+    "any": "max(x)",
+    "all": "max(x)",
+}
+"""Operations by block in place of NumPy's over all entries."""
+
+
+def check_shapes(nodes: list[Node]) -> None:
+    """Refuse to combine a number for each action with one for each block."""
+    pers = {node.per for node in nodes}
+    if {Per.BLOCK, Per.ACTION} <= pers:
+        raise _broadcast(Per.BLOCK, Per.ACTION)
+
+
+def _broadcast(one: Per, other: Per) -> UntraceableError:
+    return UntraceableError(
+        f"{KIND[one]} and {KIND[other]} do not fit; use self.simplices.repeat(x)"
+    )
+
+
+def _common_mask(values: tuple[Any, ...]) -> Node | None:
+    masks = {value.mask for value in values if isinstance(value, Symbol) and value.mask}
+    arrays = [v for v in values if isinstance(v, Symbol) and v.node.per is not Per.RULE]
+    if len(masks) > 1 or (masks and any(value.mask is None for value in arrays)):
+        raise UntraceableError("x[mask] and another array differ in shape; use np.where")
+    return masks.pop() if masks else None
+
+
+# Functions of NumPy that are no ufuncs
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+
+def _implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        FUNCTIONS.update(dict.fromkeys(functions, implementation))
+        return implementation
+
+    return register
+
+
+def _trace_of(*values: Any) -> Trace:
+    return next(value.trace for value in values if isinstance(value, Symbol))
+
+
+def apply(name: str, *values: Any) -> Any:
+    trace, mask = _trace_of(*values), _common_mask(values)
+    nodes = [trace.node(value) for value in values]
+    check_shapes(nodes)
+    return Symbol(trace, elementwise(name, *nodes), mask=mask)
+
+
+@_implements(np.where)
+def _where(condition: Any, *chosen: Any) -> Any:
+    if not chosen:
+        raise UntraceableError("np.where(mask) picks single entries; give it two values")
+    return apply("where", condition, *chosen)
+
+
+@_implements(np.clip)
+def _clip(values: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
+    clipped: Any = values
+    low, high = options.pop("min", a_min), options.pop("max", a_max)
+    for name, bound in (("maximum", low), ("minimum", high)):
+        if bound is not None:
+            clipped = apply(name, clipped, bound)
+    if (out := options.pop("out", None)) is not None:
+        out[...] = clipped
+        return out
+    return clipped
+
+
+@_implements(np.full_like)
+def _full_like(like: Symbol, value: Any, **_: Any) -> Any:
+    filled = like.copy()
+    filled[...] = value
+    return filled
+
+
+@_implements(np.zeros_like, np.empty_like)
+def _zeros_like(like: Symbol, **_: Any) -> Any:
+    return _full_like(like, 0.0)
+
+
+@_implements(np.ones_like)
+def _ones_like(like: Symbol, **_: Any) -> Any:
+    return _full_like(like, 1.0)
+
+
+@_implements(np.copy)
+def _copy(values: Symbol, **_: Any) -> Any:
+    return values.copy()
+
+
+@_implements(np.copyto)
+def _copyto(target: Symbol, source: Any, casting: str = "", where: Any = True) -> None:
+    target[...] = source if where is True else apply("where", where, source, target)
+
+
+@_implements(np.nan_to_num)
+def _nan_to_num(values: Symbol, *, nan: float = 0.0, **options: Any) -> Any:
+    if options:
+        raise UntraceableError("np.nan_to_num with more than nan= is not known; use np.where")
+    known = apply("where", np.isnan(values), nan, values)
+    largest = np.finfo(np.float64).max
+    return _clip(known, -largest, largest)
+
+
+@_implements(np.select)
+def _select(conditions: Any, choices: Any, default: Any = 0.0) -> Any:
+    chosen = default
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        chosen = _where(condition, choice, chosen)
+    return chosen
+
+
+@_implements(np.shape)
+def _shape(values: Any) -> tuple[int, ...]:
+    return values.shape  # type: ignore[no-any-return]
