@@ -119,37 +119,44 @@ class _Declarations(Generic[Declared]):
 
     def __init__(self, tokens: Tokens, kind: str, content: str) -> None:
         self.entries: list[Declared] = []
-        self.index: dict[tuple[int | None, int], int] = {}
+        self.index: dict[tuple[int, ...], int] = {}
         self._tokens, self._kind, self._content = tokens, kind, content
 
-    def read(
-        self, player: int | None, number: int, name: str, content: Callable[[str], Declared]
-    ) -> int:
+    def name(self, number: int, player: int | None = None) -> str:
+        """Return the name of an entry for error messages."""
+        if player is None:
+            return f"{self._kind} {number}"
+        owner = "chance" if player == CHANCE else f"player {1 + player}"
+        return f"{self._kind} {number} of {owner}"
+
+    def read(self, content: Callable[..., Declared], *key: int) -> int:
         """Return the index of an entry that is declared here or was declared before.
 
-        ``content`` reads a declaration after its label and the opening brace.
+        ``content`` reads a declaration after its label and the opening brace, of a number and of a
+        player, if entries belong to players.
         """
         tokens, position, label = self._tokens, self._tokens.position - 1, ""
-        index = self.index.get((player, number))
+        index = self.index.get(key)
         if tokens.at_name():
             label = tokens.name(f"the name of the {self._kind}")
         elif tokens.current != "{":
             if index is None:
                 raise tokens.error(
-                    f"{name} is not declared yet; give its {self._content} where it first occurs",
+                    f"{self.name(*key)} is not declared yet; give its {self._content} where it "
+                    "first occurs",
                     position,
                 )
             return index
         tokens.expect("{", f"before the {self._content}")
-        declared = content(label)
+        declared = content(label, *key)
         if index is None:
-            index = self.index[player, number] = len(self.entries)
+            index = self.index[key] = len(self.entries)
             self.entries.append(declared)
         elif declared != self.entries[index]:
             pairs = zip(self.entries[index], declared, strict=True)
             old, new = next((_shown(old), _shown(new)) for old, new in pairs if old != new)
             raise tokens.error(
-                f"{name} was declared before, with {old} and not {new}; "
+                f"{self.name(*key)} was declared before, with {old} and not {new}; "
                 "repeat the declaration, or give only the number",
                 position,
             )
@@ -165,7 +172,7 @@ class _Nodes:
         self.information_sets: _Declarations[_InformationSet]
         self.information_sets = _Declarations(tokens, "information set", "actions")
         self.outcomes: _Declarations[_Outcome] = _Declarations(tokens, "outcome", "payoffs")
-        self.outcomes.index[None, 0] = 0
+        self.outcomes.index[0,] = 0
         self.outcomes.entries.append(_Outcome("", (0.0,) * players))
         # One entry for each node; information sets and outcomes by their index, -1 for none
         self.information_set, self.outcome = array("q"), array("q")
@@ -203,32 +210,27 @@ class _Nodes:
 
     def _read_information_set(self, player: int) -> int:
         """Read the number of an information set and its declaration, if any; return its index."""
-        tokens = self._tokens
-        number = tokens.whole_number("the number of the information set", signed=True)
-        owner = "chance" if player == CHANCE else f"player {1 + player}"
-        name = f"information set {number} of {owner}"
+        number = self._tokens.whole_number("the number of the information set", signed=True)
+        return self.information_sets.read(self._information_set, number, player)
 
-        def content(label: str) -> _InformationSet:
-            start = tokens.position
-            actions, probabilities = self._read_actions(player)
-            if not actions:
-                raise tokens.error(f"{name} needs at least one action", start)
-            return _InformationSet(player, number, label, actions, probabilities)
-
-        return self.information_sets.read(player, number, name, content)
+    def _information_set(self, label: str, number: int, player: int) -> _InformationSet:
+        start = self._tokens.position
+        actions, probabilities = self._read_actions(player)
+        if not actions:
+            name = self.information_sets.name(number, player)
+            raise self._tokens.error(f"{name} needs at least one action", start)
+        return _InformationSet(player, number, label, actions, probabilities)
 
     def _read_outcome(self) -> int:
         """Read the number of an outcome and its declaration, if any; return its index."""
         tokens, position = self._tokens, self._tokens.position
         number = tokens.whole_number("the number of the outcome")
+        if number == 0 and (tokens.at_name() or tokens.current == "{"):
+            raise tokens.error("outcome 0 pays nothing; give only its number", position)
+        return self.outcomes.read(self._outcome, number)
 
-        def content(label: str) -> _Outcome:
-            payoffs = read_payoffs(tokens, self.players)
-            if number == 0:
-                raise tokens.error("outcome 0 pays nothing; give only its number", position)
-            return _Outcome(label, payoffs)
-
-        return self.outcomes.read(None, number, f"outcome {number}", content)
+    def _outcome(self, label: str, _: int) -> _Outcome:
+        return _Outcome(label, read_payoffs(self._tokens, self.players))
 
     def _read_actions(self, player: int) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Read actions, those of chance with their probabilities, and the closing brace."""
