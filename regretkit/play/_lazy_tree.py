@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain
 from typing import Any, Self, TypeAlias, cast, final
 
 import numpy as np
@@ -12,11 +12,10 @@ from attrs import define, field
 from regretkit._util._validate import check_kind, quote
 from regretkit.estimators import Estimator
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.estimators.flat._flat_tree import MOST_OUTCOMES, InitialChance, cumulative
+from regretkit.estimators.flat._flat_tree import MOST_OUTCOMES, cumulative
 from regretkit.estimators.flat._traversal import (
     Decision,
     SamplingRule,
-    deal,
     follow_all,
     follow_average,
     follow_one,
@@ -72,8 +71,11 @@ class LazyTree:
         return self._node(self._game, ((None, 0),) * len(self.factories))
 
     @cached_property
-    def initial_chance(self) -> tuple[InitialChance, list[tuple[Node, int]]]:
-        """The initial chance moves; each outcome by the node and action before it, -1 for none."""
+    def initial_chance(self) -> tuple[list[float], int, list[tuple[Node, int]]]:
+        """Cumulative probabilities after the initial chance moves, how many moves, and outcomes.
+
+        Each outcome is the node and the action before it, -1 for none.
+        """
         outcomes, probabilities, moves = [(self.root, -1)], [1.0], 0
         while all(self._is_chance(*outcome) for outcome in outcomes):
             following = [
@@ -89,8 +91,7 @@ class LazyTree:
                 break
             outcomes, probabilities = [f[:2] for f in following], [f[2] for f in following]
             moves += 1
-        sums = cumulative(np.array(probabilities)).tolist()
-        return InitialChance(np.uint32(0), np.uint32(moves), sums), outcomes
+        return cumulative(np.array(probabilities)).tolist(), moves, outcomes
 
     def _is_chance(self, node: Node, action: int) -> bool:
         """Return whether chance moves after an action, without creating the node."""
@@ -179,9 +180,8 @@ def check_estimator(estimator: Estimator) -> None:
 class Traversal:
     """Samples of a game, in each of which one player learns.
 
-    The recursion over nodes is the traversal of ``_traversal``, on
-    lists in place of arrays, which Python reads faster; deals and actions are sampled by the same
-    functions.
+    The recursion over nodes is the traversal of ``_traversal``, on lists in place of arrays, which
+    Python reads faster, with the same draws.
     """
 
     def __init__(
@@ -201,8 +201,12 @@ class Traversal:
 
     def sample(self, player: int) -> None:
         """Traverse the game once for a player."""
-        chance, outcomes = self._tree.initial_chance
-        outcome, moves = deal(chance, self._uniforms)
+        sums, moves, outcomes = self._tree.initial_chance
+        outcome = 0
+        if len(sums) > 1:  # as in deal, by bisection
+            outcome = bisect_right(sums, self._random(), hi=len(sums) - 1)
+            while outcome > 0 and sums[outcome] == sums[outcome - 1]:
+                outcome -= 1
         self.visited += moves
         self._value(player, self._tree.after(*outcomes[outcome]), 1.0, 1.0)
 
@@ -232,9 +236,13 @@ class Traversal:
         strategy = record.strategy
         record.settle(self._tree.weight)
         utility = [0.0] * len(strategy)
-        for a, probability in self._sampled_actions(strategy, reach):
+        every = self._choose is follow_all  # without a call, which takes as long as a small node
+        for a, probability in (
+            enumerate(strategy) if every else self._sampled_actions(strategy, reach)
+        ):
             child = children[a] or create(node, a)
-            utility[a] = self._value(player, child, scale / probability, reach * strategy[a])
+            weight = scale if every else scale / probability
+            utility[a] = self._value(player, child, weight, reach * strategy[a])
         value = expected(utility, strategy)
         self._updates.append((record, utility, value))
         return value
@@ -242,8 +250,6 @@ class Traversal:
     def _sampled_actions(self, strategy: list[float], reach: float) -> Iterable[tuple[int, float]]:
         """Yield sampled actions, each with its probability."""
         size = len(strategy)
-        if self._choose is follow_all:
-            return zip(range(size), repeat(1.0), strict=False)
         if self._choose is follow_one:  # the same draw without arrays
             exploration, uniform = self._exploration, 1.0 / size
             behavior = strategy if reach > 0.0 else [uniform] * size
