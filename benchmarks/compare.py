@@ -33,7 +33,7 @@ Range: TypeAlias = tuple[float, float]
 class Target:
     """A number, what it must be at least or at most, and what it should be."""
 
-    what: str
+    name: str
     value: float
     floor: float | None
     goal: float
@@ -60,8 +60,8 @@ def ratio(slow: Measured, fast: Measured) -> tuple[float, float, float]:
     By the quickest turn of each, and the quartiles over rounds in which both took a turn.
     """
     rounds = slow.per_iteration.keys() & fast.per_iteration.keys()
-    each = [slow.per_iteration[i] / fast.per_iteration[i] for i in rounds]
-    low, _, high = quantiles(each, n=4, method="inclusive") if len(each) > 1 else each * 3
+    ratios = [slow.per_iteration[i] / fast.per_iteration[i] for i in rounds]
+    low, _, high = quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
     return slow.best / fast.best, low, high
 
 
@@ -71,32 +71,32 @@ def speed_targets(found: Found, sizes: Mapping[str, tuple[int, int]]) -> list[Ta
     Goals are twice the floors.
     """
     targets = []
-    for ours, theirs, of in (
+    for fast, slow, mark in (
         ("compiled", "OpenSpiel C++", "over_open_spiel"),
         ("compiled", "LiteEFG", "over_lite_efg"),
         ("own rule", "OpenSpiel C++", "own_over_open_spiel"),
     ):
         for game, peers in found.items():
-            if ours in peers and theirs in peers:
-                floor = float(getattr(GAMES[game], of))
-                what = f"{theirs} over {ours}, {GAMES[game].title}"
-                best, *_ = ratio(peers[theirs], peers[ours])
-                targets.append(Target(what, best, floor, 2.0 * floor, "times", more=True))
+            if fast in peers and slow in peers:
+                floor = float(getattr(GAMES[game], mark))
+                name = f"{slow} over {fast}, {GAMES[game].title}"
+                best, *_ = ratio(peers[slow], peers[fast])
+                targets.append(Target(name, best, floor, 2.0 * floor, "times", more=True))
     for game, peers in found.items():
         if {"own rule", "compiled"} <= peers.keys() and sizes[game][1] >= LARGE:
             best, *_ = ratio(peers["own rule"], peers["compiled"])
-            what = f"own rule over compiled, {GAMES[game].title}"
-            targets.append(Target(what, best, None, KEEPS_UP, "times"))
+            name = f"own rule over compiled, {GAMES[game].title}"
+            targets.append(Target(name, best, None, KEEPS_UP, "times"))
     return targets
 
 
 def other_targets(found: Found, *, quick: bool) -> list[Target]:
     """Return what Liar's dice with six sides costs, and a fresh process until it iterates."""
     targets = []
-    if (ours := found.get(LARGEST, {}).get("compiled")) is not None:
+    if (compiled := found.get(LARGEST, {}).get("compiled")) is not None:
         targets = [
-            Target("peak memory, Liar's dice, 6 sides", ours.memory, 250.0, 150.0, "MiB"),
-            Target("building it, Liar's dice, 6 sides", ours.build, 3.0, 0.2, "s"),
+            Target("peak memory, Liar's dice, 6 sides", compiled.memory, 250.0, 150.0, "MiB"),
+            Target("building it, Liar's dice, 6 sides", compiled.build, 3.0, 0.2, "s"),
         ]
     [payoff] = stream.found(stream.rows, quick).values()
     limit = 2.0 * payoff["adding that, ns"]
@@ -116,7 +116,7 @@ def verdicts(targets: Sequence[Target]) -> str:
     """Return each target beside what was measured."""
     rows = [
         [
-            target.what,
+            target.name,
             f"{number(target.value)} {target.unit}".strip(),
             target.floor,
             "" if target.floor is None else f"{target.share(target.floor):.0%}",
@@ -142,7 +142,7 @@ def spread(game: str, algorithm: str) -> dict[int, Range]:
     """
     from benchmarks.plain_loop import PlainLoop
 
-    solver, gaps = PlainLoop(GAMES[game].ours, algorithm), []
+    solver, gaps = PlainLoop(GAMES[game].call, algorithm), []
     for order in range(12):
         solver.start_again(np.random.default_rng(order))
         for more in np.diff(CHECKPOINTS, prepend=0).tolist():
@@ -236,9 +236,9 @@ class Report:
                 gaps = [peer.gaps[iterations] for peer in found.values() if iterations in peer.gaps]
                 if gaps:
                     low, high = self.spreads[game][iterations]
-                    apart = [f"{agree(found, iterations):.0e}", f"{(high - low) / high:.0e}"]
+                    differences = [f"{agree(found, iterations):.0e}", f"{(high - low) / high:.0e}"]
                     shown = [GAMES[game].title, iterations, number(gaps[0], 10), len(gaps)]
-                    rows.append([*shown, *apart])
+                    rows.append([*shown, *differences])
         return table(header, rows)
 
     def disagreements(self) -> Sequence[str]:
@@ -306,7 +306,7 @@ def compared(algorithm: str, games: Sequence[str], peers: Sequence[str], effort:
     """Measure game by game, and say right away what came of it."""
     everything, sizes = {}, {}
     for name in games:
-        game = tree_game(GAMES[name].ours)
+        game = tree_game(GAMES[name].call)
         sizes[name] = int(game.tree.terminals.size), max(tree.points for tree in game.domains)
         print(f"{algorithm}, {GAMES[name].title}: ", end="", flush=True)
         found, absent = measure(name, algorithm, peers, effort)

@@ -60,7 +60,7 @@ def engines(title: str, quick: bool) -> Figures:
     several turns: one object for each information set (``circuit``), the flat ``CFR`` in NumPy, the
     same with payoffs and trees in machine code (vectorized), and whole iterations in machine code.
     """
-    game, runs = tree_game(CONTESTS[title].ours), {}
+    game, runs = tree_game(CONTESTS[title].call), {}
     for name, (make, engine) in ENGINES.items():
         if name != "objects" or sum(tree.points for tree in game.domains) <= MOST:
             players = [make(tree, rk.RegretMatchingPlus) for tree in game.domains]
@@ -180,7 +180,7 @@ def passes(title: str, quick: bool) -> Figures:
     forward pass with the average. Each is what an iteration takes with it less what it takes
     without it. All take turns, and the best counts.
     """
-    run = cfr_run(tree_game(CONTESTS[title].ours)).run(100)
+    run = cfr_run(tree_game(CONTESTS[title].call)).run(100)
     actions = {"whole": run.run, **dict(zip(PASSES, prefixes(run), strict=True))}
     best = best_times(actions, 5 if quick else 40)
     taken = differences([best[name] for name in PASSES])
@@ -208,7 +208,7 @@ def rule_alone(run: SelfPlay) -> Action:
 @benchmark([*CONTESTS], quick=QUICK, page=PAGE)
 def rule_share(title: str, quick: bool) -> Figures:
     """Where the time of an iteration with a rule in NumPy goes: into the rule, and around it."""
-    run = cfr_run(tree_game(CONTESTS[title].ours), RegretMatchingPlus, engine="vectorized")
+    run = cfr_run(tree_game(CONTESTS[title].call), RegretMatchingPlus, engine="vectorized")
     best = best_times({"whole": run.run(100).run, "rule": rule_alone(run)}, 5 if quick else 40)
     whole, rule = best["whole"], best["rule"]
     around = max(whole - rule, 0.0)
@@ -312,9 +312,9 @@ class Timed:
     looks: list[float] = field(factory=list)
 
     def __call__(self, run: SelfPlay) -> bool:
-        before, start = self.watch.iteration, time.perf_counter()
+        saved, start = self.watch.iteration, time.perf_counter()
         stop = self.watch(run)
-        times = self.looks if self.watch.iteration == before else self.saves
+        times = self.looks if self.watch.iteration == saved else self.saves
         times.append(time.perf_counter() - start)
         return stop
 
@@ -340,15 +340,15 @@ def checkpointing(name: str, quick: bool) -> Figures:
     the share of the turn that went into saving and into looking at the clock, by the clock, and how
     much more processor time the turns took in all.
     """
-    every, turns = (0.5, 2) if quick else (10.0, 5)
+    seconds, turns = (0.5, 2) if quick else (10.0, 5)
     alone, saved = (named("cfr+").start(tree_game(name), engine="compiled").run(10) for _ in "ab")
     pace = 10
-    while (took := clock_and_cpu(alone, pace)[0]) < every / 20:
+    while (took := clock_and_cpu(alone, pace)[0]) < seconds / 20:
         pace *= 2
-    iterations = int(1.05 * every * pace / took)
+    iterations = int(1.05 * seconds * pace / took)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
-        timed = Timed(Checkpoint(path, seconds=every))
+        timed = Timed(Checkpoint(path, seconds=seconds))
         pairs = [
             (clock_and_cpu(alone, iterations), clock_and_cpu(saved, iterations, [timed]))
             for _ in range(turns)

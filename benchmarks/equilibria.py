@@ -109,7 +109,7 @@ def correlated(row: str, quick: bool) -> Figures:
 # Time to a gap
 
 TITLES = {
-    GAMES[name].ours: GAMES[name].title
+    GAMES[name].call: GAMES[name].title
     for name in ("kuhn", "goofspiel4", "leduc", "liars4", "liars5")
 }
 GAPS = (1e-3, 1e-6, 1e-9)

@@ -79,8 +79,8 @@ def openspiel_import(name: str, quick: bool) -> Figures:
 
     pyspiel: Any = import_module("pyspiel")
     loaded = pyspiel.load_game(name)
-    together = loaded.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
-    turns = pyspiel.convert_to_turn_based(loaded) if together else loaded
+    simultaneous = loaded.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    turns = pyspiel.convert_to_turn_based(loaded) if simultaneous else loaded
     histories, memory = rk.games.from_openspiel(name).tree.histories, peak()
     actions = {
         "s": lambda: rk.games.from_openspiel(name),
@@ -141,7 +141,7 @@ def repeated_states(claims: str, quick: bool) -> Figures:
     run = FixedStrategyIteration(graph, rk.RegretMatching).run(iterations)
     return {
         "_histories": tree.histories,
-        "information sets": sum(own.blocks for own in graph.simplices),
+        "information sets": sum(simplices.blocks for simplices in graph.simplices),
         "states": graph.nodes,
         "moves": int(graph.full.edges.child.size),
         "a sweep, ms": times["swept"] * 1e3,

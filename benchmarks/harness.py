@@ -85,12 +85,18 @@ class Benchmark:
         found: dict[str, Figures] = {}
         for _ in range(1 if quick else self.rounds):
             for row in rows:
-                now = self.figures(row, quick)
-                shown = [f"{name} {_cell(now[name])}" for name in now if name[0] != "_"]
+                figures = self.figures(row, quick)
+                shown = [f"{name} {_cell(figures[name])}" for name in figures if name[0] != "_"]
                 print(f"{row}: {', '.join(shown)}", file=sys.stderr)
-                before = found.get(row)
-                same = before is not None and all(type(before.get(k)) is type(now[k]) for k in now)
-                found[row] = {k: min(now[k], before[k]) for k in now} if before and same else now
+                known = found.get(row)
+                comparable = known is not None and all(
+                    type(known.get(k)) is type(figures[k]) for k in figures
+                )
+                found[row] = (
+                    {k: min(figures[k], known[k]) for k in figures}
+                    if known and comparable
+                    else figures
+                )
         return found
 
     def figures(self, row: str, quick: bool) -> Figures:
@@ -246,8 +252,8 @@ def put(page: Path, name: str, text: str) -> None:
         When the page does not have each of them once, in this order.
     """
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    before = page.read_text()
-    parts = re.split(f"({re.escape(begin)}|{re.escape(end)})", before)
+    content = page.read_text()
+    parts = re.split(f"({re.escape(begin)}|{re.escape(end)})", content)
     if parts[1::2] != [begin, end]:
         raise ValueError(f"{page} must have {begin} and {end}, each once and in this order")
     page.write_text(f"{parts[0]}{begin}\n\n{text.strip()}\n\n{end}{parts[4]}")
@@ -267,8 +273,8 @@ def draw(path: Path, panels: Mapping[str, Curves], x: str, y: str) -> None:
     figure = Figure(size, layout="tight")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (title, curves) in zip(grid.flat, panels.items(), strict=False):
-        for name, (across, up) in curves.items():
-            axes.loglog(across, up, marker="o", markersize=4, label=name)
+        for name, (x_values, y_values) in curves.items():
+            axes.loglog(x_values, y_values, marker="o", markersize=4, label=name)
         axes.set(xlabel=x, ylabel=y, title=title)
     grid.flat[0].legend(fontsize=8)
     with rc_context({"svg.hashsalt": "regretkit"}):

@@ -24,10 +24,10 @@ class Contest:
     """A game, and how much faster than others regretkit means to be at it."""
 
     title: str
-    ours: str
-    """What regretkit calls it."""
-    theirs: str
-    """What OpenSpiel calls it."""
+    call: str
+    """Its name in regretkit."""
+    openspiel: str
+    """Its name in OpenSpiel."""
     over_open_spiel: float
     """Floor for OpenSpiel's C++ over the compiled engine, both in time per iteration."""
     over_lite_efg: float
@@ -37,15 +37,15 @@ class Contest:
 
 
 def _liars_dice(sides: int, *floors: float) -> Contest:
-    ours, theirs = f"liars_dice(sides={sides})", f"liars_dice(dice_sides={sides})"
-    return Contest(f"Liar's dice, {sides} sides", ours, theirs, *floors)
+    call, openspiel = f"liars_dice(sides={sides})", f"liars_dice(dice_sides={sides})"
+    return Contest(f"Liar's dice, {sides} sides", call, openspiel, *floors)
 
 
 def _goofspiel(cards: int, *floors: float) -> Contest:
     inner = f"goofspiel(imp_info=true,num_cards={cards},points_order=descending)"
-    ours = f"goofspiel(cards={cards}, information='hidden')"
-    theirs = f"turn_based_simultaneous_game(game={inner})"
-    return Contest(f"Goofspiel, {cards} cards", ours, theirs, *floors)
+    call = f"goofspiel(cards={cards}, information='hidden')"
+    openspiel = f"turn_based_simultaneous_game(game={inner})"
+    return Contest(f"Goofspiel, {cards} cards", call, openspiel, *floors)
 
 
 GAMES: dict[str, Contest] = {
@@ -87,7 +87,7 @@ class Ours:
         plus = algorithm == "cfr+"
         source: Any = rk if engine == "compiled" else runs
         rule = source.RegretMatchingPlus if plus else source.RegretMatching
-        game = runs.tree_game(contest.ours)
+        game = runs.tree_game(contest.call)
         self._play = runs.cfr_run(game, rule, engine=engine, linear=plus)
         self._gap = rk.nash_conv
 
@@ -101,7 +101,7 @@ class Ours:
 def plain_loop(contest: Contest, algorithm: str) -> Solver:
     from benchmarks.plain_loop import PlainLoop
 
-    return PlainLoop(contest.ours, algorithm)
+    return PlainLoop(contest.call, algorithm)
 
 
 @final
@@ -110,7 +110,7 @@ class OpenSpiel:
 
     def __init__(self, contest: Contest, algorithm: str, *, module: str) -> None:
         self._spiel: Any = import_module("pyspiel")
-        self._game = self._spiel.load_game(contest.theirs)
+        self._game = self._spiel.load_game(contest.openspiel)
         solver = "CFRPlusSolver" if algorithm == "cfr+" else "CFRSolver"
         self._solver: Any = getattr(import_module(module), solver)(self._game)
         self._in_python = module != "pyspiel"
@@ -138,7 +138,7 @@ class LiteEFG:
         # It writes the game to a file in the home directory, to read it from there.
         with tempfile.TemporaryDirectory() as home:
             os.environ["HOME"] = home
-            loaded = import_module("pyspiel").load_game(contest.theirs)
+            loaded = import_module("pyspiel").load_game(contest.openspiel)
             self._game = leg.OpenSpielEnv(loaded, traverse_type="Enumerate", regenerate=True)
         self._graph = self._rule(leg, plus)
         self._game.set_graph(self._graph)
@@ -177,7 +177,7 @@ class NoRegret:
     def __init__(self, contest: Contest, algorithm: str) -> None:
         noregret: Any = import_module("noregret")
         kernel = noregret.FloatingPointKernel()
-        named = noregret.OpenSpielGame(kernel, contest.theirs)
+        named = noregret.OpenSpielGame(kernel, contest.openspiel)
         self._game = noregret.to_extensive_form_game(kernel, named)
         kind = noregret.CFR_plus if algorithm == "cfr+" else noregret.CFR
         self._players = [kind(kernel, tree) for tree in self._game.sequence_form_polytopes]

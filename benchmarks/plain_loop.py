@@ -23,18 +23,18 @@ Table: TypeAlias = tuple[Vector, Vector, Vector, Vector, Vector]
 """Strategy in sequence form, by decision points, regrets, utility, sum of strategies."""
 
 
-def _earn(tree: Tree, utility: Vector, other: Vector) -> None:
+def _earn(tree: Tree, utility: Vector, opponent: Vector) -> None:
     begin, column, payoff = tree[:3]
     for row in range(begin.size - 1):
         value = 0.0
         for k in range(begin[row], begin[row + 1]):
-            value += payoff[k] * other[column[k]]
+            value += payoff[k] * opponent[column[k]]
         utility[row] = value
 
 
-def _learn(tree: Tree, own: Table, floor: float) -> None:
+def _learn(tree: Tree, table: Table, floor: float) -> None:
     first, last, parent = tree[3:]
-    _, behavior, regrets, utility, _ = own
+    _, behavior, regrets, utility, _ = table
     for j in range(first.size - 1, -1, -1):
         value = 0.0
         for a in range(first[j], last[j]):
@@ -51,9 +51,9 @@ def _learn(tree: Tree, own: Table, floor: float) -> None:
                 behavior[a] = 1.0 / (last[j] - first[j])
 
 
-def _move(tree: Tree, own: Table, weight: float) -> None:
+def _move(tree: Tree, table: Table, weight: float) -> None:
     first, last, parent = tree[3:]
-    strategy, behavior, _, _, total = own
+    strategy, behavior, _, _, total = table
     for a in range(strategy.size):
         total[a] += weight * strategy[a]
     for j in range(first.size):
@@ -67,17 +67,17 @@ def _compiled() -> Callable[..., None]:
 
     @numba.njit(error_model="numpy")
     def iterate(
-        done: int, more: int, plus: bool, one: Tree, own: Table, two: Tree, other: Table
+        done: int, more: int, plus: bool, one: Tree, first: Table, two: Tree, second: Table
     ) -> None:
         floor = 0.0 if plus else -np.inf
         for t in range(done + 1, done + more + 1):
             weight = float(t) if plus else 1.0
-            earn(one, own[3], other[0])
-            learn(one, own, floor)
-            move(one, own, weight)
-            earn(two, other[3], own[0])
-            learn(two, other, floor)
-            move(two, other, weight)
+            earn(one, first[3], second[0])
+            learn(one, first, floor)
+            move(one, first, weight)
+            earn(two, second[3], first[0])
+            learn(two, second, floor)
+            move(two, second, weight)
 
     compiled: Callable[..., None] = iterate
     return compiled
@@ -86,9 +86,9 @@ def _compiled() -> Callable[..., None]:
 def _tree(game: rk.ExtensiveFormGame, player: int) -> Tree:
     from scipy.sparse import coo_array
 
-    own, other = game.sequences[player], game.sequences[1 - player]
+    sequences, opponent = game.sequences[player], game.sequences[1 - player]
     shape = game.domains[player].dimension, game.domains[1 - player].dimension
-    rows: Any = coo_array((game.payoffs[player], (own, other)), shape=shape).tocsr()
+    rows: Any = coo_array((game.payoffs[player], (sequences, opponent)), shape=shape).tocsr()
     domain = game.domains[player]
     first = domain.first_sequence
     numbers = (first, first + domain.sizes, domain.parent_sequence)
@@ -104,15 +104,15 @@ def _other_places(domain: rk.DecisionTree, generator: np.random.Generator) -> Pl
     return places
 
 
-def _moved(tree: Tree, own: Places, other: Places, generator: np.random.Generator) -> Tree:
+def _moved(tree: Tree, places: Places, opponent: Places, generator: np.random.Generator) -> Tree:
     """Return the same tree with sequences in other places, and payoffs in another order."""
     begin, column, payoff, first, last, parent = tree
-    row = own[np.repeat(np.arange(begin.size - 1), np.diff(begin))]
+    row = places[np.repeat(np.arange(begin.size - 1), np.diff(begin))]
     order = np.lexsort((generator.random(row.size), row))
     counts = np.bincount(row, minlength=begin.size - 1)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(begin.dtype)
-    columns = other[column[order]].astype(column.dtype)
-    return starts, columns, payoff[order], first, last, own[parent].astype(parent.dtype)
+    columns = opponent[column[order]].astype(column.dtype)
+    return starts, columns, payoff[order], first, last, places[parent].astype(parent.dtype)
 
 
 def _table(domain: rk.DecisionTree) -> Table:
@@ -141,8 +141,8 @@ class PlainLoop:
             self._places = [_other_places(domain, generator) for domain in self._game.domains]
             p, q = self._places
             one, two = _moved(one, p, q, generator), _moved(two, q, p, generator)
-        own, other = self._tables = [_table(domain) for domain in self._game.domains]
-        self._laid, self._done = (one, own, two, other), 0
+        first, second = self._tables = [_table(domain) for domain in self._game.domains]
+        self._laid, self._done = (one, first, two, second), 0
 
     def run(self, iterations: int) -> None:
         self._iterate(self._done, iterations, self._plus, *self._laid)

@@ -218,8 +218,8 @@ def regret_curves(rule: str, quick: bool) -> Figures:
     curves.
     """
     make = RULES[rule]
-    every = [regrets(make, adversary) for adversary in ADVERSARIES.values()]
-    worst: list[float] = np.max(every, axis=0).tolist()
+    found = [regrets(make, adversary) for adversary in ADVERSARIES.values()]
+    worst: list[float] = np.max(found, axis=0).tolist()
     run = cfr_run(tree_game("leduc_poker"), make, engine="numpy").run(300)
     return {
         **{f"T = {t:,}": f"{worst[TIMES.index(t)]:.1f}" for t in SHOWN},

@@ -70,7 +70,7 @@ QUICK = [*ROWS][:4]
 
 
 def started(contest: Contest, name: str, seed: int) -> SelfPlay:
-    game = tree_game(contest.ours)
+    game = tree_game(contest.call)
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
     estimator = ESTIMATORS[name](np.random.default_rng(seed))
     engine = "numpy" if name == IN_PYTHON else "compiled"
@@ -90,7 +90,7 @@ def open_spiel(contest: Contest, kind: str) -> dict[str, Action]:
         pyspiel: Any = import_module("pyspiel")
     except ImportError:
         return {}
-    game = pyspiel.load_game(contest.theirs)
+    game = pyspiel.load_game(contest.openspiel)
     name = f"{kind.capitalize()}Sampling"
     module: Any = import_module(f"open_spiel.python.algorithms.{kind}_sampling_mccfr")
     return {
@@ -107,15 +107,15 @@ def sampling(row: str, quick: bool) -> Figures:
 
     def visits() -> float:
         """Return how many histories an iteration visits, as the strategies are now."""
-        before, iterations = visited(run), 5_000
+        first, iterations = visited(run), 5_000
         run.run(iterations)
-        return (visited(run) - before) / iterations
+        return (visited(run) - first) / iterations
 
     begun = visits()
     actions: dict[str, Action] = {"ours": run.run}
-    if "C++" in (theirs := open_spiel(contest, kind)):
-        theirs["C++"](EQUAL)
-        actions["C++"] = theirs["C++"]
+    if "C++" in (openspiel := open_spiel(contest, kind)):
+        openspiel["C++"](EQUAL)
+        actions["C++"] = openspiel["C++"]
     best = best_times(actions, 2 if quick else 15, CALL)
     speed = {"million/s": visits() / best["ours"] / 1e6}
     if "C++" in best:
@@ -133,15 +133,15 @@ def sampling_without_tree(row: str, quick: bool) -> Figures:
     """
     contest, kind = ROWS[row]
     estimator: Any = ESTIMATORS[kind](np.random.default_rng(1))
-    run = LazyMCCFR(rk.games.openspiel_history(contest.theirs), rk.RegretMatching, estimator)
+    run = LazyMCCFR(rk.games.openspiel_history(contest.openspiel), rk.RegretMatching, estimator)
     while estimator.visited < (1e4 if quick else 2e6):
         run.run(100)
-    theirs = open_spiel(contest, kind)
-    if "C++" not in theirs:
+    openspiel = open_spiel(contest, kind)
+    if "C++" not in openspiel:
         raise SystemExit("OpenSpiel is not installed, and is what this is measured against")
-    theirs["C++"](run.iteration)
+    openspiel["C++"](run.iteration)
     start = run.iteration, estimator.visited
-    best = best_times({"ours": run.run, **theirs}, 2 if quick else 15, CALL)
+    best = best_times({"ours": run.run, **openspiel}, 2 if quick else 15, CALL)
     visits = (estimator.visited - start[1]) / (run.iteration - start[0])
     return {
         "histories an iteration": visits,
@@ -164,18 +164,18 @@ def curve(name: str, game: str, quick: bool) -> tuple[list[float], list[float]]:
             advance(run, stop)
             points.append((visited(run), rk.exploitability(run.game, run.average)))
         found.append(points)
-    across, up = np.median(found, axis=0).T.tolist()
-    return across, up
+    x_values, y_values = np.median(found, axis=0).T.tolist()
+    return x_values, y_values
 
 
 def advance(run: SelfPlay, stop: float) -> None:
     """Play until about this number of histories is visited."""
     run.run(1)
     while (left := stop - visited(run)) > 0.0:
-        each = visited(run) / run.iteration
-        if left < each:
+        visits = visited(run) / run.iteration
+        if left < visits:
             return
-        run.run(max(1, int(0.9 * left / each)))
+        run.run(max(1, int(0.9 * left / visits)))
 
 
 def draw_gaps(found: Found) -> None:
@@ -194,7 +194,7 @@ def sampling_gaps(name: str, quick: bool) -> Figures:
     """
     curves = {game: curve(name, game, quick) for game in [*VISITS][: 2 if quick else None]}
     ends = {
-        GAMES[game].title: f"{number(up[-1])} at {across[-1]:.0e}"
-        for game, (across, up) in curves.items()
+        GAMES[game].title: f"{number(y_values[-1])} at {x_values[-1]:.0e}"
+        for game, (x_values, y_values) in curves.items()
     }
     return {**ends, "_curves": curves}

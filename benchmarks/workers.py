@@ -71,12 +71,12 @@ class Worker:
     """A solver in a process of its own, which does nothing unless it is asked."""
 
     def __init__(self, peer: str, game: str, algorithm: str) -> None:
-        self._connection, theirs = SPAWN.Pipe()
-        arguments = theirs, peer, game, algorithm
+        self._connection, remote = SPAWN.Pipe()
+        arguments = remote, peer, game, algorithm
         self._process = SPAWN.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
-        theirs.close()
-        self._iterations = self._every = 1
+        remote.close()
+        self._iterations = self._period = 1
 
     def __enter__(self) -> "Worker":
         return self
@@ -108,14 +108,14 @@ class Worker:
     def check_gaps(self, measured: Measured, effort: Effort) -> None:
         """Run to the iterations at which gaps are compared, and see how fast it goes."""
         done, spent, pace = 0, 0.0, 0.0
-        for until in CHECKPOINTS:
-            if until > 2 and spent + (until - done) * pace > effort.checks:
+        for checkpoint in CHECKPOINTS:
+            if checkpoint > 2 and spent + (checkpoint - done) * pace > effort.checks:
                 break
-            seconds = self.ask("run", until - done)
+            seconds = self.ask("run", checkpoint - done)
             # The first iteration says nothing about the others: it may load machine code.
             spent = spent + seconds if done else 0.0
-            pace, done = seconds / (until - done), until
-            measured.gaps[until] = self.ask("gap")
+            pace, done = seconds / (checkpoint - done), checkpoint
+            measured.gaps[checkpoint] = self.ask("gap")
         self._plan(pace, effort)
         # What was slow to get going would take turns that are too short.
         for _ in range(2):
@@ -124,11 +124,11 @@ class Worker:
 
     def _plan(self, pace: float, effort: Effort) -> None:
         self._iterations = max(1, round(effort.turn / max(pace, 1e-9)))
-        self._every = effort.between_turns(self._iterations * pace)
+        self._period = effort.between_turns(self._iterations * pace)
 
     def take_turn(self, measured: Measured, round_: int) -> None:
         """Take a turn, if it takes part in this round."""
-        if round_ % self._every == 0:
+        if round_ % self._period == 0:
             seconds = self.ask("run", self._iterations)
             measured.per_iteration[round_] = seconds / self._iterations
 

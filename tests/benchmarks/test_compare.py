@@ -140,7 +140,7 @@ def test_targets_are_for_those_who_took_part():
     quick, slow = Measured(0.1, per_iteration={0: 1.0}), Measured(0.1, per_iteration={0: 100.0})
     found = {"leduc": {"compiled": quick, "own rule": slow}, "kuhn": {"compiled": quick}}
     found["kuhn"]["LiteEFG"] = slow
-    targets = {target.what: target for target in speed_targets(found, SIZES)}
+    targets = {target.name: target for target in speed_targets(found, SIZES)}
     assert targets.keys() == {
         "LiteEFG over compiled, Kuhn poker",
         "own rule over compiled, Leduc poker",
