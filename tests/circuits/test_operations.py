@@ -299,19 +299,19 @@ def test_the_regret_of_a_sum_is_the_sum_of_the_regrets(seed):
         image = AffineImage(rk.RegretMatchingPlus(4), matrix(seed, (3, 4)))
         return [rk.RegretMatching(3), hull(seed), image, rk.Hedge(3, rate=0.5)]
 
-    alone, player, ours = build(), MinkowskiSum(build()), []
-    theirs = [[] for _ in alone]
+    alone, player, history_of_sum = build(), MinkowskiSum(build()), []
+    histories = [[] for _ in alone]
 
     for x, u in meets(player, seed):
         proposals = [part.next_strategy() for part in alone]
         np.testing.assert_allclose(x, sum(proposals), atol=1e-12)
-        ours.append((x, u))
-        for part, proposal, history in zip(alone, proposals, theirs, strict=True):
+        history_of_sum.append((x, u))
+        for part, proposal, history in zip(alone, proposals, histories, strict=True):
             history.append((proposal, u))
             part.observe_utility(u)
 
-    regrets = [regret(part.domain, own) for part, own in zip(alone, theirs, strict=True)]
-    assert regret(player.domain, ours) == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
+    regrets = [regret(part.domain, own) for part, own in zip(alone, histories, strict=True)]
+    assert regret(player.domain, history_of_sum) == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
 
 
 @SEEDS

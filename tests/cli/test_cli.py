@@ -271,8 +271,8 @@ def test_reported_values_are_those_of_the_library(report, folder, algorithm):
     assert came["stopped_by"] == "iterations"
     assert came["gap"] == rk.nash_conv(run.game, run.average)
     assert came["value"] == run.game.value(run.average).tolist()
-    for mine, theirs in zip(written, run.average, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-15)
+    for found, expected in zip(written, run.average, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
 
 
 def test_a_gap_stops_where_the_library_stops(report):

@@ -319,23 +319,23 @@ def test_a_terminal_that_is_closed_ends_the_game_and_is_no_fault(folder, as_json
 
     from pseudo_terminal import take_terminal
 
-    ours, theirs = pty.openpty()
+    parent, terminal = pty.openpty()
     with Path("said").open("wb") as said:
         process = subprocess.Popen(
             [*COMMAND, "play", "kuhn_poker", "--seat", "0", *["--json"] * as_json],
             cwd=folder,
             env=environment(),
-            stdin=theirs,
-            stdout=said if as_json else theirs,
-            stderr=theirs if as_json else said,
+            stdin=terminal,
+            stdout=said if as_json else terminal,
+            stderr=terminal if as_json else said,
             start_new_session=True,
-            preexec_fn=lambda: take_terminal(theirs),
+            preexec_fn=lambda: take_terminal(terminal),
         )
-    os.close(theirs)
+    os.close(terminal)
     shown = b""
     while b"p or b" not in shown:
-        shown += os.read(ours, 2**16)
-    os.close(ours)
+        shown += os.read(parent, 2**16)
+    os.close(parent)
 
     assert process.wait(timeout=60.0) == 128 + signal.SIGHUP
     text = Path("said").read_text()

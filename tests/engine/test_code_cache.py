@@ -67,10 +67,10 @@ def assert_replaced(folder, content):
     whole = path.read_bytes()
     path.write_bytes(content)
     with pytest.warns(RuntimeWarning, match=r"the file is damaged.*compiled again") as caught:
-        again = compiled()
+        rebuilt = compiled()
     assert len(caught) == 1
-    assert not is_loaded(again)
-    assert again(4) == 8
+    assert not is_loaded(rebuilt)
+    assert rebuilt(4) == 8
     assert len(kept(folder).read_bytes()) == pytest.approx(len(whole), abs=64)
     assert is_loaded(compiled())
 

@@ -92,12 +92,12 @@ def assert_alike(run, other):
     assert run.iteration == other.iteration
     assert drawn(run) == drawn(other)
     assert run.estimator.visited == other.estimator.visited
-    for mine, theirs in zip(rules_of(run), rules_of(other), strict=True):
-        assert mine.iteration == theirs.iteration
+    for found, expected in zip(rules_of(run), rules_of(other), strict=True):
+        assert found.iteration == expected.iteration
     assert apart_in_payoffs(run, other) < 1e-12
     for name in ("average", "current", "last_profile"):
-        for mine, theirs in zip(getattr(run, name), getattr(other, name), strict=True):
-            np.testing.assert_allclose(mine, theirs, atol=1e-12, err_msg=name)
+        for found, expected in zip(getattr(run, name), getattr(other, name), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=name)
 
 
 def drawn(run):
@@ -175,9 +175,11 @@ def test_decision_points_to_which_no_sample_came_stay_as_they_were():
 @each_sampler
 def test_what_a_decision_point_shows_is_what_it_learned_from_last(make):
     runs = [started(LEDUC, make, engine).run(30) for engine in ("numpy", "compiled")]
-    for mine, theirs in zip(*(run.minimizers for run in runs), strict=True):
-        for number in range(mine.tree.points):
-            np.testing.assert_allclose(mine[number].utilities, theirs[number].utilities, atol=1e-11)
+    for found, expected in zip(*(run.minimizers for run in runs), strict=True):
+        for number in range(found.tree.points):
+            np.testing.assert_allclose(
+                found[number].utilities, expected[number].utilities, atol=1e-11
+            )
 
 
 # Cut, saved, moved
@@ -219,12 +221,12 @@ def test_a_checkpoint_goes_on_to_the_same_bits(make, engine, tmp_path):
     run = SelfPlay(KUHN, minimizers(), estimator=make(), engine=engine).run(37)
     run.save(tmp_path / "run")
 
-    again = SelfPlay.load(tmp_path / "run", KUHN, minimizers())
+    loaded = SelfPlay.load(tmp_path / "run", KUHN, minimizers())
 
-    assert_same_bits(run.run(63), again.run(63))
-    assert drawn(run) == drawn(again)
-    assert again.estimator.visited == run.estimator.visited
-    assert repr(again.estimator) == repr(run.estimator)
+    assert_same_bits(run.run(63), loaded.run(63))
+    assert drawn(run) == drawn(loaded)
+    assert loaded.estimator.visited == run.estimator.visited
+    assert repr(loaded.estimator) == repr(run.estimator)
 
 
 def test_a_profile_to_explore_with_is_kept_in_a_checkpoint(tmp_path):
@@ -235,9 +237,9 @@ def test_a_profile_to_explore_with_is_kept_in_a_checkpoint(tmp_path):
     run.save(tmp_path / "run")
 
     players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
-    again = SelfPlay.load(tmp_path / "run", KUHN, players)
+    loaded = SelfPlay.load(tmp_path / "run", KUHN, players)
 
-    assert_same_bits(run.run(30), again.run(30))
+    assert_same_bits(run.run(30), loaded.run(30))
 
 
 class Zero(Baseline):
@@ -258,10 +260,10 @@ def test_a_baseline_of_ones_own_has_to_be_passed_again(tmp_path):
 
     with pytest.raises(ValueError, match=r"estimator that cannot be built: Zero \(own\)"):
         SelfPlay.load(tmp_path / "run", KUHN, other.minimizers)
-    again = SelfPlay.load(
+    loaded = SelfPlay.load(
         tmp_path / "run", KUHN, other.minimizers, estimator=other.estimator, order=Alternating()
     )
-    assert_same_bits(saved.run(20), again.run(20))
+    assert_same_bits(saved.run(20), loaded.run(20))
 
 
 # What applies

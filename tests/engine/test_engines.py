@@ -99,11 +99,11 @@ def check_one_iteration(name, rule, order, averaging, off=apart):
         for other in others:
             worst = max(worst, off(run, other))
             assert other.iteration == run.iteration
-            for mine, theirs in (
+            for found, expected in (
                 (run.last_profile, other.last_profile),
                 (run.average, other.average),
             ):
-                for x, y in zip(mine, theirs, strict=True):
+                for x, y in zip(found, expected, strict=True):
                     np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
     assert worst <= 1e-12
 

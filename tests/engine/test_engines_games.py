@@ -164,8 +164,8 @@ def test_games_in_which_there_is_little_to_decide_are_played(root, engine):
     run = started(game, RULES["rm+"], engine=engine).run(10)
     reference = started(game, RULES["rm+"]).run(10)
     np.testing.assert_array_equal(game.value(run.average), game.value(reference.average))
-    for mine, theirs in zip(rules_of(run), rules_of(reference), strict=True):
-        np.testing.assert_array_equal(mine.regrets, theirs.regrets)
+    for found, expected in zip(rules_of(run), rules_of(reference), strict=True):
+        np.testing.assert_array_equal(found.regrets, expected.regrets)
 
 
 def twins(node):

@@ -195,10 +195,10 @@ def test_minimizers_may_move_to_another_run_and_back(engine):
 
     assert (run.iteration, other.iteration, later.iteration) == (30, 20, 10)
     assert [minimizer.iteration for minimizer in run.minimizers] == [60, 60]
-    for mine, theirs in zip(later.current, alone.current, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    for mine, theirs in zip(rules_of(later), rules_of(alone), strict=True):
-        np.testing.assert_array_equal(mine.regrets, theirs.regrets)
+    for found, expected in zip(later.current, alone.current, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(rules_of(later), rules_of(alone), strict=True):
+        np.testing.assert_array_equal(found.regrets, expected.regrets)
 
 
 @each_fast_engine

@@ -386,8 +386,8 @@ def test_a_circuit_of_single_minimizers_learns_from_samples_what_cfr_learns(name
         players = [make(tree, rk.RegretMatchingPlus) for tree in KUHN.domains]
         runs.append(SelfPlay(KUHN, players, estimator=IN_TREES[name](), engine="numpy").run(40))
 
-    for mine, theirs in zip(runs[0].average, runs[1].average, strict=True):
-        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+    for found, expected in zip(runs[0].average, runs[1].average, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
     assert runs[0].estimator.visited == runs[1].estimator.visited
 
 

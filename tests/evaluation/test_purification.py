@@ -87,8 +87,8 @@ def test_the_most_probable_actions_stay_however_high_the_threshold():
     first, second = purify(game, profile).profile
     np.testing.assert_array_equal(first, [0.5, 0.0, 0.5, 0.0])
     np.testing.assert_array_equal(second, [0.0, 1.0, 0.0])
-    for mine, theirs in zip(threshold(game, profile, 1.0).profile, [first, second], strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    for found, expected in zip(threshold(game, profile, 1.0).profile, [first, second], strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_probability_at_the_threshold_stays():

@@ -156,9 +156,9 @@ def test_blotto_has_every_placement_once_and_compares_field_by_field():
 
     assert len(set(actions)) == len(actions) == math.comb(5 + 2, 2)
     assert list(others) == list(actions)
-    for i, mine in enumerate(actions):
-        for j, theirs in enumerate(actions):
-            pairs = list(zip(mine.split("-"), theirs.split("-"), strict=True))
+    for i, placement in enumerate(actions):
+        for j, opposing in enumerate(actions):
+            pairs = list(zip(placement.split("-"), opposing.split("-"), strict=True))
             won, lost = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
             assert payoffs[i, j] == (won > lost) - (won < lost)
 

@@ -149,21 +149,21 @@ def test_gambit_reads_what_is_written_as_the_game_that_was_read(name):
     game, known = load(name), known_of(name)
     if isinstance(game, rk.NormalFormGame):
         text = io.BytesIO(write_nfg(game, for_gambit=True).encode())
-        theirs = pygambit.read_nfg(text)
-        profile = theirs.mixed_strategy_profile()
-        sizes = [len(player.strategies) for player in theirs.players]
+        gambit_game = pygambit.read_nfg(text)
+        profile = gambit_game.mixed_strategy_profile()
+        sizes = [len(player.strategies) for player in gambit_game.players]
         assert sizes == known["strategies"]
     else:
         text = io.BytesIO(write_efg(game, for_gambit=True).encode())
-        theirs = pygambit.read_efg(text)
-        profile = theirs.mixed_behavior_profile()
-        sizes = [len(player.infosets) for player in theirs.players]
+        gambit_game = pygambit.read_efg(text)
+        profile = gambit_game.mixed_behavior_profile()
+        sizes = [len(player.infosets) for player in gambit_game.players]
         assert sizes == known["infosets"]
-        assert len(theirs.nodes) == known["nodes"]
+        assert len(gambit_game.nodes) == known["nodes"]
 
-    assert theirs.title == re.sub(r"[^ -~]", "?", game.name or "")
+    assert gambit_game.title == re.sub(r"[^ -~]", "?", game.name or "")
     np.testing.assert_allclose(
-        [profile.payoff(player) for player in theirs.players],
+        [profile.payoff(player) for player in gambit_game.players],
         numbers(known["uniform_payoffs"]),
         rtol=1e-9,
         atol=1e-9,

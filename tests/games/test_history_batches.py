@@ -163,12 +163,12 @@ def test_a_tree_built_from_the_arrays_of_another_is_the_same_and_shares_them():
     tree = games.liars_dice(sides=3).tree
     arguments = [*inspect.signature(GameTree).parameters]
 
-    again = GameTree(**{name: getattr(tree, name) for name in arguments})
+    rebuilt = GameTree(**{name: getattr(tree, name) for name in arguments})
 
     for name in [attribute.name for attribute in attrs.fields(GameTree)]:
-        np.testing.assert_equal(getattr(again, name), getattr(tree, name))
+        np.testing.assert_equal(getattr(rebuilt, name), getattr(tree, name))
     # They are read-only, so that copies are needless.
-    assert np.shares_memory(again.parent, tree.parent)
+    assert np.shares_memory(rebuilt.parent, tree.parent)
     with pytest.raises(ValueError, match="read-only"):
         tree.parent[0] = 1
 
@@ -179,9 +179,9 @@ def test_writeable_arrays_are_copied():
     payoffs = tree.payoffs.copy()
     view = payoffs.view()
     view.setflags(write=False)
-    again = GameTree(**(arrays | {"payoffs": view}))
+    rebuilt = GameTree(**(arrays | {"payoffs": view}))
     payoffs[:] = 7.0
-    np.testing.assert_array_equal(again.payoffs, tree.payoffs)
+    np.testing.assert_array_equal(rebuilt.payoffs, tree.payoffs)
 
 
 def test_no_python_object_is_made_for_a_history():

@@ -152,8 +152,8 @@ def test_the_switch_changes_nothing_with_perfect_recall():
         solve(kuhn_poker(), "cfr+", iterations=20, imperfect_recall=switch)
         for switch in (True, False)
     )
-    for mine, theirs in zip(one.average, other.average, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    for found, expected in zip(one.average, other.average, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_shared_strategies_learn_the_sum_and_are_played_everywhere():
@@ -189,5 +189,5 @@ def test_a_saved_run_resumes_bitwise_identically(algorithm, tmp_path):
     whole = solve(game, algorithm, iterations=60, imperfect_recall=True)
     solve(game, algorithm, iterations=25, imperfect_recall=True).save(tmp_path / "run")
     rest = resume(tmp_path / "run", game).run(35)
-    for mine, theirs in zip(rest.average, whole.average, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    for found, expected in zip(rest.average, whole.average, strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -106,10 +106,10 @@ GAMES = [
 
 @pytest.mark.parametrize("name", GAMES)
 def test_nash_conv_is_that_of_openspiel_own_code(name):
-    game, theirs = games.from_openspiel(name), as_turn_based(load(name))
+    game, turn_based = games.from_openspiel(name), as_turn_based(load(name))
     for profile in (uniform(game), rk.solve(game, "cfr+", iterations=10).average):
         policy = games.to_openspiel_policy(game, profile)
-        expected = pyspiel.nash_conv(theirs, policy)
+        expected = pyspiel.nash_conv(turn_based, policy)
         assert abs(evaluation.nash_conv(game, profile) - expected) < 1e-10
 
 
@@ -185,7 +185,7 @@ def test_imperfect_recall_is_refused_with_two_histories_that_show_it():
 def test_a_refined_game_has_more_information_sets_under_the_same_strings():
     # What is one information state string becomes several information sets, and only those.
     name = "goofspiel(num_cards=4,imp_info=False,points_order=descending)"
-    game, theirs = games.from_openspiel(name, refine=True), as_turn_based(load(name))
+    game, turn_based = games.from_openspiel(name, refine=True), as_turn_based(load(name))
     strings = [
         {state.information_state_string() for state in states(name) if state.current_player() == p}
         for p in range(2)
@@ -196,7 +196,9 @@ def test_a_refined_game_has_more_information_sets_under_the_same_strings():
     # Uniform play looks at nothing, so that it fits into OpenSpiel's table; a best response in
     # OpenSpiel's tree, too, knows what happened.
     policy = games.to_openspiel_policy(game, uniform(game))
-    assert evaluation.nash_conv(game, uniform(game)) >= pyspiel.nash_conv(theirs, policy) - 1e-10
+    assert (
+        evaluation.nash_conv(game, uniform(game)) >= pyspiel.nash_conv(turn_based, policy) - 1e-10
+    )
 
 
 def test_refining_changes_nothing_with_perfect_recall():

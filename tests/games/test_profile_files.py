@@ -73,8 +73,8 @@ def dyadic(game, seed=0):
 
 
 def assert_same(one, other):
-    for mine, theirs in zip(one, other, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    for found, expected in zip(one, other, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 # There and back

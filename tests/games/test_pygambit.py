@@ -39,28 +39,30 @@ def test_a_game_comes_back_as_it_was(name):
 @pytest.mark.parametrize("name", [*TREES, *TABLES])
 def test_uniform_play_has_the_same_value_in_gambit(name):
     game = games.load(name)
-    theirs = games.to_pygambit(game)
+    gambit_game = games.to_pygambit(game)
     tree = name in TREES
-    profile = theirs.mixed_behavior_profile() if tree else theirs.mixed_strategy_profile()
+    profile = gambit_game.mixed_behavior_profile() if tree else gambit_game.mixed_strategy_profile()
 
-    found = [float(profile.payoff(player)) for player in theirs.players]
+    found = [float(profile.payoff(player)) for player in gambit_game.players]
 
-    assert theirs.is_tree == tree
+    assert gambit_game.is_tree == tree
     if tree:
-        sizes = [len(player.infosets) for player in theirs.players]
+        sizes = [len(player.infosets) for player in gambit_game.players]
         assert sizes == list(game.tree.information_sets)
     np.testing.assert_allclose(found, game.value(uniform(game)), atol=1e-12)
 
 
 def test_the_equilibrium_that_gambit_finds_is_one_here():
     game = games.kuhn_poker()
-    theirs = games.to_pygambit(game)
+    gambit_game = games.to_pygambit(game)
 
-    equilibrium = pygambit.nash.lp_solve(theirs, rational=False).equilibria[0]
+    equilibrium = pygambit.nash.lp_solve(gambit_game, rational=False).equilibria[0]
 
     # Gambit numbers a player's information sets as they come first in depth, and we in breadth.
     profile = []
-    for player, domain, labels in zip(theirs.players, game.domains, game.tree.labels, strict=True):
+    for player, domain, labels in zip(
+        gambit_game.players, game.domains, game.tree.labels, strict=True
+    ):
         played = {
             infoset.label: [float(equilibrium[action]) for action in infoset.actions]
             for infoset in player.infosets
@@ -74,21 +76,21 @@ def test_the_equilibrium_that_gambit_finds_is_one_here():
 @pytest.mark.parametrize("name", [*TREES, "leduc_poker"])
 def test_gambit_reads_plain_files_of_trees(name):
     game = games.load(name)
-    theirs = pygambit.read_efg(io.BytesIO(games.write_efg(game).encode()))
+    gambit_game = pygambit.read_efg(io.BytesIO(games.write_efg(game).encode()))
 
-    sizes = [len(player.infosets) for player in theirs.players]
-    assert (len(theirs.nodes), sizes) == (game.tree.histories, [*game.tree.information_sets])
+    sizes = [len(player.infosets) for player in gambit_game.players]
+    assert (len(gambit_game.nodes), sizes) == (game.tree.histories, [*game.tree.information_sets])
     if name == "kuhn_poker":
-        solved = pygambit.nash.lp_solve(theirs).equilibria[0]
-        assert solved.payoff(theirs.players["Player 1"]) == Fraction(-1, 18)
+        solved = pygambit.nash.lp_solve(gambit_game).equilibria[0]
+        assert solved.payoff(gambit_game.players["Player 1"]) == Fraction(-1, 18)
 
 
 @pytest.mark.parametrize("sizes", [(4,), (2, 3), (2, 3, 4)])
 def test_gambit_reads_plain_files_of_tables(sizes):
     game = rk.NormalFormGame(np.random.default_rng(1).normal(size=(len(sizes), *sizes)))
-    theirs = pygambit.read_nfg(io.BytesIO(games.write_nfg(game).encode()))
+    gambit_game = pygambit.read_nfg(io.BytesIO(games.write_nfg(game).encode()))
 
-    found = [np.array(table, dtype=float) for table in theirs.to_arrays()]
+    found = [np.array(table, dtype=float) for table in gambit_game.to_arrays()]
     np.testing.assert_array_equal(found, game.payoffs)
 
 
@@ -109,31 +111,31 @@ def truth_or_bluff():
 
 
 def test_a_game_that_was_made_with_pygambit_is_the_same_here():
-    theirs = truth_or_bluff()
-    game = games.from_pygambit(theirs)
+    gambit_game = truth_or_bluff()
+    game = games.from_pygambit(gambit_game)
 
     assert game.name == "Truth or bluff"
     assert game.tree.information_sets == (2, 1)
     assert game.tree.actions[1][0] == ("meet", "pass")
     # An outcome of an inner node is paid on every way through it.
     assert (game.tree.payoffs[:, 0] == [1 / 7 + won for won in (0, 0, 2, 1, -2, 1)]).all()
-    profile = theirs.mixed_behavior_profile()
-    found = [float(profile.payoff(player)) for player in theirs.players]
+    profile = gambit_game.mixed_behavior_profile()
+    found = [float(profile.payoff(player)) for player in gambit_game.players]
     np.testing.assert_allclose(game.value(uniform(game)), found, atol=1e-12)
     assert rk.solve(game, "cfr+", iterations=10).iteration == 10
 
 
 def test_exact_numbers_become_the_nearest_doubles():
-    theirs = pygambit.Game.from_arrays([[Fraction(1, 3), 0.1]], [[10**30, Fraction(-2, 7)]])
-    game = games.from_pygambit(theirs)
+    gambit_game = pygambit.Game.from_arrays([[Fraction(1, 3), 0.1]], [[10**30, Fraction(-2, 7)]])
+    game = games.from_pygambit(gambit_game)
     assert game.payoffs[:, 0].tolist() == [[1 / 3, 0.1], [1e30, -2 / 7]]
 
 
 def test_imperfect_recall_comes_as_an_imperfect_recall_game():
-    theirs = pygambit.Game.new_tree(players=["Driver"], title="Absent-minded driver")
-    theirs.append_move(theirs.root, "Driver", ["leave", "go on"])
-    theirs.append_infoset(theirs.root.children["go on"], theirs.root.infoset)
-    game = games.from_pygambit(theirs)
+    gambit_game = pygambit.Game.new_tree(players=["Driver"], title="Absent-minded driver")
+    gambit_game.append_move(gambit_game.root, "Driver", ["leave", "go on"])
+    gambit_game.append_infoset(gambit_game.root.children["go on"], gambit_game.root.infoset)
+    game = games.from_pygambit(gambit_game)
     assert isinstance(game, games.ImperfectRecallGame)
     with pytest.raises(ValueError, match="imperfect recall"):
         rk.solve(game, "cfr+", iterations=1)

@@ -169,11 +169,11 @@ def apart(run, other, unit=0.0):
     """Return how far two runs' regrets are apart, in units of the largest of the same block."""
     worst = 0.0
     for rule, twin in zip(rules_of(run), rules_of(other), strict=True):
-        mine, theirs, simplices = learned(rule), learned(twin), rule.simplices
-        assert mine.keys() == theirs.keys()
-        largest = np.maximum(simplices.max(np.abs(mine["regrets"])), unit)
-        for name in mine.keys() & set(IN_UNITS_OF_REGRET):
-            difference = np.abs(mine[name] - theirs[name])
+        found, expected, simplices = learned(rule), learned(twin), rule.simplices
+        assert found.keys() == expected.keys()
+        largest = np.maximum(simplices.max(np.abs(found["regrets"])), unit)
+        for name in found.keys() & set(IN_UNITS_OF_REGRET):
+            difference = np.abs(found[name] - expected[name])
             by_block = difference.shape == largest.shape
             units = largest if by_block else simplices.repeat(largest)
             off = difference > 0.0
@@ -188,15 +188,15 @@ def apart_in_payoffs(run, other):
 
 def assert_same_bits(run, other):
     assert run.iteration == other.iteration
-    for mine, theirs in zip(run.average, other.average, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    for mine, theirs in zip(run.current, other.current, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    for found, expected in zip(run.average, other.average, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(run.current, other.current, strict=True):
+        np.testing.assert_array_equal(found, expected)
     for rule, twin in zip(rules_of(run), rules_of(other), strict=True):
-        mine, theirs = learned(rule), learned(twin)
-        assert mine.keys() == theirs.keys()
-        for name, array in mine.items():
-            np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+        found, expected = learned(rule), learned(twin)
+        assert found.keys() == expected.keys()
+        for name, array in found.items():
+            np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 
 def gap(run):

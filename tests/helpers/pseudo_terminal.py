@@ -27,25 +27,25 @@ def typed(words, folder, presses=(), command=COMMAND):
     """
     import pty
 
-    ours, theirs = pty.openpty()
-    set_size(theirs)
+    parent, terminal = pty.openpty()
+    set_size(terminal)
     process = subprocess.Popen(
         [*command, *words],
         cwd=folder,
         env=environment(),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
         start_new_session=True,
-        preexec_fn=lambda: take_terminal(theirs),
+        preexec_fn=lambda: take_terminal(terminal),
     )
-    os.close(theirs)
+    os.close(terminal)
     try:
-        return watched(process, ours, list(presses))
+        return watched(process, parent, list(presses))
     finally:
         process.kill()
         process.wait()
-        os.close(ours)
+        os.close(parent)
 
 
 def set_size(terminal):

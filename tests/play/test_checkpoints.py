@@ -124,9 +124,9 @@ def test_a_run_that_is_saved_on_its_way_is_not_disturbed_by_it(engine, tmp_path)
     run.run(40, callbacks=[Checkpoint(tmp_path / "run", every=7)])
 
     assert_same_bits(run, whole)
-    again = SelfPlay.load(tmp_path / "run", LEDUC, players(LEDUC))
-    assert again.iteration == 35
-    assert_same_bits(again.run(5), whole)
+    loaded = SelfPlay.load(tmp_path / "run", LEDUC, players(LEDUC))
+    assert loaded.iteration == 35
+    assert_same_bits(loaded.run(5), whole)
 
 
 def test_a_run_goes_on_with_the_engine_that_it_had_and_not_the_one_that_now_would_pay(tmp_path):
@@ -136,10 +136,10 @@ def test_a_run_goes_on_with_the_engine_that_it_had_and_not_the_one_that_now_woul
     run.save(tmp_path / "run")
     whole = started(LEDUC, rk.RegretMatchingPlus).run(60)
 
-    again = SelfPlay.load(tmp_path / "run", LEDUC, players(LEDUC))
+    loaded = SelfPlay.load(tmp_path / "run", LEDUC, players(LEDUC))
 
-    assert again.engine == "numpy"
-    assert_same_bits(again.run(57), whole)
+    assert loaded.engine == "numpy"
+    assert_same_bits(loaded.run(57), whole)
 
 
 def test_another_engine_can_be_asked_for(tmp_path):
@@ -621,8 +621,8 @@ def test_what_solve_began_by_sampling_is_resumed(tmp_path):
     solved(20).save(tmp_path / "run")
 
     assert_same_bits(resume(tmp_path / "run").run(20), solved(40))
-    again = resume(tmp_path / "run", estimator=ChanceSampling(np.random.default_rng(9)))
-    assert_same_bits(again.run(20), solved(40))
+    loaded = resume(tmp_path / "run", estimator=ChanceSampling(np.random.default_rng(9)))
+    assert_same_bits(loaded.run(20), solved(40))
 
 
 @pytest.mark.parametrize("target", [0.05, 0.01])

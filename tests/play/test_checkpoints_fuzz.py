@@ -255,11 +255,11 @@ PLAIN = {
 
 
 def test_plain_things_come_back_as_they_were():
-    again = unpacked(packed(PLAIN), "file")
+    loaded = unpacked(packed(PLAIN), "file")
 
-    assert again == PLAIN
-    assert [type(value) for value in again["numbers"]] == [type(v) for v in PLAIN["numbers"]]
-    assert np.signbit(again["numbers"][4])
+    assert loaded == PLAIN
+    assert [type(value) for value in loaded["numbers"]] == [type(v) for v in PLAIN["numbers"]]
+    assert np.signbit(loaded["numbers"][4])
 
 
 @pytest.mark.parametrize("kind", ["?", "i1", "u1", "i2", "i8", "u8", "f2", "f4", ">f8", ">i4"])
@@ -269,11 +269,11 @@ def test_arrays_come_back_as_they_were(kind, shape):
     array = np.asarray(generator.normal(size=shape) * 10).astype(kind)
     view = np.asfortranarray(np.stack([array, array]))[1:]
 
-    again = unpacked(packed({"a": array, "b": view, "c": array}), "file")
+    loaded = unpacked(packed({"a": array, "b": view, "c": array}), "file")
 
-    for mine, theirs in [(array, again["a"]), (view, again["b"]), (array, again["c"])]:
-        assert theirs.dtype == mine.dtype.newbyteorder("=")
-        np.testing.assert_array_equal(theirs, mine, strict=mine.dtype.isnative)
+    for found, expected in [(array, loaded["a"]), (view, loaded["b"]), (array, loaded["c"])]:
+        assert expected.dtype == found.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(expected, found, strict=found.dtype.isnative)
 
 
 @pytest.mark.parametrize(

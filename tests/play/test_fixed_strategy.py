@@ -58,12 +58,12 @@ def test_with_perfect_recall_it_is_cfr_on_the_tree(rule, order):
         players = [rk.CFR(tree, rule) for tree in game.domains]
         tree = SelfPlay(game, players, order=order, averaging=Linear()).run(8)
 
-        for mine, cfr in zip(run.minimizers, players, strict=True):
-            np.testing.assert_allclose(mine.next_strategy(), cfr.rule.next_strategy(), atol=1e-12)
-        for mine, theirs in zip(
+        for found, cfr in zip(run.minimizers, players, strict=True):
+            np.testing.assert_allclose(found.next_strategy(), cfr.rule.next_strategy(), atol=1e-12)
+        for found, expected in zip(
             graph.to_tree_profile(run.average, game), tree.average, strict=True
         ):
-            np.testing.assert_allclose(mine, theirs, atol=1e-12)
+            np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating()], ids=repr)
@@ -124,11 +124,11 @@ def test_with_some_memory_the_gap_goes_down_as_on_the_tree(memory):
     run = FixedStrategyIteration(graph, rk.RegretMatching)
 
     for iterations in (100, 900):
-        mine, theirs = (
+        found, expected = (
             gap(run.run(iterations), graph, game),
             nash_conv(dudo, tree.run(iterations).average),
         )
-        assert mine < 2 * theirs
+        assert found < 2 * expected
 
 
 def test_who_remembers_one_claim_is_still_far_better_than_who_plays_anyhow():
@@ -176,10 +176,10 @@ def test_a_restored_run_continues_bitwise_identically(generator):
     second.run(1).load_state_dict(first.state_dict())
     second.run(7)
     assert second.iteration == whole.iteration == 12
-    for mine, theirs in zip(second.average, whole.average, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    for mine, theirs in zip(second.current, whole.current, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    for found, expected in zip(second.average, whole.average, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(second.current, whole.current, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,9 @@ def as_turn_based(game):
 def both(name, algorithm):
     """Return our game, OpenSpiel's, its solver, and our run before the first iteration."""
     game = games.from_openspiel(name)
-    theirs = as_turn_based(pyspiel.load_game(name))
-    solver = getattr(pyspiel, SOLVERS[algorithm])(theirs)
-    return game, theirs, solver, rk.play.named(algorithm).start(game)
+    turn_based = as_turn_based(pyspiel.load_game(name))
+    solver = getattr(pyspiel, SOLVERS[algorithm])(turn_based)
+    return game, turn_based, solver, rk.play.named(algorithm).start(game)
 
 
 @pytest.mark.deep_beyond(2)

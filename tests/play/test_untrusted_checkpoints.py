@@ -154,8 +154,8 @@ def test_average_sampling_never_looks_beyond_what_was_restored(tmp_path):
     content["state"]["run"]["estimator"]["_seen"] = np.zeros(1)
     path.write_bytes(packed(content))
 
-    again = SelfPlay.load(path, KUHN, minimizers()).run(1)
-    assert again.estimator._seen.size == 12
+    loaded = SelfPlay.load(path, KUHN, minimizers()).run(1)
+    assert loaded.estimator._seen.size == 12
 
 
 # Without a tree
