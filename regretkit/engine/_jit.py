@@ -2,7 +2,8 @@
 
 Numba compiles a function with what it calls by name. Passing a rule's kernel as an argument would
 cost a call per decision point; so the placeholders of ``kernels`` are replaced
-by name, once for each combination of kernel and payoffs.
+by name, once for each combination of kernel and payoffs. LLVM inlines all functions into the
+template before it optimizes anything, and so sees constant numbers of actions.
 
 Numba's own cache trusts its files: a truncated one makes every later compilation fail until it is
 deleted by hand, and a damaged one may run as other code. Here each file begins with a digest of
@@ -10,6 +11,7 @@ its content and of its purpose; a file that does not match is deleted, and compi
 """
 
 import contextlib
+import gc
 import hashlib
 import pickle
 import sys
@@ -24,6 +26,8 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
@@ -112,8 +116,7 @@ def compile_sampled_iterations(
     }
     return IterationCode(
         compile_cached(_iteration.initialize, specialize(kernel, SparsePayoffs)),
-        # All inlined at once: a traversal is short, and a call would be a large part of it.
-        compile_cached(_sampled.iterate_sampled, specialization, inline_depth=0),
+        compile_cached(_sampled.iterate_sampled, specialization),
         compile_cached(_sampled.settle_all_sums, {}),
     )
 
@@ -124,9 +127,7 @@ def _learn_nothing(player: int, visited: int, rate: float, buffers: Any, baselin
 
 def compile_traversal(choose: Choose, with_baseline: bool) -> Any:
     """Return the function that draws a sample, as machine code."""
-    return compile_cached(
-        walker(choose, with_baseline), {search_start: even_search_start}, inline_depth=0
-    )
+    return compile_cached(walker(choose, with_baseline), {search_start: even_search_start})
 
 
 def compile_parts(payoffs: type) -> PartCode:
@@ -160,10 +161,6 @@ def compile_block_functions() -> BlockFunctions:
 
 # From a template to machine code
 
-_INLINE_DEPTH = 1
-"""Depth down to which functions are compiled separately before they are inlined, which compiles
-faster. Deeper ones are inlined first, so that the compiler sees constant numbers of actions."""
-
 _RARE = {_iteration.zero_cancelled_sum}
 """Functions that are called so rarely that they are not inlined."""
 
@@ -171,20 +168,15 @@ _COMPILED: dict[str, Any] = {}
 """Machine code of this process, by name and digest."""
 
 
-def compile_cached(
-    template: Any,
-    specialization: Specialization,
-    signature: Any = None,
-    inline_depth: int = _INLINE_DEPTH,
-) -> Any:
+def compile_cached(template: Any, specialization: Specialization, signature: Any = None) -> Any:
     """Return a specialized template as machine code, from memory or disk if it is there."""
     # By digest: a changed constant that a function uses gives other machine code. Numba identifies
     # machine code by the name of its function, on disk and when linking, and not by what it calls.
-    name = f"{template.__qualname__}_{digest(template, specialization, inline_depth)}"
+    name = f"{template.__qualname__}_{digest(template, specialization)}"
     if name not in _COMPILED:
-        specialized = _specialized(template, specialization, inline_depth)
+        specialized = _specialized(template, specialization)
         specialized.__qualname__ = name
-        compiled = _jit(specialized, nogil=True)
+        compiled = _jit(specialized, nogil=True, pipeline_class=WholeCompiler)
         if isinstance(compiled, Dispatcher):
             cache_on_disk(compiled)
         if signature is not None:
@@ -194,14 +186,13 @@ def compile_cached(
     return _COMPILED[name]
 
 
-def jitted(function: Any, specialization: Specialization, inline_depth: int = _INLINE_DEPTH) -> Any:
-    """Return a function as machine code, and with it those that it calls."""
-    specialized = _specialized(function, specialization, inline_depth - 1)
+def jitted(function: Any, specialization: Specialization) -> Any:
+    """Return a function as code to be inlined, and with it those that it calls."""
+    specialized = _specialized(function, specialization)
     if function in _RARE:
-        return _jit(specialized)
-    if inline_depth > 0:
-        return _jit(specialized, forceinline=True)
-    return _jit(specialized, inline="always")
+        return _jit(specialized, pipeline_class=WholeCompiler)
+    called_from = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # machine code alone
+    return _jit(specialized, forceinline=True, pipeline_class=PartCompiler, **called_from)
 
 
 def _jit(function: Any, **options: Any) -> Any:
@@ -211,13 +202,13 @@ def _jit(function: Any, **options: Any) -> Any:
     return numba.njit(**options)(function)
 
 
-def _specialized(function: Any, specialization: Specialization, inline_depth: int) -> Any:
+def _specialized(function: Any, specialization: Specialization) -> Any:
     """Return a copy of a function for which what it calls is replaced by machine code."""
     names = {}
     for name, value in _used(function):
         names[name] = replacement = _replacement(value, specialization)
         if isinstance(replacement, types.FunctionType) and replacement is not function:
-            names[name] = jitted(replacement, specialization, inline_depth)
+            names[name] = jitted(replacement, specialization)
     copied = types.FunctionType(
         function.__code__,
         {**function.__globals__, **names},
@@ -249,10 +240,9 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
         yield name, cell.cell_contents
 
 
-def digest(template: Any, specialization: Specialization, inline_depth: int = _INLINE_DEPTH) -> str:
+def digest(template: Any, specialization: Specialization) -> str:
     """Return a digest of all that determines a specialized template: its code and what it uses."""
     total = hashlib.sha256(Path(__file__).read_bytes())  # how things are compiled matters as well
-    total.update(repr(inline_depth).encode())
     numbers: dict[Any, int] = {template: 0}
     waiting = [template]
     while waiting:
@@ -289,6 +279,91 @@ def _constant(value: object) -> bytes:
         return repr((value.shape, value.dtype.str)).encode() + value.tobytes()
     plain = isinstance(value, bool | int | float | complex | str | bytes | tuple | np.generic)
     return repr(value if plain else getattr(value, "__qualname__", type(value))).encode()
+
+
+# Compilers
+
+
+class PartCompiler(Compiler):
+    """Compiles what is only ever inlined: neither optimized by itself nor made machine code."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.state.library = PartLibrary(self.state.targetctx.codegen(), "part")
+
+
+class PartLibrary(JITCodeLibrary):
+    """LLVM's code of such a function, as Numba wrote it.
+
+    Optimized for any number of actions, it could not be optimized as well for a constant one.
+    """
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, env: Any) -> None:
+        """Do without the environment, which code loaded from disk does not have either."""
+
+
+class WholeCompiler(Compiler):
+    """Compiles a function and what was inlined."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.state.library = WholeLibrary(self.state.targetctx.codegen(), "whole")
+        self.state.library.enable_object_caching()
+
+    def compile_extra(self, func: Any) -> Any:
+        with _without_collections():
+            return _with_large_stack(super().compile_extra, func)
+
+
+class WholeLibrary(JITCodeLibrary):
+    """Machine code that is optimized once, after inlining."""
+
+    def _optimize_final_module(self) -> None:
+        inline, inliner = self._codegen._module_pass_manager(opt=0)
+        inline.run(self._final_module, inliner)
+        self._optimize_functions(self._final_module)
+        optimize, optimizer = self._codegen._module_pass_manager()
+        optimize.run(self._final_module, optimizer)
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage, which takes a third of the time of a compilation, and finds little."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _with_large_stack(function: Any, *arguments: Any) -> Any:
+    """Call a function in a frame so large that those of all that it calls fit into its memory.
+
+    CPython has memory for frames in chunks of 16 KiB, mapped and unmapped again at each call in a
+    loop just before the end of one. This took another third, in 750,000 calls.
+    """
+    return function(*arguments)
+
+
+_with_large_stack.__code__ = _with_large_stack.__code__.replace(co_stacksize=2**16)
 
 
 # Machine code on disk
