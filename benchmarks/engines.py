@@ -154,10 +154,10 @@ def rule_of(minimizer: rk.RegretMinimizer) -> Any:
 
 def prefixes(run: SelfPlay) -> Sequence[Action]:
     """Return machine code that does the first pass of an iteration so often, the first two, ..."""
-    from regretkit.engine._jit import jitted, specialize
+    from regretkit.engine._jit import compile_cached, specialize
 
     kernel, arrays = find_kernel(rule_of(run.minimizers[0])), vars(run._executor)["_arrays"]
-    compiled = jitted(go, specialize(kernel, type(arrays.payoffs)))
+    compiled = compile_cached(go, specialize(kernel, type(arrays.payoffs)))
     numbers = np.array(kernel.parameters_at(1), dtype=np.float64)
     return [partial(compiled, upto, numbers, arrays) for upto in range(len(PASSES))]
 

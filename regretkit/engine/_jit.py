@@ -191,14 +191,13 @@ def jitted(function: Any, specialization: Specialization) -> Any:
     specialized = _specialized(function, specialization)
     if function in _RARE:
         return _jit(specialized, pipeline_class=WholeCompiler)
-    called_from = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # machine code alone
-    return _jit(specialized, forceinline=True, pipeline_class=PartCompiler, **called_from)
+    return _jit(specialized, forceinline=True, no_cpython_wrapper=True, pipeline_class=PartCompiler)
 
 
 def _jit(function: Any, **options: Any) -> Any:
     # Division as in NumPy, without a check of every divisor. And no reference counting of arrays,
     # which would take as long as the arithmetic: the caller holds references to all of them.
-    options |= {"error_model": "numpy", "_nrt": False}
+    options |= {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
     return numba.njit(**options)(function)
 
 
@@ -287,9 +286,10 @@ def _constant(value: object) -> bytes:
 class PartCompiler(Compiler):
     """Compiles what is only ever inlined: neither optimized by itself nor made machine code."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.state.library = PartLibrary(self.state.targetctx.codegen(), "part")
+    def compile_extra(self, func: Any) -> Any:
+        library: Any = PartLibrary  # Numba's methods have no types
+        self.state.library = library(self.state.targetctx.codegen(), "part")
+        return super().compile_extra(func)  # type: ignore[no-untyped-call]
 
 
 class PartLibrary(JITCodeLibrary):
@@ -321,18 +321,19 @@ class PartLibrary(JITCodeLibrary):
 class WholeCompiler(Compiler):
     """Compiles a function and what was inlined."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.state.library = WholeLibrary(self.state.targetctx.codegen(), "whole")
-        self.state.library.enable_object_caching()
-
     def compile_extra(self, func: Any) -> Any:
+        library: Any = WholeLibrary
+        self.state.library = library(self.state.targetctx.codegen(), "whole")
+        self.state.library.enable_object_caching()
         with _without_collections():
             return _with_large_stack(super().compile_extra, func)
 
 
 class WholeLibrary(JITCodeLibrary):
     """Machine code that is optimized once, after inlining."""
+
+    _codegen: Any
+    _optimize_functions: Any
 
     def _optimize_final_module(self) -> None:
         inline, inliner = self._codegen._module_pass_manager(opt=0)
