@@ -283,23 +283,20 @@ def _constant(value: object) -> bytes:
 # Compilers
 
 
-class PartCompiler(Compiler):
-    """Compiles what is only ever inlined: neither optimized by itself nor made machine code."""
+class Library(JITCodeLibrary):
+    """LLVM's code of a function, as Numba wrote it.
 
-    def compile_extra(self, func: Any) -> Any:
-        library: Any = PartLibrary  # Numba's methods have no types
-        self.state.library = library(self.state.targetctx.codegen(), "part")
-        return super().compile_extra(func)  # type: ignore[no-untyped-call]
-
-
-class PartLibrary(JITCodeLibrary):
-    """LLVM's code of such a function, as Numba wrote it.
-
-    Optimized for any number of actions, it could not be optimized as well for a constant one.
+    What is optimized for any number of actions cannot be optimized as well for a constant one.
     """
+
+    _codegen: Any
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
+
+
+class PartLibrary(Library):
+    """Code that is only ever inlined: it is neither optimized by itself nor made machine code."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -318,8 +315,26 @@ class PartLibrary(JITCodeLibrary):
         """Do without the environment, which code loaded from disk does not have either."""
 
 
+class WholeLibrary(Library):
+    """Code that is optimized once all parts are inlined."""
+
+    def _optimize_final_module(self) -> None:
+        for level in (0, 3):  # at level 0, inlining is all that is done
+            manager, builder = self._codegen._module_pass_manager(opt=level)
+            manager.run(self._final_module, builder)
+
+
+class PartCompiler(Compiler):
+    """Compiles a part."""
+
+    def compile_extra(self, func: Any) -> Any:
+        library: Any = PartLibrary  # Numba's methods have no types
+        self.state.library = library(self.state.targetctx.codegen(), "part")
+        return super().compile_extra(func)  # type: ignore[no-untyped-call]
+
+
 class WholeCompiler(Compiler):
-    """Compiles a function and what was inlined."""
+    """Compiles a function that is called from Python, and by the way its parts."""
 
     def compile_extra(self, func: Any) -> Any:
         library: Any = WholeLibrary
@@ -327,20 +342,6 @@ class WholeCompiler(Compiler):
         self.state.library.enable_object_caching()
         with _without_collections():
             return _with_large_stack(super().compile_extra, func)
-
-
-class WholeLibrary(JITCodeLibrary):
-    """Machine code that is optimized once, after inlining."""
-
-    _codegen: Any
-    _optimize_functions: Any
-
-    def _optimize_final_module(self) -> None:
-        inline, inliner = self._codegen._module_pass_manager(opt=0)
-        inline.run(self._final_module, inliner)
-        self._optimize_functions(self._final_module)
-        optimize, optimizer = self._codegen._module_pass_manager()
-        optimize.run(self._final_module, optimizer)
 
 
 @contextlib.contextmanager
@@ -378,6 +379,7 @@ class CodeCache(FunctionCache):
     The function's qualified name must determine what it does, as it does not for Numba's cache.
     """
 
+    @_without_collections()
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the machine code for a signature, None if it has to be compiled."""
         target_context.refresh()
