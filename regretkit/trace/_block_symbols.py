@@ -31,8 +31,8 @@ class SymbolicOps(BlockOps):
     @override
     def sum(self, vector: Any) -> Any:
         node = self._node(vector)
-        if node.op == "multiply":
-            return self.dot(*map(self._trace.symbol, node.args))
+        if node.op == "multiply" and (is_played(*node.args) or is_played(*reversed(node.args))):
+            return self._trace.symbol(VALUE)
         return self._reduced("sum", node)
 
     @override

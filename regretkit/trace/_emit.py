@@ -117,10 +117,17 @@ class Loops:
             for node in stage:
                 if node.op == "root":
                     self._root(node, depth)
-                elif node not in self._names and node.op in ELEMENTWISE:
-                    name = next(self._variables)
-                    self._write(depth, f"{name} = {self._expression(node, {})}")
-                    self._names[node] = name
+                else:
+                    self._name_scalars([node], depth)
+
+    def _name_scalars(self, nodes: Iterable[Node], depth: int) -> None:
+        """Write what numbers that have no name yet are computed from others."""
+        for node in nodes:
+            new = node.per is not Per.ACTION and node not in self._names
+            if new and node.op in ELEMENTWISE:
+                name = next(self._variables)
+                self._write(depth, f"{name} = {self._expression(node, {})}")
+                self._names[node] = name
 
     def _needs(self, node: Node) -> Iterable[Node]:
         if node.op != "root":
@@ -250,7 +257,10 @@ class Loops:
                     self._nonzero.add(by_block[0].args[0])
                 assumed = _assume(outputs, by_block[0], outcome)
                 self._bound.update((n, self._iterates(n)) for n in nodes_of(assumed.values()))
+                before = dict(self._names)
+                self._name_scalars(nodes_of(assumed.values()), depth + 1)
                 self._final(assumed, depth + 1, unswitched + 1)
+                self._names = before
             return
         self._start_cumulations(inside, depth)
         self._write(depth, "for a in range(first, last):")
@@ -320,6 +330,8 @@ class Loops:
     def _root(self, node: Node, depth: int) -> None:
         start, iterate, step = node.args
         within = [n for n in nodes_of([step]) if iterate in self._bound[n]]
+        for inner in within:  # another search may have had the same steps
+            self._names.pop(inner, None)
         captured = [
             arg
             for n in within

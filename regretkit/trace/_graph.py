@@ -36,6 +36,7 @@ ELEMENTWISE = {
     "multiply": Elementwise(np.multiply, "({0} * {1})"),
     "divide": Elementwise(np.divide, "({0} / {1})"),
     "remainder": Elementwise(np.remainder, "({0} % {1})"),
+    "fmod": Elementwise(np.fmod, "fmod({0}, {1})"),
     "floor_divide": Elementwise(np.floor_divide, "({0} // {1})"),
     "power": Elementwise(np.power, "pow({0}, {1})"),
     "negative": Elementwise(np.negative, "(-{0})"),
@@ -199,7 +200,8 @@ def elementwise(op: str, *args: Node) -> Node:
         with np.errstate(all="ignore"):
             value = ELEMENTWISE[op].numpy(*(arg.detail for arg in args))
         return constant(value.item() if isinstance(value, np.generic | np.ndarray) else value)
-    return _simplified(op, args) or make(op, *args)
+    result = _simplified(op, args) or make(op, *args)
+    return result if result.per is widest else fill(result, widest)
 
 
 def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:

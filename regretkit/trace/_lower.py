@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from regretkit._util._arrays import RESOLUTION
 from regretkit.trace._block_symbols import VALUE, is_played
 from regretkit.trace._graph import (
+    ELEMENTWISE,
     ONE,
     SIZE,
     ZERO,
@@ -24,16 +25,19 @@ _FARTHEST = constant(-1.0)
 
 
 _JUMPS = {"sign", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal"}
+_JUMPS |= {"floor", "ceil", "floor_divide", "remainder", "fmod"}
+_JUMPS |= {"sqrt", "power", "log", "log2", "log10"}
+"""Operations that make a large difference of a small one, at zero or elsewhere."""
 
 
 def lower(outputs: Iterable[Node], exact: bool = False) -> list[Node]:
     """Return a graph without ``normalize``, ``project``, ``regret`` and ``add_cancelling``.
 
-    What cancels up to rounding is zero, as it is in NumPy, with ``exact``, or where it is compared:
-    rounding would decide.
+    What cancels up to rounding is zero, as it is in NumPy, with ``exact``, or where rounding would
+    decide: where it is compared, divided by, or the like.
     """
     outputs = list(outputs)
-    compared = {arg for node in nodes_of(outputs) if node.op in _JUMPS for arg in node.args}
+    compared = _compared(outputs)
 
     def replace(node: Node, args: tuple[Node, ...]) -> Node | None:
         if node.op == "normalize":
@@ -48,6 +52,17 @@ def lower(outputs: Iterable[Node], exact: bool = False) -> list[Node]:
         return None
 
     return rebuild(outputs, replace)
+
+
+def _compared(outputs: list[Node]) -> set[Node]:
+    """Return what is compared, or divided by, and of what that is made, number by number."""
+    found: set[Node] = set()
+    for node in reversed(list(nodes_of(outputs))):
+        if node.op in _JUMPS or (node in found and node.op in (*ELEMENTWISE, "repeat")):
+            found.update(node.args)
+        elif node.op == "divide":
+            found.add(node.args[1])
+    return found
 
 
 def _zero_cancelled(total: Node, magnitude: Node) -> Node:

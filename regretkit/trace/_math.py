@@ -1,15 +1,15 @@
-"""Functions of math on symbols."""
+"""Functions of math on symbols, and new arrays of NumPy as symbols."""
 
 import contextlib
 import functools
 import math
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from regretkit.trace._symbols import Symbol, apply
+from regretkit.trace._symbols import Symbol, Trace, apply
 
 
 def _scalar_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -31,6 +31,7 @@ _MATH = {
     "log10": "log10",
     "pow": "power",
     "fabs": "absolute",
+    "fmod": "fmod",
     "hypot": "hypot",
     "tanh": "tanh",
     "sin": "sin",
@@ -60,22 +61,55 @@ _SYMBOLIC["log"] = _log
 _ACTUAL = {id(getattr(math, name)): name for name in _SYMBOLIC}
 
 
-@contextlib.contextmanager
-def symbolic_math(namespaces: list[dict[str, Any]]) -> Iterator[None]:
-    """Let ``math``, and what these namespaces imported from it, take symbols.
+_NEW = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like")
+_ACTUAL |= {id(getattr(np, name)): name for name in _NEW}
 
-    Numbers are what they were, in other threads as well.
+
+Place: TypeAlias = tuple[dict[str, Any], str, Any]
+"""A namespace, a name in it, and what is known there by that name."""
+
+
+def places_of_functions(namespaces: list[dict[str, Any]]) -> list[Place]:
+    """Return where functions of math and those that make new arrays are, also under other names."""
+    named = [(vars(np), name) for name in _NEW]
+    named += [(space, name) for space in [vars(math), *namespaces] for name in space]
+    return [(space, name, space[name]) for space, name in named if id(space[name]) in _ACTUAL]
+
+
+@contextlib.contextmanager
+def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
+    """Let functions of ``math`` take symbols, and new arrays by action or block be symbols.
+
+    All else is what it was, in other threads as well.
     """
+    symbolic = {**_SYMBOLIC, **{name: _new(name, trace) for name in _NEW}}
     with _LOCK:
-        changed: list[tuple[dict[str, Any], str, Any]] = []
         try:
-            for namespace in [vars(math), *namespaces]:
-                for name, value in list(namespace.items()):
-                    known = _ACTUAL.get(id(value))
-                    if known is not None:
-                        changed.append((namespace, name, value))
-                        namespace[name] = _SYMBOLIC[known]
+            for namespace, name, value in places:
+                namespace[name] = symbolic[_ACTUAL[id(value)]]
             yield
         finally:
-            for namespace, name, value in changed:
+            for namespace, name, value in places:
                 namespace[name] = value
+
+
+def _new(name: str, trace: Trace) -> Callable[..., Any]:
+    """Return a function that makes new arrays, those by action or block as symbols."""
+    function, thread = getattr(np, name), threading.get_ident()
+
+    @functools.wraps(function)
+    def call(like: Any, *values: Any, **options: Any) -> Any:
+        if threading.get_ident() != thread:
+            return function(like, *values, **options)
+        if name.startswith("full") and any(isinstance(v, Symbol) for v in values):
+            filled = call(like, 0.0, **options)
+            filled[...] = values[0]
+            return filled
+        array = function(like, *values, **options)
+        if type(array) is not np.ndarray or array.dtype not in (np.float64, np.bool_):
+            return array
+        if name.startswith("empty"):
+            array.fill(0)
+        return trace.new(array)
+
+    return call

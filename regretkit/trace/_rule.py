@@ -14,7 +14,7 @@ from regretkit._util._state import attributes
 from regretkit.sets import Simplices
 from regretkit.trace._block_symbols import STRATEGY, UTILITY, SymbolicOps
 from regretkit.trace._graph import ITERATION, ONE, Node, Per, again, elementwise, make
-from regretkit.trace._math import symbolic_math
+from regretkit.trace._math import places_of_functions, symbolic_functions
 from regretkit.trace._symbols import Symbol, Trace, UntraceableError
 
 _MOST_RUNS = 64
@@ -109,6 +109,7 @@ def _all_ways(
     """Run a hook for both outcomes of every decision by the iteration, and join what comes out."""
     shape, runs = (rule.simplices.blocks, rule.simplices.dimension), 0
     held = frozenset(id(value) for _, value in attributes(rule))
+    places = places_of_functions(namespaces)
 
     def join(taken: tuple[bool, ...]) -> dict[str, Node]:
         nonlocal runs
@@ -119,7 +120,8 @@ def _all_ways(
             )
         trace = Trace(*shape, taken, held)
         try:
-            outputs = run(trace)
+            with symbolic_functions(places, trace), np.errstate(all="ignore"):
+                outputs = run(trace)
         except UntraceableError as error:
             raise UntraceableError(f"{error} ({_place(error)})") from None
         except Exception as error:
@@ -130,7 +132,7 @@ def _all_ways(
         yes, no = join((*taken, True)), join((*taken, False))
         return {name: _either(condition, yes[name], no[name], {}) for name in yes}
 
-    with symbolic_math(namespaces), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # what follows from constants is computed when it is traced
         return join(())
 
 
@@ -141,7 +143,7 @@ def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node]
         return yes
     if pair not in joined:
         either = partial(_either, condition, joined=joined)
-        alike = (yes.op, yes.per, yes.detail) == (no.op, no.per, no.detail)
+        alike = (yes.op, yes.per) == (no.op, no.per) and yes.detail is no.detail
         if yes.per is Per.RULE and no.per is Per.RULE:
             joined[pair] = elementwise("where", condition, yes, no)
         elif alike and yes.op != "root" and len(yes.args) == len(no.args) > 0:
@@ -182,6 +184,7 @@ def _symbolic(rule: Any, pers: Mapping[str, Per], trace: Trace, iteration: Node)
             value = copy.copy(value)
         object.__setattr__(symbolic, name, value)
     simplices = copy.copy(rule.simplices)
+    trace.first = simplices.first
     simplices._ops = SymbolicOps(rule.simplices._ops, trace)
     simplices.sizes = trace.symbol(make("size", per=Per.BLOCK), writeable=False)
     object.__setattr__(symbolic, "simplices", simplices)

@@ -10,6 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from regretkit._util._validate import quote
 from regretkit.trace._graph import (
     ELEMENTWISE,
+    SIZE,
     ZERO,
     Node,
     Per,
@@ -17,6 +18,8 @@ from regretkit.trace._graph import (
     elementwise,
     fill,
     make,
+    reduction,
+    repeat,
 )
 
 
@@ -32,8 +35,19 @@ UFUNCS |= {
     np.invert: "logical_not",
     np.float_power: "power",
     np.fabs: "absolute",
-    np.fmod: "remainder",
 }
+_BITWISE = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
+_OF_BOOLEANS = {
+    "add": "logical_or",
+    "maximum": "logical_or",
+    "fmax": "logical_or",
+    "multiply": "logical_and",
+    "minimum": "logical_and",
+    "fmin": "logical_and",
+}
+"""What some operations are on nothing but booleans."""
+_REDUCED = {np.add: "sum", np.maximum: "max"}
+"""Those whose ``reduceat`` is an operation by block."""
 KIND = {
     Per.RULE: "one number",
     Per.BLOCK: "one number for each block",
@@ -62,10 +76,16 @@ class Trace:
         }
         self.decisions, self.conditions = decisions, list[Node]()
         self.roots, self._held = 0, held
+        self.first: object = None  # where blocks start
 
     def symbol(self, node: Node, writeable: bool = True) -> "Symbol":
         """Return a symbolic array of a node's values."""
         return Symbol(self, node, writeable)
+
+    def new(self, array: np.ndarray[Any, Any]) -> Any:
+        """Return a symbolic array in place of a new one, which is returned if it has no such."""
+        by = [per for per in (Per.BLOCK, Per.ACTION) if array.shape == self.shapes[per]]
+        return self.symbol(self._array(array)) if len(by) == 1 and array.size else array
 
     def decide(self, condition: Node) -> bool:
         """Return the outcome of a decision by a number."""
@@ -100,7 +120,8 @@ class Trace:
                     return fill(constant(array[0]), per)
                 copied = array.astype(np.float64)
                 copied.setflags(write=False)
-                return make("array", per=per, detail=copied)
+                node = make("array", per=per, detail=copied)
+                return elementwise("not_equal", node, ZERO) if array.dtype == np.bool_ else node
         raise ValueError(
             f"an array of shape {array.shape} fits neither actions, {self.shapes[Per.ACTION]}, nor "
             f"blocks, {self.shapes[Per.BLOCK]}"
@@ -158,7 +179,7 @@ class Symbol(NDArrayOperatorsMixin):
         """Return an array of its own."""
         return Symbol(self.trace, self.node, mask=self.mask)
 
-    __copy__ = copy
+    __copy__ = __pos__ = copy
 
     def __deepcopy__(self, memo: object) -> "Symbol":
         return self.copy()
@@ -187,10 +208,10 @@ class Symbol(NDArrayOperatorsMixin):
         return Symbol(self.trace, node, mask=self.mask)
 
     def __getitem__(self, key: Any) -> "Symbol":
-        if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
+        if _is_all(key):
             return self  # a view
-        if isinstance(key, Symbol) and key.node.boolean and key.node.per is self.node.per:
-            return Symbol(self.trace, self.node, mask=key.node)
+        if (mask := self._as_mask(key)) is not None:
+            return Symbol(self.trace, self.node, mask=mask)
         raise UntraceableError(
             f"x[{quote(key)}] picks single entries; use a mask, as in x[x < 0], np.where, or an "
             "operation of self.simplices"
@@ -200,17 +221,23 @@ class Symbol(NDArrayOperatorsMixin):
         if self.mask is not None or not self._writeable:
             raise ValueError("assignment destination is read-only")
         node = value.node if isinstance(value, Symbol) else self.trace.node(value)
-        if isinstance(key, Symbol) and key.node.boolean and key.node.per is self.node.per:
-            if isinstance(value, Symbol) and value.mask not in (None, key.node):
+        if (mask := self._as_mask(key)) is not None:
+            if isinstance(value, Symbol) and value.mask not in (None, mask):
                 raise UntraceableError("x[mask] = y[other mask] depends on the masks; use np.where")
             if node.per is not Per.RULE and not (isinstance(value, Symbol) and value.mask):
                 raise UntraceableError("x[mask] = y needs y[mask]; use np.where(mask, y, x)")
-            node = elementwise("where", key.node, node, self.node)
-        elif key is not Ellipsis and key != slice(None):
+            node = elementwise("where", mask, node, self.node)
+        elif not _is_all(key):
             raise UntraceableError(
                 f"x[{quote(key)}] = ... sets single entries; use a mask, as in x[x < 0] = 0"
             )
         self._set(node)
+
+    def _as_mask(self, key: Any) -> Node | None:
+        """Return what a key says about every entry, None where it is no such key."""
+        is_mask = isinstance(key, np.ndarray) and key.dtype == np.bool_ and key.shape == self.shape
+        node = self.trace.node(key) if is_mask or isinstance(key, Symbol) else None
+        return node if node and node.boolean and node.per is self.node.per else None
 
     def _set(self, node: Node) -> None:
         if node.per not in (Per.RULE, self.node.per):
@@ -260,6 +287,8 @@ class Symbol(NDArrayOperatorsMixin):
     # As an operand
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "reduceat" and ufunc in _REDUCED and inputs[1] is self.trace.first:
+            return self._new(reduction(_REDUCED[ufunc], self.node))
         name = UFUNCS.get(ufunc)
         if name is None or method != "__call__":
             raise UntraceableError(
@@ -272,6 +301,12 @@ class Symbol(NDArrayOperatorsMixin):
         mask = _common_mask(inputs)
         nodes = [self.trace.node(value) for value in inputs]
         check_shapes(nodes)
+        if all(node.boolean for node in nodes):
+            name = _OF_BOOLEANS.get(name, name)
+        elif ufunc in _BITWISE:
+            raise UntraceableError(
+                f"np.{ufunc.__name__} works on the bits of numbers; use % 2 and //, or compare"
+            )
         node = elementwise(name, *nodes)
         if where is not True:
             if not isinstance(target, Symbol):
@@ -315,6 +350,10 @@ class Symbol(NDArrayOperatorsMixin):
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {quote(name)}")
         return self._mixes(name)
+
+
+def _is_all(key: Any) -> bool:
+    return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
 
 
 _OVER_BLOCKS = {
@@ -393,9 +432,9 @@ def _where(condition: Any, *chosen: Any) -> Any:
 def _clip(values: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
     clipped: Any = values
     low, high = options.pop("min", a_min), options.pop("max", a_max)
-    for name, bound in (("maximum", low), ("minimum", high)):
+    for ufunc, bound in ((np.maximum, low), (np.minimum, high)):
         if bound is not None:
-            clipped = apply(name, clipped, bound)
+            clipped = ufunc(clipped, bound)
     if (out := options.pop("out", None)) is not None:
         out[...] = clipped
         return out
@@ -436,6 +475,13 @@ def _nan_to_num(values: Symbol, *, nan: float = 0.0, **options: Any) -> Any:
     known = apply("where", np.isnan(values), nan, values)
     largest = np.finfo(np.float64).max
     return _clip(known, -largest, largest)
+
+
+@_implements(np.repeat)
+def _repeat(values: Symbol, counts: Any) -> Any:
+    if not isinstance(counts, Symbol) or counts.node is not SIZE or values.node.per is Per.ACTION:
+        raise UntraceableError("np.repeat is known for numbers by block; use self.simplices.repeat")
+    return Symbol(values.trace, repeat(values.node))
 
 
 @_implements(np.select)

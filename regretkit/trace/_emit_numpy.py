@@ -1,0 +1,109 @@
+"""From a graph back to NumPy code over all blocks: a second back end, which checks the first."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from regretkit.trace._block_symbols import STRATEGY, UTILITY, VALUE
+from regretkit.trace._graph import ELEMENTWISE, ITERATION, SIZE, Node, Per, make, nodes_of, number
+from regretkit.trace._rule import RuleGraph
+
+NumPyFunction: TypeAlias = Callable[..., Any]
+
+_GIVEN = {
+    UTILITY: "utility",
+    STRATEGY: "strategy",
+    VALUE: "value",
+    SIZE: "simplices.sizes",
+    ITERATION: "iteration",
+}
+_OPERATIONS = {
+    "sum": "simplices.sum({0})",
+    "max": "simplices.max({0})",
+    "norm": "simplices.norm({0})",
+    "argmax": "simplices.best_response({0})[1]",
+    "chosen": "{0}",
+    "repeat": "simplices.repeat({0})",
+    "cumulate": "simplices.cumulate({0})",
+    "normalize": "simplices.normalize({0})",
+    "project": "simplices.project({0})",
+    "add_cancelling": "simplices.add({0}, {1})",
+    "regret": "simplices.regret({0}, {1})",
+    "as_float": "({0} * 1.0)",
+}
+_LENGTHS = {Per.BLOCK: "simplices.blocks", Per.ACTION: "simplices.dimension"}
+
+
+def numpy_code(graph: RuleGraph) -> str:
+    """Return functions ``propose`` and ``learn`` in NumPy, an operation a line.
+
+    They are called as ``propose(simplices, iteration, strategy, arrays)``, which returns a
+    strategy, and ``learn(simplices, iteration, utility, strategy, arrays)``, which returns what
+    becomes of ``arrays``, by name. Iterations count as in a ``RuleGraph``.
+    """
+    names = _names(graph)
+    lines = ["def propose(simplices, iteration, strategy, arrays):"]
+    lines += [f"    {line}" for line in _lines([graph.strategy], names)]
+    lines += [f"    return {names[graph.strategy]}", ""]
+    names = _names(graph)
+    lines += ["def learn(simplices, iteration, utility, strategy, arrays):"]
+    lines += ["    value = simplices.expectation(utility, strategy)"]
+    lines += [f"    {line}" for line in _lines(graph.learned.values(), names)]
+    entries = ", ".join(f"{name!r}: {names[node]}" for name, node in graph.learned.items())
+    return "\n".join([*lines, f"    return {{{entries}}}", ""])
+
+
+def numpy_functions(graph: RuleGraph) -> tuple[NumPyFunction, NumPyFunction]:
+    """Return ``propose`` and ``learn`` of ``numpy_code``."""
+    constants = {name: node.detail for node, name in _names(graph).items() if node.op == "array"}
+    namespace: dict[str, Any] = {"np": np, "inf": np.inf, "nan": np.nan, **constants}
+    exec(compile(numpy_code(graph), "<NumPy code of a traced rule>", "exec"), namespace)
+    return namespace["propose"], namespace["learn"]
+
+
+def _names(graph: RuleGraph) -> dict[Node, str]:
+    """Return the code of each input, and of each array that never changes."""
+    names = dict(_GIVEN)
+    for name, per in graph.per.items():
+        names[make("input", per=per, detail=name)] = f"arrays[{name!r}]"
+    for node in nodes_of([graph.strategy, *graph.learned.values()]):
+        if node.op == "array":
+            names[node] = f"constant_{len(names)}"
+    return names
+
+
+def _lines(outputs: Iterable[Node], names: dict[Node, str]) -> Iterator[str]:
+    """Yield the code of what outputs need beyond what has a name, and name it."""
+    searched: dict[Node, set[Node]] = {}  # what a node depends on that only a search knows
+    for node in nodes_of(outputs):
+        searched[node] = set().union(*(searched[arg] for arg in node.args))
+        if node.op == "root":
+            searched[node].discard(node.args[1])
+        if node.op == "iterate" and node not in names:
+            searched[node] = {node}
+        if node in names or searched[node]:
+            continue
+        args = [names.get(arg, "") for arg in node.args]
+        if node.is_constant:
+            names[node] = repr(node.detail) if node.boolean else number(node.detail)
+            continue
+        name = f"v{len(names)}"
+        if node.op == "root":
+            inside = {**names, node.args[1]: f"x{len(names)}"}
+            yield f"def step(x{len(names)}):"
+            for line in _lines([node.args[2]], inside):
+                yield f"    {line}"
+            yield f"    return {inside[node.args[2]]}"
+            yield f"{name} = simplices.newton({args[0]}, step, tolerance={node.detail!r})"
+        else:
+            yield f"{name} = {_expression(node, args)}"
+        names[node] = name
+
+
+def _expression(node: Node, args: list[str]) -> str:
+    if node.op == "fill":
+        return f"np.full({_LENGTHS[node.per]}, {args[0]})"
+    if node.op in _OPERATIONS:
+        return _OPERATIONS[node.op].format(*args)
+    return f"np.{ELEMENTWISE[node.op].numpy.__name__}({', '.join(args)})"

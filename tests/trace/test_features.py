@@ -1,0 +1,447 @@
+"""What rules are written with: each feature is traced to what NumPy computes."""
+
+import math
+from functools import cached_property, partial
+
+import numpy as np
+import pytest
+from attrs import define, field
+from numpy import sqrt as numpy_root
+from numpy import zeros as new_zeros
+from trace_steps import SIMPLICES, assert_traced
+
+import regretkit as rk
+from regretkit.minimizers import (
+    Composed,
+    Cumulative,
+    Discounted,
+    DiscountedNonNegative,
+    ExternalPrediction,
+    LastUtilityPrediction,
+    LinearAccumulator,
+    NonNegative,
+    NoPrediction,
+    PositivePartLink,
+    SoftmaxLink,
+    Weighted,
+)
+from regretkit.sets import Simplices
+from regretkit.trace._graph import ELEMENTWISE
+
+HALF = 0.5
+WEIGHTS = {"first": 0.25, "second": 2.0}
+
+
+@define(eq=False)
+class Arrays(rk.SimplexRule):
+    """Two arrays by action and one by block; ``a`` becomes what ``new`` returns."""
+
+    a: np.ndarray = rk.state()
+    b: np.ndarray = rk.state(start=1.0)
+    c: np.ndarray = rk.state("block", start=0.5)
+
+    def new(self, u, x):
+        return self.a
+
+    def _propose(self):
+        return self.simplices.softmax(self.a + 0.5 * self.b)
+
+    def _learn(self, utility, strategy):
+        self.b += 0.5 * utility
+        self.c += self.simplices.max(utility)
+        self.a = self.new(utility, strategy) + 0.0
+
+
+def traced(new, simplices=SIMPLICES, **members):
+    """Require that a rule with this ``new`` is traced to what it computes in NumPy."""
+    kind = type("Rule", (Arrays,), {"new": new, **members})
+    assert_traced(kind(simplices))
+    assert_traced(kind(Simplices([4, 4, 4])))
+
+
+def each(**functions):
+    rows = [pytest.param(function, id=name) for name, function in functions.items()]
+    return pytest.mark.parametrize("new", rows)
+
+
+# Elementwise
+
+
+@pytest.mark.parametrize("name", sorted(ELEMENTWISE.keys() - {"where", "as_float"}))
+def test_every_ufunc(name):
+    ufunc = ELEMENTWISE[name].numpy
+
+    def new(self, u, x):
+        logical, positive = name.startswith("logical"), name in ("sqrt", "log", "log2", "log10")
+        arguments = [u > 0, self.b > 0.5] if logical else [u, self.b - 0.25]
+        if positive or name in ("log1p", "power"):
+            arguments[0] = np.abs(u)
+        return ufunc(*arguments[: ufunc.nin]) * 1.0
+
+    traced(new)
+
+
+@each(
+    add=lambda self, u, x: u + x + 1,
+    subtract=lambda self, u, x: 1 - u - x,
+    multiply=lambda self, u, x: 2 * u * x,
+    divide=lambda self, u, x: 1 / (1 + x) + u / 3,
+    floor_divide=lambda self, u, x: u // 0.3 + 2 // (x + 0.1),
+    remainder=lambda self, u, x: u % 0.3 + 2 % (x + 0.1),
+    power=lambda self, u, x: u**2 + x**0.5 + 2**u + u**3 + (x + 1) ** -1 + u**0 + u**1,
+    negative=lambda self, u, x: -u + +x,
+    absolute=lambda self, u, x: abs(u),
+    comparisons=lambda self, u, x: (u > 0) + 2.0 * (u <= x) - (u == u) * 0.5 + (u != x) * 1,
+    logic=lambda self, u, x: (
+        ((u > 0) & (x > 0.3)) * 2.0 + ((u < 0) | ~(x > 0.2)) * 1.0 + ((u > 0) ^ (x > 0.1))
+    ),
+    sums_of_booleans=lambda self, u, x: 1.0 * ((u > 0) + (x > 0)) + 3.0 * ((u > 0) * (x > 0.3)),
+    largest_of_booleans=lambda self, u, x: np.maximum(u > 0, x > 0.3) + 0.5 * np.minimum(u > 0, x),
+    where=lambda self, u, x: np.where(u > 0, u, 0.5) + np.where(x > 0.3, 1, x),
+    where_of_numbers=lambda self, u, x: u + np.where(u > 0, 0.5, 0.5),
+    clip=lambda self, u, x: (
+        np.clip(u, -0.5, x) + u.clip(0) + u.clip(max=0.25) + np.clip(u, 0, None)
+    ),
+    clip_of_a_constant=lambda self, u, x: u + np.clip(np.arange(u.size) * 0.5, 1, u),
+    select=lambda self, u, x: np.select([u > 1, u > 0], [x, u], 0.25),
+    nan_to_num=lambda self, u, x: np.nan_to_num(u),
+    new_arrays=lambda self, u, x: (
+        np.zeros_like(u) + np.ones_like(u) + np.full_like(u, 2.0) + 0 * np.empty_like(u) + u
+    ),
+    copies=lambda self, u, x: np.copy(u) + u.copy() + u[:] + u[...] + u.astype(float) + u.T,
+    shapes=lambda self, u, x: u * len(u) + np.zeros(u.shape) + u.size + u.ndim + (u.dtype == float),
+    booleans_as_numbers=lambda self, u, x: (u > 0).astype(float) - (x > 0.3).astype(int),
+    infinite=lambda self, u, x: np.isfinite(u) * 1.0 + np.minimum(u, np.inf),
+)
+def test_operators_and_functions(new):
+    traced(new)
+
+
+# In place
+
+
+def in_place(self, u, x):
+    y = u + 1
+    y += x
+    y -= 0.5
+    y *= self.b
+    y /= 2.0
+    y **= 2
+    y //= 0.125
+    y %= 3.0
+    return y
+
+
+def out(self, u, x):
+    np.add(u, x, out=self.b)
+    np.subtract(self.b, 0.5, self.b)
+    y = np.empty_like(u)
+    np.multiply(self.b, 2, out=y)
+    return np.clip(y, 0.1, 0.7, out=y)
+
+
+def out_where(self, u, x):
+    y = np.divide(u, x, out=np.zeros_like(u), where=x > 0.2)
+    np.sqrt(np.abs(u), out=y, where=u > 0)
+    return y
+
+
+def masks(self, u, x):
+    y = u.copy()
+    y[y < 0] = 0
+    y[x > 0.3] *= 2
+    m = u > 0.5
+    y[m] = u[m] - x[m]
+    y[~m] += 0.25
+    y[m] = np.sqrt(np.abs(y[m])) + 1
+    y[self.b == self.b] -= 0.125
+    return y
+
+
+def constant_masks(self, u, x):
+    y = u.copy()
+    y[np.arange(u.size) % 2 == 0] *= 2
+    y[self.even] += u[self.even]
+    return y * ((u > 0) | self.even)
+
+
+def copyto(self, u, x):
+    y = u.copy()
+    np.copyto(y, 0.0, where=y < 0)
+    np.copyto(y, x, where=u > 1)
+    z = np.zeros_like(u)
+    np.copyto(z, y)
+    z[:] += 1
+    z[...] = z * 2
+    return z
+
+
+def aliases(self, u, x):
+    y = self.b
+    y += u
+    z = y
+    z *= 2
+    w = y.copy()
+    w += 1
+    return y + w + self.b
+
+
+def new_arrays_by_shape(self, u, x):
+    total = np.zeros(self.dimension)
+    for k in range(1, 4):
+        total += np.sin(k * u)
+    shifts = new_zeros(self.simplices.blocks)
+    shifts += self.c
+    y = np.full(self.dimension, 0.5)
+    y[u > 0] = 2.0
+    y = y * np.ones(u.size) + np.full(u.size, self.iteration)
+    flags = np.zeros(self.dimension, dtype=bool)
+    flags[u > 0] = True
+    return total + self.simplices.repeat(shifts) + y + flags
+
+
+def swapped(self, u, x):
+    self.a, self.b = self.b, self.a
+    self.c, shift = self.simplices.sum(self.a), self.c
+    return self.a - self.simplices.repeat(shift)
+
+
+def filled(self, u, x):
+    self.b.fill(0.25)
+    self.c.fill(self.iteration)
+    return u + self.b
+
+
+EVEN = {"even": property(lambda self: np.arange(self.dimension) % 2 == 0)}
+
+
+@pytest.mark.parametrize(
+    "new", [in_place, out, out_where, masks, copyto, aliases, new_arrays_by_shape, swapped, filled]
+)
+def test_changes_in_place(new):
+    traced(new)
+
+
+def test_masks_that_are_constants():
+    traced(constant_masks, **EVEN)
+
+
+# By block
+
+
+def root(self, u, x):
+    d = np.abs(u)
+
+    def step(level):
+        above = self.simplices.repeat(level) + d
+        short = self.simplices.sum(above**-2) - 1
+        return np.maximum(short, 0) / (2 * self.simplices.sum(above**-3))
+
+    level = self.simplices.newton(np.ones(self.simplices.blocks), step, tolerance=1e-12)
+    return (self.simplices.repeat(level) + d) ** -2
+
+
+def roots_by_iteration(self, u, x):
+    square = self.simplices.sum(u**2) + 1
+
+    def search(factor):
+        return self.simplices.newton(
+            np.ones_like(square), lambda p: np.maximum(square - p * p, 0) / (factor * (p + square))
+        )
+
+    return self.simplices.repeat(search(2.0) if self.iteration < 2 else search(3.0)) + u
+
+
+@each(
+    sum=lambda self, u, x: self.simplices.repeat(self.simplices.sum(u * x + u)),
+    sum_by_a_number=lambda self, u, x: (
+        u * self.simplices.repeat(self.simplices.sum(u * (self.iteration + 0.3)))
+    ),
+    dot=lambda self, u, x: u - self.simplices.repeat(self.simplices.dot(u, x)),
+    value_as_sum=lambda self, u, x: u - self.simplices.repeat(self.simplices.sum(x * u)),
+    max=lambda self, u, x: self.simplices.repeat(self.simplices.max(u)) - u,
+    norm=lambda self, u, x: u / self.simplices.repeat(self.simplices.norm(u)),
+    repeat=lambda self, u, x: self.simplices.repeat(self.c) + self.simplices.repeat(self.c * 2),
+    expectation=lambda self, u, x: self.simplices.repeat(self.simplices.expectation(u * u, x)),
+    expectation_of_what_was_played=lambda self, u, x: self.simplices.repeat(
+        self.simplices.expectation(u, x)
+    ),
+    regret=lambda self, u, x: self.simplices.regret(u, x) + self.simplices.regret(self.b, x),
+    add=lambda self, u, x: self.simplices.add(self.b, u),
+    normalize=lambda self, u, x: self.simplices.normalize(np.maximum(u, 0)),
+    normalize_nothing=lambda self, u, x: self.simplices.normalize(0 * u) + u,
+    softmax=lambda self, u, x: self.simplices.softmax(u) + self.simplices.softmax(u, 0.3),
+    softmax_by_iteration=lambda self, u, x: self.simplices.softmax(u, rate=self.iteration**0.5),
+    project=lambda self, u, x: self.simplices.project(u) + self.simplices.project(3 * u - x),
+    cumulate=lambda self, u, x: self.simplices.cumulate(u) * self.simplices.cumulate(x),
+    best_response=lambda self, u, x: self.simplices.best_response(u)[1] + u,
+    uniform=lambda self, u, x: self.simplices.uniform() * u,
+    sizes=lambda self, u, x: u / self.simplices.repeat(np.sqrt(self.simplices.sizes)),
+    by_block=lambda self, u, x: u * self.simplices.repeat(np.where(self.c > 0.5, self.c, 1)),
+    root=root,
+    roots_by_iteration=roots_by_iteration,
+    two_projections=lambda self, u, x: self.simplices.project(self.simplices.project(u) + 2 * u),
+    reduceat=lambda self, u, x: (
+        np.repeat(np.add.reduceat(u, self.simplices.first), self.simplices.sizes)
+        - np.repeat(np.maximum.reduceat(u, self.simplices.first), self.simplices.sizes)
+    ),
+)
+def test_operations_by_block(new):
+    traced(new)
+
+
+# The iteration
+
+
+@each(
+    operators=lambda self, u, x: (
+        u * (self.iteration + 1) ** -0.5 + self.iteration // 2 - self.iteration % 3
+    ),
+    math=lambda self, u, x: (
+        u * math.sqrt(self.iteration + 1)
+        + math.log(self.iteration + 2)
+        + math.log(self.iteration + 2, 3)
+        + math.exp(-self.iteration)
+        + math.pow(self.iteration, 0.3)
+        + math.floor(self.iteration / 2)
+        + math.fmod(self.iteration, 2.5)
+        + math.hypot(self.iteration, 2)
+        + math.tanh(self.iteration)
+        + math.log1p(self.iteration)
+        + math.log2(self.iteration + 1)
+        + math.fabs(-self.iteration)
+    ),
+    numpy=lambda self, u, x: u / np.sqrt(self.iteration + 1) + numpy_root(self.iteration),
+    choice=lambda self, u, x: u if self.iteration % 2 == 0 else x,
+    choices=lambda self, u, x: (
+        u * (0.5 if self.iteration < 2 else 2.0) * (3 if self.iteration in (0, 3) else 1)
+    ),
+    smallest=lambda self, u, x: u * min(0.5, 2 / (self.iteration + 2)) + max(1, self.iteration),
+    both=lambda self, u, x: u * (0.5 if self.iteration > 0 and not self.iteration % 2 else 1.5),
+    arrays_by_iteration=lambda self, u, x: u * (self.even if self.iteration < 2 else 2 - self.even),
+)
+def test_the_iteration(new):
+    traced(new, **EVEN)
+
+
+def branches(self, u, x):
+    if self.iteration == 0:
+        return u
+    y = u.copy()
+    if self.iteration % 2:
+        y[y < 0] = 0
+        self.b *= 0.5
+    elif self.iteration > 1:
+        self.c += 1
+    return y
+
+
+def test_statements_by_iteration():
+    traced(branches)
+
+
+# Other code
+
+
+def helper(x, scale=HALF):
+    return np.maximum(x, 0.0) * scale * WEIGHTS["first"]
+
+
+class Mixin:
+    """Methods of another class."""
+
+    factor = 0.75
+
+    def scaled(self, x):
+        return helper(x) * self.factor
+
+    @staticmethod
+    def doubled(x):
+        return 2 * x
+
+    @classmethod
+    def named(cls, x):
+        return x + len(cls.__mro__)
+
+    @property
+    def worst(self):
+        return self.simplices.max(np.abs(self.b))
+
+
+@define(eq=False)
+class Elaborate(Mixin, Arrays):
+    """A rule with hyperparameters, methods, properties and a parent."""
+
+    rate: float = field(default=0.3, kw_only=True)
+    plus: bool = field(default=True, kw_only=True)
+    link: str = field(default="soft", kw_only=True)
+    prior: np.ndarray = field(default=None, kw_only=True)
+    decay: object = field(default=lambda t: 1 / (t + 1), kw_only=True)
+    shift: object = field(default=None, kw_only=True)
+
+    @cached_property
+    def constant(self):
+        return np.arange(self.dimension) % 3 + 1.0
+
+    def new(self, u, x):
+        scale = self.simplices.repeat(np.where(self.worst > 0, self.worst, 1))
+        y = self.doubled(self.scaled(u)) / scale + self.named(x) * self.rate * self.constant
+        y = y * self.decay(self.iteration)
+        if self.shift is not None:
+            y = self.shift(y)
+        return np.maximum(y, 0) if self.plus else y
+
+    def _propose(self):
+        match self.link:
+            case "soft":
+                return super()._propose()
+            case _:
+                return self.simplices.normalize(np.square(self.a))
+
+    def _learn(self, utility, strategy):
+        super()._learn(utility, strategy)
+        if self.prior is not None:
+            self.a += self.prior
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"rate": 2.0, "plus": False},
+        {"link": "square"},
+        {"prior": np.linspace(0.0, 1.0, SIMPLICES.dimension)},
+        {"decay": lambda t: 0.9**t},
+        {"shift": partial(np.add, 0.5)},
+    ],
+    ids=lambda given: next(iter(given), "default"),
+)
+def test_methods_properties_parents_and_hyperparameters(given):
+    assert_traced(Elaborate(SIMPLICES, **given))
+
+
+@pytest.mark.parametrize("link", [PositivePartLink(), SoftmaxLink(rate=0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "predictor",
+    [
+        NoPrediction(),
+        LastUtilityPrediction(),
+        ExternalPrediction(),
+        Weighted(LastUtilityPrediction(), weight=0.5),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(
+    "accumulator",
+    [
+        Cumulative(),
+        NonNegative(),
+        LinearAccumulator(),
+        Discounted(alpha=1.5, beta=0.5),
+        Discounted(alpha=math.inf, beta=-math.inf),
+        DiscountedNonNegative(alpha=2.3, shift=1.5),
+    ],
+    ids=repr,
+)
+def test_roles(accumulator, predictor, link):
+    assert_traced(Composed(SIMPLICES, accumulator=accumulator, predictor=predictor, link=link))
