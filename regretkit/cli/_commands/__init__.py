@@ -15,6 +15,7 @@ from regretkit.cli._commands._evaluate import evaluate, exact
 from regretkit.cli._commands._games import convert, list_games, show_game
 from regretkit.cli._commands._play import play
 from regretkit.cli._commands._solve import compare, resume, solve
+from regretkit.cli._commands._trace import show_trace
 from regretkit.cli._console import DONE, FAILED, Failure, discard, reason, say
 from regretkit.play import ALGORITHMS
 
@@ -31,7 +32,18 @@ Exit codes:
 
 
 @click.group(
-    commands=[list_games, show_game, solve, resume, evaluate, play, exact, convert, compare],
+    commands=[
+        list_games,
+        show_game,
+        solve,
+        resume,
+        evaluate,
+        play,
+        exact,
+        convert,
+        compare,
+        show_trace,
+    ],
     invoke_without_command=True,
     epilog=_EXIT_CODES,
     context_settings={

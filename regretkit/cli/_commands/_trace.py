@@ -1,0 +1,47 @@
+"""``regretkit trace``: what a rule is compiled to."""
+
+from typing import Any
+
+import click
+
+from regretkit._util._validate import quote
+from regretkit.cli import _arguments as arguments
+from regretkit.cli._algorithms import Choice, rule_error
+from regretkit.cli._arguments import option
+from regretkit.cli._console import Failure, answer
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import SimplexRule
+from regretkit.play import ALGORITHMS
+from regretkit.sets import Simplices
+from regretkit.trace import UntraceableError, describe_kernel
+
+
+@click.command("trace", short_help="Show what a rule is compiled to.")
+@click.argument("name", metavar="NAME")
+@option("--exact", "Show the code of the engine compiled-exact.", is_flag=True)
+@arguments.as_json
+def show_trace(name: str, exact: bool, as_json: bool) -> int:
+    """Show what the rule NAME is compiled to: its graph, and the loops that are made of it.
+
+    NAME is an algorithm, such as cfr+, or module:Class, with hyperparameters if needed, as in
+    'my_rules:MyRule(power=2)'; modules are looked for in this folder too.
+    """
+    rule = _built(name)
+    if not isinstance(rule, SimplexRule):
+        raise Failure(f"NAME: {name} cannot be traced: {quote(rule)} is no rule over simplices")
+    try:
+        text = describe_kernel(rule, exact=exact)
+    except UntraceableError as error:
+        raise Failure(f"NAME: {name} cannot be traced: {error}") from error
+    return answer({"name": name, "exact": exact, "text": text}, text.splitlines(), as_json=as_json)
+
+
+def _built(name: str) -> RegretMinimizer:
+    named = (name, None) if ":" not in name else (None, name)
+    local: Any = Choice.of(*named, "NAME").algorithm.local
+    try:
+        return local(Simplices([2, 3]))
+    except (Exception, SystemExit) as error:
+        if name in ALGORITHMS:
+            raise
+        raise Failure(f"NAME: {rule_error(error, name)}") from error

@@ -1,0 +1,94 @@
+"""``regretkit trace`` shows what a rule is compiled to, or why it is not."""
+
+import pytest
+
+import regretkit as rk
+from regretkit.trace import describe_kernel
+
+RULES = """
+import numpy as np
+import regretkit as rk
+from attrs import define, field
+
+
+@define(eq=False)
+class Powered(rk.SimplexRule):
+    power: float = field(default=2.0, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** self.power)
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+@define(eq=False)
+class Loops(Powered):
+    def _propose(self):
+        return np.array([max(regret, 0.0) for regret in self.regrets])
+
+
+def one_each(simplices):
+    return rk.PerDecisionPoint(rk.RegretMatching)(simplices)
+
+
+def fails(simplices):
+    raise ZeroDivisionError("no luck")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "rules_to_trace.py").write_text(RULES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_an_algorithm_shows_its_rule(run):
+    code, out, err = run("trace", "cfr+")
+    assert (code, err) == (0, "")
+    assert out == f"{describe_kernel(rk.RegretMatchingPlus([2, 3]))}\n"
+
+
+def test_hyperparameters_reach_a_rule(report):
+    plain = report("trace", "rules_to_trace:Powered")["text"]
+    cubed = report("trace", "rules_to_trace:Powered(power=3)")["text"]
+
+    assert "square(%0)" in plain
+    assert "power(%0, 3.0)" in cubed
+    assert "p0 = 3.0" in cubed
+
+
+def test_the_code_of_the_exact_engine_is_shown_if_asked_for(report):
+    came = report("trace", "cfr", "--exact")
+    assert came["exact"] is True
+    assert came["text"] == describe_kernel(rk.RegretMatching([2, 3]), exact=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Loops", "a Python loop goes over entries; write it for whole arrays ("),
+        ("one_each", "is no rule over simplices"),
+    ],
+)
+def test_why_a_rule_cannot_be_traced_is_said_in_one_line(run, name, reason):
+    code, out, err = run("trace", f"rules_to_trace:{name}")
+    assert (code, out) == (1, "")
+    assert err.startswith(f"regretkit: NAME: rules_to_trace:{name} cannot be traced: ")
+    assert reason in err
+    assert err.count("\n") == 1
+
+
+def test_a_rule_that_fails_when_it_is_built_says_where(run):
+    code, out, err = run("trace", "rules_to_trace:fails")
+    assert (code, out) == (1, "")
+    assert "failed with ZeroDivisionError: no luck (rules_to_trace.py, line" in err
+
+
+def test_an_unknown_name_is_refused(run):
+    code, out, err = run("trace", "cfr++")
+    assert (code, out) == (2, "")
+    assert err.startswith("regretkit: NAME: there is no algorithm 'cfr++'")
