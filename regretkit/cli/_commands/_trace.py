@@ -1,17 +1,15 @@
 """``regretkit trace``: what a rule is compiled to."""
 
-from typing import Any
-
 import click
 
 from regretkit._util._validate import quote
+from regretkit.circuits._cfr import local_minimizer
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._algorithms import Choice, rule_error
 from regretkit.cli._arguments import option
 from regretkit.cli._console import Failure, answer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.play import ALGORITHMS
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel
 
@@ -37,11 +35,11 @@ def show_trace(name: str, exact: bool, as_json: bool) -> int:
 
 
 def _built(name: str) -> RegretMinimizer:
-    named = (name, None) if ":" not in name else (None, name)
-    local: Any = Choice.of(*named, "NAME").algorithm.local
+    algorithm, rule = (None, name) if ":" in name else (name, None)
+    local = Choice.of(algorithm, rule, "NAME").algorithm.local
     try:
-        return local(Simplices([2, 3]))
+        return local_minimizer(local, Simplices([2, 3]))
     except (Exception, SystemExit) as error:
-        if name in ALGORITHMS:
+        if rule is None:
             raise
-        raise Failure(f"NAME: {rule_error(error, name)}") from error
+        raise Failure(f"NAME: {rule_error(error, rule)}") from error
