@@ -78,6 +78,8 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     _update_may_raise: ClassVar[bool] = False
     """Whether ``_learn`` may raise although the utility is finite and not too large."""
+    _number_functions: ClassVar[tuple[str, ...]] = ()
+    """Methods of a whole number that a trace calls iteration by iteration instead of tracing."""
 
     def __new__(cls, *_arguments: object, **_named: object) -> "RegretMinimizer":  # noqa: D102 - not for callers
         # Here and not in __init__, so that an author's own __init__ owes nothing to this class.

@@ -97,8 +97,13 @@ def floats(
 
 
 def utility(value: Vector, name: str) -> Vector:
-    """Return a computed utility, finite and not too large."""
-    return vector(value, value.size, name, largest=LARGEST)
+    """Return a computed utility, finite and not too large; a symbolic one as it is."""
+    return value if is_symbolic(value) else vector(value, value.size, name, largest=LARGEST)
+
+
+def is_symbolic(value: object) -> bool:
+    """Return whether an array has no numbers yet, because a rule is being traced."""
+    return getattr(type(value), "symbolic", False)
 
 
 def constant_vector(value: ArrayLike, name: str, dimension: int | None = None) -> Vector:

@@ -11,7 +11,7 @@ from regretkit.checks._helpers import Make, require
 from regretkit.checks._regret_bound import ADVERSARIES
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
-from regretkit.trace._find import kernel_or_none
+from regretkit.trace._find import kernel_or_none, upcoming_parameters
 
 _SIZES = (3, 1, 2, 4)
 _ITERATIONS = 8
@@ -56,10 +56,10 @@ def kernel_agrees(make: Make) -> None:
 
 
 def _compare_proposals(rule: RegretMinimizer, kernel: Any) -> Vector:
-    strategy = rule.next_strategy()
+    strategy, [now] = rule.next_strategy(), upcoming_parameters(rule, kernel, 0)[0]
     for block in _blocks(rule, kernel):
         proposed = block.alone(np.full_like(strategy, np.nan))
-        block.propose(kernel, rule.iteration, proposed)
+        block.propose(kernel, now, proposed)
         block.require_alike(
             proposed, strategy, 1.0, "its kernel proposes something else than the rule"
         )
@@ -70,11 +70,12 @@ def _compare_proposals(rule: RegretMinimizer, kernel: Any) -> Vector:
 def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strategy: Vector) -> None:
     blocks, names = _blocks(rule, kernel), kernel.learned
     values = cast(Simplices, rule.domain).expectation(utility, strategy)
+    _, parameters = upcoming_parameters(rule, kernel, 1)[0]
     rule.observe_utility(utility)
     learned = cast(_Rule, rule)._learned()
     for block, value in zip(blocks, values, strict=True):
         earned, played = block.alone(utility), block.alone(strategy)
-        block.learn(kernel, rule.iteration, earned, float(value), played)
+        block.learn(kernel, parameters, earned, float(value), played)
         unit = float(np.abs(utility[block.actions]).max())
         for array, given, name in ((earned, utility, "utility"), (played, strategy, "strategy")):
             block.require_alike(
@@ -89,12 +90,12 @@ def _compare_updates(rule: RegretMinimizer, kernel: Any, utility: Vector, strate
 
 def _check_zero_utility(rule: RegretMinimizer, kernel: Any) -> None:
     """Compare each block's proposal and state before an iteration of utility zero, and after it."""
-    now, traits = rule.iteration, kernel.traits
+    (now, following), traits = upcoming_parameters(rule, kernel, 1)[0], kernel.traits
     for old, block in zip(_blocks(rule, kernel), _blocks(rule, kernel), strict=True):
         zeros, proposed, proposed_after = (block.alone(np.zeros(rule.dimension)) for _ in range(3))
         block.propose(kernel, now, proposed)
-        block.learn(kernel, now + 1, zeros, 0.0, proposed)
-        block.propose(kernel, now + 1, proposed_after)
+        block.learn(kernel, following, zeros, 0.0, proposed)
+        block.propose(kernel, following, proposed_after)
         learned = len(kernel.learned)
         pairs = list(zip(old.state[:learned], block.state[:learned], strict=True))
         if traits.invariant_to_zero_utility:
@@ -104,7 +105,7 @@ def _check_zero_utility(rule: RegretMinimizer, kernel: Any) -> None:
         if traits.only_discounts_on_zero_utility:
             moved = "its kernel declares only_discounts_on_zero_utility, but that is not all"
             own, (regrets, discounted) = block.own(proposed, 1), pairs[0]
-            kept, dropped = kernel.parameters_at(now + 1)[:2]
+            kept, dropped = following[:2]
             expected = regrets * np.where(regrets > 0.0, kept, dropped)
             require(np.array_equal(expected[own], discounted[own]), moved)
             near = np.allclose(proposed[own], proposed_after[own], rtol=0.0, atol=_RTOL)
@@ -117,13 +118,14 @@ def _check_singletons(
     rule: RegretMinimizer, kernel: Any, utility: Vector, initial: Sequence["_Block"]
 ) -> None:
     moved = "its kernel says that it ignores forced moves, but where there is one action it moves"
+    _, following = upcoming_parameters(rule, kernel, 1)[0]
     for old, block in zip(initial, _blocks(rule, kernel), strict=True):
         if block.actions.stop - block.actions.start > 1:
             continue
         earned, played = block.alone(utility), block.alone(np.ones(rule.dimension))
         after, [value] = block.alone(np.zeros(rule.dimension)), utility[block.actions]
-        block.learn(kernel, rule.iteration + 1, earned, float(value), played)
-        block.propose(kernel, rule.iteration + 1, after)
+        block.learn(kernel, following, earned, float(value), played)
+        block.propose(kernel, following, after)
         learned = len(kernel.learned)
         befores, afters = (played, *old.state[:learned]), (after, *block.state[:learned])
         for array, laid in zip(befores, afters, strict=True):
@@ -138,21 +140,21 @@ class _Block(NamedTuple):
     dimension: int
     state: tuple[Vector, ...] = ()
 
-    def propose(self, kernel: Any, iteration: int, strategy: Vector) -> None:
+    def propose(self, kernel: Any, parameters: Vector, strategy: Vector) -> None:
         """Let the kernel propose, as plain Python."""
-        self._call(kernel.propose, kernel.parameters_at(iteration), strategy)
+        self._call(kernel.propose, parameters, strategy)
 
     def learn(
-        self, kernel: Any, iteration: int, utility: Vector, value: float, strategy: Vector
+        self, kernel: Any, parameters: Vector, utility: Vector, value: float, strategy: Vector
     ) -> None:
         """Let the kernel learn, as plain Python."""
-        self._call(kernel.learn, kernel.parameters_at(iteration), utility, value, strategy)
+        self._call(kernel.learn, parameters, utility, value, strategy)
 
-    def _call(self, function: Any, parameters: Sequence[float], *known: Vector | float) -> None:
+    def _call(self, function: Any, parameters: Vector, *known: Vector | float) -> None:
         place = self.number + 1, self.actions.start + 1, self.actions.stop + 1
         plain = getattr(function, "py_func", function)
         with np.errstate(all="ignore"):
-            plain(*place, *known, self.state, np.array(parameters))
+            plain(*place, *known, self.state, parameters)
 
     def own(self, array: Vector, shift: int = 0) -> slice:
         """Return where the block lies in an array with a number for each action, or block."""

@@ -178,22 +178,22 @@ class Discount(LearningWrapper):
     weight: Callable[[int], float] = field(kw_only=True)
 
     _update_may_raise = True
+    _number_functions = ("_weight_of",)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         hint = "pass one of the iteration, as float for the weights 1, 2, 3, ..."
         check_function(self.weight, "weight", 1, hint=hint)
-        self._coming_weight()
+        self._weight_of(self.iteration + 1)
 
     @override
     def _weaker_guarantee(self) -> str:
         return "what is small is the regret weighted as the utilities are"
 
-    def _coming_weight(self) -> float:
-        name = f"weight({self.iteration + 1})"
-        weight = _validate.number(self.weight(self.iteration + 1), name)
+    def _weight_of(self, t: int) -> float:
+        weight = _validate.number(self.weight(t), f"weight({t})")
         if weight < 0.0:
-            raise ValueError(f"{name} must be at least 0, got {quote(weight)}")
+            raise ValueError(f"weight({t}) must be at least 0, got {quote(weight)}")
         return weight
 
     def _weighted(self, weight: float, utility: Vector) -> Vector:
@@ -202,7 +202,7 @@ class Discount(LearningWrapper):
 
     @override
     def _inner(self, utility: Vector) -> Vector:
-        return self._weighted(self._coming_weight(), utility)
+        return self._weighted(self._weight_of(self.iteration + 1), utility)
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
@@ -211,7 +211,7 @@ class Discount(LearningWrapper):
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        weight = self._coming_weight()
+        weight = self._weight_of(self.iteration + 1)
         self.minimizer._update(self._weighted(weight, utility))
         if self._tracker is not None:
             self._tracker.record_weighted(weight, utility, strategy)

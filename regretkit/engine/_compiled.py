@@ -28,13 +28,13 @@ from regretkit.engine._player_buffers import (
     initial_parameters,
     load_total,
     parameters_for,
+    place_rules,
     weight_after,
 )
 from regretkit.engine._support import (
     all_ignore_singletons,
     is_long,
     numba_missing,
-    rules_of,
     schedule_of,
     unsupported_rules,
     unsupported_run,
@@ -46,7 +46,6 @@ from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play._engines import CannotStartError, Engine, Executor
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
-from regretkit.trace import find_kernel
 
 
 @final
@@ -108,16 +107,11 @@ class KernelExecutor(Executor):
 
     def __init__(self, run: SelfPlay, trees: FlatTrees, exact: bool = False) -> None:
         self._run, self._trees, self._batch = run, trees, _MIN_ITERATIONS
-        rules = rules_of(run)
-        self._kernel = kernel = find_kernel(rules[0], exact=exact)
-        by_action = [True] * len(kernel.state) + [False] * len(kernel.block_state)
-        by_action += [part for _, part in kernel.further]
-        sequences, infosets = trees.sequence_offsets[-1], trees.infoset_offsets[-1]
-        self._state = tuple(np.zeros(sequences if part else infosets) for part in by_action)
         self._players = [
-            PlayerBuffers(minimizer, rule, player, trees, self._state, exact)
-            for player, (minimizer, rule) in enumerate(zip(run.minimizers, rules, strict=True))
+            PlayerBuffers(minimizer, player, trees, exact)
+            for player, minimizer in enumerate(run.minimizers)
         ]
+        self._kernels, self._state = place_rules(self._players, trees)
 
     @override
     def is_current(self) -> bool:
@@ -131,7 +125,8 @@ class KernelExecutor(Executor):
             self._initialize()
             self._call(*self._upcoming(0))
         except (NumbaError, UnsupportedBytecodeError) as error:
-            rules = list({repr(player.rule): None for player in self._players})
+            placed = [rule.rule for player in self._players for rule in player.rules]
+            rules = list({repr(rule): None for rule in placed})
             whose = rules[0] if len(rules) == 1 else f"one of {', '.join(rules)}"
             raise CannotStartError(
                 f"the kernel of {whose} cannot be compiled, see above; write it in plain loops "
@@ -198,7 +193,7 @@ class CompiledExecutor(KernelExecutor):
         self._iterates.behavior[singletons.move] = 1.0  # no kernel writes it
         self._arrays = Arrays(payoffs, trees, singletons, self._iterates, self._state)
         self._totals = [self._iterates.total[player.sequences] for player in self._players]
-        self._code = compile_iterations(self._kernel, type(payoffs), exact=exact)
+        self._code = compile_iterations(self._kernels, type(payoffs), exact=exact)
         self._compile()
 
     @override
@@ -269,7 +264,7 @@ class SampledExecutor(KernelExecutor):
             visited=np.zeros(trees.infoset_offsets[-1], dtype=np.uint32),
         )
         self._code = compile_sampled_iterations(
-            self._kernel, sampler._choose(), sampler.baseline is not None
+            self._kernels, sampler._choose(), sampler.baseline is not None
         )
         self._plan = self._new_plan()
         self._compile()
@@ -314,7 +309,7 @@ class SampledExecutor(KernelExecutor):
         run, sampled, iterates = self._run, self._sampled, self._iterates
         self._initialize()
         played = [frozen_copy(iterates.strategy[p.sequences]) for p in self._players]
-        updates = [player.rule.iteration for player in self._players]
+        updates = [player.minimizer.iteration for player in self._players]
         self._advance(1, keep_utility=True)
         with self._breaking():
             for player in self._players:
@@ -324,7 +319,7 @@ class SampledExecutor(KernelExecutor):
         run.last_profile = played
         for player, count in zip(self._players, updates, strict=True):
             player.store(iterates)
-            if player.rule.iteration == count:
+            if player.minimizer.iteration == count:
                 player.forget_utilities()
             run._averages[player.player]._total = iterates.total[player.sequences]
             run._lazy_averages[player.player].store(

@@ -43,7 +43,11 @@ from regretkit.estimators.flat._traversal import (
     update_baseline,
     walker,
 )
-from regretkit.trace._kernel import Kernel
+from regretkit.trace import Kernel, _combine
+from regretkit.trace._combine import KernelSet
+
+Functions: TypeAlias = Kernel | KernelSet
+"""What has ``propose`` and ``learn``."""
 
 Specialization: TypeAlias = dict[Any, Any]
 """The function that replaces each placeholder."""
@@ -73,7 +77,7 @@ class PartCode(NamedTuple):
     forward: Any
 
 
-def compile_iterations(kernel: Kernel, payoffs: type, *, exact: bool = False) -> IterationCode:
+def compile_iterations(kernel: Functions, payoffs: type, *, exact: bool = False) -> IterationCode:
     """Return the machine code of iterations for a kernel and a kind of payoffs."""
     specialization = specialize(kernel, payoffs, exact=exact)
     return IterationCode(
@@ -82,7 +86,7 @@ def compile_iterations(kernel: Kernel, payoffs: type, *, exact: bool = False) ->
     )
 
 
-def specialize(kernel: Kernel, payoffs: type, *, exact: bool = False) -> Specialization:
+def specialize(kernel: Functions, payoffs: type, *, exact: bool = False) -> Specialization:
     """Return the replacements of all placeholders for a kernel and a kind of payoffs."""
     replaced: Specialization = {
         _iteration.propose: kernel.propose,
@@ -104,7 +108,7 @@ def _false() -> bool:
 
 
 def compile_sampled_iterations(
-    kernel: Kernel, choose: Choose, with_baseline: bool
+    kernel: Functions, choose: Choose, with_baseline: bool
 ) -> IterationCode:
     """Return the machine code of sampled iterations for a kernel and a way to draw samples."""
     specialization: Specialization = {
@@ -189,7 +193,7 @@ def compile_cached(template: Any, specialization: Specialization, signature: Any
 def jitted(function: Any, specialization: Specialization) -> Any:
     """Return a function as code to be inlined, and with it those that it calls."""
     specialized = _specialized(function, specialization)
-    if function in _RARE:
+    if function in _RARE or function.__module__ == _combine.__name__:
         return _jit(specialized, pipeline_class=WholeCompiler)
     return _jit(specialized, forceinline=True, no_cpython_wrapper=True, pipeline_class=PartCompiler)
 

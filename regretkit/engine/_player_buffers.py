@@ -1,80 +1,62 @@
 """Minimizers and averages whose arrays are views of those of a compiled run."""
 
-from collections.abc import Sequence
-from itertools import chain
-from typing import final
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regretkit._util._state import with_parts
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.averaging import Average
 from regretkit.circuits import CFR
 from regretkit.engine._layout import FlatTrees, Iterates
+from regretkit.engine._support import placed_rules
+from regretkit.engine.kernels._iteration import State
 from regretkit.minimizer import RegretMinimizer
-from regretkit.minimizers import SimplexRule
 from regretkit.play._engines import CannotStartError
-from regretkit.trace import UntraceableError, find_kernel
+from regretkit.trace import Kernel, UntraceableError, find_kernel
+from regretkit.trace._combine import KernelSet, combine
+from regretkit.trace._find import upcoming_parameters
+from regretkit.trace._paths import held_at, hold_at, learned_at, learned_by, owners
 
 
 @final
-class PlayerBuffers:
-    """One player of a compiled run: its minimizer, and its slices of all players' arrays.
+class RuleBuffers:
+    """One rule of a compiled run, and its slices of all players' arrays.
 
     Between calls the rule holds views of these arrays, so that nothing is copied; arrays that were
     replaced in the meantime are copied back.
     """
 
-    def __init__(
-        self,
-        minimizer: RegretMinimizer,
-        rule: SimplexRule,
-        player: int,
-        trees: FlatTrees,
-        state: tuple[Vector, ...],
-        exact: bool,
-    ) -> None:
-        self.minimizer, self.rule, self.player, self._exact = minimizer, rule, player, exact
-        self.kernel = kernel = find_kernel(rule, exact=exact)
-        self._learned = False
-        self._stored: tuple[Vector | None, Vector | None] = None, None
-        begin, end = trees.sequence_offsets[player : player + 2].tolist()
-        self.actions = slice(begin + 1, end)
-        # Strategies on simplices do not have the empty sequence, which precedes the actions.
-        self.sequences = slice(begin + (not isinstance(minimizer, CFR)), end)
-        self.infosets = slice(*trees.infoset_offsets[player : player + 2].tolist())
-        by_action = [True] * len(kernel.state) + [False] * len(kernel.block_state)
-        by_action += [part for _, part in kernel.further]
-        pairs = zip(state, by_action, strict=True)
-        views = [array[self.actions if part else self.infosets] for array, part in pairs]
-        self._views = dict(zip(kernel.learned, views, strict=False))
-        self._further = views[len(self._views) :]
-        learned = rule._learned()
-        for name, view in self._views.items():
-            if name not in learned or learned[name].shape != view.shape:
-                raise ValueError(
-                    f"the kernel of {quote(rule)} says that the rule learns {quote(name)}, "
-                    f"shape {view.shape}, but it learns "
-                    f"{ {name: array.shape for name, array in learned.items()} }"
-                )
-        if rule.simplices.blocks:
+    def __init__(self, rule: Any, kernel: Kernel, actions: slice, infosets: slice) -> None:
+        self.rule, self.kernel, self.actions, self.infosets = rule, kernel, actions, infosets
+        self._proposed: Vector | None = None
+        self._numbers: Mapping[str, float] = {}
+        """What single numbers will have become after the iterations to come."""
+        self._views: dict[str, Vector] = {}
+        self._further: list[Vector] = []
+        if rule.domain.blocks:
             self._check_functions()
 
     def _check_functions(self) -> None:
         """Call the kernel once as plain Python, which notices what is read beyond an array."""
-        kernel, learned, actions = self.kernel, self.rule._learned(), self.rule.simplices.block(0)
+        kernel, actions = self.kernel, self.rule.domain.block(0)
+        learned = learned_at(self.rule, kernel.learned)
+        if not learned.keys() >= set(kernel.learned):
+            return  # ``place`` refuses it
         state = [learned[name][actions].copy() for name in kernel.state]
         state += [learned[name][:1].copy() for name in kernel.block_state]
         for array, by_action in kernel.further:
             part = actions if by_action else slice(1)
             state.append(np.zeros(actions.stop) if array is None else array[part].astype(float))
-        zeros, iteration = np.zeros(actions.stop), self.rule.iteration
+        zeros = np.zeros(actions.stop)
         for name, known in {"propose": (), "learn": (zeros.copy(), 0.0)}.items():
             function = getattr(kernel, name)
             plain, numbers = getattr(function, "py_func", function), np.empty(0)
             try:
-                numbers = np.array(kernel.parameters_at(iteration + bool(known)), np.float64)
+                numbers = upcoming_parameters(self.rule, kernel, 0)[0][0]
                 with np.errstate(all="ignore"):
                     plain(0, 0, actions.stop, *known, zeros, tuple(state), numbers)
             except IndexError as error:
@@ -86,58 +68,59 @@ class PlayerBuffers:
             except Exception:  # the compiler refuses it, or knows how to divide by zero
                 continue
 
-    def load(self) -> None:
-        """Copy the rule's arrays into the buffers unless they are these already."""
-        learned = self.rule._learned()
+    def place(self, state: Sequence[Vector]) -> None:
+        """Take the rule's arrays from these, of all players."""
+        kernel, learned = self.kernel, learned_at(self.rule, self.kernel.learned)
+        pairs = zip(state, kernel.layout, strict=False)
+        views = [array[self.actions if part else self.infosets] for array, part in pairs]
+        self._views = dict(zip(kernel.learned, views, strict=False))
+        self._further = views[len(self._views) :]
         for name, view in self._views.items():
-            if learned[name] is not view:
-                view[...] = learned[name]
-                self.rule._hold(name, view)
-        self.kernel = find_kernel(self.rule, exact=self._exact)  # its parameters may have changed
+            if name not in learned or learned[name].shape != view.shape:
+                raise ValueError(
+                    f"the kernel of {quote(self.rule)} says that the rule learns {quote(name)}, "
+                    f"shape {view.shape}, but it learns "
+                    f"{ {name: array.shape for name, array in learned_by(self.rule).items()} }"
+                )
+
+    def load(self, exact: bool) -> None:
+        """Copy the rule's arrays into the buffers unless they are these already."""
+        for path, view in self._views.items():
+            learned = held_at(self.rule, path)
+            if learned is not view:
+                view[...] = learned
+                hold_at(self.rule, path, view)
+        self.kernel = find_kernel(self.rule, exact=exact)  # whose parameters may have changed
         for view, (array, _) in zip(self._further, self.kernel.further, strict=True):
             if array is not None:
                 view[...] = array
 
-    def same_code(self) -> bool:
+    def same_code(self, exact: bool) -> bool:
         """Return whether the rule still has the functions that were compiled."""
         try:
-            kernel = find_kernel(self.rule, exact=self._exact)
+            kernel = find_kernel(self.rule, exact=exact)
         except UntraceableError:
             return False
         mine = self.kernel.propose, self.kernel.learn, self.kernel.learned
         return (kernel.propose, kernel.learn, kernel.learned) == mine
 
-    def store(self, iterates: Iterates) -> None:
-        """Give the minimizer its next strategy, and the utilities of its last update."""
-        minimizer, rule = self.minimizer, self.rule
-        rule._strategy = frozen_copy(iterates.behavior[self.actions])
-        if isinstance(minimizer, CFR):
-            minimizer._strategy = frozen_copy(iterates.strategy[self.sequences])
-            if self._learned:
-                minimizer._utilities = frozen_copy(iterates.utility[self.actions])
-        self._learned = False
-        self._stored = rule._strategy, minimizer._strategy
+    def advance(self, updates: int) -> None:
+        """Count updates of the rule, and set the numbers that it learned in them."""
+        self.rule.iteration += updates
+        for path, number in self._numbers.items() if updates else ():
+            kind = type(held_at(self.rule, path))
+            hold_at(self.rule, path, kind(number) if kind in (int, float) else number)
 
-    def forget_utilities(self) -> None:
-        """Leave the minimizer without utilities of a last update."""
-        if isinstance(self.minimizer, CFR):
-            self.minimizer._utilities = None
+    def store(self, behavior: Vector) -> None:
+        """Give the rule its next strategy."""
+        for _, part in owners(self.rule):
+            part._strategy = None
+        self._proposed = self.rule._strategy = frozen_copy(behavior[self.actions])
 
     def is_current(self) -> bool:
         """Return whether nothing was changed since ``store``."""
-        rule, (proposed, strategy) = self.rule, self._stored
-        if proposed is None or rule._strategy is not proposed:
-            return False
-        learned = rule._learned()
-        same = all(learned[name] is view for name, view in self._views.items())
-        return same and self.minimizer._strategy is strategy
-
-    def advance(self, updates: int) -> None:
-        """Count updates of the minimizer."""
-        self._learned = self._learned or updates > 0
-        self.rule.iteration += updates
-        if isinstance(self.minimizer, CFR):
-            self.minimizer.iteration += updates
+        same = all(held_at(self.rule, path) is view for path, view in self._views.items())
+        return same and self._proposed is not None and self.rule._strategy is self._proposed
 
     def check(self, behavior: Vector) -> None:
         """Reject proposals of a kernel that are not finite."""
@@ -152,26 +135,132 @@ class PlayerBuffers:
             )
 
     def parameters(self, updates: NDArray[np.bool_]) -> Vector:
-        """Return the kernel's parameters in iterations, some of which update the player."""
-        kernel = self.kernel
-        if not callable(kernel.parameters):
-            return np.tile(np.array(kernel.parameters, dtype=np.float64), (updates.size, 1))
-        many = getattr(kernel.parameters, "rows", None)
-        if many is not None and updates.all():
-            at_once: Vector = many(self.rule.iteration + 1, updates.size)
-            return at_once
-        counts = self.rule.iteration + np.cumsum(updates)
-        rows = list(map(kernel.parameters, counts.tolist()))
-        width = len(kernel.parameters_at(0))
-        if set(map(len, rows)) - {width}:
-            raise ValueError(f"the kernel of {quote(self.rule)} must always get as many numbers")
-        return np.fromiter(chain.from_iterable(rows), np.float64).reshape(updates.size, width)
+        """Return the kernel's parameters in iterations, some of which update the rule."""
+        counts = np.cumsum(updates)
+        last = int(counts[-1]) if counts.size else 0
+        try:
+            rows, self._numbers = upcoming_parameters(self.rule, self.kernel, last)
+        except ValueError as error:
+            error.args = (f"the kernel of {quote(self.rule)}: {error}",)
+            raise
+        chosen: Vector = rows[counts]
+        return chosen
+
+
+@final
+class PlayerBuffers:
+    """One player of a compiled run: its minimizer, its rules, and its slices of the arrays."""
+
+    def __init__(
+        self, minimizer: RegretMinimizer, player: int, trees: FlatTrees, exact: bool
+    ) -> None:
+        self.minimizer, self.player, self._exact = minimizer, player, exact
+        self._learned = False
+        self._stored: Vector | None = None
+        begin, end = trees.sequence_offsets[player : player + 2].tolist()
+        self.actions = slice(begin + 1, end)
+        # Strategies on simplices do not have the empty sequence, which precedes the actions.
+        self.sequences = slice(begin + (not isinstance(minimizer, CFR)), end)
+        self.infosets = slice(*trees.infoset_offsets[player : player + 2].tolist())
+        placed, action = placed_rules(minimizer), self.actions.start
+        self.rules = []
+        for rule, first, count in placed:
+            begin = self.infosets.start + first
+            blocks = slice(begin, begin + count)
+            actions = slice(action, action := action + rule.dimension)
+            infosets = self.infosets if len(placed) == 1 else blocks  # fewer without singletons
+            kernel = find_kernel(rule, exact=exact)
+            self.rules.append(RuleBuffers(rule, kernel, actions, infosets))
+        inner = {id(part) for buffers in self.rules for _, part in owners(buffers.rule)}
+        self._around = [
+            part
+            for part in with_parts(minimizer)
+            if isinstance(part, RegretMinimizer) and id(part) not in inner
+        ]
+        """The minimizer and its parts that are no rules."""
+
+    def load(self) -> None:
+        """Copy the rules' arrays into the buffers."""
+        for rule in self.rules:
+            rule.load(self._exact)
+
+    def same_code(self) -> bool:
+        """Return whether the rules still have the functions that were compiled."""
+        return all(rule.same_code(self._exact) for rule in self.rules)
+
+    def store(self, iterates: Iterates) -> None:
+        """Give the minimizer its next strategy, and the utilities of its last update."""
+        for rule in self.rules:
+            rule.store(iterates.behavior)
+        for part in self._around:
+            part._strategy = None
+        minimizer = self.minimizer
+        if isinstance(minimizer, CFR):
+            minimizer._strategy = frozen_copy(iterates.strategy[self.sequences])
+            if self._learned:
+                minimizer._utilities = frozen_copy(iterates.utility[self.actions])
+        self._learned = False
+        self._stored = minimizer._strategy
+
+    def forget_utilities(self) -> None:
+        """Leave the minimizer without utilities of a last update."""
+        if isinstance(self.minimizer, CFR):
+            self.minimizer._utilities = None
+
+    def is_current(self) -> bool:
+        """Return whether nothing was changed since ``store``."""
+        same = all(rule.is_current() for rule in self.rules)
+        return same and self.minimizer._strategy is self._stored
+
+    def advance(self, updates: int) -> None:
+        """Count updates of the minimizer."""
+        self._learned = self._learned or updates > 0
+        for part in self._around:
+            part.iteration += updates
+        for rule in self.rules:
+            rule.advance(updates)
+
+    def check(self, behavior: Vector) -> None:
+        """Reject proposals that are not finite."""
+        for rule in self.rules:
+            rule.check(behavior)
+
+    def parameters(self, updates: NDArray[np.bool_]) -> Vector:
+        """Return the parameters of all rules, side by side, in iterations of which some update."""
+        rows = [rule.parameters(updates) for rule in self.rules]
+        joined: Vector = np.concatenate(rows, axis=1)
+        return joined
+
+    @property
+    def are_constant(self) -> bool:
+        """Whether its parameters are the same in every iteration."""
+        return not any(callable(rule.kernel.parameters) for rule in self.rules)
+
+
+def place_rules(players: Sequence[PlayerBuffers], trees: FlatTrees) -> tuple[KernelSet, State]:
+    """Return the kernels of all rules as one, and the arrays of all players."""
+    rules = [rule for player in players for rule in player.rules]
+    alone = all(len(player.rules) == 1 for player in players)
+    kernels = combine([rule.kernel for rule in rules], alone)
+    sequences, infosets = trees.sequence_offsets[-1], trees.infoset_offsets[-1]
+    state = tuple(np.zeros(sequences if part else infosets) for part in kernels.by_action)
+    for rule, begin in zip(rules, kernels.begin, strict=True):
+        rule.place(state[begin:])
+    if kernels.dispatches:
+        which, parameters = state[-2:]
+        codes = iter(kernels.code)
+        for player in players:
+            begin = 0
+            for rule in player.rules:
+                which[rule.infosets], parameters[rule.infosets] = next(codes), begin
+                begin += upcoming_parameters(rule.rule, rule.kernel, 0)[0].shape[1]
+    return kernels, state
 
 
 def initial_parameters(players: Sequence[PlayerBuffers]) -> Vector:
-    """Return each kernel's parameters before the next iteration."""
-    no_update = np.zeros(1, dtype=np.bool_)
-    return np.concatenate([player.parameters(no_update) for player in players])
+    """Return each player's parameters before the next iteration."""
+    parameters: Vector = parameters_for(players, np.full((1, 1), -1))[0]
+    return parameters
 
 
 def parameters_for(players: Sequence[PlayerBuffers], turns: Indices) -> Vector:
@@ -179,19 +268,14 @@ def parameters_for(players: Sequence[PlayerBuffers], turns: Indices) -> Vector:
 
     A single row is for all iterations.
     """
-    if not any(callable(player.kernel.parameters) for player in players):
-        return initial_parameters(players)[None]
-    updates, first = [(turns == player.player).any(axis=1) for player in players], players[0]
-    alike = all(
-        updated.all()
-        and player.kernel.parameters is first.kernel.parameters
-        and player.rule.iteration == first.rule.iteration
-        for player, updated in zip(players, updates, strict=True)
-    )
-    if alike:
-        return np.repeat(first.parameters(updates[0])[:, None], len(players), axis=1)
-    pairs = zip(players, updates, strict=True)
-    return np.stack([player.parameters(updated) for player, updated in pairs], axis=1)
+    if all(player.are_constant for player in players):
+        turns = np.full((1, 1), -1)
+    rows = [player.parameters((turns == player.player).any(axis=1)) for player in players]
+    widest = max(row.shape[1] for row in rows)
+    all_rows: Vector = np.zeros((len(turns), len(players), widest))
+    for player, row in enumerate(rows):
+        all_rows[:, player, : row.shape[1]] = row
+    return all_rows
 
 
 # Averages

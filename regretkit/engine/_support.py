@@ -1,21 +1,21 @@
 """Which runs an engine supports, and whether compiling one pays off."""
 
 from functools import cache
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from regretkit._util._state import generators
+from regretkit._util._state import generators, with_parts
 from regretkit._util._validate import LARGEST, quote
-from regretkit.circuits import CFR
+from regretkit.circuits import CFR, Product
 from regretkit.estimators import ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.minimizer import RegretMinimizer
-from regretkit.minimizers import SimplexRule
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
-from regretkit.sets import StrategySet
+from regretkit.sets import Simplices, StrategySet
 from regretkit.trace import UntraceableError, find_kernel
 
 _LONG = 1.0
@@ -69,55 +69,74 @@ def schedule_of(run: SelfPlay, count: int) -> UpdateSchedule:
 # Rules
 
 
+class PlacedRule(NamedTuple):
+    """A rule that plays some decision points of a player, which follow one another."""
+
+    rule: RegretMinimizer
+    first: int
+    """The number of the first of them,"""
+    points: int
+    """and how many they are."""
+
+
 def unsupported_rules(run: SelfPlay) -> str | None:
-    """Return why the minimizers of a run cannot be compiled together, None if they can."""
-    kernels = []
+    """Return why the minimizers of a run cannot be compiled, None if they can."""
     for player, minimizer in enumerate(run.minimizers):
-        rule = _rule_of(minimizer, run.game.domains[player])
-        if isinstance(rule, str):
-            return f"minimizers[{player}]: {rule}"
-        kernel = find_kernel(rule)
-        sizes = len(kernel.state), len(kernel.block_state), len(kernel.parameters_at(0))
-        kernels.append((kernel.propose, kernel.learn, *sizes))
-        if kernels[player] != kernels[0]:
-            return f"minimizers[{player}]: {quote(rule)} has another kernel than minimizers[0]"
-        sampled = isinstance(run.estimator, TraversalEstimator)
-        if sampled and not kernel.traits.invariant_to_zero_utility:
-            return (
-                f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn: "
-                "its kernel does not declare invariant_to_zero_utility"
-            )
+        reason = unsupported_minimizer(minimizer, run.game.domains[player])
+        if reason is not None:
+            return f"minimizers[{player}]: {reason}"
+        for rule, *_ in placed_rules(minimizer):
+            sampled = isinstance(run.estimator, TraversalEstimator)
+            if sampled and not find_kernel(rule).traits.invariant_to_zero_utility:
+                return (
+                    f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn: "
+                    "at a zero utility, its arrays or its strategy change"
+                )
     return None
 
 
-def _rule_of(minimizer: RegretMinimizer, domain: StrategySet) -> SimplexRule | str:
-    """Return the one rule that plays all decision points of ``domain``, or why there is none."""
-    rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
-    if not isinstance(rule, SimplexRule):
-        return f"{quote(rule)} is not a single rule over simplices"
+def unsupported_minimizer(minimizer: RegretMinimizer, domain: StrategySet) -> str | None:
+    """Return why a minimizer cannot be compiled, None if it can."""
     if minimizer.domain != domain:
         return f"{quote(minimizer)} plays on a part of its player's set"
-    try:
-        find_kernel(rule)
-    except UntraceableError as error:
-        return f"{quote(rule)} cannot be compiled: {error}"
-    if minimizer._tracker is not None or rule._tracker is not None:
+    parts = [part for part in with_parts(minimizer) if isinstance(part, RegretMinimizer)]
+    if any(part._tracker is not None for part in parts):
         return f"{quote(minimizer)} is tracked by a ledger, which records every iteration"
-    return rule
+    for part in compiled_parts(minimizer):
+        try:
+            find_kernel(part)
+        except UntraceableError as error:
+            return f"{quote(part)} cannot be compiled: {error}"
+    return None
 
 
-def rules_of(run: SelfPlay) -> list[SimplexRule]:
-    """Return the rule of each player, of a run whose rules are supported."""
-    pairs = zip(run.minimizers, run.game.domains, strict=True)
-    rules = [_rule_of(minimizer, domain) for minimizer, domain in pairs]
-    return [rule for rule in rules if isinstance(rule, SimplexRule)]
+def compiled_parts(minimizer: RegretMinimizer) -> list[RegretMinimizer]:
+    """Return the parts that play a minimizer's decision points, one after the other."""
+    rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
+    in_order = isinstance(rule.domain, Simplices)
+    if isinstance(rule, Product) and rule.coordinates is None and in_order:
+        return [inner for part in rule.parts for inner in compiled_parts(part)]
+    return [rule]
+
+
+def placed_rules(minimizer: RegretMinimizer) -> list[PlacedRule]:
+    """Return the rules of a minimizer that can be compiled."""
+    placed, first = [], 0
+    for rule in compiled_parts(minimizer):
+        count = rule.domain.blocks if isinstance(rule.domain, Simplices) else 0
+        placed.append(PlacedRule(rule, first, count))
+        first += count
+    return placed
 
 
 def all_ignore_singletons(run: SelfPlay) -> bool:
     """Return whether no rule of a run depends on blocks with a single action."""
     # Arrays by block would be numbered differently without them.
-    kernels = [find_kernel(rule) for rule in rules_of(run)]
-    return all(k.traits.ignores_singleton_blocks and not k.block_state for k in kernels)
+    rules = [placed_rules(minimizer) for minimizer in run.minimizers]
+    kernels = [find_kernel(rule) for placed in rules for rule, *_ in placed]
+    return all(len(placed) == 1 for placed in rules) and all(
+        kernel.traits.ignores_singleton_blocks and all(kernel.layout) for kernel in kernels
+    )
 
 
 # Whether it pays off

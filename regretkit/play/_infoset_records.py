@@ -366,7 +366,7 @@ class RecordFactory:
             )
         kernel = kernel_or_none(minimizer) if isinstance(minimizer, SimplexRule) else None
         template: InfosetRecord
-        if kernel is not None and isinstance(minimizer, SimplexRule):
+        if kernel is not None and not kernel.numbers and isinstance(minimizer, SimplexRule):
             shared = self.kernels[size] = SharedKernel(minimizer, kernel)
             shared.start(1, NO_DISCOUNTS)
             template = KernelRecord(None, (*range(size),), shared=shared)

@@ -30,7 +30,7 @@ from regretkit.trace._traits import discounts, nonnegative_arrays, traits_of
 _WRITTEN_OUT = {0.0, 1.0, -1.0, 0.5, 2.0, math.inf, -math.inf}
 """Numbers that stand in the code; others are parameters, so that a change compiles nothing."""
 
-_SIGNATURES = {
+SIGNATURES = {
     "propose": "block, first, last, strategy, state, parameters",
     "learn": "block, first, last, utility, value, strategy, state, parameters",
 }
@@ -69,8 +69,8 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
     )
     propose, learn = _functions(source["compiled"], source["plain"])
     nodes = tuple(slots)
-    parameters: Any = Schedule(nodes)
-    if all(node.is_constant for node in nodes):
+    parameters: Any = Schedule(nodes, graph.numbers)
+    if all(node.is_constant for node in nodes) and not graph.numbers:
         parameters = tuple(float(node.detail) for node in nodes)
     return Kernel(
         propose,
@@ -142,7 +142,7 @@ def _source(
     code = {}
     for kind in ("compiled", "plain"):
         lines: list[str] = []
-        for function, signature in _SIGNATURES.items():
+        for function, signature in SIGNATURES.items():
             body = bodies[kind, function]
             text = "\n".join(body)
             lines.append(f"def {function}({signature}):")
@@ -221,7 +221,7 @@ def _functions(compiled: str, plain: str) -> tuple[BlockFunction, BlockFunction]
     namespace, as_python = {**_MATH, **_CONSTANTS}, {**_PLAIN, **_CONSTANTS}
     exec(compile(compiled, "<kernel of a traced rule>", "exec"), namespace)
     exec(compile(plain, "<kernel of a traced rule>", "exec"), as_python)
-    for name in _SIGNATURES:
+    for name in SIGNATURES:
         function = namespace[name]
         function.__module__ = __name__
         function.source = compiled

@@ -1,7 +1,7 @@
 """The kernel of a rule, kept for as long as nothing changes that it was traced from."""
 
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, final
 from weakref import WeakKeyDictionary
 
@@ -9,13 +9,19 @@ import numpy as np
 from attrs import define
 
 from regretkit._util._state import attributes
+from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.trace._build import build_kernel
 from regretkit.trace._kernel import Kernel
+from regretkit.trace._numbers import Schedule
+from regretkit.trace._paths import held_at, learned_at, learned_by, owners
 from regretkit.trace._rule import trace_rule
 from regretkit.trace._symbols import UntraceableError
 
 _ABSENT = object()
+_CHANGING = ("iteration", "_strategy", "_tracker", "_may_raise")
+_MOST = 256
+"""Rules that are remembered for others that are equal."""
 _FIXED = {"regretkit", "numpy", "builtins", "math", "attr", "attrs", "abc", "typing"}
 """Packages whose code does not change."""
 
@@ -35,6 +41,9 @@ class _Found:
 _FOUND: dict[bool, WeakKeyDictionary[Any, _Found]] = {
     exact: WeakKeyDictionary() for exact in (False, True)
 }
+
+
+_EQUAL: dict[Hashable, _Found] = {}
 
 
 def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
@@ -59,19 +68,14 @@ def find_kernel(rule: Any, *, exact: bool = False) -> Kernel:
     >>> kernel.traits.invariant_to_zero_utility
     True
     """
-    written = rule._kernel()
+    written = rule._kernel() if hasattr(rule, "_kernel") else None
     if written is not None:
         if not isinstance(written, Kernel):
             raise TypeError(f"_kernel of {quote(rule)} must return a Kernel, got {quote(written)}")
         return written
     found = _FOUND[exact].get(rule)
     if found is None or not _is_current(rule, found):
-        sources = list(_sources(rule))
-        try:
-            kernel: Kernel | UntraceableError = build_kernel(trace_rule(rule), exact=exact)
-        except UntraceableError as error:
-            kernel = error.with_traceback(None)
-        found = _FOUND[exact][rule] = _Found(kernel, sources)
+        found = _FOUND[exact][rule] = _found(rule, exact)
     if isinstance(found.kernel, UntraceableError):
         raise found.kernel
     return found.kernel
@@ -85,13 +89,71 @@ def kernel_or_none(rule: Any) -> Kernel | None:
         return None
 
 
+def upcoming_parameters(
+    rule: Any, kernel: Kernel, count: int
+) -> tuple[Vector, Mapping[str, float]]:
+    """Return a kernel's parameters after the iterations so far, and after each of ``count`` more.
+
+    Shape ``(count + 1, parameters)``; and what the single numbers that the rule learns will be.
+    """
+    if isinstance(kernel.parameters, Schedule):
+        numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
+        return kernel.parameters.following(numbers, rule.iteration, count)
+    if not callable(kernel.parameters):
+        return np.tile(np.array(kernel.parameters, np.float64), (count + 1, 1)), {}
+    rows = [list(kernel.parameters(rule.iteration + k)) for k in range(count + 1)]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("parameters must always be as many numbers")
+    return np.array(rows, np.float64).reshape(count + 1, -1), {}
+
+
+def _found(rule: Any, exact: bool) -> _Found:
+    """Trace a rule, unless one that is equal was traced."""
+    sources = list(_sources(rule))
+    key = _key(rule, sources, exact)
+    if key is not None and key in _EQUAL:
+        equal = _EQUAL[key]
+        if _is_current(None, equal):
+            return _Found(equal.kernel, sources)
+    try:
+        kernel: Kernel | UntraceableError = build_kernel(trace_rule(rule), exact=exact)
+    except UntraceableError as error:
+        kernel = error.with_traceback(None)
+    if isinstance(kernel, Kernel):
+        learned = {*kernel.learned, *kernel.numbers}
+        sources = [s for s in sources if s[0] is not None or s[1] not in learned]
+    if key is not None:
+        if len(_EQUAL) >= _MOST:
+            _EQUAL.clear()
+        shared = [source for source in sources if source[0] is not None]
+        _EQUAL[key] = _Found(kernel, shared)
+    return _Found(kernel, sources)
+
+
+def _key(rule: Any, sources: list[Source], exact: bool) -> Hashable | None:
+    """Return what is equal for rules with equal code, None where that cannot be told."""
+    held = [(name, value) for namespace, name, value in sources if namespace is None]
+    kinds = tuple(type(value) for _, value in held)
+    key = type(rule), exact, kinds, tuple(held)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return None if any(isinstance(value, float) and value != value for _, value in held) else key
+
+
 # What a trace depends on
 
 
 def _is_current(rule: Any, found: _Found) -> bool:
     for namespace, name, value in found.sources:
-        now = getattr(rule, name, _ABSENT) if namespace is None else namespace.get(name, _ABSENT)
-        if now is not value or isinstance(value, dict | list | set | np.ndarray):
+        if namespace is None:
+            now = learned_at(rule, [name]).get(name, _ABSENT)
+        else:
+            now = namespace.get(name, _ABSENT)
+        in_place = isinstance(value, dict | list | set)
+        in_place |= isinstance(value, np.ndarray) and namespace is not None
+        if now is not value or in_place:  # what can change without being replaced may have changed
             return False
     return True
 
@@ -101,12 +163,13 @@ def _sources(rule: Any) -> Iterator[Source]:
 
     Code of this library and of others does not change.
     """
-    learned = {id(array) for array in rule._learned().values()} | {id(rule._learned())}
-    kinds = {type(rule): None}
-    for name, value in attributes(rule):
-        if name not in ("iteration", "_strategy", "_tracker") and id(value) not in learned:
-            kinds[type(value)] = None
-            yield None, name, value
+    kinds = dict.fromkeys(type(part) for _, part in owners(rule))
+    for path, part in owners(rule):
+        learned = {id(array) for array in learned_by(part).values()} | {id(learned_by(part))}
+        for name, value in attributes(part):
+            if name not in _CHANGING and id(value) not in learned:
+                kinds[type(value)] = None
+                yield None, path + name, value
     waiting: list[Any] = []
     for base in dict.fromkeys(base for kind in kinds for base in kind.__mro__):
         if _is_own(base.__module__):

@@ -155,6 +155,17 @@ class Kernel:
         constants = [(array, True) for array in self.constants]
         return workspace + constants + [(array, False) for array in self.block_constants]
 
+    @property
+    def layout(self) -> tuple[bool, ...]:
+        """Whether each array of ``state`` has a number for each action, or for each block."""
+        further = [by_action for _, by_action in self.further]
+        return (*[True] * len(self.state), *[False] * len(self.block_state), *further)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Paths of the single numbers that the rule learns, on which parameters depend."""
+        return tuple(getattr(self.parameters, "updates", ()))
+
     def parameters_at(self, iteration: int) -> Sequence[float]:
         """Return the floats that the functions get as ``parameters`` in an iteration."""
         return self.parameters(iteration) if callable(self.parameters) else self.parameters

@@ -3,7 +3,7 @@
 import copy
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, final
 
@@ -11,11 +11,24 @@ import numpy as np
 from attrs import frozen
 
 from regretkit._util._state import attributes
+from regretkit._util._validate import quote
+from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace._block_symbols import STRATEGY, UTILITY, SymbolicOps
-from regretkit.trace._graph import ITERATION, ONE, Node, Per, again, elementwise, make
+from regretkit.trace._graph import (
+    ITERATION,
+    ONE,
+    SIZE,
+    Node,
+    Per,
+    again,
+    as_float,
+    elementwise,
+    make,
+)
 from regretkit.trace._math import places_of_functions, symbolic_functions
-from regretkit.trace._symbols import Symbol, Trace, UntraceableError
+from regretkit.trace._paths import held_at, hold_at, learned_by, owners
+from regretkit.trace._symbols import KIND, Symbol, Trace, UntraceableError
 
 _MOST_RUNS = 64
 """Of one hook, for decisions by the iteration."""
@@ -24,15 +37,17 @@ _MOST_RUNS = 64
 @final
 @frozen(eq=False)
 class RuleGraph:
-    """What a rule computes: the strategy that it proposes, and the arrays that it learns.
+    """What a rule computes: the strategy that it proposes, and what it learns.
 
-    Their inputs are the arrays by name, ``"utility"``, ``"strategy"``, ``"value"``, and the
-    iteration t: that of the utility for ``learned``, and its successor's predecessor for
-    ``strategy``, which follows from t utilities.
+    Inputs are the arrays and numbers that it learns by path, ``"utility"``, ``"strategy"``,
+    ``"value"``, and the iteration t: ``learned`` is computed in iteration t, and ``strategy`` after
+    it.
     """
 
     strategy: Node
     learned: Mapping[str, Node]
+    numbers: Mapping[str, Node]
+    """Single numbers that it learns; they depend on such numbers and the iteration alone."""
     per: Mapping[str, Per]
     """What each array has a number for."""
     least: Mapping[str, float]
@@ -42,64 +57,116 @@ class RuleGraph:
 
 
 def trace_rule(rule: Any) -> RuleGraph:
-    """Return the graph of a rule.
+    """Return the graph of a rule, or of a circuit around one on the same simplices.
 
     Raises
     ------
     UntraceableError
         When the rule does what no graph can say, with the place in its code.
     """
-    pers = _pers(rule)
-    graphs = [_traced(rule, pers) for _ in range(2)]
-    if graphs[0].strategy is not graphs[1].strategy or graphs[0].learned != graphs[1].learned:
+    if not isinstance(rule.domain, Simplices):
+        raise UntraceableError(f"it plays on {quote(rule.domain)}, and not on simplices")
+    pers, numbers = _pers(rule), list[str]()
+    while True:
+        try:
+            graphs = [_traced(rule, pers, numbers) for _ in range(2)]
+            break
+        except _UndeclaredError as found:  # what it changes is learned, declared or not
+            value = held_at(rule, found.path)
+            if isinstance(value, np.ndarray):
+                pers = {**pers, found.path: _per_of(value, rule.domain, found.path)}
+            else:
+                numbers.append(found.path)
+    one, other = graphs
+    if (one.strategy, one.learned, one.numbers) != (other.strategy, other.learned, other.numbers):
         raise UntraceableError(
             f"{type(rule).__name__} computes something else every time, as with random numbers; "
             "a compiled rule computes with what it learned alone"
         )
-    return graphs[0]
+    return one
 
 
-def _traced(rule: Any, pers: Mapping[str, Per]) -> RuleGraph:
+class _UndeclaredError(Exception):
+    """A hook changes an attribute that was not taken for learned so far."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+def number_before(path: str) -> Node:
+    """Return the node of a number that a rule learns, as it is when an iteration begins."""
+    return make("input", per=Per.RULE, detail=f"{path} before")
+
+
+def number_after(path: str) -> Node:
+    """Return that of the number after an iteration."""
+    return make("input", per=Per.RULE, detail=f"{path} after")
+
+
+def _traced(rule: Any, pers: Mapping[str, Per], numbers: list[str]) -> RuleGraph:
+    inputs = {path: make("input", per=per, detail=path) for path, per in pers.items()}
+    before = {**inputs, **{path: number_before(path) for path in numbers}}
+    after = {**inputs, **{path: number_after(path) for path in numbers}}
+
     def propose(trace: Trace) -> dict[str, Node]:
-        symbolic = _symbolic(rule, pers, trace, ITERATION)
-        before = _held(symbolic)
+        symbolic = _symbolic(rule, after, trace, ITERATION)
+        held = _held(symbolic)
         strategy = symbolic._propose()
-        _refuse_changes(symbolic, before, pers, "_propose")
+        changed = _changed(symbolic, held, after, trace)
+        if changed:
+            raise UntraceableError(f"_propose changes self.{changed[0]}; let _learn change it")
         return {"strategy": _as(Per.ACTION, strategy, trace, "_propose returns")}
 
     def learn(trace: Trace) -> dict[str, Node]:
-        symbolic = _symbolic(rule, pers, trace, elementwise("subtract", ITERATION, ONE))
-        before = _held(symbolic)
+        symbolic = _symbolic(rule, before, trace, elementwise("subtract", ITERATION, ONE))
+        held = _held(symbolic)
+        if len(list(owners(rule))) > 1:  # parts may play what is played
+            trace.played = trace.node(symbolic._propose())
         symbolic._learn(
             trace.symbol(UTILITY, writeable=False), trace.symbol(STRATEGY, writeable=False)
         )
-        _refuse_changes(symbolic, before, pers, "_learn")
-        learned = symbolic._learned()
-        if learned.keys() != pers.keys():
-            raise UntraceableError(
-                f"_learn changes the names of what is learned to {list(learned)}"
-            )
-        return {name: _as(pers[name], learned[name], trace, f"{name} becomes") for name in pers}
+        for path in _changed(symbolic, held, before, trace):
+            if path not in before:
+                _refuse_undeclared(rule, path)
+        changed = {path: held_at(symbolic, path) for path in before}
+        return {
+            path: _as(pers.get(path, Per.RULE), value, trace, f"{path} becomes")
+            for path, value in changed.items()
+        }
 
     spaces = _namespaces(rule)
     strategy = _all_ways(rule, propose, spaces)["strategy"]
     learned = _all_ways(rule, learn, spaces)
-    few, one = _at_first(rule, [2, 3]), _at_first(rule, [1])
-    least = {name: float(np.min(few[name])) if name in few else -np.inf for name in pers}
-    alone = {name: float(array[0]) for name, array in one.items()}
-    return RuleGraph(strategy, learned, pers, least, alone)
+    few, one = _at_first(rule, [2, 3], pers), _at_first(rule, [1], pers)
+    least = {path: float(np.min(few[path])) if path in few else -np.inf for path in pers}
+    alone = {path: float(array[0]) for path, array in one.items()}
+    arrays = {path: learned[path] for path in pers}
+    return RuleGraph(
+        strategy, arrays, {path: learned[path] for path in numbers}, pers, least, alone
+    )
+
+
+def _refuse_undeclared(rule: Any, path: str) -> None:
+    """Refuse a change of what is neither a number nor an array; otherwise take it for learned."""
+    try:
+        value = held_at(rule, path)
+    except AttributeError:
+        value = None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number and not isinstance(value, np.ndarray):
+        raise UntraceableError(
+            f"_learn sets self.{path}, which is neither an array nor a number beforehand; declare "
+            "an array with state()"
+        )
+    raise _UndeclaredError(path)
 
 
 def _as(per: Per, value: Any, trace: Trace, what: str) -> Node:
-    node = trace.node(value)
     if isinstance(value, Symbol) and value.mask is not None:
         raise UntraceableError(f"{what} x[mask], whose shape depends on the mask")
-    if node.boolean:
-        node = elementwise("as_float", node)
+    node = as_float(trace.node(value))
     if node.per is not per:
-        if node.per is Per.RULE and isinstance(value, Symbol) is False and per is not Per.RULE:
-            raise UntraceableError(f"{what} a number, and no array")
-        raise UntraceableError(f"{what} an array of the wrong shape")
+        raise UntraceableError(f"{what} {KIND[node.per]}, and should be {KIND[per]}")
     return node
 
 
@@ -107,8 +174,8 @@ def _all_ways(
     rule: Any, run: Callable[[Trace], dict[str, Node]], namespaces: list[dict[str, Any]]
 ) -> dict[str, Node]:
     """Run a hook for both outcomes of every decision by the iteration, and join what comes out."""
-    shape, runs = (rule.simplices.blocks, rule.simplices.dimension), 0
-    held = frozenset(id(value) for _, value in attributes(rule))
+    shape, runs = (rule.domain.blocks, rule.domain.dimension), 0
+    held = frozenset(id(value) for _, part in owners(rule) for _, value in attributes(part))
     places = places_of_functions(namespaces)
 
     def join(taken: tuple[bool, ...]) -> dict[str, Node]:
@@ -122,6 +189,8 @@ def _all_ways(
         try:
             with symbolic_functions(places, trace), np.errstate(all="ignore"):
                 outputs = run(trace)
+        except _UndeclaredError:
+            raise
         except UntraceableError as error:
             raise UntraceableError(f"{error} ({_place(error)})") from None
         except Exception as error:
@@ -174,26 +243,88 @@ def _place(error: BaseException) -> str:
 # The symbolic rule
 
 
-def _symbolic(rule: Any, pers: Mapping[str, Per], trace: Trace, iteration: Node) -> Any:
-    """Return a copy of a rule whose set, arrays and iteration are symbolic."""
-    symbolic = object.__new__(type(rule))
-    for name, value in attributes(rule):
-        if isinstance(value, np.random.Generator):
-            value = _Drawing()
-        if type(value) in (dict, list):
-            value = copy.copy(value)
-        object.__setattr__(symbolic, name, value)
-    simplices = copy.copy(rule.simplices)
+def _symbolic(rule: Any, inputs: Mapping[str, Node], trace: Trace, iteration: Node) -> Any:
+    """Return a copy of a rule whose set, iteration, and what it learns are symbolic."""
+    simplices = copy.copy(rule.domain)
     trace.first = simplices.first
-    simplices._ops = SymbolicOps(rule.simplices._ops, trace)
-    simplices.sizes = trace.symbol(make("size", per=Per.BLOCK), writeable=False)
-    object.__setattr__(symbolic, "simplices", simplices)
-    object.__setattr__(symbolic, "domain", simplices)
+    simplices._ops = SymbolicOps(rule.domain._ops, trace)
+    simplices.sizes = trace.symbol(SIZE, writeable=False)
+    symbolic = _copy(rule, simplices)
     object.__setattr__(symbolic, "iteration", trace.symbol(iteration))
     object.__setattr__(symbolic, "_strategy", trace.symbol(STRATEGY, writeable=False))
-    for name, per in pers.items():
-        symbolic._hold(name, trace.symbol(make("input", per=per, detail=name)))
+    for path, node in inputs.items():
+        hold_at(symbolic, path, trace.symbol(node))
+    for path, part in owners(symbolic):
+        if path:
+            _let_play(part, trace)
     return symbolic
+
+
+def _copy(rule: Any, simplices: Simplices) -> Any:
+    """Return a copy of a rule and its parts on symbolic simplices."""
+    symbolic = object.__new__(type(rule))
+    for name, value in attributes(rule):
+        copied = value
+        if isinstance(value, np.random.Generator):
+            copied = _Drawing()
+        elif isinstance(value, RegretMinimizer):
+            if value.domain != rule.domain:
+                raise UntraceableError(f"{quote(value)} plays on another set than the circuit")
+            copied = _copy(value, simplices)
+        elif type(value) in (dict, list):
+            copied = copy.copy(value)
+        elif isinstance(value, Simplices) and value == rule.domain:
+            copied = simplices
+        elif callable(value):
+            copied = _NumberFunction(value)
+        object.__setattr__(symbolic, name, copied)
+    for name in rule._number_functions:
+        object.__setattr__(symbolic, name, _NumberFunction(getattr(rule, name), opaque=True))
+    return symbolic
+
+
+@final
+@frozen
+class _NumberFunction:
+    """A function that a rule was given: one of the iteration need not be traced."""
+
+    function: Callable[..., Any]
+    opaque: bool = False
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        number = given[0] if len(given) == 1 and not named else None
+        is_number = isinstance(number, Symbol) and number.node.per is Per.RULE
+        if is_number and self.opaque:
+            return self._called(number)
+        try:
+            return self.function(*given, **named)
+        except (UntraceableError, TypeError):
+            if not is_number:
+                raise
+            return self._called(number)
+
+    def _called(self, number: Any) -> Any:
+        return number.trace.symbol(make("call", number.node, per=Per.RULE, detail=self.function))
+
+
+def _let_play(part: Any, trace: Trace) -> None:
+    """Let a part play and learn on symbols: without the checks of arrays that come from outside."""
+    object.__setattr__(part, "_strategy", None)
+
+    def next_strategy() -> Any:
+        if part._strategy is None:
+            node = trace.node(part._propose())
+            played = STRATEGY if node is trace.played else node
+            object.__setattr__(part, "_strategy", trace.symbol(played, writeable=False))
+        return part._strategy
+
+    def update(utility: Any) -> None:
+        part._learn(utility, next_strategy())
+        object.__setattr__(part, "iteration", part.iteration + 1)
+        object.__setattr__(part, "_strategy", None)
+
+    for name, function in {"next_strategy": next_strategy, "_update": update}.items():
+        object.__setattr__(part, name, function)
 
 
 class _Drawing:
@@ -204,32 +335,47 @@ class _Drawing:
 
 
 def _pers(rule: Any) -> dict[str, Per]:
-    """Return what each of the arrays that a rule learns has a number for."""
-    learned, simplices = rule._learned(), rule.simplices
-    if simplices.dimension == simplices.blocks:  # where the shape does not say it
-        rule = rule.on_domain(Simplices([2, 3]))
-        if rule is None:
+    """Return what each of the arrays that a rule declares as learned has a number for."""
+    example = rule
+    if rule.domain.dimension == rule.domain.blocks:  # where the shape does not say it
+        example = rule.on_domain(Simplices([2, 3]))
+        if example is None:
             raise UntraceableError("every block has one action: arrays cannot be told apart")
-        learned, simplices = rule._learned(), rule.simplices
+    return {
+        prefix + name: _per_of(array, example.domain, prefix + name)
+        for prefix, part in owners(example)
+        for name, array in learned_by(part).items()
+    }
+
+
+def _per_of(array: Any, simplices: Simplices, path: str) -> Per:
     shapes = {(simplices.dimension,): Per.ACTION, (simplices.blocks,): Per.BLOCK}
-    for name, array in learned.items():
-        if getattr(array, "shape", None) not in shapes or array.dtype.kind != "f":
-            raise UntraceableError(f"{name} is no array of floats by action or block")
-    return {name: shapes[array.shape] for name, array in learned.items()}
+    if getattr(array, "shape", None) not in shapes or array.dtype.kind != "f":
+        raise UntraceableError(f"{path} is no array of floats by action or block")
+    return shapes[array.shape]
 
 
-def _at_first(rule: Any, sizes: list[int]) -> Mapping[str, Any]:
+def _at_first(rule: Any, sizes: list[int], pers: Iterable[str]) -> dict[str, Any]:
     """Return what a rule over other simplices has learned at first, nothing where there is none."""
     try:
         fresh = rule.on_domain(Simplices(sizes))
     except (TypeError, ValueError):  # its arguments fit its own set alone
-        return {}
-    return {} if fresh is None else fresh._learned()
+        fresh = None
+    return {} if fresh is None else {path: held_at(fresh, path) for path in pers}
 
 
 def _held(symbolic: Any) -> dict[str, tuple[Any, ...]]:
-    """Return what a rule holds, and what is in dicts and lists that it holds."""
-    return {name: (value, *_entries(value)) for name, value in attributes(symbolic)}
+    """Return what a rule and its parts hold, by path, with what is in dicts and lists."""
+    return {
+        path + name: (value, *_entries(value))
+        for path, part in owners(symbolic)
+        for name, value in attributes(part)
+        if name not in _PASSING and not isinstance(value, RegretMinimizer)
+    }
+
+
+_PASSING = {"_strategy", "next_strategy", "_update", "_tracker"}
+"""Attributes that every minimizer changes."""
 
 
 def _entries(value: Any) -> tuple[Any, ...]:
@@ -238,30 +384,24 @@ def _entries(value: Any) -> tuple[Any, ...]:
     return tuple(value) if type(value) is list else ()
 
 
-def _refuse_changes(
-    symbolic: Any, before: Mapping[str, tuple[Any, ...]], pers: Mapping[str, Per], hook: str
-) -> None:
-    """Refuse that a hook changed what is not declared as learned, or not to be changed by it."""
-    learned = symbolic._learned()
-    if hook == "_propose":
-        for name, per in pers.items():
-            if learned[name].node is not make("input", per=per, detail=name):
-                raise UntraceableError(f"_propose changes self.{name}; let _learn change it")
-    known = {id(array) for array in learned.values()} | {id(learned)}
-    for name, value in attributes(symbolic):
-        old = before.get(name, (None,))
-        new = (value, *_entries(value))
+def _changed(
+    symbolic: Any, before: Mapping[str, tuple[Any, ...]], inputs: Mapping[str, Node], trace: Trace
+) -> list[str]:
+    """Return the paths of what a hook changed."""
+    changed = [path for path in inputs if trace.node(held_at(symbolic, path)) is not inputs[path]]
+    states = {id(learned_by(part)) for _, part in owners(symbolic)}
+    for path, new in _held(symbolic).items():
+        old = before.get(path, (None,))
         same = len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
-        if not same and not (hook == "_learn" and (id(value) in known or name in pers)):
-            raise UntraceableError(
-                f"{hook} sets self.{name}, which is not declared; declare an array with state(), "
-                "and let _learn alone change it"
-            )
+        if not same and path not in inputs and id(new[0]) not in states:
+            changed.append(path)
+    return changed
 
 
 def _namespaces(rule: Any) -> list[dict[str, Any]]:
     """Return the namespaces of the modules that define a rule and its parts."""
-    kinds = {kind for kind in type(rule).__mro__}
-    kinds |= {kind for _, value in attributes(rule) for kind in type(value).__mro__}
-    modules = {kind.__module__ for kind in kinds} - {"builtins", "abc", "numpy", "typing", "math"}
+    held = [part for _, part in owners(rule)]
+    held += [value for part in held for _, value in attributes(part)]
+    modules = {kind.__module__ for value in held for kind in type(value).__mro__}
+    modules -= {"builtins", "abc", "numpy", "typing", "math"}
     return [vars(sys.modules[name]) for name in sorted(modules) if name in sys.modules]

@@ -77,6 +77,8 @@ class Trace:
         self.decisions, self.conditions = decisions, list[Node]()
         self.roots, self._held = 0, held
         self.first: object = None  # where blocks start
+        self.played: Node | None = None
+        """What the rule proposed, which is the strategy that it learns from."""
 
     def symbol(self, node: Node, writeable: bool = True) -> "Symbol":
         """Return a symbolic array of a node's values."""
@@ -137,6 +139,7 @@ class Symbol(NDArrayOperatorsMixin):
     """
 
     __array_priority__ = 1000
+    symbolic = True
 
     def __init__(
         self, trace: Trace, node: Node, writeable: bool = True, mask: Node | None = None

@@ -80,6 +80,8 @@ def discounts(graph: RuleGraph, positive: set[str]) -> tuple[str, Node, Node] | 
         up = down = factor
     if up.per is not Per.RULE or down.per is not Per.RULE:
         return None
+    if any(node.op in ("input", "call") for node in nodes_of([up, down])):
+        return None  # not known beforehand
     part = make("normalize", elementwise("maximum", array, ZERO), per=Per.ACTION)
     if graph.strategy is not part or not _keeps_positive(up, down):
         return None
@@ -118,7 +120,10 @@ def at_zero_utility(graph: RuleGraph, positive: set[str]) -> dict[str, Node]:
 
 
 def _depends_on_iteration(outputs: Iterable[Node]) -> bool:
-    return any(node.op == "iteration" for node in nodes_of(outputs))
+    return any(
+        node.op in ("iteration", "call") or (node.op == "input" and node.per is Per.RULE)
+        for node in nodes_of(outputs)
+    )
 
 
 def _folded(

@@ -216,7 +216,7 @@ def test_a_kernel_that_cannot_be_compiled_names_its_rule_and_leaves_the_run_whol
             r"says that the rule learns 'regret', shape \(12,\), but it learns",
         ),
         ({"state": [], "block_state": ["regrets"]}, r"learns 'regrets', shape \(6,\), but it lear"),
-        ({"parameters": lambda t: (1.0,) * (1 + t)}, "must always get as many numbers"),
+        ({"parameters": lambda t: (1.0,) * (1 + t)}, "parameters must always be as many numbers"),
     ],
 )
 def test_a_kernel_that_does_not_fit_its_rule_is_refused(names, message):
