@@ -36,6 +36,7 @@ from regretkit.engine._support import (
     is_long,
     numba_missing,
     schedule_of,
+    unsupported_minimizer,
     unsupported_rules,
     unsupported_run,
 )
@@ -64,6 +65,12 @@ class Compiled(Engine):
         if self._exact and isinstance(run.estimator, TraversalEstimator):
             return "regrets are sampled, which leaves no ties; pass engine='compiled'"
         return unsupported_run(run) or unsupported_rules(run)
+
+    @override
+    def refused_players(self, run: SelfPlay) -> dict[int, str]:
+        pairs = enumerate(zip(run.minimizers, run.game.domains, strict=True))
+        reasons = {p: unsupported_minimizer(minimizer, domain) for p, (minimizer, domain) in pairs}
+        return {player: reason for player, reason in reasons.items() if reason is not None}
 
     @override
     def missing_dependency(self) -> str | None:

@@ -48,6 +48,7 @@ from regretkit.play._callbacks import StopAtGap as StopAtGap
 from regretkit.play._callbacks import StopWhenConverged as StopWhenConverged
 from regretkit.play._checkpoint import Checkpoint as Checkpoint
 from regretkit.play._checkpoint import resume as resume
+from regretkit.play._engines import EngineReport as EngineReport
 from regretkit.play._orders import Alternating as Alternating
 from regretkit.play._orders import Extragradient as Extragradient
 from regretkit.play._orders import Order as Order

@@ -3,11 +3,12 @@
 import abc
 import importlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, final
 from weakref import WeakKeyDictionary
 
+from attrs import frozen
 from typing_extensions import override
 
 from regretkit._util._errors import advised
@@ -54,6 +55,10 @@ class Engine(abc.ABC):
     @abc.abstractmethod
     def start(self, run: "SelfPlay") -> Executor:
         """Take a run that was not refused."""
+
+    def refused_players(self, run: "SelfPlay") -> dict[int, str]:
+        """Say for each player whose minimizer this cannot run as fast as others, why; by number."""
+        return {}
 
     def missing_dependency(self) -> str | None:
         """Say what this needs and is not installed; None if nothing is missing."""
@@ -143,6 +148,52 @@ def select_engine(run: "SelfPlay", name: str, iterations: int) -> Engine:
                 return engine
             _warn_once(missing)
     raise ValueError(f"no engine can run {quote(run)}")
+
+
+@final
+@frozen
+class EngineReport:
+    """Which engine runs a run, and why no faster one does.
+
+    Examples
+    --------
+    >>> import regretkit as rk
+    >>> run = rk.play.named("cfr+").start(rk.load("kuhn_poker"), engine="numpy")
+    >>> run.engine_report().engine
+    'numpy'
+    """
+
+    engine: str
+    """The engine of the last iterations; before the first, of the iterations in question."""
+    refused: Mapping[str, str]
+    """Why each faster engine does not run it, the fastest first."""
+    players: Mapping[int, str]
+    """For each player whose minimizer stays in Python in machine code's place, why, by number."""
+
+    def __str__(self) -> str:
+        lines = [f"engine: {self.engine}"]
+        lines += [f"not {name!r}: {reason}" for name, reason in self.refused.items()]
+        lines += [f"player {player}: {reason}" for player, reason in self.players.items()]
+        return "\n".join(lines)
+
+
+def report_engine(run: "SelfPlay", name: str, iterations: int) -> EngineReport:
+    """Return why a run has the engine that it has, or would have for that many iterations."""
+    chosen = run.engine if run.engine != AUTO else select_engine(run, name, iterations).name
+    refused, players = {}, dict[int, str]()
+    for engine in _engines():
+        players = {**engine.refused_players(run), **players}
+        if engine.name == chosen:
+            break
+        reason = engine.unsupported_reason(run) or engine.missing_dependency()
+        if reason is None and engine.name in _FAILED.get(run, ()):
+            reason = "it could not start"
+        if reason is None and name != AUTO:
+            reason = f"engine {quote(name)} was asked for"
+        if reason is None:
+            reason = f"for {iterations} iterations, 'auto' does not choose it"
+        refused[engine.name] = reason
+    return EngineReport(chosen, refused, players)
 
 
 class CannotStartError(TypeError):

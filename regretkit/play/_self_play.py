@@ -31,7 +31,15 @@ from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.play._callbacks import Callback, as_callbacks, play_watched
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, save_run
-from regretkit.play._engines import AUTO, Executor, check_engine, executor_for, select_engine
+from regretkit.play._engines import (
+    AUTO,
+    EngineReport,
+    Executor,
+    check_engine,
+    executor_for,
+    report_engine,
+    select_engine,
+)
 from regretkit.play._interrupt import RunGuard
 from regretkit.play._orders import Alternating, Order
 from regretkit.sets import DecisionTree, StrategySet
@@ -181,6 +189,27 @@ class SelfPlay(Stateful):
     def engine(self) -> str:
         """Name of the engine that ran the last iterations; before the first, what was asked for."""
         return self._last_engine or self._requested_engine
+
+    def engine_report(self, iterations: int = 1_000_000) -> EngineReport:
+        """Return which engine runs it, and why no faster one does, for each player.
+
+        Parameters
+        ----------
+        iterations
+            How many are meant, if none was played yet: ``"auto"`` starts machine code for long
+            runs alone.
+
+        Examples
+        --------
+        >>> import regretkit as rk
+        >>> run = rk.play.named("cfr+").start(rk.load("kuhn_poker"))
+        >>> print(run.engine_report(iterations=100))
+        engine: numpy
+        not 'compiled': for 100 iterations, 'auto' does not choose it
+        not 'compiled-exact': for 100 iterations, 'auto' does not choose it
+        not 'vectorized': for 100 iterations, 'auto' does not choose it
+        """
+        return report_engine(self, self._requested_engine, iterations)
 
     def _executor_for(self, iterations: int) -> Executor:
         found = executor_for(self, self._requested_engine, iterations, self._executor)

@@ -268,8 +268,6 @@ def _copy(rule: Any, simplices: Simplices) -> Any:
         if isinstance(value, np.random.Generator):
             copied = _Drawing()
         elif isinstance(value, RegretMinimizer):
-            if value.domain != rule.domain:
-                raise UntraceableError(f"{quote(value)} plays on another set than the circuit")
             copied = _copy(value, simplices)
         elif type(value) in (dict, list):
             copied = copy.copy(value)
@@ -341,6 +339,9 @@ def _pers(rule: Any) -> dict[str, Per]:
         example = rule.on_domain(Simplices([2, 3]))
         if example is None:
             raise UntraceableError("every block has one action: arrays cannot be told apart")
+    for _, part in owners(rule):
+        if part.domain != rule.domain:
+            raise UntraceableError(f"{quote(part)}, a part of it, plays on another set")
     return {
         prefix + name: _per_of(array, example.domain, prefix + name)
         for prefix, part in owners(example)

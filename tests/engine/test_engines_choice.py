@@ -14,6 +14,7 @@ from naive_games import random_game
 import regretkit as rk
 from regretkit import SelfPlay, games, matrix_game, solve
 from regretkit.games import GameTree
+from regretkit.minimizers.contrib import IREGPredictiveRegretMatchingPlus
 from regretkit.play import (
     ALGORITHMS,
     Alternating,
@@ -66,7 +67,7 @@ class Backwards(Order):
 
 RM, DRM = rk.RegretMatching, rk.DiscountedRegretMatching
 EACH = rk.PerDecisionPoint(RM)
-MANY = "is not a single rule over simplices"
+UNTRACED = "cannot be compiled: "
 MORE = r"\(\) does more in an iteration than to let players learn in turn"
 
 
@@ -80,18 +81,13 @@ def way(rule, fastest, reason, **how):
 
 # The minimizers of a run and what else it is built of, its fastest engine, and why it has no faster
 WAYS = {
-    "a rule for each point": way(EACH, "vectorized", rf"\[0\]: Product.* {MANY}"),
-    "rules by decision point": way(BY_POINT, "vectorized", rf"\[0\]: Product.* {MANY}"),
-    "a circuit for each point": way(swap, "vectorized", rf"\[0\]: SwapRegret.* {MANY}"),
-    "a rule without a kernel": way(
-        rk.minimizers.AdaHedge, "vectorized", r"\[0\]: AdaHedge.* has no kernel"
+    "a rule for each point": way(EACH, "compiled", None),
+    "rules by decision point": way(BY_POINT, "compiled", None),
+    "a circuit for each point": way(swap, "vectorized", rf"\[0\]: SwapRegret.* {UNTRACED}"),
+    "a rule that picks entries": way(
+        IREGPredictiveRegretMatchingPlus, "vectorized", r"\[0\]: IREG.*: np.flatnonzero is not"
     ),
-    "different kernels": (
-        partial(mixed, RM, DRM),
-        {},
-        "vectorized",
-        r"\[1\]: .* has another kernel than minimizers\[0\]",
-    ),
+    "different kernels": (partial(mixed, RM, DRM), {}, "compiled", None),
     "the same kernel": (partial(mixed, DRM, partial(DRM, alpha=2.0)), {}, "compiled", None),
     "extragradient": way(RM, "numpy", f"Extragradient{MORE}", order=Extragradient()),
     "an order of one's own": way(RM, "numpy", f"Backwards{MORE}", order=Backwards()),
