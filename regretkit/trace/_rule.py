@@ -120,8 +120,11 @@ def _traced(rule: Any, pers: Mapping[str, Per], numbers: list[str]) -> RuleGraph
     def learn(trace: Trace) -> dict[str, Node]:
         symbolic = _symbolic(rule, before, trace, elementwise("subtract", ITERATION, ONE))
         held = _held(symbolic)
-        if len(list(owners(rule))) > 1:  # parts may play what is played
+        parts = [part for path, part in owners(symbolic) if path]
+        if parts:  # they may play what is played
             trace.played = trace.node(symbolic._propose())
+            for part in parts:
+                part._strategy = None
         symbolic._learn(
             trace.symbol(UTILITY, writeable=False), trace.symbol(STRATEGY, writeable=False)
         )

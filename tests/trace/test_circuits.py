@@ -1,0 +1,167 @@
+"""Circuits and single numbers: what is traced of them is what NumPy computes."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from attrs import define, field
+
+import regretkit as rk
+from regretkit.circuits import (
+    Discount,
+    ExplorationMixture,
+    Freeze,
+    LastIterateByAveraging,
+    Restart,
+    Thresholded,
+)
+from regretkit.sets import Simplices
+from regretkit.trace import UntraceableError, find_kernel
+from regretkit.trace._find import upcoming_parameters
+from regretkit.trace._paths import held_at
+
+SIMPLICES = Simplices([2, 3, 1, 5])
+HEDGE = partial(rk.Hedge, rate=0.3)
+
+
+def cubed(t):
+    return 1.0 if t < 4 else float(t) ** 1.5
+
+
+def assert_traced(minimizer, iterations=10):
+    """Require that each iteration is what the kernel makes of the same state, and numbers too."""
+    generator, simplices = np.random.default_rng(0), minimizer.domain
+    kernel = find_kernel(minimizer)
+    ends = (simplices.first + simplices.sizes).tolist()
+    blocks = list(zip(range(simplices.blocks), simplices.first.tolist(), ends, strict=True))
+    for t in range(iterations):
+        # Divisions by zero in what is not chosen
+        with np.errstate(all="ignore"):
+            iterate(minimizer, kernel, blocks, generator, t)
+
+
+def iterate(minimizer, kernel, blocks, generator, t):
+    simplices = minimizer.domain
+    (now, following), numbers = upcoming_parameters(minimizer, kernel, 1)
+    arrays = [held_at(minimizer, path).copy() for path in kernel.learned]
+    for array, by_action in kernel.further:
+        room = np.full(simplices.dimension if by_action else simplices.blocks, np.nan)
+        arrays.append(room if array is None else array)
+    strategy, utility = np.full(simplices.dimension, np.nan), generator.normal(size=11)
+    for place in blocks:
+        kernel.propose.py_func(*place, strategy, arrays, now)
+    np.testing.assert_allclose(strategy, minimizer.next_strategy(), rtol=1e-12, atol=1e-14)
+    assert t < 3 or np.abs(strategy - simplices.uniform()).max() > 0.01 or still(minimizer)
+    values = simplices.expectation(utility, strategy)
+    for place, value in zip(blocks, values.tolist(), strict=True):
+        kernel.learn.py_func(*place, utility, value, strategy, arrays, following)
+    minimizer.observe_utility(utility)
+    for path, array in zip(kernel.learned, arrays, strict=False):
+        np.testing.assert_allclose(array, held_at(minimizer, path), rtol=1e-12, atol=1e-13)
+    assert numbers == {path: held_at(minimizer, path) for path in kernel.numbers}
+
+
+def still(minimizer):
+    return isinstance(minimizer, Freeze) and minimizer.after == 0
+
+
+CIRCUITS = {
+    "discount": lambda s: Discount(rk.RegretMatching(s), weight=float),
+    "discount by a function": lambda s: Discount(rk.PredictiveRegretMatching(s), weight=cubed),
+    "freeze": lambda s: Freeze(rk.RegretMatchingPlus(s), after=4),
+    "freeze at once": lambda s: Freeze(rk.RegretMatchingPlus(s), after=0),
+    "explore": lambda s: ExplorationMixture(HEDGE(s), gamma=0.1),
+    "explore elsewhere": lambda s: ExplorationMixture(
+        rk.RegretMatching(s), gamma=0.2, reference=s.normalize(np.arange(1.0, 12.0))
+    ),
+    "threshold": lambda s: Thresholded(HEDGE(s), threshold=0.25),
+    "average": lambda s: LastIterateByAveraging(HEDGE(s)),
+    "nested": lambda s: Thresholded(
+        ExplorationMixture(Discount(rk.RegretMatchingPlus(s), weight=float), gamma=0.3),
+        threshold=0.2,
+    ),
+    "frozen explorer": lambda s: Freeze(ExplorationMixture(HEDGE(s), gamma=0.3), after=3),
+}
+
+
+@pytest.mark.parametrize("name", CIRCUITS)
+def test_a_circuit_around_a_rule_is_traced_with_it(name):
+    assert_traced(CIRCUITS[name](SIMPLICES))
+
+
+def test_a_part_that_is_played_as_it_is_learns_from_the_value_that_was_computed():
+    # Otherwise its strategy would be computed a second time.
+    around = find_kernel(Discount(rk.RegretMatching(SIMPLICES), weight=float))
+    assert " / " not in around.learn.source.split("def learn")[1]
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda s: rk.SwapRegret(s, rk.RegretMatching), "plays on another set"),
+        (lambda s: Restart(rk.RegretMatching(s), every=3), "ValueError: state has the entries"),
+    ],
+)
+def test_other_circuits_say_why_they_are_not(make, reason):
+    with pytest.raises(UntraceableError, match=reason):
+        find_kernel(make(SIMPLICES))
+
+
+# Single numbers
+
+
+@define(eq=False)
+class Counting(rk.SimplexRule):
+    """Regret matching that counts by itself, adds numbers up, and forgets at powers of two."""
+
+    step: int = field(default=1, kw_only=True)
+    regrets: np.ndarray = rk.state()
+    count: int = field(default=0, init=False)
+    period: int = field(default=1, init=False)
+    total: float = field(default=0.0, init=False)
+
+    def _propose(self):
+        rate = 1.0 / np.sqrt(1.0 + self.total)
+        return self.simplices.softmax(self.regrets, rate)
+
+    def _learn(self, utility, strategy):
+        self.count += self.step
+        self.total = 0.5 * self.total + self.count
+        self.regrets += self.count * self.simplices.regret(utility, strategy)
+        if self.count >= self.period:
+            self.period *= 2
+            self.regrets *= 0.5
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_numbers_that_a_rule_learns_are_traced(step):
+    rule = Counting(SIMPLICES, step=step)
+    assert set(find_kernel(rule).numbers) == {"count", "period", "total"}
+    assert_traced(rule)
+
+
+def test_parameters_of_many_iterations_are_those_of_each():
+    many, each = Counting(SIMPLICES), Counting(SIMPLICES)
+    schedule = find_kernel(many).parameters
+    start = {"count": 0.0, "period": 1.0, "total": 0.0}
+    rows, after = schedule.following(start, 0, 20)
+    numbers = start
+    for t in range(20):
+        pair, numbers = schedule.following(numbers, t, 1)
+        np.testing.assert_array_equal(pair[1], rows[t + 1])
+        each.observe_utility(np.zeros(11))
+        assert numbers == {name: getattr(each, name) for name in numbers}
+    assert after == numbers
+
+
+class Measuring(Counting):
+    """Lets a number depend on a utility, of all blocks."""
+
+    def _learn(self, utility, strategy):
+        self.total = float(np.abs(utility).max())
+        self.regrets += utility
+
+
+def test_a_number_that_depends_on_utilities_is_refused():
+    with pytest.raises(UntraceableError, match=r"\.max\(\) mixes the blocks.*test_circuits.py:\d+"):
+        find_kernel(Measuring(SIMPLICES))
