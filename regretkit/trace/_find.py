@@ -189,7 +189,8 @@ def _sources(rule: Any) -> Iterator[Source]:
 
 def _used(function: types.FunctionType) -> Iterator[Source]:
     """Yield the globals that a function names, and what it names of modules among them."""
-    if not _is_own(function.__module__):
+    by_attrs = function.__code__.co_filename.startswith("<attrs generated")
+    if by_attrs or not _is_own(function.__module__):
         return
     names = list(_names(function.__code__))
     for source in _entries(function.__globals__, names):
