@@ -11,6 +11,7 @@ from regretkit.trace._graph import (
     Node,
     Per,
     elementwise,
+    fill,
     nodes_of,
     number,
     rebuild,
@@ -366,7 +367,8 @@ def _assume(outputs: Mapping[str, Node], condition: Node, outcome: bool) -> dict
         if node.op == "where":
             decides = node.args[0].args[0] if node.args[0].op == "repeat" else node.args[0]
             if decides is condition:
-                return args[1] if outcome else args[2]
+                chosen = args[1] if outcome else args[2]
+                return chosen if chosen.per is node.per else fill(chosen, node.per)
             return elementwise("where", *args)
         return None
 

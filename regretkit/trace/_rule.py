@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -30,6 +31,8 @@ from regretkit.trace._math import places_of_functions, symbolic_functions
 from regretkit.trace._paths import held_at, hold_at, learned_by, owners
 from regretkit.trace._symbols import KIND, Symbol, Trace, UntraceableError
 
+_TRACE = Path(__file__).parent
+_LIBRARIES = (str(_TRACE), str(_TRACE.parent), str(Path(np.__file__).parent))
 _MOST_RUNS = 64
 """Of one hook, for decisions by the iteration."""
 
@@ -238,7 +241,10 @@ def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node]
 def _place(error: BaseException) -> str:
     """Return the file and line of an author's code that an error comes from."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if "/regretkit/trace/" not in f.filename.replace("\\", "/")]
+    for library in (_LIBRARIES, _LIBRARIES[:1]):  # a rule may be one of this library's own
+        own = [f for f in frames if not f.filename.startswith(library)]
+        if own:
+            break
     frame = (own or frames)[-1]
     return f"{frame.filename}:{frame.lineno}"
 

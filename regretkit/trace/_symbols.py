@@ -55,6 +55,10 @@ KIND = {
 }
 
 
+_MOST_DECISIONS = 64
+"""In one run of a hook."""
+
+
 class Trace:
     """What the symbols of one run of a rule share: shapes, and decisions by numbers.
 
@@ -91,6 +95,11 @@ class Trace:
 
     def decide(self, condition: Node) -> bool:
         """Return the outcome of a decision by a number."""
+        if len(self.conditions) == _MOST_DECISIONS:
+            raise UntraceableError(
+                "Python decides by the iteration again and again, as in a loop; use np.where, or a "
+                "formula"
+            )
         self.conditions.append(condition)
         taken = len(self.conditions) - 1
         return self.decisions[taken] if taken < len(self.decisions) else True
@@ -311,17 +320,14 @@ class Symbol(NDArrayOperatorsMixin):
                 f"np.{ufunc.__name__} works on the bits of numbers; use % 2 and //, or compare"
             )
         node = elementwise(name, *nodes)
+        if target is not None:
+            _check_made(target)
         if where is not True:
-            if not isinstance(target, Symbol):
+            if target is None:
                 raise UntraceableError("where= without out= leaves entries undefined; use np.where")
             node = elementwise("where", self.trace.node(where), node, target.node)
         if target is None:
             return Symbol(self.trace, node, mask=mask)
-        if not isinstance(target, Symbol):
-            raise UntraceableError(
-                "an array that was made beforehand is written to; make it with np.zeros_like(x), "
-                "or write x = x + y"
-            )
         if target.node.per is Per.RULE:  # a number, which is never changed in place
             return Symbol(self.trace, node)
         if not target._writeable:
@@ -353,6 +359,14 @@ class Symbol(NDArrayOperatorsMixin):
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {quote(name)}")
         return self._mixes(name)
+
+
+def _check_made(target: Any) -> None:
+    if not isinstance(target, Symbol):
+        raise UntraceableError(
+            "an array that was made beforehand is written to; make it with np.zeros_like(x), or "
+            "write x = x + y"
+        )
 
 
 def _is_all(key: Any) -> bool:
@@ -439,6 +453,7 @@ def _clip(values: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> 
         if bound is not None:
             clipped = ufunc(clipped, bound)
     if (out := options.pop("out", None)) is not None:
+        _check_made(out)
         out[...] = clipped
         return out
     return clipped
@@ -468,6 +483,7 @@ def _copy(values: Symbol, **_: Any) -> Any:
 
 @_implements(np.copyto)
 def _copyto(target: Symbol, source: Any, casting: str = "", where: Any = True) -> None:
+    _check_made(target)
     target[...] = source if where is True else apply("where", where, source, target)
 
 
