@@ -1,5 +1,6 @@
 """What every leaf over simplices shares: its set, and where its state lives."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Literal, cast, final
 
@@ -88,7 +89,14 @@ class SimplexRule(RegretMinimizer):
 
     @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer:
-        return attrs.evolve(self, simplices=simplices)
+        _, *names = inspect.signature(type(self)).parameters
+        held = {name: name if hasattr(self, name) else f"_{name}" for name in names}
+        if absent := [name for name in names if not hasattr(self, held[name])]:
+            raise TypeError(
+                f"{type(self).__name__} does not hold its arguments {', '.join(absent)} under their "
+                "names, so that no equal rule can be built; keep them, as in self.rate = rate"
+            )
+        return type(self)(simplices, **{name: getattr(self, held[name]) for name in names})
 
     def _learned(self) -> dict[str, Vector]:
         """Return the arrays that the rule learns, by name."""

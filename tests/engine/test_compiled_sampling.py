@@ -282,7 +282,7 @@ def test_a_long_run_becomes_machine_code_by_itself():
             "PredictiveRegretMatching.* changes where no sample",
         ),
         ({"rule": rk.PredictiveRegretMatchingPlus}, "changes where no sample is drawn"),
-        ({"rule": rk.PerDecisionPoint(rk.RegretMatching)}, "is not a single rule over simplices"),
+        ({"rule": lambda s: rk.SwapRegret(s, rk.RegretMatching)}, "plays on another set"),
         ({"estimator": ChanceSampling}, r"ChanceSampling\(.*\) does not sweep the whole game"),
         ({"baseline": ExactBaseline()}, r"ExactBaseline\(\) sweeps the whole game"),
         ({"order": Extragradient()}, "does more in an iteration"),

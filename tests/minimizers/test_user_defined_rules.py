@@ -211,3 +211,32 @@ def test_a_callback_may_end_the_program():
 
     with pytest.raises(SystemExit):
         rk.solve(games.kuhn_poker(), "cfr", iterations=5, callbacks=[enough])
+
+
+class Rated(rk.SimplexRule):
+    """Exponential weights, with a constructor written by hand."""
+
+    def __init__(self, actions, rate):
+        super().__init__(actions)
+        self.rate, self.earned = rate, np.zeros(self.dimension)
+
+    def _propose(self):
+        return self.simplices.softmax(self.earned, self.rate)
+
+    def _learn(self, utility, strategy):
+        self.earned += utility
+
+
+class Forgetful(Rated):
+    """Does not keep its rate under its name."""
+
+    def __init__(self, actions, speed):
+        super().__init__(actions, speed)
+
+
+def test_a_rule_with_a_constructor_of_its_own_is_built_again_with_its_arguments():
+    assert Rated(3, 0.7).on_domain(rk.Simplices(2)).rate == 0.7
+    with pytest.raises(
+        TypeError, match=r"Forgetful does not hold its arguments speed .* keep them"
+    ):
+        Forgetful(3, 0.7).on_domain(rk.Simplices(2))
