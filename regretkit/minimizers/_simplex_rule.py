@@ -93,8 +93,8 @@ class SimplexRule(RegretMinimizer):
         held = {name: name if hasattr(self, name) else f"_{name}" for name in names}
         if absent := [name for name in names if not hasattr(self, held[name])]:
             raise TypeError(
-                f"{type(self).__name__} does not hold its arguments {', '.join(absent)} under their "
-                "names, so that no equal rule can be built; keep them, as in self.rate = rate"
+                f"{type(self).__name__} does not hold its arguments {', '.join(absent)} under "
+                "their names, so that no equal rule can be built; keep them, as in self.rate = rate"
             )
         return type(self)(simplices, **{name: getattr(self, held[name]) for name in names})
 
