@@ -37,15 +37,11 @@ class RuleBuffers:
         """What single numbers will have become after the iterations to come."""
         self._views: dict[str, Vector] = {}
         self._further: list[Vector] = []
-        if rule.domain.blocks:
-            self._check_functions()
 
     def _check_functions(self) -> None:
         """Call the kernel once as plain Python, which notices what is read beyond an array."""
         kernel, actions = self.kernel, self.rule.domain.block(0)
         learned = learned_at(self.rule, kernel.learned)
-        if not learned.keys() >= set(kernel.learned):
-            return  # ``place`` refuses it
         state = [learned[name][actions].copy() for name in kernel.state]
         state += [learned[name][:1].copy() for name in kernel.block_state]
         for array, by_action in kernel.further:
@@ -82,6 +78,8 @@ class RuleBuffers:
                     f"shape {view.shape}, but it learns "
                     f"{ {name: array.shape for name, array in learned_by(self.rule).items()} }"
                 )
+        if self.rule.domain.blocks:
+            self._check_functions()
 
     def load(self, exact: bool) -> None:
         """Copy the rule's arrays into the buffers unless they are these already."""
