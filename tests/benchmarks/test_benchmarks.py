@@ -28,7 +28,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("correlated", "CCE 5", 4, "scipy"),
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 7, "scipy"),
-        ("engines", "Kuhn poker", 4, "numba"),
+        ("engines", "Kuhn poker", 6, "numba"),
         ("openspiel_import", "kuhn_poker", 6, "pyspiel"),
         ("passes", "Kuhn poker", 5, "numba"),
         ("reading", "Kuhn poker", 8, "numpy"),
