@@ -1,12 +1,13 @@
 """The kernel of a rule, kept for as long as nothing changes that it was traced from."""
 
+import contextlib
 import types
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from attrs import define
+from attrs import define, field
 
 from regretkit._util._state import attributes
 from regretkit._util._typing import Vector
@@ -25,8 +26,8 @@ _MOST = 256
 _FIXED = {"regretkit", "numpy", "builtins", "math", "attr", "attrs", "abc", "typing"}
 """Packages whose code does not change."""
 
-Source: TypeAlias = tuple[Mapping[str, Any] | None, str, object]
-"""Where something is named, None for the rule itself, its name, and what it was."""
+Source: TypeAlias = tuple[object, str, object]
+"""What names something, None for the rule itself, its name, and what it was."""
 
 
 @final
@@ -36,6 +37,8 @@ class _Found:
 
     kernel: Kernel | UntraceableError
     sources: list[Source]
+    names: list[str] = field(factory=list)
+    """Of all that the rule holds: what is new may take the place of what its class has."""
 
 
 _FOUND: dict[bool, WeakKeyDictionary[Any, _Found]] = {
@@ -109,12 +112,12 @@ def upcoming_parameters(
 
 def _found(rule: Any, exact: bool) -> _Found:
     """Trace a rule, unless one that is equal was traced."""
-    sources = list(_sources(rule))
+    sources, names = list(_sources(rule)), _held_names(rule)
     key = _key(rule, sources, exact)
     if key is not None and key in _EQUAL:
         equal = _EQUAL[key]
         if _is_current(None, equal):
-            return _Found(equal.kernel, sources)
+            return _Found(equal.kernel, sources, names)
     try:
         kernel: Kernel | UntraceableError = build_kernel(trace_rule(rule), exact=exact)
     except UntraceableError as error:
@@ -127,7 +130,7 @@ def _found(rule: Any, exact: bool) -> _Found:
             _EQUAL.clear()
         shared = [source for source in sources if source[0] is not None]
         _EQUAL[key] = _Found(kernel, shared)
-    return _Found(kernel, sources)
+    return _Found(kernel, sources, names)
 
 
 def _key(rule: Any, sources: list[Source], exact: bool) -> Hashable | None:
@@ -146,16 +149,24 @@ def _key(rule: Any, sources: list[Source], exact: bool) -> Hashable | None:
 
 
 def _is_current(rule: Any, found: _Found) -> bool:
+    if rule is not None and found.names != _held_names(rule):
+        return False
     for namespace, name, value in found.sources:
         if namespace is None:
             now = learned_at(rule, [name]).get(name, _ABSENT)
-        else:
+        elif isinstance(namespace, Mapping):
             now = namespace.get(name, _ABSENT)
+        else:
+            now = getattr(namespace, name, _ABSENT)
         in_place = isinstance(value, dict | list | set)
         in_place |= isinstance(value, np.ndarray) and namespace is not None
         if now is not value or in_place:  # what can change without being replaced may have changed
             return False
     return True
+
+
+def _held_names(rule: Any) -> list[str]:
+    return [path + name for path, part in owners(rule) for name, _ in attributes(part)]
 
 
 def _sources(rule: Any) -> Iterator[Source]:
@@ -170,11 +181,15 @@ def _sources(rule: Any) -> Iterator[Source]:
             if name not in _CHANGING and id(value) not in learned:
                 kinds[type(value)] = None
                 yield None, path + name, value
+                if _is_own(type(value).__module__):
+                    yield from ((value, inner, held) for inner, held in _constants_of(value))
     waiting: list[Any] = []
-    for base in dict.fromkeys(base for kind in kinds for base in kind.__mro__):
-        if _is_own(base.__module__):
-            waiting.extend(vars(base).values())
-            yield from _entries(vars(base), [n for n in vars(base) if not n.startswith("__")])
+    bases = dict.fromkeys(b for kind in kinds for b in kind.__mro__ if _is_own(b.__module__))
+    names = dict.fromkeys(n for base in bases for n in vars(base) if not n.startswith("__"))
+    for base in bases:
+        waiting.extend(vars(base).values())
+        # Also what a class does not define now, and could in place of its parents.
+        yield from ((vars(base), name, vars(base).get(name, _ABSENT)) for name in names)
     seen: set[int] = set()
     while waiting:
         value = waiting.pop()
@@ -184,14 +199,28 @@ def _sources(rule: Any) -> Iterator[Source]:
             for source in _used(function):
                 yield source
                 waiting.append(source[2])
-            waiting.extend(cell.cell_contents for cell in function.__closure__ or ())
+
+
+def _constants_of(value: object) -> Iterator[tuple[str, object]]:
+    """Yield what an object holds, and what its class does but for methods and the like."""
+    named: dict[str, object] = {}
+    for base in reversed(type(value).__mro__):
+        named |= {n: held for n, held in vars(base).items() if not hasattr(held, "__get__")}
+    named |= dict(attributes(value))
+    yield from ((name, held) for name, held in named.items() if not name.startswith("__"))
 
 
 def _used(function: types.FunctionType) -> Iterator[Source]:
-    """Yield the globals that a function names, and what it names of modules among them."""
+    """Yield what a function is made of, the globals that it names, and what of modules."""
     by_attrs = function.__code__.co_filename.startswith("<attrs generated")
-    if by_attrs or not _is_own(function.__module__):
+    if by_attrs or not _is_own(function.__globals__.get("__name__")):
         return
+    for name in ("__code__", "__defaults__"):
+        yield function, name, getattr(function, name)
+    yield from _entries(function.__kwdefaults__ or {}, function.__kwdefaults__ or ())
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # which is empty
+            yield cell, "cell_contents", cell.cell_contents
     names = list(_names(function.__code__))
     for source in _entries(function.__globals__, names):
         yield source

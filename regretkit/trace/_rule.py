@@ -198,9 +198,11 @@ def _all_ways(
         except _UndeclaredError:
             raise
         except UntraceableError as error:
-            raise UntraceableError(f"{error} ({_place(error)})") from None
+            raise UntraceableError(f"{error} ({_place(error, rule)})") from None
         except Exception as error:
-            raise UntraceableError(f"{type(error).__name__}: {error} ({_place(error)})") from error
+            raise UntraceableError(
+                f"{type(error).__name__}: {error} ({_place(error, rule)})"
+            ) from error
         if len(trace.conditions) == len(taken):
             return outputs
         condition = trace.conditions[len(taken)]
@@ -238,15 +240,14 @@ def _either(condition: Node, yes: Node, no: Node, joined: dict[tuple[Node, Node]
     return joined[pair]
 
 
-def _place(error: BaseException) -> str:
+def _place(error: BaseException, rule: Any) -> str:
     """Return the file and line of an author's code that an error comes from."""
     frames = traceback.extract_tb(error.__traceback__)
     for library in (_LIBRARIES, _LIBRARIES[:1]):  # a rule may be one of this library's own
-        own = [f for f in frames if not f.filename.startswith(library)]
-        if own:
-            break
-    frame = (own or frames)[-1]
-    return f"{frame.filename}:{frame.lineno}"
+        if own := [frame for frame in frames if not frame.filename.startswith(library)]:
+            return f"{own[-1].filename}:{own[-1].lineno}"
+    hook = type(rule)._propose if str(error).startswith("_propose") else type(rule)._learn
+    return f"{hook.__code__.co_filename}:{hook.__code__.co_firstlineno}"
 
 
 # The symbolic rule
