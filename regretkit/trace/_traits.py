@@ -23,7 +23,7 @@ from regretkit.trace._kernel import KernelTraits
 from regretkit.trace._numbers import values_at
 from regretkit.trace._rule import RuleGraph
 
-_DOUBLINGS = 40
+_DOUBLINGS, _DOUBLINGS_IN_FULL = 40, 16
 _STEEPEST = 4.0
 
 
@@ -94,11 +94,17 @@ def _keeps_positive(up: Node, down: Node) -> bool:
     They do if t iterations leave at least a power of 1 / t: if between t and 2 t the logarithms add
     up to a number that no t exceeds.
     """
-    t = np.ldexp(1.0, np.arange(1, _DOUBLINGS))
+    near = 2**_DOUBLINGS_IN_FULL
+    powers = np.ldexp(1.0, np.arange(_DOUBLINGS_IN_FULL, _DOUBLINGS))
+    t = np.concatenate([np.arange(2.0, near), powers])
     kept, dropped = values_at([up, down], t)
-    with np.errstate(all="ignore"):
-        steepness = -np.log(kept) * t
-    return bool((kept > 0.0).all() and (dropped >= 0.0).all() and (steepness <= _STEEPEST).all())
+    if not ((kept > 0.0).all() and (dropped >= 0.0).all()):
+        return False
+    lost = -np.log(kept)
+    until = np.concatenate([[0.0, 0.0, 0.0], np.cumsum(lost[: near - 2])])  # before each t
+    doubled = np.arange(2, near // 2)
+    steepness = np.concatenate([until[2 * doubled] - until[doubled], (lost * t)[near - 2 :]])
+    return bool((steepness <= _STEEPEST).all())
 
 
 def ignores_singletons(graph: RuleGraph) -> bool:

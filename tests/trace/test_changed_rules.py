@@ -246,15 +246,16 @@ def test_a_run_in_machine_code_follows_a_change(change):
     averages = []
     for engine in ("numpy", "compiled"):
         namespace, _ = cell()
-        rules = [
-            namespace["Mine"](tree.simplices, prior=np.linspace(0.5, 1.0, tree.simplices.dimension))
-            for tree in KUHN.domains
-        ]
-        minimizers = [CFR(tree, rule) for tree, rule in zip(KUHN.domains, rules, strict=True)]
+        kind = namespace["Mine"]
+
+        def local(simplices, kind=kind):
+            return kind(simplices, prior=np.linspace(0.5, 1.0, simplices.dimension))
+
+        minimizers = [CFR(tree, local) for tree in KUHN.domains]
         run = SelfPlay(KUHN, minimizers, engine=engine)
         run.run(3)
-        for rule in rules:
-            change(namespace, rule)
+        for minimizer in minimizers:
+            change(namespace, minimizer.rule)
         run.run(4)
         averages.append(run.average)
     for one, other in zip(*averages, strict=True):

@@ -1,0 +1,246 @@
+"""What engines rely on is derived from what a rule computes: published rules, and near misses."""
+
+import math
+
+import numpy as np
+import pytest
+from attrs import define
+
+import regretkit as rk
+from regretkit.minimizers import (
+    AdaHedge,
+    Composed,
+    Cumulative,
+    Discounted,
+    DiscountedRegretMatching,
+    DiscountedRegretMatchingPlus,
+    Hedge,
+    LinearRegretMatching,
+    NonNegative,
+    NormalHedge,
+    OptimisticHedge,
+    PredictiveRegretMatching,
+    PredictiveRegretMatchingPlus,
+    RegretMatching,
+    RegretMatchingPlus,
+    SoftmaxLink,
+)
+from regretkit.sets import Simplices
+from regretkit.trace import find_kernel
+
+SIZES = Simplices([2, 3, 1])
+
+
+def traits(rule):
+    """Return the traits of a rule as letters."""
+    found = find_kernel(rule).traits
+    letters = {
+        "I": found.invariant_to_zero_utility,
+        "D": found.only_discounts_on_zero_utility,
+        "S": found.ignores_singleton_blocks,
+    }
+    return "".join(letter for letter, holds in letters.items() if holds)
+
+
+PUBLISHED = [
+    (RegretMatching(SIZES), "IS", "R + 0 = R"),
+    (RegretMatchingPlus(SIZES), "IS", "[Q + 0]+ = Q, as Q is never negative"),
+    (LinearRegretMatching(SIZES), "IS", "R + t 0 = R"),
+    (DiscountedRegretMatching(SIZES), "DS", "R times a factor by sign"),
+    (DiscountedRegretMatching(SIZES, alpha=math.inf, beta=-1.0), "DS", "half of it is discounted"),
+    (DiscountedRegretMatching(SIZES, alpha=math.inf, beta=math.inf), "IS", "nothing is discounted"),
+    (DiscountedRegretMatching(SIZES, alpha=0.5), "S", "positive regrets vanish too fast"),
+    (DiscountedRegretMatching(SIZES, alpha=-math.inf), "S", "positive regrets are dropped"),
+    (DiscountedRegretMatchingPlus(SIZES, alpha=math.inf), "IS", "nothing is discounted"),
+    (DiscountedRegretMatchingPlus(SIZES, shift=0.0), "IS", "nothing is discounted"),
+    (DiscountedRegretMatchingPlus(SIZES, alpha=0.5), "S", "regrets vanish too fast"),
+    (PredictiveRegretMatching(SIZES), "S", "it remembers the last utility"),
+    (PredictiveRegretMatchingPlus(SIZES), "S", "it remembers the last utility"),
+    (Hedge(SIZES, rate=0.5), "IS", "R + 0 = R, and a constant rate"),
+    (OptimisticHedge(SIZES, rate=0.5), "S", "it remembers the last utility"),
+    (NormalHedge(SIZES), "IS", "R + 0 = R"),
+    (Composed(SIZES, accumulator=NonNegative(), link=SoftmaxLink(rate=1.0)), "IS", "[Q + 0]+ = Q"),
+    (
+        Composed(SIZES, accumulator=Discounted(alpha=1.5, beta=0.0), link=SoftmaxLink(rate=1.0)),
+        "S",
+        "exponential weights are not proportional to regrets",
+    ),
+    (Composed(SIZES, accumulator=Cumulative(), link=SoftmaxLink(rate=2.0)), "IS", "R + 0 = R"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected", "reason"), PUBLISHED, ids=lambda value: str(value)[:60]
+)
+def test_traits_of_published_rules(rule, expected, reason):
+    assert traits(rule) == expected, reason
+
+
+def test_a_rate_that_is_learned_leaves_no_doubt():
+    assert "D" not in traits(AdaHedge(SIZES))
+
+
+# Near misses
+
+
+@define(eq=False)
+class Positive(rk.SimplexRule):
+    """Regret matching."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.regrets = self.kept() + self.simplices.regret(utility, strategy)
+
+    def kept(self):
+        return self.regrets
+
+
+@define(eq=False)
+class StartsAtOne(Positive):
+    """Starts at 1, where there is one action as well."""
+
+    regrets: np.ndarray = rk.state(start=1.0)
+
+
+@define(eq=False)
+class StartsBelow(Positive):
+    """[Q + r]+ that starts below zero, which the first zero utility changes."""
+
+    regrets: np.ndarray = rk.state(start=-1.0)
+
+    def kept(self):
+        return np.maximum(self.regrets, 0.0)
+
+
+@define(eq=False)
+class KeptPart(Positive):
+    """[R]+ + r, which may be below zero, so that a zero utility changes it."""
+
+    def kept(self):
+        return np.maximum(self.regrets, 0.0)
+
+
+class ByIteration(Positive):
+    """Plays otherwise in every iteration."""
+
+    def _propose(self):
+        part = 1.0 / (self.iteration + 1)
+        return part * self.simplices.uniform() + (1.0 - part) * super()._propose()
+
+
+class Half(Positive):
+    """R / 2 + r: what is positive is zero after a thousand iterations."""
+
+    def kept(self):
+        return 0.5 * self.regrets
+
+
+class SlowPower(Positive):
+    """R t^0.5 / (t^0.5 + 1) + r, which vanishes faster than any power."""
+
+    def kept(self):
+        t = self.iteration + 1
+        return self.regrets * (t**0.5 / (t**0.5 + 1.0))
+
+
+class FastPower(Positive):
+    """R t / (t + 1) + r."""
+
+    def kept(self):
+        t = self.iteration + 1
+        return self.regrets * (t / (t + 1.0))
+
+
+class NegativeFactor(Positive):
+    """R is multiplied by -1 where it is not positive."""
+
+    def kept(self):
+        return self.regrets * np.where(self.regrets > 0.0, 1.0, -1.0)
+
+
+class OtherThreshold(Positive):
+    """R is discounted by its size and not by its sign."""
+
+    def kept(self):
+        return self.regrets * np.where(self.regrets > 1.0, 0.5, 1.0)
+
+
+class Counts(Positive):
+    """R + r + 1: no utility is needed to change it."""
+
+    def kept(self):
+        return self.regrets + 1.0
+
+
+class Periodic(Positive):
+    """R is halved every hundredth time."""
+
+    def kept(self):
+        return 0.5 * self.regrets if (self.iteration + 1) % 100 == 0 else self.regrets
+
+
+class Squares(Positive):
+    """Discounted, and played in proportion to squares."""
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** 2)
+
+    def kept(self):
+        return 0.999 * self.regrets
+
+
+@define(eq=False)
+class TwoArrays(Positive):
+    """Discounts two arrays."""
+
+    last: np.ndarray = rk.state()
+
+    def _learn(self, utility, strategy):
+        t = self.iteration + 1
+        self.regrets = self.regrets * (t / (t + 1)) + utility
+        self.last = self.last * (t / (t + 1)) + utility
+
+
+class Utilities(Positive):
+    """Adds up utilities, also where there is one action."""
+
+    def _learn(self, utility, strategy):
+        self.regrets = self.regrets + utility
+
+
+class ActionsMatter(Positive):
+    """Plays less than everything where there is one action."""
+
+    def _propose(self):
+        return super()._propose() * (
+            1.0 - 1.0 / (1.0 + self.simplices.repeat(self.simplices.sizes))
+        )
+
+
+NEAR_MISSES = {
+    Positive: "IS",
+    StartsAtOne: "IS",  # 1 + 0 = 1, and it plays its only action
+    StartsBelow: "",
+    KeptPart: "S",
+    ByIteration: "",
+    Half: "S",
+    SlowPower: "S",
+    FastPower: "DS",
+    NegativeFactor: "S",
+    OtherThreshold: "S",
+    Counts: "",
+    Periodic: "S",
+    Squares: "S",
+    TwoArrays: "",
+    Utilities: "I",
+    ActionsMatter: "I",
+}
+
+
+@pytest.mark.parametrize("kind", NEAR_MISSES, ids=lambda kind: kind.__name__)
+def test_traits_of_near_misses(kind):
+    assert traits(kind(SIZES)) == NEAR_MISSES[kind]
