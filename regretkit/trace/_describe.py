@@ -8,13 +8,13 @@ from typing import Any
 import attrs
 
 from regretkit._util._validate import quote
-from regretkit.trace._find import find_kernel
+from regretkit.trace._find import find_kernel, upcoming_parameters
 from regretkit.trace._graph import as_text
 from regretkit.trace._kernel import Kernel
 from regretkit.trace._rule import trace_rule
 
 _SHOWN = 1, 2, 10
-"""Iterations whose parameters are shown."""
+"""Iterations from now on whose parameters are shown."""
 
 
 def describe_kernel(rule: Any, *, exact: bool = False) -> str:
@@ -23,7 +23,7 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
     Parameters
     ----------
     rule
-        The rule.
+        A rule over simplices, or a circuit around one.
     exact
         Whether to show the code of ``engine="compiled-exact"``.
 
@@ -32,7 +32,7 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
     UntraceableError
         When its code cannot be traced; the message says why.
     TypeError
-        When it is no ``SimplexRule``.
+        When it is no minimizer.
 
     Examples
     --------
@@ -49,10 +49,10 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
        %1 = normalize(%0)  # per action
     strategy <- %1
     """
-    if not hasattr(rule, "_kernel"):
-        raise TypeError(f"rule must be a SimplexRule, got {quote(rule)}")
+    if not hasattr(rule, "next_strategy"):
+        raise TypeError(f"rule must be a minimizer, got {quote(rule)}")
     kernel = find_kernel(rule, exact=exact)
-    traced = rule._kernel() is None
+    traced = not hasattr(rule, "_kernel") or rule._kernel() is None
     sections = {"state": _state(kernel)}
     if traced:
         graph = trace_rule(rule)
@@ -60,7 +60,7 @@ def describe_kernel(rule: Any, *, exact: bool = False) -> str:
         sections["_learn"] = as_text(graph.learned)
     traits = attrs.asdict(kernel.traits).items()
     sections["traits"] = "\n".join(f"{name}: {value}" for name, value in traits)
-    sections["parameters"] = "\n".join(_parameters(kernel))
+    sections["parameters"] = "\n".join(_parameters(rule, kernel))
     sections["code" if traced else "code, written by hand"] = _code(kernel, traced)
     parts = [f"{title}:\n{text or 'none'}" for title, text in sections.items()]
     return "\n\n".join([repr(rule), *parts])
@@ -75,14 +75,15 @@ def _state(kernel: Kernel) -> str:
     return "\n".join(lines)
 
 
-def _parameters(kernel: Kernel) -> Iterator[str]:
+def _parameters(rule: Any, kernel: Kernel) -> Iterator[str]:
     if not callable(kernel.parameters):
         yield from (f"p{k} = {number!r}" for k, number in enumerate(kernel.parameters))
         return
-    rows = [kernel.parameters_at(t) for t in _SHOWN]
-    for k, numbers in enumerate(zip(*rows, strict=True)):
+    rows, _ = upcoming_parameters(rule, kernel, max(_SHOWN))
+    iterations = ", ".join(str(rule.iteration + k) for k in _SHOWN)
+    for k, numbers in enumerate(rows[list(_SHOWN)].T):
         shown = ", ".join(f"{number:.6g}" for number in numbers)
-        yield f"p{k} = {shown} in iterations {', '.join(map(str, _SHOWN))}"
+        yield f"p{k} = {shown} in iterations {iterations}"
 
 
 def _code(kernel: Kernel, traced: bool) -> str:

@@ -71,7 +71,7 @@ def test_the_code_of_the_exact_engine_is_shown_if_asked_for(report):
     ("name", "reason"),
     [
         ("Loops", "a Python loop goes over entries; write it for whole arrays ("),
-        ("one_each", "is no rule over simplices"),
+        ("one_each", "it plays several rules; name one of them"),
     ],
 )
 def test_why_a_rule_cannot_be_traced_is_said_in_one_line(run, name, reason):

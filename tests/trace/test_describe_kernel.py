@@ -8,6 +8,7 @@ import pytest
 from attrs import define
 
 import regretkit as rk
+from regretkit.circuits import Discount
 from regretkit.minimizers import AdaHedge, Kernel
 from regretkit.trace import UntraceableError, describe_kernel
 
@@ -107,5 +108,10 @@ def test_why_a_rule_cannot_be_traced_is_said_with_the_line():
 
 
 def test_what_is_no_rule_is_refused():
-    with pytest.raises(TypeError, match="rule must be a SimplexRule, got Point"):
-        describe_kernel(rk.Point([1.0, 0.0]))
+    with pytest.raises(TypeError, match="rule must be a minimizer, got 'cfr'"):
+        describe_kernel("cfr")
+
+
+def test_a_circuit_around_a_rule_is_shown_as_one():
+    circuit = Discount(rk.RegretMatching([2, 3]), weight=lambda t: 0.9)
+    assert "minimizer.regrets" in section(describe_kernel(circuit), "state")

@@ -2,14 +2,13 @@
 
 import click
 
-from regretkit._util._validate import quote
+from regretkit.circuits import Product
 from regretkit.circuits._cfr import local_minimizer
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._algorithms import Choice, rule_error
 from regretkit.cli._arguments import option
 from regretkit.cli._console import Failure, answer
 from regretkit.minimizer import RegretMinimizer
-from regretkit.minimizers import SimplexRule
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel
 
@@ -25,8 +24,8 @@ def show_trace(name: str, exact: bool, as_json: bool) -> int:
     'my_rules:MyRule(power=2)'; modules are looked for in this folder too.
     """
     rule = _built(name)
-    if not isinstance(rule, SimplexRule):
-        raise Failure(f"NAME: {name} cannot be traced: {quote(rule)} is no rule over simplices")
+    if isinstance(rule, Product):
+        raise Failure(f"NAME: {name} cannot be traced: it plays several rules; name one of them")
     try:
         text = describe_kernel(rule, exact=exact)
     except UntraceableError as error:
