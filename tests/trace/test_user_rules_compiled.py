@@ -1,0 +1,79 @@
+"""Rules that users write run in machine code, and random rules do in theirs as in plain Python."""
+
+import numpy as np
+import pytest
+from random_rules import random_rule
+from trace_steps import RTOL, are_finite, by_kernel, errors
+from user_rules import NEEDS_PYTHON, RULES
+
+import regretkit as rk
+from regretkit import games, play
+from regretkit.checks import CHECKS, run_check
+from regretkit.sets import Simplices
+from regretkit.trace import UntraceableError, find_kernel
+
+SIMPLICES = Simplices([2, 3])
+GAMES = {"kuhn": (games.kuhn_poker, 60), "leduc": (games.leduc_poker, 15)}
+
+
+def kernel_of(make, simplices=SIMPLICES):
+    try:
+        return find_kernel(make(simplices))
+    except UntraceableError as error:
+        return str(error)
+
+
+COMPILED = [(name, make) for name, make in RULES if not isinstance(kernel_of(make), str)]
+each_compiled = pytest.mark.parametrize(
+    "make", [pytest.param(make, id=name) for name, make in COMPILED]
+)
+
+
+def test_at_least_17_of_20_rules_have_a_kernel_and_the_others_say_why_not():
+    reasons = {name: kernel_of(make) for name, make in RULES}
+    refused = {name: reason for name, reason in reasons.items() if isinstance(reason, str)}
+    assert len(refused) <= 0.15 * len(RULES)
+    assert refused.keys() <= NEEDS_PYTHON.keys()
+    for reason in refused.values():
+        assert ".py:" in reason
+
+
+@each_compiled
+def test_a_kernel_agrees_with_its_rule(make):
+    (check,) = (check for check in CHECKS if check.__name__ == "kernel_agrees")
+    run_check(check, lambda: make(SIMPLICES))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("game", GAMES)
+@each_compiled
+def test_machine_code_plays_as_numpy_does(make, game):
+    build, iterations = GAMES[game]
+    runs = [
+        rk.solve(build(), play.Algorithm(make), iterations=iterations, engine=engine)
+        for engine in ("numpy", "compiled-exact")
+    ]
+    for one, other in zip(*(run.average for run in runs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(24))
+def test_machine_code_of_a_random_rule_is_its_plain_python(seed):
+    numba = pytest.importorskip("numba")
+    generator = np.random.default_rng(seed)
+    simplices = Simplices([3, 1, 7, 2])
+    rule = random_rule(seed)[1](simplices)
+    kernel = find_kernel(rule)
+    compiled = [
+        numba.njit(error_model="numpy")(function) for function in (kernel.propose, kernel.learn)
+    ]
+    for t in range(3):
+        state = {n: generator.normal(size=a.size) for n, a in rule._learned().items()}
+        utility = generator.normal(size=simplices.dimension)
+        plain = by_kernel(kernel, simplices, t, state, utility)
+        found = by_kernel(
+            kernel, simplices, t, state, utility, strategy=plain["strategy"], compiled=compiled
+        )
+        wrong = errors(simplices, found, plain, np.ones(simplices.blocks)) > RTOL
+        assert not (wrong & are_finite(simplices, plain)).any()
