@@ -19,7 +19,8 @@ def test_equal_rules_have_one_kernel():
 def test_what_a_method_is_replaced_by_counts():
     @define(eq=False, slots=False)
     class Rule(CubedRegrets):
-        pass
+        def _propose(self):
+            return self.simplices.normalize(self.regrets)
 
     rule = Rule(3)
     before = find_kernel(rule)
