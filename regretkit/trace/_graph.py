@@ -232,6 +232,9 @@ def _simplified(op: str, args: tuple[Node, ...]) -> Node | None:
         if last.detail in (0.0, 1.0):
             return first if last.detail else ONE
         short = {2.0: "square", 0.5: "sqrt"}.get(last.detail)
+        if short is None and last.detail in (3.0, 4.0) and first.per is not Per.RULE:
+            square = elementwise("square", first)  # a power takes as long as ten products
+            return elementwise("multiply", square, first if last.detail == 3.0 else square)
         return make(short, first) if short else None
     if op in ("maximum", "minimum", "fmax", "fmin") and first is last:
         return first
