@@ -24,15 +24,17 @@ BENCHMARKS = {
     "reading": "reading",
     "regret_curves": "rules",
     "repeated_states": "games",
-    "rule_share": "engines",
     "rules": "rules",
     "sampling": "sampling",
     "sampling_gaps": "sampling",
     "sampling_without_tree": "sampling",
+    "several": "traced",
     "size": "engines",
     "start": "engines",
     "stream": "engines",
     "time_to_gap": "equilibria",
+    "traced": "traced",
+    "tracing": "traced",
 }
 """The module of each benchmark, which has a command of that name."""
 

@@ -16,11 +16,6 @@ from benchmarks.workers import CHECKPOINTS, FULL, QUICK, Effort, Measured, measu
 
 QUICK_GAMES = ("kuhn", "goofspiel4", "leduc")
 LARGEST = "liars6"
-LARGE = 400
-"""Information sets a player from which on a rule in NumPy should keep up with machine code."""
-KEEPS_UP = 1.5
-"""How many times as long as the compiled engine that may take, at most."""
-
 Found: TypeAlias = Mapping[str, Mapping[str, Measured]]
 """By game and by peer."""
 Range: TypeAlias = tuple[float, float]
@@ -65,7 +60,7 @@ def ratio(slow: Measured, fast: Measured) -> tuple[float, float, float]:
     return slow.best / fast.best, low, high
 
 
-def speed_targets(found: Found, sizes: Mapping[str, tuple[int, int]]) -> list[Target]:
+def speed_targets(found: Found) -> list[Target]:
     """Return how CFR+ compares with other libraries, game by game.
 
     Goals are twice the floors.
@@ -74,7 +69,6 @@ def speed_targets(found: Found, sizes: Mapping[str, tuple[int, int]]) -> list[Ta
     for fast, slow, mark in (
         ("compiled", "OpenSpiel C++", "over_open_spiel"),
         ("compiled", "LiteEFG", "over_lite_efg"),
-        ("own rule", "OpenSpiel C++", "own_over_open_spiel"),
     ):
         for game, peers in found.items():
             if fast in peers and slow in peers:
@@ -82,11 +76,6 @@ def speed_targets(found: Found, sizes: Mapping[str, tuple[int, int]]) -> list[Ta
                 name = f"{slow} over {fast}, {GAMES[game].title}"
                 best, *_ = ratio(peers[slow], peers[fast])
                 targets.append(Target(name, best, floor, 2.0 * floor, "times", more=True))
-    for game, peers in found.items():
-        if {"own rule", "compiled"} <= peers.keys() and sizes[game][1] >= LARGE:
-            best, *_ = ratio(peers["own rule"], peers["compiled"])
-            name = f"own rule over compiled, {GAMES[game].title}"
-            targets.append(Target(name, best, None, KEEPS_UP, "times"))
     return targets
 
 
@@ -337,9 +326,7 @@ def compare(arguments: Sequence[str]) -> int:
     effort, peers = QUICK if asked.quick else FULL, asked.peers or [*PEERS]
     reports = [compared(algorithm, games, peers, effort) for algorithm in asked.algorithms]
     first = reports[0]
-    targets = speed_targets(first.found, first.sizes) + other_targets(
-        first.found, quick=asked.quick
-    )
+    targets = speed_targets(first.found) + other_targets(first.found, quick=asked.quick)
     page = markdown(reports, targets)
     print(f"\n{page}")
     if not (asked.quick or asked.games or asked.peers) and len(reports) == len(ALGORITHMS):

@@ -193,37 +193,6 @@ def passes(title: str, quick: bool) -> Figures:
     return {"whole": best["whole"] * 1e6, **dict(zip(PASSES, shares, strict=True))}
 
 
-def rule_alone(run: SelfPlay) -> Action:
-    """Return what only has both players' rules learn from the same utilities and propose."""
-    generator = np.random.default_rng(0)
-    fresh = [
-        rule_of(minimizer).on_domain(rule_of(minimizer).simplices) for minimizer in run.minimizers
-    ]
-    utilities = [generator.normal(size=rule.dimension) for rule in fresh]
-
-    def learn(times: int) -> None:
-        for _ in range(times):
-            for rule, utility in zip(fresh, utilities, strict=True):
-                rule._update(utility)
-                rule.next_strategy()
-
-    return learn
-
-
-@benchmark([*CONTESTS], quick=QUICK, page=PAGE)
-def rule_share(title: str, quick: bool) -> Figures:
-    """Where the time of an iteration with a rule in NumPy goes: into the rule, and around it."""
-    run = cfr_run(tree_game(CONTESTS[title].call), RegretMatchingPlus, engine="vectorized")
-    best = best_times({"whole": run.run(100).run, "rule": rule_alone(run)}, 5 if quick else 40)
-    whole, rule = best["whole"], best["rule"]
-    around = max(whole - rule, 0.0)
-    return {
-        "whole": whole * 1e6,
-        "rule in NumPy": micro(rule, whole),
-        "around it": micro(around, whole),
-    }
-
-
 # Payoffs and memory
 
 
@@ -290,6 +259,7 @@ def stream(call: str, quick: bool) -> Figures:
     head="with",
     fresh=True,
     rounds=5,
+    page=PAGE,
 )
 def start(disk: str, quick: bool) -> Figures:
     """How long a fresh process takes to its first compiled iteration.

@@ -54,14 +54,14 @@ class RegretMatchingPlus(rk.SimplexRule):
 
 @final
 @define(eq=False)
-class RegretMatching(rk.SimplexRule):
-    """Regret matching as one would write it."""
+class CubedRegretMatching(rk.SimplexRule):
+    """The rule of ten lines in the README."""
 
     regrets: Vector = rk.state()
 
     @override
     def _propose(self) -> Vector:
-        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** 3)
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:

@@ -1,6 +1,7 @@
 """What single benchmarks measure, and what they make of it."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regretkit as rk
-from benchmarks import engines, equilibria, reading, rules, runs
+from benchmarks import engines, equilibria, reading, rules
 from benchmarks.__main__ import command
+from benchmarks.by_hand import KERNELS
 from benchmarks.engines import size
 from benchmarks.equilibria import Race
 from benchmarks.games import held
 from benchmarks.rules import LEFT_OUT, ON_SETS, RULES, SEARCHES
 from benchmarks.runs import cfr_run, tree_game
+from benchmarks.traced import BUILT_IN, OWN, by_hand, traced
 from regretkit import minimizers
 
 ROWS = RULES | ON_SETS
@@ -34,8 +37,10 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("reading", "Kuhn poker", 8, "numpy"),
         ("regret_curves", "RegretMatching", 5, "numpy"),
         ("repeated_states", "1", 8, "scipy"),
-        ("rule_share", "Kuhn poker", 3, "numba"),
         ("sampling_gaps", "external", 3, "numba"),
+        ("several", "RM+ against DCFR", 3, "numba"),
+        ("traced", "Kuhn poker", 9, "pyspiel"),
+        ("tracing", "of the library", 4, "numpy"),
     ],
 )
 def test_a_row_has_its_columns(name, row, columns, module):
@@ -144,13 +149,21 @@ def test_the_first_passes_of_an_iteration_take_less_than_all_of_it():
     assert times["last"] == pytest.approx(times["whole"], rel=0.5)
 
 
-def test_the_rule_alone_learns_as_in_a_run():
-    game = tree_game("kuhn_poker")
-    run = cfr_run(game, runs.RegretMatchingPlus, engine="vectorized").run(1)
-    before = run.state_dict()
-    engines.rule_alone(run)(3)
-    # In copies of its own: the run itself is where it was.
-    assert repr(run.state_dict()) == repr(before)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_written_by_hand_does_what_the_traced_one_does(name):
+    game = tree_game("leduc_poker")
+    rules = BUILT_IN[name], partial(by_hand, name)
+    one, other = (cfr_run(game, rule, engine="compiled").run(50).average for rule in rules)
+    for found, expected in zip(one, other, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_a_ratio_that_misses_its_goal_is_named():
+    row = dict.fromkeys([*BUILT_IN, *OWN], 1.0) | {"its goal": 100.0}
+    found = {"Kuhn": row | {"OpenSpiel": 50.0, "DCFR": 1.5}, "Leduc": row}
+    assert "by hand is 1.50 (goal: 1.05)" in traced.conclude(found)
+    assert traced.conclude(found).endswith("missed on Kuhn.")
 
 
 def test_each_array_is_counted_once():

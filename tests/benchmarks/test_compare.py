@@ -48,16 +48,9 @@ figures = st.builds(
 # What is compared
 
 
-@pytest.mark.parametrize(
-    ("mine", "known"),
-    [
-        (runs.RegretMatchingPlus, rk.RegretMatchingPlus),
-        (runs.RegretMatching, rk.RegretMatching),
-    ],
-)
-def test_the_rule_of_the_benchmark_plays_as_the_one_of_the_library(mine, known):
-    check_minimizer(lambda: mine([2, 3]))
-    players = mine([2, 3, 1]), known([2, 3, 1])
+def test_the_rule_of_the_benchmark_plays_as_the_one_of_the_library():
+    check_minimizer(lambda: runs.RegretMatchingPlus([2, 3]))
+    players = runs.RegretMatchingPlus([2, 3, 1]), rk.RegretMatchingPlus([2, 3, 1])
     for utility in np.random.default_rng(1).normal(size=(50, 6)):
         strategies = [player.next_strategy() for player in players]
         np.testing.assert_allclose(*strategies, rtol=0, atol=1e-12)
@@ -67,9 +60,9 @@ def test_the_rule_of_the_benchmark_plays_as_the_one_of_the_library(mine, known):
 
 @pytest.mark.parametrize("algorithm", ["cfr+", pytest.param("cfr", marks=pytest.mark.slow)])
 def test_ours_come_to_the_gaps_that_are_known(algorithm):
-    found, absent = measure("kuhn", algorithm, ["compiled", "own rule"], BRIEF)
+    found, absent = measure("kuhn", algorithm, ["compiled"], BRIEF)
     assert not absent
-    assert list(found) == ["compiled", "own rule"]
+    assert list(found) == ["compiled"]
     for reached in found.values():
         assert list(reached.gaps) == list(CHECKPOINTS)
         for iterations, gap in KUHN[algorithm].items():
@@ -77,12 +70,11 @@ def test_ours_come_to_the_gaps_that_are_known(algorithm):
         assert list(reached.per_iteration) == [0, 1, 2]
         assert min(reached.per_iteration.values()) == reached.best > 0.0
         assert reached.memory > 20.0
-    assert found["compiled"].best < found["own rule"].best
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", KUHN)
-@pytest.mark.parametrize("peer", [*PEERS][2:])
+@pytest.mark.parametrize("peer", [*PEERS][1:])
 def test_others_come_to_the_same_gaps(peer, algorithm):
     for module in PEERS[peer].modules:
         pytest.importorskip(module)
@@ -138,15 +130,11 @@ def test_a_constant_ratio_of_times_is_the_measured_ratio(fast, factor):
 
 def test_targets_are_for_those_who_took_part():
     quick, slow = Measured(0.1, per_iteration={0: 1.0}), Measured(0.1, per_iteration={0: 100.0})
-    found = {"leduc": {"compiled": quick, "own rule": slow}, "kuhn": {"compiled": quick}}
+    found = {"leduc": {"compiled": quick, "plain loop": slow}, "kuhn": {"compiled": quick}}
     found["kuhn"]["LiteEFG"] = slow
-    targets = {target.name: target for target in speed_targets(found, SIZES)}
-    assert targets.keys() == {
-        "LiteEFG over compiled, Kuhn poker",
-        "own rule over compiled, Leduc poker",
-    }
-    assert targets["LiteEFG over compiled, Kuhn poker"].verdict() == "goal"
-    assert targets["own rule over compiled, Leduc poker"].verdict() == "no"
+    [target] = speed_targets(found)
+    assert target.name == "LiteEFG over compiled, Kuhn poker"
+    assert target.verdict() == "goal"
 
 
 # The report

@@ -1,0 +1,165 @@
+"""Rules that are traced: beside kernels written by hand, how long it takes, and several at once."""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from math import inf
+from statistics import median
+from typing import Any
+
+import regretkit as rk
+from benchmarks.by_hand import KERNELS, ByHand
+from benchmarks.engines import CONTESTS, QUICK
+from benchmarks.harness import (
+    PAGE,
+    ROOT,
+    Action,
+    Figures,
+    Found,
+    benchmark,
+    best_times,
+    cpu_seconds,
+)
+from benchmarks.peers import OpenSpiel
+from benchmarks.rules import RULES
+from benchmarks.runs import CubedRegretMatching, RegretMatchingPlus, cfr_run, tree_game
+from regretkit.circuits import LocalRule
+from regretkit.play import Linear, SelfPlay
+from regretkit.sets import Simplices
+from regretkit.trace import UntraceableError
+from regretkit.trace._build import build_kernel
+from regretkit.trace._rule import trace_rule
+
+TURN = 0.1
+"""Seconds of a turn, of which a call of ``run`` takes a half of a thousandth."""
+
+# An iteration
+
+BUILT_IN: Mapping[str, Callable[..., Any]] = {
+    "RM+": rk.RegretMatchingPlus,
+    "RM": rk.RegretMatching,
+    "DCFR": rk.DiscountedRegretMatching,
+    "PCFR+": rk.PredictiveRegretMatchingPlus,
+    "Hedge": partial(rk.Hedge, rate=0.1),
+}
+OWN = {"RM+ in ten lines": RegretMatchingPlus, "README's rule": CubedRegretMatching}
+AS_BY_HAND, AS_BUILT_IN = 1.05, 1.1
+"""What the ratios should be, at most."""
+OPENSPIEL = "OpenSpiel"
+
+
+def by_hand(name: str, simplices: Simplices) -> ByHand:
+    """Return a rule of the library that runs by its kernel written by hand."""
+    return ByHand(simplices, like=BUILT_IN[name](simplices), kernel=KERNELS[name])
+
+
+def largest(found: Found) -> str:
+    def most(names: Iterable[str]) -> float:
+        return max(float(row[name]) for row in found.values() for name in names)
+
+    missed = [title for title, row in found.items() if row.get(OPENSPIEL, inf) < row["its goal"]]
+    return (
+        f"The largest ratio to a kernel written by hand is {most(BUILT_IN):.2f} (goal: "
+        f"{AS_BY_HAND}), and that of a rule of one's own to the library's RM+ "
+        f"{most(OWN):.2f} (goal: {AS_BUILT_IN}). "
+        f"OpenSpiel's goal is missed on {', '.join(missed) or 'no game'}."
+    )
+
+
+@benchmark([*CONTESTS], quick=QUICK, conclude=largest, page=PAGE)
+def traced(title: str, quick: bool) -> Figures:
+    """What an iteration takes with a traced rule, over one with a kernel written by hand.
+
+    Ratios of processor times of a compiled iteration: rules of the library over their kernels
+    written by hand, and then rules that a user writes in ten lines over the library's RM+; and CFR+
+    of OpenSpiel's C++, where it is installed, over RM+ in ten lines. All take turns, and the best
+    of each counts.
+    """
+    game = tree_game(CONTESTS[title].call)
+    rules: dict[str, LocalRule] = {**BUILT_IN, **OWN}
+    rules |= {f"{name} by hand": partial(by_hand, name) for name in BUILT_IN}
+    runs: dict[str, Action] = {name: cfr_run(game, rule).run for name, rule in rules.items()}
+    with suppress(ImportError):
+        runs[OPENSPIEL] = OpenSpiel(CONTESTS[title], "cfr+", module="pyspiel").run
+    best = best_times(runs, 3 if quick else 25, TURN)
+    figures = {name: best[name] / best[f"{name} by hand"] for name in BUILT_IN}
+    figures |= {name: best[name] / best["RM+"] for name in OWN}
+    if OPENSPIEL in runs:
+        figures[OPENSPIEL] = best[OPENSPIEL] / best[next(iter(OWN))]
+    return figures | {"its goal": CONTESTS[title].own_over_open_spiel}
+
+
+# To trace a rule
+
+
+def written_by_users() -> Mapping[str, Callable[..., Any]]:
+    """Return the rules by which tests look at what users write."""
+    sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+    return dict(import_module("user_rules").RULES)
+
+
+@benchmark(["of the library", "of users, in tests"], head="rules", fresh=True, page=PAGE)
+def tracing(whose: str, quick: bool) -> Figures:
+    """How long it takes to trace a rule and to write its loops, in milliseconds.
+
+    Every rule that can be traced, once, in a process that has traced another one. The goal is 50
+    milliseconds for each.
+    """
+    made = RULES if whose == "of the library" else written_by_users()
+
+    def trace(rule: Any) -> None:
+        build_kernel(trace_rule(rule))
+
+    trace(rk.RegretMatching(2))
+    took = {}
+    for name, make in [*made.items()][: 3 if quick else None]:
+        rule = make(Simplices([2, 3]))
+        try:
+            took[name] = 1e3 * cpu_seconds(trace, rule)
+        except UntraceableError:
+            continue
+    slowest = max(took, key=lambda name: took[name])
+    return {
+        "traced": len(took),
+        "median, ms": median(took.values()),
+        "longest, ms": took[slowest],
+        "which is": slowest,
+    }
+
+
+# Several rules
+
+EACH = rk.PerDecisionPoint(rk.RegretMatchingPlus)
+PLAYERS: dict[str, tuple[LocalRule, LocalRule]] = {
+    "RM+": (rk.RegretMatchingPlus, rk.RegretMatchingPlus),
+    "RM+ for each decision point": (EACH, EACH),
+    "RM+ against DCFR": (rk.RegretMatchingPlus, rk.DiscountedRegretMatching),
+}
+
+
+@benchmark([*PLAYERS], quick=["RM+ against DCFR"], head="rules", fresh=True, page=PAGE)
+def several(players: str, quick: bool) -> Figures:
+    """What it costs on Leduc poker that players, or decision points, have rules of their own.
+
+    Seconds of processor time from the start of Python to the end of the first compiled iteration,
+    imports included, with nothing on disk; microseconds of an iteration, and how many times as long
+    that is as with the library's RM+ everywhere, which takes turns with it.
+    """
+    with tempfile.TemporaryDirectory() as nothing:
+        if not quick:
+            os.environ["NUMBA_CACHE_DIR"] = nothing  # before Numba is imported
+        game = tree_game("leduc_poker")
+        minimizers = map(rk.CFR, game.domains, PLAYERS[players])
+        run = SelfPlay(game, [*minimizers], averaging=Linear(), engine="compiled").run(1)
+        first = time.process_time()
+        best = best_times({"": run.run, "RM+": cfr_run(game).run}, 3 if quick else 40, TURN)
+    return {
+        "first iteration, s": first,
+        "an iteration, us": best[""] * 1e6,
+        "times RM+": best[""] / best["RM+"],
+    }
