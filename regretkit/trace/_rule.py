@@ -203,11 +203,11 @@ def _all_ways(
             raise UntraceableError(
                 f"{type(error).__name__}: {error} ({_place(error, rule)})"
             ) from error
-        if len(trace.conditions) == len(taken):
-            return outputs
-        condition = trace.conditions[len(taken)]
-        yes, no = join((*taken, True)), join((*taken, False))
-        return {name: _either(condition, yes[name], no[name], {}) for name in yes}
+        for k in reversed(range(len(taken), len(trace.conditions))):  # which it took as true
+            condition = trace.conditions[k]
+            other = join((*taken, *[True] * (k - len(taken)), False))
+            outputs = {n: _either(condition, outputs[n], other[n], {}) for n in outputs}
+        return outputs
 
     with np.errstate(all="ignore"):  # what follows from constants is computed when it is traced
         return join(())

@@ -100,8 +100,9 @@ class Trace:
                 "Python decides by the iteration again and again, as in a loop; use np.where, or a "
                 "formula"
             )
-        self.conditions.append(condition)
-        taken = len(self.conditions) - 1
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+        taken = self.conditions.index(condition)
         return self.decisions[taken] if taken < len(self.decisions) else True
 
     def node(self, value: Any) -> Node:
