@@ -51,7 +51,7 @@ def build_kernel(graph: RuleGraph, *, exact: bool = False) -> Kernel:
         if len(slots) == 1:  # the same for both signs, but two parameters
             slots = {factors[0]: None, make("add", factors[1], ZERO): None}
     order = [*names[Per.ACTION], *names[Per.BLOCK]]
-    traits = traits_of(graph)
+    traits = traits_of(graph, found is not None)
     inputs = {make("input", per=graph.per[name], detail=name): name for name in order}
     changed = {name: node for name, node in graph.learned.items() if inputs.get(node) != name}
     outputs = lower([graph.strategy, *changed.values()], exact)

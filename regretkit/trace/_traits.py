@@ -27,13 +27,12 @@ _DOUBLINGS, _DOUBLINGS_IN_FULL = 40, 16
 _STEEPEST = 4.0
 
 
-def traits_of(graph: RuleGraph) -> KernelTraits:
+def traits_of(graph: RuleGraph, only_discounts: bool) -> KernelTraits:
     """Return what engines may rely on."""
-    positive = nonnegative_arrays(graph)
-    same = unchanged_by_zero(graph, positive)
+    same = unchanged_by_zero(graph, nonnegative_arrays(graph))
     return KernelTraits(
         invariant_to_zero_utility=same and not _depends_on_iteration([graph.strategy]),
-        only_discounts_on_zero_utility=not same and discounts(graph, positive) is not None,
+        only_discounts_on_zero_utility=only_discounts,
         ignores_singleton_blocks=ignores_singletons(graph),
     )
 

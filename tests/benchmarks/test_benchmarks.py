@@ -38,7 +38,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("regret_curves", "RegretMatching", 5, "numpy"),
         ("repeated_states", "1", 8, "scipy"),
         ("sampling_gaps", "external", 3, "numba"),
-        ("several", "RM+ against DCFR", 3, "numba"),
+        ("several", "RM+ against DCFR", 4, "numba"),
         ("traced", "Kuhn poker", 9, "pyspiel"),
         ("tracing", "of the library", 4, "numpy"),
     ],
