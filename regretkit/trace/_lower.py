@@ -101,11 +101,16 @@ def _regret(utility: Node, strategy: Node, exact: bool) -> Node:
     if is_played(utility, strategy) and not exact:
         return elementwise("subtract", utility, repeat(VALUE))
     largest = reduction("max", utility)
-    below = elementwise("subtract", utility, repeat(largest))
-    missed = reduction("sum", elementwise("multiply", below, strategy))
-    value = elementwise("add", largest, missed)
-    if not exact:
-        return elementwise("subtract", utility, repeat(value))
+    if is_played(utility, strategy):  # whose value is zero already if it cancels
+        value, missed = VALUE, elementwise("subtract", VALUE, largest)
+        missed = elementwise("negative", elementwise("absolute", missed))
+    else:
+        below = elementwise("subtract", utility, repeat(largest))
+        missed = reduction("sum", elementwise("multiply", below, strategy))
+        value = elementwise("add", largest, missed)
+        if not exact:
+            return elementwise("subtract", utility, repeat(value))
     magnitude = elementwise("subtract", elementwise("absolute", largest), missed)
-    value = _zero_cancelled(value, magnitude)
+    if value is not VALUE:
+        value = _zero_cancelled(value, magnitude)
     return _zero_cancelled(elementwise("subtract", utility, repeat(value)), repeat(magnitude))

@@ -201,15 +201,27 @@ def infoset_value(first: int, last: int, utility: Vector, behavior: Vector) -> f
 
 def exact_backward_pass(player: int, parameters: Vector, arrays: Arrays) -> None:
     """Do as ``backward_pass``, and set sums to zero that cancel up to rounding."""
-    negligible, trees, state = arrays.payoffs.negligible[player], arrays.trees, arrays.state
-    utility, behavior = arrays.iterates.utility, arrays.iterates.behavior
+    trees = arrays.trees
     end = as_int64(trees.infoset_offsets[player + 1])
     for step in range(end - as_int64(trees.infoset_offsets[player])):
         j = end - 1 - step
-        value = backpropagate_value(j, negligible, trees, arrays.iterates)
         first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
-        learn(j, first, last, utility, value, behavior, state, parameters)
-        propose(j, first, last, behavior, state, parameters)
+        if last - first == 2:  # unrolled, as in update_infoset
+            exact_update(j, first, first + 2, player, parameters, arrays)
+        elif last - first == 3:
+            exact_update(j, first, first + 3, player, parameters, arrays)
+        else:
+            exact_update(j, first, last, player, parameters, arrays)
+
+
+def exact_update(
+    j: int, first: int, last: int, player: int, parameters: Vector, arrays: Arrays
+) -> None:
+    """Propagate the value of a decision point, and update the rule there."""
+    iterates, state, negligible = arrays.iterates, arrays.state, arrays.payoffs.negligible[player]
+    value = backpropagate_value(j, first, last, negligible, arrays.trees, iterates)
+    learn(j, first, last, iterates.utility, value, iterates.behavior, state, parameters)
+    propose(j, first, last, iterates.behavior, state, parameters)
 
 
 def backpropagate_values(
@@ -218,16 +230,19 @@ def backpropagate_values(
     """Turn utilities into counterfactual ones, from the leaves up, zero where values cancel."""
     end = as_int64(trees.infoset_offsets[player + 1])
     for step in range(end - as_int64(trees.infoset_offsets[player])):
-        backpropagate_value(end - 1 - step, negligible, trees, iterates)
+        j = end - 1 - step
+        first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
+        backpropagate_value(j, first, last, negligible, trees, iterates)
 
 
-def backpropagate_value(j: int, negligible: float, trees: FlatTrees, iterates: Iterates) -> float:
+def backpropagate_value(
+    j: int, first: int, last: int, negligible: float, trees: FlatTrees, iterates: Iterates
+) -> float:
     """Add the value of a decision point to its parent sequence, and return it.
 
     No sum above ``negligible`` can be rounding.
     """
     utility, behavior, values = iterates.utility, iterates.behavior, iterates.magnitude
-    first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
     value = infoset_value(first, last, utility, behavior)
     if abs(value) <= negligible and value != 0.0:
         largest = utility[first]
