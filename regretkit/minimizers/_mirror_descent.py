@@ -49,6 +49,7 @@ class RegularizedLeaderLink(LinkFunction):
 
     Examples
     --------
+    >>> from regretkit.minimizers import Euclidean
     >>> rule = RegularizedLeaderLink(regularizer=Euclidean(), rate=0.5)
     >>> rule.play(Simplices(3), np.array([2.0, 1.0, 0.0]))
     array([0.75, 0.25, 0.  ])
@@ -90,6 +91,7 @@ class AgileProjection(_OfRegularizer):
 
     Examples
     --------
+    >>> from regretkit.minimizers import Euclidean
     >>> accumulator, simplices = AgileProjection(regularizer=Euclidean(), rate=1.0), Simplices(2)
     >>> accumulator.update(simplices, accumulator.start(simplices), np.array([5.0, -5.0]), 1)
     {'regrets': array([1., 0.])}
@@ -144,6 +146,7 @@ class FollowTheRegularizedLeader(_LeaderRule):
 
     Examples
     --------
+    >>> from regretkit.minimizers import Euclidean
     >>> player = FollowTheRegularizedLeader(2, regularizer=Euclidean(), rate=0.5)
     >>> player.observe_utility([1.0, 0.0])
     >>> player.next_strategy()
@@ -186,6 +189,7 @@ class OnlineMirrorDescent(_LeaderRule):
 
     Examples
     --------
+    >>> from regretkit.minimizers import Euclidean
     >>> player = OnlineMirrorDescent(2, regularizer=Euclidean(), rate=1.0)
     >>> for utility in ([100.0, 0.0], [0.0, 1.0]):
     ...     player.observe_utility(utility)
@@ -218,6 +222,7 @@ class Reflected(_OfRegularizer):
 
     Examples
     --------
+    >>> from regretkit.minimizers import Euclidean
     >>> accumulator, simplices = Reflected(regularizer=Euclidean(), rate=1.0), Simplices(2)
     >>> state = accumulator.start(simplices) | {"predicted_regrets": np.array([0.5, -0.5])}
     >>> accumulator.update(simplices, state, np.array([0.5, -0.5]), 1)
@@ -254,6 +259,7 @@ class ReflectedMirrorDescent(_LeaderRule):
     --------
     Projected gradient descent along twice the last utility less the one before:
 
+    >>> from regretkit.minimizers import Euclidean
     >>> player = ReflectedMirrorDescent(2, regularizer=Euclidean(), rate=0.25)
     >>> for utility in ([1.0, 0.0], [0.0, 1.0]):
     ...     player.observe_utility(utility)
