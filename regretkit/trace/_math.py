@@ -71,8 +71,8 @@ Place: TypeAlias = tuple[dict[str, Any], str, Any]
 
 def places_of_functions(namespaces: list[dict[str, Any]]) -> list[Place]:
     """Return where functions of math and those that make new arrays are, also under other names."""
-    named = [(vars(np), name) for name in _NEW]
-    named += [(space, name) for space in [vars(math), *namespaces] for name in space]
+    named = [(np.__dict__, name) for name in _NEW]
+    named += [(space, name) for space in [math.__dict__, *namespaces] for name in space]
     return [(space, name, space[name]) for space, name in named if id(space[name]) in _ACTUAL]
 
 
