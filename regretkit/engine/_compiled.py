@@ -212,6 +212,8 @@ class CompiledExecutor(KernelExecutor):
         # Otherwise the iterates are those of the rules' states already.
         if not all(player.is_current() for player in self._players):
             self._initialize()
+            for player in self._players:
+                player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
         started_at = self._run.iteration
         try:
             self._play_batches(iterations, interrupted)
@@ -294,6 +296,8 @@ class SampledExecutor(KernelExecutor):
         for player in self._players:
             player.load()
         self._initialize()
+        for player in self._players:
+            player.keep_strategy(self._sampled.behavior, self._iterates.strategy)
         self._load_sums()
         self._play_batches(iterations - 1, interrupted)
         self._finish()

@@ -186,6 +186,18 @@ class PlayerBuffers:
         """Return whether the rules still have the functions that were compiled."""
         return all(rule.same_code(self._exact) for rule in self.rules)
 
+    def keep_strategy(self, behavior: Vector, strategy: Vector) -> None:
+        """Play what was proposed already, though a hyperparameter may have changed since."""
+        proposed = [(part.actions, part.rule._strategy) for part in self.rules]
+        kept = [(actions, played) for actions, played in proposed if played is not None]
+        if all(np.array_equal(behavior[actions], played) for actions, played in kept):
+            return
+        for actions, played in kept:
+            behavior[actions] = played
+        minimizer, own = self.minimizer, behavior[self.actions]
+        in_full = minimizer.tree.sequence_form(own) if isinstance(minimizer, CFR) else own
+        strategy[self.sequences] = in_full
+
     def store(self, iterates: Iterates) -> None:
         """Give the minimizer its next strategy, and the utilities of its last update."""
         for rule in self.rules:

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import math
 import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -63,6 +64,21 @@ _ACTUAL = {id(getattr(math, name)): name for name in _SYMBOLIC}
 
 _NEW = ("zeros", "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like")
 _ACTUAL |= {id(getattr(np, name)): name for name in _NEW}
+_ACTUAL[id(np)] = "numpy"
+
+
+class _NumPy(types.ModuleType):
+    """NumPy, but for functions that make new arrays.
+
+    In its own namespace they stay as they are: its compiled code calls them too.
+    """
+
+    def __init__(self, functions: dict[str, Any]) -> None:
+        super().__init__("numpy")
+        vars(self).update(functions)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
 
 
 Place: TypeAlias = tuple[dict[str, Any], str, Any]
@@ -71,9 +87,9 @@ Place: TypeAlias = tuple[dict[str, Any], str, Any]
 
 def places_of_functions(namespaces: list[dict[str, Any]]) -> list[Place]:
     """Return where functions of math and those that make new arrays are, also under other names."""
-    named = [(np.__dict__, name) for name in _NEW]
-    named += [(space, name) for space in [math.__dict__, *namespaces] for name in space]
-    return [(space, name, space[name]) for space, name in named if id(space[name]) in _ACTUAL]
+    spaces = [math.__dict__, *namespaces]
+    named = [(space, name, value) for space in spaces for name, value in space.items()]
+    return [place for place in named if id(place[2]) in _ACTUAL]
 
 
 @contextlib.contextmanager
@@ -82,7 +98,8 @@ def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
 
     All else is what it was, in other threads as well.
     """
-    symbolic = {**_SYMBOLIC, **{name: _new(name, trace) for name in _NEW}}
+    new = {name: _new(name, trace) for name in _NEW}
+    symbolic = {**_SYMBOLIC, **new, "numpy": _NumPy(new)}
     with _LOCK:
         try:
             for namespace, name, value in places:

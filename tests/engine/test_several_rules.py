@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from attrs import define, field
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -83,6 +84,32 @@ def test_one_rule_for_each_decision_point_is_that_rule_for_all():
     each = run_of("each its own", "compiled").run(50)
     for x, y in zip(each.average, alone.average, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+@define(eq=False)
+class Powered(rk.SimplexRule):
+    """Regrets to a power, which is a parameter, or code of its own where it is small."""
+
+    power: float = field(default=2.5, kw_only=True)
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0) ** self.power)
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+@pytest.mark.parametrize("power", [3.5, 3.0])
+def test_a_strategy_that_was_proposed_is_played_though_a_hyperparameter_changes(power):
+    runs = []
+    for engine in ("compiled", "numpy"):
+        players = [rk.CFR(tree, Powered) for tree in KUHN.domains]
+        run = SelfPlay(KUHN, players, engine=engine).run(7)
+        for player in players:
+            player.rule.power = power
+        runs.append(run.run(1).run(4))
+    assert_alike(*runs)
 
 
 def test_several_rules_are_sampled_together():

@@ -165,3 +165,22 @@ class Measuring(Counting):
 def test_a_number_that_depends_on_utilities_is_refused():
     with pytest.raises(UntraceableError, match=r"\.max\(\) mixes the blocks.*test_circuits.py:\d+"):
         find_kernel(Measuring(SIMPLICES))
+
+
+@define(eq=False)
+class Noisy(rk.SimplexRule):
+    """Draws from a generator that it makes anew."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.softmax(self.regrets)
+
+    def _learn(self, utility, strategy):
+        self.regrets = self.regrets + np.random.default_rng().normal(size=utility.size)
+
+
+def test_numpy_draws_random_numbers_while_a_rule_is_traced_and_the_rule_is_refused():
+    # NumPy's compiled code makes arrays by the names that tracing replaces for rules.
+    with pytest.raises(UntraceableError, match="Noisy computes something else every time"):
+        find_kernel(Noisy(SIMPLICES))
