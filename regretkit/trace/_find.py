@@ -135,6 +135,8 @@ def _found(rule: Any, exact: bool) -> _Found:
 
 def _key(rule: Any, sources: list[Source], exact: bool) -> Hashable | None:
     """Return what is equal for rules with equal code, None where that cannot be told."""
+    if len(list(owners(rule))) > 1:  # a circuit's functions are bound to it
+        return None
     held = [(name, value) for namespace, name, value in sources if namespace is None]
     kinds = tuple(type(value) for _, value in held)
     key = type(rule), exact, kinds, tuple(held)

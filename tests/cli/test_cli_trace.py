@@ -54,11 +54,11 @@ def test_an_algorithm_shows_its_rule(run):
 
 def test_hyperparameters_reach_a_rule(report):
     plain = report("trace", "rules_to_trace:Powered")["text"]
-    cubed = report("trace", "rules_to_trace:Powered(power=3)")["text"]
+    steeper = report("trace", "rules_to_trace:Powered(power=2.5)")["text"]
 
     assert "square(%0)" in plain
-    assert "power(%0, 3.0)" in cubed
-    assert "p0 = 3.0" in cubed
+    assert "power(%0, 2.5)" in steeper
+    assert "p0 = 2.5" in steeper
 
 
 def test_the_code_of_the_exact_engine_is_shown_if_asked_for(report):
