@@ -3,6 +3,7 @@
 import copy
 import sys
 import traceback
+import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -413,6 +414,18 @@ def _namespaces(rule: Any) -> list[dict[str, Any]]:
     """Return the namespaces of the modules that define a rule and its parts."""
     held = [part for _, part in owners(rule)]
     held += [value for part in held for _, value in attributes(part)]
-    modules = {kind.__module__ for value in held for kind in type(value).__mro__}
-    modules -= {"builtins", "abc", "numpy", "typing", "math"}
-    return [vars(sys.modules[name]) for name in sorted(modules) if name in sys.modules]
+    kinds = {kind for value in held for kind in type(value).__mro__}
+    functions = [item for kind in kinds for item in vars(kind).values()]
+    spaces = {
+        id(item.__globals__): item.__globals__
+        for item in functions
+        if isinstance(item, types.FunctionType)
+    }
+    spaces |= {id(space): space for space in map(_module_of, kinds) if space is not None}
+    return list(spaces.values())
+
+
+def _module_of(kind: type) -> dict[str, Any] | None:
+    module = sys.modules.get(kind.__module__)
+    fixed = kind.__module__ in ("builtins", "abc", "numpy", "typing", "math")
+    return None if module is None or fixed else vars(module)
