@@ -106,8 +106,8 @@ class RuleBuffers:
         """Count updates of the rule, and set the numbers that it learned in them."""
         self.rule.iteration += updates
         for path, number in self._numbers.items() if updates else ():
-            kind = type(held_at(self.rule, path))
-            hold_at(self.rule, path, kind(number) if kind in (int, float) else number)
+            whole = type(held_at(self.rule, path)) is int and number.is_integer()
+            hold_at(self.rule, path, int(number) if whole else number)
 
     def store(self, behavior: Vector) -> None:
         """Give the rule its next strategy."""
