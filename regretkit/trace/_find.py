@@ -23,7 +23,7 @@ _ABSENT = object()
 _CHANGING = ("iteration", "_strategy", "_tracker", "_may_raise")
 _MOST = 256
 """Rules that are remembered for others that are equal."""
-_FIXED = {"regretkit", "numpy", "builtins", "math", "attr", "attrs", "abc", "typing"}
+_FIXED = {"regretkit", "numpy", "builtins", "math", "attr", "attrs", "abc", "_abc", "typing"}
 """Packages whose code does not change."""
 
 Source: TypeAlias = tuple[object, str, object]
@@ -161,10 +161,18 @@ def _is_current(rule: Any, found: _Found) -> bool:
         else:
             now = getattr(namespace, name, _ABSENT)
         in_place = isinstance(value, dict | list | set)
-        in_place |= isinstance(value, np.ndarray) and namespace is not None
+        in_place |= namespace is not None and _may_change(value)
         if now is not value or in_place:  # what can change without being replaced may have changed
             return False
     return True
+
+
+def _may_change(value: object) -> bool:
+    """Return whether something can change without being replaced, and is not looked into."""
+    if isinstance(value, np.ndarray):
+        return True
+    kind = value if isinstance(value, type) else type(value)
+    return _is_own(kind.__module__) and not hasattr(kind, "__get__")
 
 
 def _held_names(rule: Any) -> list[str]:

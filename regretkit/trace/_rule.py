@@ -136,6 +136,7 @@ def _traced(rule: Any, pers: Mapping[str, Per], numbers: list[str]) -> RuleGraph
             if path not in before:
                 _refuse_undeclared(rule, path)
         changed = {path: held_at(symbolic, path) for path in before}
+        _refuse_one_array(changed)
         return {
             path: _as(pers.get(path, Per.RULE), value, trace, f"{path} becomes")
             for path, value in changed.items()
@@ -153,12 +154,25 @@ def _traced(rule: Any, pers: Mapping[str, Per], numbers: list[str]) -> RuleGraph
     )
 
 
+def _refuse_one_array(changed: Mapping[str, Any]) -> None:
+    """Refuse that one array is learned under two names: a change in place would change both."""
+    first: dict[int, str] = {}
+    for path, value in changed.items():
+        if isinstance(value, Symbol) and value.node.per is not Per.RULE:
+            other = first.setdefault(id(value), path)
+            if other != path:
+                raise UntraceableError(
+                    f"self.{other} and self.{path} become one array; write self.{path} = "
+                    f"self.{other}.copy()"
+                )
+
+
 def _refuse_undeclared(rule: Any, path: str) -> None:
     """Refuse a change of what is neither a number nor an array; otherwise take it for learned."""
-    try:
-        value = held_at(rule, path)
-    except AttributeError:
-        value = None
+    held = {
+        prefix + name: value for prefix, part in owners(rule) for name, value in attributes(part)
+    }
+    value = held.get(path)  # a cached property is not computed for it
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number and not isinstance(value, np.ndarray):
         raise UntraceableError(

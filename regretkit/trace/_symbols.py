@@ -14,6 +14,7 @@ from regretkit.trace._graph import (
     ZERO,
     Node,
     Per,
+    as_boolean,
     constant,
     elementwise,
     fill,
@@ -127,7 +128,8 @@ class Trace:
                         "every block has one action: arrays cannot be told apart"
                     )
                 if id(array) in self._held:  # its numbers are read when a run begins
-                    return make("array", per=per, detail=array)
+                    node = make("array", per=per, detail=array)
+                    return elementwise("not_equal", node, ZERO) if array.dtype == bool else node
                 if (array == array[0]).all():
                     return fill(constant(array[0]), per)
                 copied = array.astype(np.float64)
@@ -257,7 +259,7 @@ class Symbol(NDArrayOperatorsMixin):
             raise _broadcast(self.node.per, node.per)
         if node.per is not self.node.per:  # every entry is this number
             node = fill(node, self.node.per)
-        self.node = node
+        self.node = as_boolean(node) if self.node.boolean else node
 
     # As a number
 
@@ -311,6 +313,7 @@ class Symbol(NDArrayOperatorsMixin):
         target, where = options.pop("out", (None,))[0], options.pop("where", True)
         if options.keys() - {"dtype", "casting"}:
             raise UntraceableError(f"np.{ufunc.__name__} with {', '.join(options)} is not known")
+        _check_dtype(options.get("dtype"))
         mask = _common_mask(inputs)
         nodes = [self.trace.node(value) for value in inputs]
         check_shapes(nodes)
@@ -415,6 +418,11 @@ def _common_mask(values: tuple[Any, ...]) -> Node | None:
     return masks.pop() if masks else None
 
 
+def _check_dtype(dtype: Any) -> None:
+    if dtype is not None and np.dtype(dtype) != np.float64:
+        raise UntraceableError(f"numbers of {np.dtype(dtype)} are not known; leave out dtype")
+
+
 # Functions of NumPy that are no ufuncs
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -461,20 +469,21 @@ def _clip(values: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> 
 
 
 @_implements(np.full_like)
-def _full_like(like: Symbol, value: Any, **_: Any) -> Any:
+def _full_like(like: Symbol, value: Any, dtype: Any = None, **_: Any) -> Any:
+    _check_dtype(dtype)
     filled = like.copy()
     filled[...] = value
     return filled
 
 
 @_implements(np.zeros_like, np.empty_like)
-def _zeros_like(like: Symbol, **_: Any) -> Any:
-    return _full_like(like, 0.0)
+def _zeros_like(like: Symbol, **options: Any) -> Any:
+    return _full_like(like, 0.0, **options)
 
 
 @_implements(np.ones_like)
-def _ones_like(like: Symbol, **_: Any) -> Any:
-    return _full_like(like, 1.0)
+def _ones_like(like: Symbol, **options: Any) -> Any:
+    return _full_like(like, 1.0, **options)
 
 
 @_implements(np.copy)
