@@ -1,6 +1,7 @@
 """Circuits and single numbers: what is traced of them is what NumPy computes."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -184,3 +185,49 @@ def test_numpy_draws_random_numbers_while_a_rule_is_traced_and_the_rule_is_refus
     # NumPy's compiled code makes arrays by the names that tracing replaces for rules.
     with pytest.raises(UntraceableError, match="Noisy computes something else every time"):
         find_kernel(Noisy(SIMPLICES))
+
+
+class Shared(Noisy):
+    """Makes one array of two, of which the next change in place would change both."""
+
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        self.other = np.zeros(self.dimension)
+
+    def _learn(self, utility, strategy):
+        self.regrets = self.regrets + utility
+        self.other = self.regrets
+
+
+class Single(Noisy):
+    """Asks for numbers of single precision."""
+
+    def _learn(self, utility, strategy):
+        self.regrets = np.add(self.regrets, utility, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"), [(Shared, "become one array; write"), (Single, "numbers of float32")]
+)
+def test_what_numpy_would_compute_otherwise_is_refused(rule, reason):
+    with pytest.raises(UntraceableError, match=reason):
+        find_kernel(rule(SIMPLICES))
+
+
+SETTINGS = SimpleNamespace(rate=1.0)
+
+
+class BySettings(Noisy):
+    """Reads a number of a global object, and counts positive utilities once."""
+
+    def _learn(self, utility, strategy):
+        seen = utility > 0
+        seen[utility > 1] = 0.5
+        self.regrets = self.regrets + SETTINGS.rate * utility + 2.0 * seen
+
+
+def test_a_change_inside_a_global_object_counts(monkeypatch):
+    rule = BySettings(SIMPLICES)
+    assert_traced(rule)
+    monkeypatch.setattr(SETTINGS, "rate", 5.0)
+    assert_traced(rule)
