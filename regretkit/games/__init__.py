@@ -31,6 +31,7 @@ from regretkit.games.catalogue import rock_paper_scissors as rock_paper_scissors
 from regretkit.games.catalogue import shapley_game as shapley_game
 from regretkit.games.catalogue import traffic_light as traffic_light
 from regretkit.games.catalogue._dudo import dudo_history as dudo_history
+from regretkit.games.catalogue._leduc_poker import leduc_batch as leduc_batch
 from regretkit.games.catalogue._liars_dice import liars_dice_batch as liars_dice_batch
 from regretkit.games.gambit import read_efg as read_efg
 from regretkit.games.gambit import read_nfg as read_nfg

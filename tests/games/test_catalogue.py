@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from regretkit import games
 from regretkit.games import NormalFormGame, _registry, catalogue, matrix_game
 from regretkit.games._registry import call_text, load, names, register
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
-from regretkit.games.catalogue._leduc_poker import leduc_history
 
 OURS = sorted(name for name in vars(catalogue) if callable(vars(catalogue)[name]))
 
@@ -23,18 +23,29 @@ def play(history, *actions):
 
 def after(text, **arguments):
     """Return the history of Leduc poker after the actions in ``text``."""
-    return play(leduc_history(**arguments), *text.split())
+    return play(games.as_history(games.leduc_batch(**arguments)), *text.split())
 
 
 @pytest.mark.parametrize(("ranks", "suits"), [(3, 1), (2, 2), (3, 2), (2, 3), (4, 2)])
 def test_leduc_sizes_are_deals_times_betting(ranks, suits):
-    tree = games.GameTree.from_history(leduc_history(ranks=ranks, suits=suits))
+    tree = games.leduc_poker(ranks=ranks, suits=suits).tree
     cards = ranks * suits
     deals = cards * (cards - 1)
     # A round has 15 histories: 6 decisions, 3 of each player; 4 folds; 5 ends of the round.
     assert tree.histories == 1 + cards + deals * (15 + 5 * (cards - 2) * 15)
     assert tree.terminals.size == deals * (4 + 5 * (cards - 2) * 9)
     assert tree.information_sets == (3 * cards + 5 * deals * 3,) * 2
+
+
+def test_three_player_leduc_with_one_raise_has_the_size_of_the_literature():
+    tree = games.leduc_poker(players=3, ranks=3, merge_suits=True, raises=1).tree
+    assert (tree.information_sets, tree.terminals.size) == ((228,) * 3, 4500)
+
+
+@pytest.mark.parametrize(("raises", "fits"), [(2, True), (3, False)])
+def test_leduc_of_any_size_is_played_as_long_as_its_labels_fit(raises, fits):
+    with nullcontext() if fits else pytest.raises(ValueError, match="do not fit into 62 bits"):
+        games.leduc_batch(players=5, raises=raises)
 
 
 # Kuhn poker
@@ -66,8 +77,9 @@ def test_a_deck_has_the_highest_ranks_and_the_ace_is_low():
     assert kuhn_history().deck == "JQK"
     assert kuhn_history(deck=5).deck == "9TJQK"
     assert kuhn_history(deck=13).deck == "A23456789TJQK"
-    assert leduc_history(ranks=3).deck == ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
-    assert leduc_history(ranks=2, suits=3, merge_suits=True).deck == ("Q", "Q", "Q", "K", "K", "K")
+    decks = {"ranks": 3}, {"ranks": 2, "suits": 3, "merge_suits": True}
+    dealt = [[name for name, _ in after("", **leduc).chance_outcomes()] for leduc in decks]
+    assert dealt == [["Js", "Jh", "Qs", "Qh", "Ks", "Kh"], ["Q", "K"]]
 
 
 # Leduc poker

@@ -12,11 +12,11 @@ from naive_games import (
     random_profile,
     utility,
 )
+from naive_levels import Leduc
 
 import regretkit as rk
 from regretkit import evaluation, games
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
-from regretkit.games.catalogue._leduc_poker import leduc_history
 from regretkit.games.tree import _sequences
 from regretkit.games.tree._sequences import merge_terminals
 
@@ -30,7 +30,7 @@ ROOTS |= {
     "kuhn": kuhn_history(),
     "kuhn, 3 players": kuhn_history(3),
     "kuhn, 5 cards": kuhn_history(deck=5),
-    "leduc, suits merged": leduc_history(merge_suits=True),
+    "leduc, suits merged": Leduc(merge_suits=True),
 }
 each_game = pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)
 

@@ -5,16 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from attrs import frozen
+from naive_levels import Leduc
 
 from regretkit.games import CHANCE, GameTree
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
-from regretkit.games.catalogue._leduc_poker import leduc_history
 from regretkit.games.tree._history import TERMINAL
 
 ROOTS = {
     "kuhn": kuhn_history(),
     "kuhn, 3 players": kuhn_history(3),
-    "leduc, suits merged": leduc_history(merge_suits=True),
+    "leduc, suits merged": Leduc(merge_suits=True),
 }
 each_game = pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS)
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from attrs import evolve, field, frozen
 from naive_games import decision, end, random_game
-from naive_levels import AsLevel, Goofspiel, LiarsDice
+from naive_levels import AsLevel, Goofspiel, Leduc, LiarsDice
 
 from regretkit import games
 from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, GameTree
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
-from regretkit.games.catalogue._leduc_poker import leduc_history
 
 ARRAYS = ("parent", "player", "information_set", "action", "probability", "payoffs", "terminals")
 
@@ -29,6 +28,8 @@ def rules_of(name, **given):
     call = f"{name}({', '.join(f'{key}={value!r}' for key, value in given.items())})"
     if name == "liars_dice":
         return call, LiarsDice(**({"dice": 1} | given))
+    if name == "leduc_poker":
+        return call, Leduc(**given)
     rules = GOOFSPIEL | {"cards": 4} | given
     return call, Goofspiel(**({"turns": rules["cards"]} | rules))
 
@@ -39,6 +40,13 @@ LARGE = dict(
         rules_of("liars_dice", sides=3),
         rules_of("liars_dice", dice=2, sides=2),
         rules_of("liars_dice", sides=2, players=3),
+        rules_of("leduc_poker"),
+        rules_of("leduc_poker", merge_suits=True),
+        rules_of("leduc_poker", ranks=2, suits=3, merge_suits=True, raises=3),
+        rules_of("leduc_poker", ranks=5, suits=1, raises=0),
+        rules_of("leduc_poker", ranks=2, suits=4, raises=1),
+        rules_of("leduc_poker", players=3, ranks=2, merge_suits=True),
+        rules_of("leduc_poker", players=4, ranks=2, suits=3, merge_suits=True, raises=1),
         rules_of("goofspiel", cards=1),
         rules_of("goofspiel", cards=3),
         rules_of("goofspiel", **HIDDEN),
@@ -55,7 +63,7 @@ LARGE = dict(
 SMALL = {
     "kuhn": kuhn_history(),
     "kuhn, 3 players": kuhn_history(3),
-    "leduc, suits merged": leduc_history(merge_suits=True),
+    "leduc, suits merged": Leduc(merge_suits=True),
 } | {
     f"random, {players} players, {seed}": random_game(np.random.default_rng(seed), players, 6)
     for players in (1, 2, 3)

@@ -6,13 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from naive_levels import AsLevel, LiarsDice
+from naive_levels import AsLevel, Leduc, LiarsDice
 
 from regretkit import games
 from regretkit.games import GameTree, _memory_budget
 from regretkit.games.catalogue import _battleship, _oshi_zumo
 from regretkit.games.catalogue._battleship import battleship_history
-from regretkit.games.catalogue._leduc_poker import leduc_history
 from regretkit.games.catalogue._oshi_zumo import oshi_zumo_history
 from regretkit.games.tree import _sequences
 
@@ -107,7 +106,7 @@ def test_past_many_rounds_the_count_is_a_lower_bound(monkeypatch):
         (GameTree.from_batch, AsLevel([LiarsDice(1, 4)])),
         (games.ExtensiveFormGame.from_batch, AsLevel([LiarsDice(1, 4)])),
         (GameTree.from_history, LiarsDice(1, 4)),
-        (games.ExtensiveFormGame.from_history, leduc_history()),
+        (games.ExtensiveFormGame.from_history, Leduc()),
     ],
 )
 def test_a_game_of_ones_own_is_refused_while_it_is_built(build, root, with_left):

@@ -61,6 +61,83 @@ class LiarsDice:
 
 
 @frozen
+class Leduc:
+    """What was dealt and every action of both rounds; the pot is counted anew at each history."""
+
+    players: int = 2
+    ranks: int = 0
+    suits: int = 2
+    merge_suits: bool = False
+    raises: int = 2
+    cards: tuple = ()
+    rounds: tuple = ("",)
+
+    def deck(self):
+        ranks = "A23456789TJQK"[-(self.ranks or self.players + 1) :]
+        suits = [""] * self.suits if self.merge_suits else "shdc"[: self.suits]
+        return [rank + suit for rank in ranks for suit in suits]
+
+    def table(self):
+        """Return stakes, who has folded, who is to act (None after a round), and the raises."""
+        paid, folded, raises = [1] * self.players, [False] * self.players, 0
+        waiting = []
+        for size, actions in zip((2, 4), self.rounds, strict=False):
+            waiting, raises = [i for i in range(self.players) if not folded[i]], 0
+            for action in actions:
+                player = waiting.pop(0)
+                folded[player] = action == "f"
+                if action != "f":
+                    paid[player] = max(paid) + size * (action == "r")
+                if action == "r":
+                    raises += 1
+                    order = [(player + step) % self.players for step in range(1, self.players)]
+                    waiting = [i for i in order if not folded[i]]
+        return paid, folded, waiting[0] if waiting else None, raises
+
+    def is_terminal(self):
+        _, folded, mover, _ = self.table()
+        return folded.count(False) == 1 or (len(self.rounds) == 2 and mover is None)
+
+    def player(self):
+        mover = self.table()[2]
+        return CHANCE if len(self.cards) < self.players or mover is None else mover
+
+    def chance_outcomes(self):
+        left = Counter(self.deck())
+        left.subtract(self.cards)
+        return [(card, count / left.total()) for card, count in left.items() if count]
+
+    def actions(self):
+        paid, _, mover, raises = self.table()
+        folding = ["f"] if paid[mover] < max(paid) else []
+        return [*folding, "c"] + (["r"] if raises < self.raises else [])
+
+    def child(self, action):
+        if self.player() == CHANCE:
+            rounds = (*self.rounds, "") if len(self.cards) == self.players else self.rounds
+            return evolve(self, cards=(*self.cards, action), rounds=rounds)
+        return evolve(self, rounds=(*self.rounds[:-1], self.rounds[-1] + action))
+
+    def information_set(self):
+        label = f"{self.cards[self.player()]}:{self.rounds[0]}"
+        return label if len(self.rounds) == 1 else f"{label}/{self.cards[-1]}:{self.rounds[1]}"
+
+    def payoffs(self):
+        paid, folded, _, _ = self.table()
+        public = self.cards[self.players :]
+
+        def hand(player):
+            rank = self.cards[player][0]
+            return rank in "".join(public), "A23456789TJQK".index(rank)
+
+        showing = [i for i in range(self.players) if not folded[i]]
+        best = max(map(hand, showing))
+        winners = [i for i in showing if hand(i) == best]
+        share = sum(paid) / len(winners)
+        return [share * (i in winners) - paid[i] for i in range(self.players)]
+
+
+@frozen
 class Goofspiel:
     """The prizes in the order they came, and the bids of each turn, the current one last."""
 

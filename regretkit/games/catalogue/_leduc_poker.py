@@ -1,26 +1,29 @@
 """Leduc poker: one private card each, one public card, two rounds of betting."""
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import final
 
+import numpy as np
 from attrs import evolve, frozen
+from numpy.typing import NDArray
 
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
 from regretkit.games.catalogue._kuhn_poker import RANKS
-from regretkit.games.tree._history import CHANCE
+from regretkit.games.tree._history import CHANCE, TERMINAL
 
 SUITS = "shdc"
 ANTE = 1
 RAISES = (2, 4)
 """Size of a raise in each round."""
-MOST_RAISES = 2
-"""Number of raises that a round allows."""
+ACTIONS = "fcr"
+_BITS = 62
+"""Limit on the bits of a number that encodes cards and both rounds."""
 
 
 @register
@@ -29,6 +32,7 @@ def leduc_poker(
     ranks: int | None = None,
     suits: int = 2,
     merge_suits: bool = False,
+    raises: int = 2,
     *,
     memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
@@ -37,10 +41,10 @@ def leduc_poker(
     Each player antes 1 and is dealt one card, player 0 first. There is a round of betting, then
     one public card and a second round. Each round begins with the lowest-numbered player that has
     not folded. A player calls (``c``), which matches the highest stake; or raises
-    (``r``), by 2 in the first round and by 4 in the second, at most two raises a round; or folds
-    (``f``), when there is a raise to be paid. A round ends when every player has answered the last
-    raise, or has called if there was none. A pair with the public card wins, else the highest card;
-    ties split the pot. Suits do not affect the ranking.
+    (``r``), by 2 in the first round and by 4 in the second, at most ``raises`` times a round; or
+    folds (``f``), when there is a raise to be paid. A round ends when every player has answered the
+    last raise, or has called if there was none. A pair with the public card wins, else the highest
+    card; ties split the pot. Suits do not affect the ranking.
 
     An information set is named by the player's card and the first round, then by the public card
     and the second round. At ``Js:crc/Qh:c`` player 1 holds the jack of spades; the first round
@@ -59,6 +63,9 @@ def leduc_poker(
     merge_suits
         Whether to deal ranks, each as likely as its cards together. The value of the game is the
         same, with fewer information sets.
+    raises
+        Number of raises that a round allows, at least 0; the literature on three players often
+        has 1.
     memory_limit
         Largest number of bytes that building may take, by default all that are available.
 
@@ -74,19 +81,48 @@ def leduc_poker(
     Southey, Bowling, Larson, Piccione, Burch, Billings and Rayner (2005), "Bayes' bluff:
     opponent modelling in poker", UAI. Rules as in OpenSpiel's ``leduc_poker``.
     """
-    root = leduc_history(players, ranks, suits, merge_suits)
-    players, suits = len(root.paid), int(suits)
-    MemoryBudget(memory_limit, walked=True).check_histories(root.histories, players)
-    ranks = None if ranks in {None, players + 1} else len(root.deck) // suits
+    rules = _rules(players, ranks, suits, merge_suits, raises)
+    MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
     name = call_text(
-        leduc_poker, players=players, ranks=ranks, suits=suits, merge_suits=merge_suits
+        leduc_poker,
+        players=rules.players,
+        ranks=None if rules.ranks == rules.players + 1 else rules.ranks,
+        suits=rules.suits,
+        merge_suits=merge_suits,
+        raises=rules.raises,
     )
-    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
+    return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
 
-def leduc_history(
-    players: int = 2, ranks: int | None = None, suits: int = 2, merge_suits: bool = False
-) -> "LeducHistory":
+def leduc_batch(
+    players: int = 2,
+    ranks: int | None = None,
+    suits: int = 2,
+    merge_suits: bool = False,
+    raises: int = 2,
+) -> "Leduc":
+    """Return the batch of the empty history of ``leduc_poker``, of any size.
+
+    ``as_history`` plays it without building its tree.
+
+    Parameters
+    ----------
+    players, ranks, suits, merge_suits, raises
+        As in ``leduc_poker``.
+
+    Examples
+    --------
+    >>> from regretkit.games import as_history
+    >>> history = as_history(leduc_batch())
+    >>> for move in ["Js", "Qh", "c", "r", "c", "Kh", "c"]:
+    ...     history = history.child(move)
+    >>> history.information_set()
+    'Qh:crc/Kh:c'
+    """
+    return _rules(players, ranks, suits, merge_suits, raises).start()
+
+
+def _rules(players: int, ranks: int | None, suits: int, merge_suits: bool, raises: int) -> "_Rules":
     players = whole_number(players, "players", least=2)
     ranks = whole_number(players + 1 if ranks is None else ranks, "ranks", least=1, most=len(RANKS))
     suits = whole_number(suits, "suits", least=1, most=len(SUITS))
@@ -97,43 +133,47 @@ def leduc_history(
             f"{ranks} ranks in {suits} suits are {ranks * suits} cards, but {players} players "
             f"need at least {players + 1}; pass more ranks or suits"
         )
-    deck = [
-        rank if merge_suits else rank + suit for rank in RANKS[-ranks:] for suit in SUITS[:suits]
-    ]
-    return LeducHistory(
-        deck=tuple(deck), paid=(ANTE,) * players, folded=(False,) * players, to_act=players
-    )
+    return _Rules(players, ranks, suits, merge_suits, whole_number(raises, "raises", least=0))
 
 
 @final
 @frozen
-class LeducHistory:
-    deck: tuple[str, ...]
-    paid: tuple[int, ...]
-    """What each player has put into the pot."""
-    folded: tuple[bool, ...]
-    to_act: int
-    """Number of players that have yet to act in this round."""
-    mover: int = 0
-    """The player to act."""
-    raises: int = 0
-    """Number of raises in this round."""
-    cards: tuple[str, ...] = ()
-    """The cards dealt so far: the private ones, then the public one."""
-    first: str = ""
-    """The actions of the first round."""
-    second: str = ""
-    """Those of the second."""
+class _Rules:
+    """The parameters of Leduc poker; cards are numbered from the lowest, suits within ranks."""
+
+    players: int
+    ranks: int
+    suits: int
+    merge_suits: bool
+    raises: int
+
+    @property
+    def copies(self) -> int:
+        """Number of equal cards."""
+        return self.suits if self.merge_suits else 1
+
+    @property
+    def cards(self) -> int:
+        """Number of distinct cards."""
+        return self.ranks * self.suits // self.copies
+
+    @property
+    def card_bits(self) -> int:
+        return self.cards.bit_length()
+
+    @property
+    def round_bits(self) -> int:
+        """Number of bits for the actions of a round, two for each."""
+        return 2 * (self.players + self.raises * (self.players - 1))
 
     @property
     def histories(self) -> int:
         """Number of histories of the whole game."""
-        players = len(self.paid)
-        dealt = _deals(Counter(self.deck).values(), players + 1)
+        dealt = _deals([self.copies] * self.cards, self.players + 1)
 
         @cache
         def acting(remaining: int, to_act: int, raises: int, second: bool) -> int:
-            deals = dealt[players + second]
+            deals = dealt[self.players + second]
             if remaining == 1 or (second and not to_act):
                 return deals
             if not to_act:
@@ -141,93 +181,158 @@ class LeducHistory:
             following = acting(remaining, to_act - 1, raises, second)
             if raises:
                 following += acting(remaining - 1, to_act - 1, raises, second)
-            if raises < MOST_RAISES:
+            if raises < self.raises:
                 following += acting(remaining, remaining - 1, raises + 1, second)
             return deals + following
 
-        return sum(dealt[:players]) + acting(players, players, 0, False)
+        return sum(dealt[: self.players]) + acting(self.players, self.players, 0, False)
 
-    def is_terminal(self) -> bool:
-        return self.folded.count(False) == 1 or (self._public and not self.to_act)
-
-    def player(self) -> int:
-        if len(self.cards) < len(self.paid) or not self.to_act:
-            return CHANCE
-        return self.mover
-
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        """Return the distinct cards that are left; equal cards count as one outcome."""
-        remaining = Counter(self.deck)
-        remaining.subtract(self.cards)
-        total = len(self.deck) - len(self.cards)
-        return [(card, count / total) for card, count in remaining.items() if count]
-
-    def actions(self) -> Sequence[str]:
-        fold = ("f",) if self.paid[self.mover] < max(self.paid) else ()
-        return (*fold, "c", "r") if self.raises < MOST_RAISES else (*fold, "c")
-
-    def child(self, action: str) -> "LeducHistory":
-        if len(self.cards) < len(self.paid):
-            return evolve(self, cards=(*self.cards, action))
-        if not self.to_act:
-            return evolve(
-                self,
-                cards=(*self.cards, action),
-                to_act=self.folded.count(False),
-                mover=self.folded.index(False),
-                raises=0,
+    def start(self) -> "Leduc":
+        if 2 * (self.round_bits + self.card_bits) > _BITS:
+            raise ValueError(
+                f"players={self.players} and raises={self.raises} make rounds of up to "
+                f"{self.round_bits // 2} actions, which do not fit into {_BITS} bits together "
+                "with the cards; take fewer players or raises"
             )
-        return self._act(action)
+        zero = np.zeros(1, dtype=np.int64)
+        paid = np.full((1, self.players), ANTE)
+        cards = np.full((1, self.players + 1), -1)
+        to_act = zero + self.players
+        return Leduc(self, 0, paid, paid < 0, to_act, zero, zero, cards, np.zeros((1, 2), np.int64))
 
-    def information_set(self) -> str:
-        label = f"{self.cards[self.mover]}:{self.first}"
-        return f"{label}/{self.cards[-1]}:{self.second}" if self._public else label
+    def card_name(self, card: int) -> str:
+        rank, suit = divmod(card, self.suits // self.copies)
+        return RANKS[-self.ranks :][rank] + ("" if self.merge_suits else SUITS[suit])
 
-    def payoffs(self) -> Sequence[float]:
-        strength = [
-            -1 if folded else self._strength(player) for player, folded in enumerate(self.folded)
-        ]
-        winners = strength.count(max(strength))
-        share = sum(self.paid) / winners
-        return [
-            (share if drawn == max(strength) else 0.0) - paid
-            for drawn, paid in zip(strength, self.paid, strict=True)
-        ]
+
+@final
+@frozen(eq=False)
+class Leduc:
+    """A batch of histories of ``length`` moves."""
+
+    rules: _Rules
+    length: int
+    paid: Indices
+    """What each player has put into the pot, shape ``(histories, players)``."""
+    folded: NDArray[np.bool_]
+    to_act: Indices
+    """Number of players that have yet to act in this round."""
+    mover: Indices
+    """The player to act."""
+    raises: Indices
+    """Number of raises in this round."""
+    cards: Indices
+    """The cards dealt, -1 for none: the private ones, then the public one."""
+    rounds: Indices
+    """The actions of both rounds, two bits each, shape ``(histories, 2)``."""
 
     @property
-    def _public(self) -> bool:
-        return len(self.cards) > len(self.paid)
+    def _public(self) -> NDArray[np.bool_]:
+        public: NDArray[np.bool_] = self.cards[:, -1] >= 0
+        return public
 
-    def _act(self, action: str) -> "LeducHistory":
-        """Return the history after a fold, a call or a raise."""
-        paid, folded = list(self.paid), list(self.folded)
-        to_act, raises = self.to_act - 1, self.raises
-        if action == "f":
-            folded[self.mover] = True
-        else:
-            paid[self.mover] = max(paid)
-        if action == "r":
-            paid[self.mover] += RAISES[self._public]
-            to_act, raises = folded.count(False) - 1, raises + 1
-        players = len(paid)
-        order = [(self.mover + step) % players for step in range(1, players + 1)]
-        return LeducHistory(
-            deck=self.deck,
-            paid=tuple(paid),
-            folded=tuple(folded),
-            to_act=to_act,
-            mover=next((player for player in order if not folded[player]), self.mover),
-            raises=raises,
-            cards=self.cards,
-            first=self.first if self._public else self.first + action,
-            second=self.second + action if self._public else self.second,
+    def player(self) -> Indices:
+        if self.length < self.rules.players:
+            return np.full(len(self.cards), CHANCE)
+        alone = np.count_nonzero(~self.folded, axis=1) == 1
+        ended = self.to_act == 0
+        following = np.where(self._public | alone, TERMINAL, CHANCE)
+        return np.where(ended | alone, following, self.mover)
+
+    def actions(self, rows: Indices) -> NDArray[np.bool_]:
+        """Return the cards that are left, or which of fold, call and raise are legal."""
+        if self.length < self.rules.players or not self.to_act[rows[0]]:
+            return self._left(rows) > 0
+        possible = np.ones((rows.size, len(ACTIONS)), dtype=np.bool_)
+        paid = self.paid[rows]
+        possible[:, 0] = paid[np.arange(rows.size), self.mover[rows]] < paid.max(axis=1)
+        possible[:, 2] = self.raises[rows] < self.rules.raises
+        return possible
+
+    def child(self, rows: Indices, action: Indices) -> "Leduc":
+        columns = "paid", "folded", "to_act", "mover", "raises", "cards", "rounds"
+        copies = {name: getattr(self, name)[rows] for name in columns}
+        batch = evolve(self, length=self.length + 1, **copies)
+        if self.length < self.rules.players:
+            batch.cards[:, self.length] = action
+            return batch
+        dealt = batch.to_act == 0
+        batch._deal(np.flatnonzero(dealt), action[dealt])
+        batch._act(np.flatnonzero(~dealt), action[~dealt])
+        return batch
+
+    def _deal(self, rows: Indices, card: Indices) -> None:
+        """Deal the public card, in place."""
+        self.cards[rows, -1] = card
+        remaining = ~self.folded[rows]
+        self.to_act[rows] = np.count_nonzero(remaining, axis=1)
+        self.mover[rows] = np.argmax(remaining, axis=1)
+        self.raises[rows] = 0
+
+    def _act(self, rows: Indices, action: Indices) -> None:
+        """Fold, call or raise, in place."""
+        mover, second = self.mover[rows], self._public[rows].astype(np.int64)
+        folds, raises = action == 0, action == 2
+        self.folded[rows, mover] = folds
+        stake = self.paid[rows].max(axis=1) + raises * np.array(RAISES)[second]
+        self.paid[rows, mover] = np.where(folds, self.paid[rows, mover], stake)
+        remaining = ~self.folded[rows]
+        others = np.count_nonzero(remaining, axis=1) - 1
+        self.to_act[rows] = np.where(raises, others, self.to_act[rows] - 1)
+        self.raises[rows] += raises
+        self.rounds[rows, second] = 4 * self.rounds[rows, second] + action + 1
+        players = self.rules.players
+        order = (mover[:, np.newaxis] + np.arange(1, players + 1)) % players
+        following = np.argmax(np.take_along_axis(remaining, order, axis=1), axis=1)
+        self.mover[rows] = order[np.arange(rows.size), following]
+
+    def _left(self, rows: Indices) -> Indices:
+        """Return how many of each card are left in the deck."""
+        dealt = self.cards[rows][:, :, np.newaxis] == np.arange(self.rules.cards)
+        left: Indices = self.rules.copies - np.count_nonzero(dealt, axis=1)
+        return left
+
+    def probability(self, rows: Indices, action: Indices) -> Vector:
+        left = self._left(rows)
+        probability: Vector = left[np.arange(rows.size), action] / left.sum(axis=1)
+        return probability
+
+    def information_set(self, rows: Indices) -> Indices:
+        """Return the player's card, the public card, and both rounds as one number."""
+        bits = self.rules.round_bits
+        card = self.cards[rows, self.mover[rows]] << self.rules.card_bits
+        cards = card | (self.cards[rows, -1] + 1)
+        key: Indices = (cards << 2 * bits) | (self.rounds[rows, 0] << bits) | self.rounds[rows, 1]
+        return key
+
+    def payoffs(self, rows: Indices) -> Vector:
+        folded, paid = self.folded[rows], self.paid[rows]
+        private, public = self.cards[rows, :-1], self.cards[rows, -1:]
+        rank, public_rank = (
+            cards * self.rules.ranks // self.rules.cards for cards in (private, public)
         )
+        pair = rank == public_rank
+        strength = np.where(folded, -1, rank + pair * self.rules.ranks)
+        wins = strength == strength.max(axis=1, keepdims=True)
+        share = paid.sum(axis=1, keepdims=True) / np.count_nonzero(wins, axis=1, keepdims=True)
+        payoffs: Vector = wins * share - paid
+        return payoffs
 
-    def _strength(self, player: int) -> int:
-        """Return the strength of a hand, larger for a better one."""
-        rank = RANKS.index(self.cards[player][0])
-        pair = self._public and self.cards[player][0] == self.cards[-1][0]
-        return rank + len(RANKS) if pair else rank
+    def action_name(self, player: int, action: int) -> str:
+        return self.rules.card_name(action) if player == CHANCE else ACTIONS[action]
+
+    def label(self, player: int, information_set: int) -> str:
+        bits, card_bits = self.rules.round_bits, self.rules.card_bits
+        cards, rounds = divmod(information_set, 1 << 2 * bits)
+        card, public = divmod(cards, 1 << card_bits)
+        first, second = (_played(number) for number in divmod(rounds, 1 << bits))
+        label = f"{self.rules.card_name(card)}:{first}"
+        return f"{label}/{self.rules.card_name(public - 1)}:{second}" if public else label
+
+
+def _played(number: int) -> str:
+    """Return the actions of a round."""
+    return _played(number >> 2) + ACTIONS[(number & 3) - 1] if number else ""
 
 
 def _deals(copies: Iterable[int], cards: int) -> list[int]:
