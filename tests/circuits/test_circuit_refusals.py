@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 import regretkit as rk
 from regretkit._util._arrays import depths
@@ -29,65 +30,55 @@ def hull(*parts):
     return rk.ConvexHull([corner(), *parts[:-1]], parts[-1])
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda: rk.Product([SHARED, SHARED]),
-        lambda: rk.ConvexHull([corner(), SHARED], SHARED),
-        lambda: rk.Product([hull(rk.RegretMatching(2), SHARED), SHARED]),
-        lambda: rk.Product([rk.Product([SHARED]), hull(corner(), rk.Product([SHARED]))]),
-        lambda: rk.Product([rk.PhiRegret(SHARED, internal_maps(2)), SHARED]),
-        lambda: rk.Product([rk.CFR(rk.DecisionTree([0], [2]), lambda _: SHARED), SHARED]),
-        lambda: rk.CFR(TREE, rk.PerDecisionPoint(lambda _: SHARED)),
-        lambda: rk.CFR(TREE, rk.ByDecisionPoint({0: lambda _: SHARED, 1: lambda _: SHARED})),
-        lambda: rk.circuit(TREE, lambda _: SHARED),
-        lambda: rk.SwapRegret(2, rk.PerDecisionPoint(lambda _: SHARED)),
-    ],
+test_one_object_in_two_places_is_refused_at_any_depth = refusals(
+    lambda: rk.Product([SHARED, SHARED]),
+    lambda: rk.ConvexHull([corner(), SHARED], SHARED),
+    lambda: rk.Product([hull(rk.RegretMatching(2), SHARED), SHARED]),
+    lambda: rk.Product([rk.Product([SHARED]), hull(corner(), rk.Product([SHARED]))]),
+    lambda: rk.Product([rk.PhiRegret(SHARED, internal_maps(2)), SHARED]),
+    lambda: rk.Product([rk.CFR(rk.DecisionTree([0], [2]), lambda _: SHARED), SHARED]),
+    lambda: rk.CFR(TREE, rk.PerDecisionPoint(lambda _: SHARED)),
+    lambda: rk.CFR(TREE, rk.ByDecisionPoint({0: lambda _: SHARED, 1: lambda _: SHARED})),
+    lambda: rk.circuit(TREE, lambda _: SHARED),
+    lambda: rk.SwapRegret(2, rk.PerDecisionPoint(lambda _: SHARED)),
+    error=ValueError,
+    match=r"two places .* build one for each, as in \[make\(\)",
 )
-def test_one_object_in_two_places_is_refused_at_any_depth(build):
-    with pytest.raises(ValueError, match=r"two places .* build one for each, as in \[make\(\)"):
-        build()
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "message"),
-    [
-        (lambda: rk.Product([]), ValueError, "one or more minimizers, got none"),
-        (lambda: rk.Product([rk.RegretMatching]), TypeError, r"parts\[0\] .* as in RegretMatching"),
-        (lambda: rk.Product(rk.RegretMatching(2)), TypeError, "a sequence, not a single"),
-        (lambda: rk.Product([Simplices(2)]), TypeError, r"parts\[0\] must be a RegretMinimizer"),
-        (lambda: rk.Product([corner()], [[0]]), ValueError, r"coordinates must give \[2\]"),
-        (lambda: rk.Product([corner()], [[1, 1]]), ValueError, "each of 0 to 1 once"),
-        (lambda: hull(rk.RegretMatching(2)), ValueError, "two or more, got 1"),
-        (lambda: hull(rk.RegretMatching(3), rk.RegretMatching(2)), ValueError, r"\[2, 3\]"),
-        (lambda: hull(corner(), rk.RegretMatching(3)), ValueError, "dimension 3, but there are 2"),
-        (lambda: hull(corner(), rk.Point([2.0, 0.0])), ValueError, "not weights that sum to one"),
-        (lambda: hull(corner(), rk.Point([2.0, -1.0])), ValueError, "not weights that sum to one"),
-        (lambda: hull(corner(), rk.RegretMatching([1, 1])), ValueError, "not weights"),
-        (lambda: hull(corner(), rk.RegretMatching), TypeError, "mixer must be a minimizer, got"),
-        (lambda: hull(corner(), 2), TypeError, "mixer must be a RegretMinimizer, got 2"),
-        (lambda: hull(None, rk.RegretMatching(2)), TypeError, r"members\[1\] .* got None"),
-        (lambda: rk.ConvexHull(corner(), corner()), TypeError, "a sequence, not a single"),
-        (lambda: rk.PhiRegret(rk.RegretMatching, internal_maps(2)), TypeError, "got the class"),
-        (lambda: rk.PhiRegret(rk.RegretMatching(3), internal_maps(3)), ValueError, r"live in"),
-        (lambda: rk.PhiRegret(rk.RegretMatching(2), "swap"), TypeError, "maps must be a set of"),
-        (lambda: rk.SwapRegret(0, rk.RegretMatching), ValueError, "each at least 1"),
-        (lambda: rk.SwapRegret(2.5, rk.RegretMatching), TypeError, "whole numbers"),
-        (lambda: rk.SwapRegret(2, rk.RegretMatching(2)), TypeError, "expert .* pass its class"),
-        (lambda: rk.SwapRegret(2, "rm"), TypeError, "expert must be a function of simplices"),
-        (lambda: rk.SwapRegret(2, lambda s: SHARED), ValueError, r"PerDecisionPoint\(rule\)"),
-        (lambda: rk.SwapRegret(2, lambda s: None), TypeError, "what expert returned must be"),
-        (lambda: internal_maps(1), ValueError, "actions must be a whole number, at least 2, got 1"),
-        (lambda: FiniteDeviations(np.eye(2)), ValueError, r"shape \(2, 2\); pass one square"),
-        (lambda: FiniteDeviations([[[1.0, 0.5], [0.0, 1.0]]]), ValueError, r"\[0\] .* row 0"),
-        (lambda: FiniteDeviations([np.eye(2), -np.eye(2)]), ValueError, r"matrices\[1\] leaves"),
-        (lambda: FiniteDeviations([np.eye(2) * np.nan]), ValueError, r"matrices\[0\] leaves"),
-        (lambda: StochasticMatrices([2, 0]), ValueError, "each at least 1"),
-    ],
+test_what_cannot_be_a_circuit_is_refused = refusals(
+    (lambda: rk.Product([]), ValueError, "one or more minimizers, got none"),
+    (lambda: rk.Product([rk.RegretMatching]), TypeError, r"parts\[0\] .* as in RegretMatching"),
+    (lambda: rk.Product(rk.RegretMatching(2)), TypeError, "a sequence, not a single"),
+    (lambda: rk.Product([Simplices(2)]), TypeError, r"parts\[0\] must be a RegretMinimizer"),
+    (lambda: rk.Product([corner()], [[0]]), ValueError, r"coordinates must give \[2\]"),
+    (lambda: rk.Product([corner()], [[1, 1]]), ValueError, "each of 0 to 1 once"),
+    (lambda: hull(rk.RegretMatching(2)), ValueError, "two or more, got 1"),
+    (lambda: hull(rk.RegretMatching(3), rk.RegretMatching(2)), ValueError, r"\[2, 3\]"),
+    (lambda: hull(corner(), rk.RegretMatching(3)), ValueError, "dimension 3, but there are 2"),
+    (lambda: hull(corner(), rk.Point([2.0, 0.0])), ValueError, "not weights that sum to one"),
+    (lambda: hull(corner(), rk.Point([2.0, -1.0])), ValueError, "not weights that sum to one"),
+    (lambda: hull(corner(), rk.RegretMatching([1, 1])), ValueError, "not weights"),
+    (lambda: hull(corner(), rk.RegretMatching), TypeError, "mixer must be a minimizer, got"),
+    (lambda: hull(corner(), 2), TypeError, "mixer must be a RegretMinimizer, got 2"),
+    (lambda: hull(None, rk.RegretMatching(2)), TypeError, r"members\[1\] .* got None"),
+    (lambda: rk.ConvexHull(corner(), corner()), TypeError, "a sequence, not a single"),
+    (lambda: rk.PhiRegret(rk.RegretMatching, internal_maps(2)), TypeError, "got the class"),
+    (lambda: rk.PhiRegret(rk.RegretMatching(3), internal_maps(3)), ValueError, r"live in"),
+    (lambda: rk.PhiRegret(rk.RegretMatching(2), "swap"), TypeError, "maps must be a set of"),
+    (lambda: rk.SwapRegret(0, rk.RegretMatching), ValueError, "each at least 1"),
+    (lambda: rk.SwapRegret(2.5, rk.RegretMatching), TypeError, "whole numbers"),
+    (lambda: rk.SwapRegret(2, rk.RegretMatching(2)), TypeError, "expert .* pass its class"),
+    (lambda: rk.SwapRegret(2, "rm"), TypeError, "expert must be a function of simplices"),
+    (lambda: rk.SwapRegret(2, lambda s: SHARED), ValueError, r"PerDecisionPoint\(rule\)"),
+    (lambda: rk.SwapRegret(2, lambda s: None), TypeError, "what expert returned must be"),
+    (lambda: internal_maps(1), ValueError, "actions must be a whole number, at least 2, got 1"),
+    (lambda: FiniteDeviations(np.eye(2)), ValueError, r"shape \(2, 2\); pass one square"),
+    (lambda: FiniteDeviations([[[1.0, 0.5], [0.0, 1.0]]]), ValueError, r"\[0\] .* row 0"),
+    (lambda: FiniteDeviations([np.eye(2), -np.eye(2)]), ValueError, r"matrices\[1\] leaves"),
+    (lambda: FiniteDeviations([np.eye(2) * np.nan]), ValueError, r"matrices\[0\] leaves"),
+    (lambda: StochasticMatrices([2, 0]), ValueError, "each at least 1"),
 )
-def test_what_cannot_be_a_circuit_is_refused(build, error, message):
-    with pytest.raises(error, match=message):
-        build()
 
 
 def test_weights_need_not_come_from_a_leaf():

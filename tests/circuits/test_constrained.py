@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from factories import ADVERSARIES, regret
+from refusals import refusals
 from scipy.optimize import linprog
 
 import regretkit as rk
@@ -135,10 +136,7 @@ def test_a_constraint_that_cuts_across_decision_points_is_kept_on_average():
     # Two decisions, 1 after the first action of 0: play "0a" and "1a" together at most half.
     tree = rk.DecisionTree([0, 1], [2, 2])
     player = Constrained(
-        rk.CFR(tree, rk.RegretMatchingPlus),
-        [[0.0, 0.0, 0.0, 1.0, 0.0]],
-        [0.5],
-        prices(1, 20.0),
+        rk.CFR(tree, rk.RegretMatchingPlus), [[0.0, 0.0, 0.0, 1.0, 0.0]], [0.5], prices(1, 20.0)
     )
 
     mean = np.zeros(5)
@@ -375,10 +373,7 @@ def test_constraints_are_refused_just_where_a_linear_program_finds_no_point(seed
 
 def test_equalities_are_two_constraints():
     player = Constrained(
-        rk.RegretMatching(3),
-        [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]],
-        [2.0, -2.0],
-        prices(2, 30.0),
+        rk.RegretMatching(3), [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]], [2.0, -2.0], prices(2, 30.0)
     )
     mean = np.zeros(3)
     for _ in range(2000):
@@ -421,45 +416,39 @@ def negative_prices():
     return AffineImage(rk.RegretMatching(2), [[1.0, -0.5]])
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (
-            lambda: build(bound=[-0.5]),
-            ValueError,
-            r"constraint 0 cannot be met: .* at least 0.0, above bound\[0\] = -0.5",
+test_what_cannot_be_constrained_so_is_refused = refusals(
+    (
+        lambda: build(bound=[-0.5]),
+        ValueError,
+        r"constraint 0 cannot be met: .* at least 0.0, above bound\[0\] = -0.5",
+    ),
+    (
+        lambda: build(
+            matrix=[[1.0, 0.0], [0.0, 1.0]], bound=[0.4, 0.4], multipliers=prices(2, 1.0)
         ),
-        (
-            lambda: build(
-                matrix=[[1.0, 0.0], [0.0, 1.0]], bound=[0.4, 0.4], multipliers=prices(2, 1.0)
-            ),
-            ValueError,
-            r"cannot be met together: .* weights \[1. 1.\] .* breaks by 0.2 at least",
-        ),
-        (
-            lambda: build(rk.BestResponse(sets.Ball([0.0, 0.0], 1.0)), [[-1.0, 0.0]], [-1.1]),
-            ValueError,
-            r"at least -1.0, above bound\[0\] = -1.1",
-        ),
-        (lambda: build(matrix=[[1.0]]), ValueError, r"matrix has shape \(1, 1\)"),
-        (lambda: build(matrix=[1.0, 0.0]), ValueError, r"matrix has shape \(2,\)"),
-        (lambda: build(matrix=[[np.nan, 0.0]]), ValueError, "matrix must be finite"),
-        (lambda: build(bound=[1.0, 1.0]), ValueError, r"bound has shape \(2,\), but dimension 1"),
-        (lambda: build(bound=[np.inf]), ValueError, "bound must be finite"),
-        (lambda: build(bound=[[1.0], [1.0, 2.0]]), TypeError, "bound must be a vector of numbers"),
-        (lambda: build(matrix=None), TypeError, "matrix must be numbers, got None"),
-        (lambda: build(matrix=[["1", "0"]]), TypeError, "matrix must be numbers, got"),
-        (lambda: build(matrix=10**400), TypeError, "matrix must be numbers, got"),
-        (lambda: build(multipliers=prices(2, 1.0)), ValueError, "dimension 2, but there are 1"),
-        (lambda: build(multipliers=negative_prices()), ValueError, "can be as low as -0.5"),
-        (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Singleton"),
-        (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a minimizer, got the"),
-        (lambda: build(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
-    ],
+        ValueError,
+        r"cannot be met together: .* weights \[1. 1.\] .* breaks by 0.2 at least",
+    ),
+    (
+        lambda: build(rk.BestResponse(sets.Ball([0.0, 0.0], 1.0)), [[-1.0, 0.0]], [-1.1]),
+        ValueError,
+        r"at least -1.0, above bound\[0\] = -1.1",
+    ),
+    (lambda: build(matrix=[[1.0]]), ValueError, r"matrix has shape \(1, 1\)"),
+    (lambda: build(matrix=[1.0, 0.0]), ValueError, r"matrix has shape \(2,\)"),
+    (lambda: build(matrix=[[np.nan, 0.0]]), ValueError, "matrix must be finite"),
+    (lambda: build(bound=[1.0, 1.0]), ValueError, r"bound has shape \(2,\), but dimension 1"),
+    (lambda: build(bound=[np.inf]), ValueError, "bound must be finite"),
+    (lambda: build(bound=[[1.0], [1.0, 2.0]]), TypeError, "bound must be a vector of numbers"),
+    (lambda: build(matrix=None), TypeError, "matrix must be numbers, got None"),
+    (lambda: build(matrix=[["1", "0"]]), TypeError, "matrix must be numbers, got"),
+    (lambda: build(matrix=10**400), TypeError, "matrix must be numbers, got"),
+    (lambda: build(multipliers=prices(2, 1.0)), ValueError, "dimension 2, but there are 1"),
+    (lambda: build(multipliers=negative_prices()), ValueError, "can be as low as -0.5"),
+    (lambda: build(multipliers=rk.Point([1.0])), ValueError, "0 is not in Singleton"),
+    (lambda: build(rk.RegretMatching), TypeError, "minimizer must be a minimizer, got the"),
+    (lambda: build(multipliers=5.0), TypeError, "multipliers must be a RegretMinimizer"),
 )
-def test_what_cannot_be_constrained_so_is_refused(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
 
 
 def test_one_object_may_not_set_the_prices_that_it_pays():

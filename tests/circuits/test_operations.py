@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from factories import ADVERSARIES, MAKERS, PREDICTIVE, meets, play, regret, same_play
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import circuits, sets
@@ -451,33 +452,27 @@ def test_a_utility_that_overflows_on_its_way_is_refused_and_nothing_has_changed(
 SHARED = rk.RegretMatching(2)
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "message"),
-    [
-        (lambda: AffineImage(rk.RegretMatching, np.eye(2)), TypeError, "got the class"),
-        (lambda: AffineImage(rk.Simplices(2), np.eye(2)), TypeError, "must be a RegretMinimizer"),
-        (lambda: AffineImage(SHARED, [1.0, 2.0]), ValueError, r"matrix has shape \(2,\)"),
-        (lambda: AffineImage(SHARED, np.eye(3)), ValueError, r"dimension 2; pass shape \(3, 2\)"),
-        (lambda: AffineImage(SHARED, [[np.nan, 0.0]]), ValueError, "got nan at row 0, column 0"),
-        (lambda: AffineImage(SHARED, "eye"), TypeError, "matrix must be a sequence"),
-        (lambda: AffineImage(SHARED, np.eye(2), [1.0]), ValueError, r"offset has shape \(1,\)"),
-        (lambda: AffineImage(SHARED, np.eye(2), [1.0, np.inf]), ValueError, "offset must be fin"),
-        (lambda: Scaled(SHARED, 0.0), ValueError, "factor must not be 0"),
-        (lambda: Scaled(SHARED, np.inf), ValueError, "factor must be a finite number"),
-        (lambda: Scaled(3.0, SHARED), TypeError, "minimizer must be a RegretMinimizer, got 3.0"),
-        (lambda: MinkowskiSum([]), ValueError, r"of dimensions \[\]"),
-        (lambda: MinkowskiSum([SHARED, rk.Point([1.0])]), ValueError, r"of dimensions \[2, 1\]"),
-        (lambda: MinkowskiSum([SHARED, SHARED]), ValueError, "stands in two places"),
-        (lambda: MinkowskiSum([SHARED, Scaled(SHARED, 2.0)]), ValueError, "stands in two places"),
-        (lambda: rk.Product([SHARED, Scaled(SHARED, 3.0)]), ValueError, "stands in two places"),
-        (lambda: rk.Product([SHARED, AffineImage(SHARED, np.eye(2))]), ValueError, "two places"),
-        (lambda: MinkowskiSum(SHARED), TypeError, "a sequence, not a single"),
-        (lambda: MinkowskiSum([SHARED, 1]), TypeError, r"parts\[1\] must be a RegretMinimizer"),
-    ],
+test_what_cannot_be_an_image_or_a_sum_is_refused = refusals(
+    (lambda: AffineImage(rk.RegretMatching, np.eye(2)), TypeError, "got the class"),
+    (lambda: AffineImage(rk.Simplices(2), np.eye(2)), TypeError, "must be a RegretMinimizer"),
+    (lambda: AffineImage(SHARED, [1.0, 2.0]), ValueError, r"matrix has shape \(2,\)"),
+    (lambda: AffineImage(SHARED, np.eye(3)), ValueError, r"dimension 2; pass shape \(3, 2\)"),
+    (lambda: AffineImage(SHARED, [[np.nan, 0.0]]), ValueError, "got nan at row 0, column 0"),
+    (lambda: AffineImage(SHARED, "eye"), TypeError, "matrix must be a sequence"),
+    (lambda: AffineImage(SHARED, np.eye(2), [1.0]), ValueError, r"offset has shape \(1,\)"),
+    (lambda: AffineImage(SHARED, np.eye(2), [1.0, np.inf]), ValueError, "offset must be fin"),
+    (lambda: Scaled(SHARED, 0.0), ValueError, "factor must not be 0"),
+    (lambda: Scaled(SHARED, np.inf), ValueError, "factor must be a finite number"),
+    (lambda: Scaled(3.0, SHARED), TypeError, "minimizer must be a RegretMinimizer, got 3.0"),
+    (lambda: MinkowskiSum([]), ValueError, r"of dimensions \[\]"),
+    (lambda: MinkowskiSum([SHARED, rk.Point([1.0])]), ValueError, r"of dimensions \[2, 1\]"),
+    (lambda: MinkowskiSum([SHARED, SHARED]), ValueError, "stands in two places"),
+    (lambda: MinkowskiSum([SHARED, Scaled(SHARED, 2.0)]), ValueError, "stands in two places"),
+    (lambda: rk.Product([SHARED, Scaled(SHARED, 3.0)]), ValueError, "stands in two places"),
+    (lambda: rk.Product([SHARED, AffineImage(SHARED, np.eye(2))]), ValueError, "two places"),
+    (lambda: MinkowskiSum(SHARED), TypeError, "a sequence, not a single"),
+    (lambda: MinkowskiSum([SHARED, 1]), TypeError, r"parts\[1\] must be a RegretMinimizer"),
 )
-def test_what_cannot_be_an_image_or_a_sum_is_refused(build, error, message):
-    with pytest.raises(error, match=message):
-        build()
 
 
 def test_the_matrix_that_was_passed_may_be_written_to_afterwards():

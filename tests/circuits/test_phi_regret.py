@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 from factories import PREDICTIVE, meets, random_behavior
+from refusals import refusals
 
 import regretkit as rk
 from regretkit.circuits import (
@@ -146,20 +147,15 @@ def test_a_stationary_distribution_of_ones_own_is_checked(point, error, message)
         rk.PhiRegret(rk.RegretMatching([2, 2]), maps)
 
 
-@pytest.mark.parametrize(
-    ("fixed_point", "message"),
-    [
-        (
-            lambda a: a,
-            "fixed_point must be a function of 2 arguments, got .*; pass one of the maps",
-        ),
-        (0.5, r"fixed_point must be a function, got 0\.5; pass one of the maps and of coef"),
-        (lambda maps, c: None, "fixed_point returned None; return a point that the map sends to"),
-    ],
+test_what_is_no_fixed_point_at_all_is_refused = refusals(
+    (lambda a: a, "fixed_point must be a function of 2 arguments, got .*; pass one of the maps"),
+    (0.5, r"fixed_point must be a function, got 0\.5; pass one of the maps and of coef"),
+    (lambda maps, c: None, "fixed_point returned None; return a point that the map sends to"),
+    of=lambda fixed_point: rk.PhiRegret(
+        rk.RegretMatching([2, 2]), StochasticMatrices(2), fixed_point
+    ),
+    error=TypeError,
 )
-def test_what_is_no_fixed_point_at_all_is_refused(fixed_point, message):
-    with pytest.raises(TypeError, match=message):
-        rk.PhiRegret(rk.RegretMatching([2, 2]), StochasticMatrices(2), fixed_point)
 
 
 def test_a_fixed_point_may_come_in_an_array_that_is_used_again():
@@ -372,47 +368,33 @@ def test_where_regret_matching_has_swap_regret_layers_have_less():
     assert layered < 0.5 * plain
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (
-            {"layers": 0, "branching": 2},
-            ValueError,
-            "layers must be a whole number, at least 1, got 0",
-        ),
-        (
-            {"layers": 2, "branching": 1},
-            ValueError,
-            "branching must be a whole number, at least 2, got 1",
-        ),
-        ({"layers": None, "branching": 2}, TypeError, "layers must be a whole number.*, got None"),
-        ({"layers": 2, "branching": "3"}, TypeError, "branching must be a whole number.*, got '3'"),
-        ({"layers": 1.5, "branching": 2}, TypeError, "layers must be a whole number"),
-    ],
+test_numbers_that_make_no_layers_are_refused = refusals(
+    ({"layers": 0, "branching": 2}, ValueError, "layers must be a whole number, at least 1, got 0"),
+    (
+        {"layers": 2, "branching": 1},
+        ValueError,
+        "branching must be a whole number, at least 2, got 1",
+    ),
+    ({"layers": None, "branching": 2}, TypeError, "layers must be a whole number.*, got None"),
+    ({"layers": 2, "branching": "3"}, TypeError, "branching must be a whole number.*, got '3'"),
+    ({"layers": 1.5, "branching": 2}, TypeError, "layers must be a whole number"),
+    of=lambda arguments: TreeSwap(lambda: rk.RegretMatching(2), **arguments),
 )
-def test_numbers_that_make_no_layers_are_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        TreeSwap(lambda: rk.RegretMatching(2), **arguments)
 
 
 ONE, SIZES = rk.RegretMatching(2), itertools.count(2)
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (5, TypeError, r"make must be a function, got 5; pass one, as in lambda"),
-        (None, TypeError, "make must be a function, got None"),
-        (ONE, TypeError, "make must be a function, got RegretMatching"),
-        (rk.RegretMatching, TypeError, "make must be a function of 0 arguments, got <class"),
-        (lambda: 3, TypeError, "what make returned must be a RegretMinimizer"),
-        (lambda: ONE, ValueError, "stands in two places"),
-        (lambda: rk.RegretMatching(next(SIZES)), ValueError, "must return minimizers on one set"),
-    ],
+test_what_builds_no_minimizer_or_one_and_the_same_is_refused = refusals(
+    (5, TypeError, r"make must be a function, got 5; pass one, as in lambda"),
+    (None, TypeError, "make must be a function, got None"),
+    (ONE, TypeError, "make must be a function, got RegretMatching"),
+    (rk.RegretMatching, TypeError, "make must be a function of 0 arguments, got <class"),
+    (lambda: 3, TypeError, "what make returned must be a RegretMinimizer"),
+    (lambda: ONE, ValueError, "stands in two places"),
+    (lambda: rk.RegretMatching(next(SIZES)), ValueError, "must return minimizers on one set"),
+    of=lambda make: TreeSwap(make, layers=2, branching=2),
 )
-def test_what_builds_no_minimizer_or_one_and_the_same_is_refused(make, error, message):
-    with pytest.raises(error, match=message):
-        TreeSwap(make, layers=2, branching=2)
 
 
 def test_the_fastest_layer_alone_is_told_what_to_expect():

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 from regretkit.circuits import stationary_distribution
 
@@ -218,23 +219,19 @@ def test_the_argument_is_left_as_it_was():
     np.testing.assert_array_equal(matrix, [[0.5, 0.5], [0.25, 0.75]])
 
 
-@pytest.mark.parametrize(
-    ("matrix", "words"),
-    [
-        ([0.5, 0.5], r"matrix has shape \(2,\).*pass shape \(n, n\)"),
-        ([[0.5, 0.5]], r"matrix has shape \(1, 2\)"),
-        (np.empty((0, 0)), r"matrix has shape \(0, 0\)"),
-        (np.full((1, 1, 1, 1), 1.0), r"matrix has shape \(1, 1, 1, 1\)"),
-        ([[1.0, 0.0], [1.5, -0.5]], r"nonnegative, but entry \(1, 1\) is -0.5"),
-        ([[1.0, 0.0], [np.nan, 1.0]], r"finite and nonnegative, but entry \(1, 0\) is nan"),
-        ([[1.0, 0.0], [np.inf, 1.0]], r"finite and nonnegative, but entry \(1, 0\) is inf"),
-        ([[1.0, 0.0], [0.5, 0.75]], r"rows that sum to one, but row .*1.* sums to 1.25; divide"),
-        (np.array([np.eye(2), np.ones((2, 2))]), r"row \(1, 0\) sums to 2"),
-    ],
+test_what_is_no_chain_is_refused = refusals(
+    ([0.5, 0.5], r"matrix has shape \(2,\).*pass shape \(n, n\)"),
+    ([[0.5, 0.5]], r"matrix has shape \(1, 2\)"),
+    (np.empty((0, 0)), r"matrix has shape \(0, 0\)"),
+    (np.full((1, 1, 1, 1), 1.0), r"matrix has shape \(1, 1, 1, 1\)"),
+    ([[1.0, 0.0], [1.5, -0.5]], r"nonnegative, but entry \(1, 1\) is -0.5"),
+    ([[1.0, 0.0], [np.nan, 1.0]], r"finite and nonnegative, but entry \(1, 0\) is nan"),
+    ([[1.0, 0.0], [np.inf, 1.0]], r"finite and nonnegative, but entry \(1, 0\) is inf"),
+    ([[1.0, 0.0], [0.5, 0.75]], r"rows that sum to one, but row .*1.* sums to 1.25; divide"),
+    (np.array([np.eye(2), np.ones((2, 2))]), r"row \(1, 0\) sums to 2"),
+    of=stationary_distribution,
+    error=ValueError,
 )
-def test_what_is_no_chain_is_refused(matrix, words):
-    with pytest.raises(ValueError, match=words):
-        stationary_distribution(matrix)
 
 
 def test_how_far_a_row_may_be_off_is_the_tolerance():

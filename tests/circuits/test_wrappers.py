@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from factories import MAKERS, PREDICTIVE, meets, regret, same_play, train
+from refusals import refusals
 from test_user_defined_rules import Trembling
 
 import regretkit as rk
@@ -768,47 +769,37 @@ VECTOR = "reference must be a vector of numbers"
 BALL = rk.BestResponse(Ball([0.0], 1.0))
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "message"),
-    [
-        (lambda: ExplorationMixture(rk.Hedge, gamma=0.1), TypeError, "got the class Hedge; build"),
-        (lambda: explore(gamma=1.5), ValueError, "gamma must be from 0 to 1"),
-        (lambda: explore(gamma="a"), TypeError, "gamma must be a number"),
-        (lambda: explore(gamma=None), TypeError, "gamma must be a number"),
-        (lambda: explore(gamma=10**400), ValueError, "gamma must be from 0 to 1"),
-        (lambda: explore(gamma=0.5, reference=[0.9, 0.9]), ValueError, POINT),
-        (
-            lambda: explore(gamma=0.5, reference=[1.0]),
-            ValueError,
-            "reference has shape .* dimension 2",
-        ),
-        (lambda: explore(gamma=0.5, reference=[[1.0], [1.0, 2.0]]), TypeError, VECTOR),
-        (lambda: explore(gamma=0.5, reference="ab"), TypeError, "reference must be a sequence"),
-        (lambda: cut(threshold=math.nan), ValueError, "threshold must be from 0 to 1, got nan"),
-        (lambda: cut(threshold=-0.1), ValueError, "from 0 to 1"),
-        (lambda: Thresholded(rk.Point([1.0]), threshold=0.1), TypeError, "simplices or on a dec"),
-        (lambda: Thresholded(BALL, threshold=0.1), TypeError, "simplices or on a decision tree"),
-        (lambda: Thresholded(3, threshold=0.1), TypeError, "minimizer must be a RegretMinimizer"),
-        (lambda: LastIterateByAveraging(3), TypeError, "minimizer must be a RegretMinimizer"),
-        (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a minimizer"),
-        (lambda: Restart(RM, every=0), ValueError, "every must be a whole number, .*got 0"),
-        (lambda: Restart(RM, every=2.5), TypeError, "every must be a whole .*, got 2.5"),
-        (lambda: Restart(RM, every=True), TypeError, "a whole number, at least 1, got True"),
-        (lambda: Freeze(RM, after=-1), ValueError, "a whole number, at least 0, got -1"),
-        (lambda: Freeze(RM, after="9"), TypeError, "a whole number, at least 0, got '9'"),
-        (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
-        (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
-        (lambda: Restart(RM, every=lambda: True), TypeError, "every must be a function of 1 arg"),
-        (lambda: Restart(RM, every=float), TypeError, r"every\(1\) must be True or False, got 1.0"),
-        (lambda: Restart(None, every=3), TypeError, "must be a RegretMinimizer, got None"),
-        (lambda: Freeze(RM, after=math.nan), TypeError, "after must be a whole number, .* got nan"),
-        (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9; pass"),
-        (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "weight must be a function of 1 arg"),
-        (lambda: Discount(RM, weight=str), TypeError, r"weight\(1\) must be a number, got '1'"),
-        (lambda: Discount(RM, weight=lambda t: -1), ValueError, r"weight\(1\) must be at least 0"),
-        (lambda: rk.Product([RM, Freeze(RM, after=3)]), ValueError, "stands in two places"),
-    ],
+test_what_cannot_be_wrapped_so_is_refused = refusals(
+    (lambda: ExplorationMixture(rk.Hedge, gamma=0.1), TypeError, "got the class Hedge; build"),
+    (lambda: explore(gamma=1.5), ValueError, "gamma must be from 0 to 1"),
+    (lambda: explore(gamma="a"), TypeError, "gamma must be a number"),
+    (lambda: explore(gamma=None), TypeError, "gamma must be a number"),
+    (lambda: explore(gamma=10**400), ValueError, "gamma must be from 0 to 1"),
+    (lambda: explore(gamma=0.5, reference=[0.9, 0.9]), ValueError, POINT),
+    (lambda: explore(gamma=0.5, reference=[1.0]), ValueError, "reference has shape .* dimension 2"),
+    (lambda: explore(gamma=0.5, reference=[[1.0], [1.0, 2.0]]), TypeError, VECTOR),
+    (lambda: explore(gamma=0.5, reference="ab"), TypeError, "reference must be a sequence"),
+    (lambda: cut(threshold=math.nan), ValueError, "threshold must be from 0 to 1, got nan"),
+    (lambda: cut(threshold=-0.1), ValueError, "from 0 to 1"),
+    (lambda: Thresholded(rk.Point([1.0]), threshold=0.1), TypeError, "simplices or on a dec"),
+    (lambda: Thresholded(BALL, threshold=0.1), TypeError, "simplices or on a decision tree"),
+    (lambda: Thresholded(3, threshold=0.1), TypeError, "minimizer must be a RegretMinimizer"),
+    (lambda: LastIterateByAveraging(3), TypeError, "minimizer must be a RegretMinimizer"),
+    (lambda: Restart(rk.RegretMatching, every=3), TypeError, "minimizer must be a minimizer"),
+    (lambda: Restart(RM, every=0), ValueError, "every must be a whole number, .*got 0"),
+    (lambda: Restart(RM, every=2.5), TypeError, "every must be a whole .*, got 2.5"),
+    (lambda: Restart(RM, every=True), TypeError, "a whole number, at least 1, got True"),
+    (lambda: Freeze(RM, after=-1), ValueError, "a whole number, at least 0, got -1"),
+    (lambda: Freeze(RM, after="9"), TypeError, "a whole number, at least 0, got '9'"),
+    (lambda: Restart(RM, every=None), TypeError, "or a function, got None; pass 10, or a"),
+    (lambda: Restart(RM, every="3"), TypeError, "every must be a whole .* got '3'"),
+    (lambda: Restart(RM, every=lambda: True), TypeError, "every must be a function of 1 arg"),
+    (lambda: Restart(RM, every=float), TypeError, r"every\(1\) must be True or False, got 1.0"),
+    (lambda: Restart(None, every=3), TypeError, "must be a RegretMinimizer, got None"),
+    (lambda: Freeze(RM, after=math.nan), TypeError, "after must be a whole number, .* got nan"),
+    (lambda: Discount(RM, weight=0.9), TypeError, "weight must be a function, got 0.9; pass"),
+    (lambda: Discount(RM, weight=lambda: 1.0), TypeError, "weight must be a function of 1 arg"),
+    (lambda: Discount(RM, weight=str), TypeError, r"weight\(1\) must be a number, got '1'"),
+    (lambda: Discount(RM, weight=lambda t: -1), ValueError, r"weight\(1\) must be at least 0"),
+    (lambda: rk.Product([RM, Freeze(RM, after=3)]), ValueError, "stands in two places"),
 )
-def test_what_cannot_be_wrapped_so_is_refused(build, error, message):
-    with pytest.raises(error, match=message):
-        build()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import NormalFormGame, SelfPlay
@@ -89,15 +90,9 @@ def on_a_tree():
     return BanditFeedback(np.random.default_rng(1)).utility(game, 0, uniform)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: BanditFeedback(1), TypeError, "generator must be a numpy Generator, got 1"),
-        (lambda: BanditFeedback(np.random.default_rng(1), implicit=-0.1), ValueError, "implicit"),
-        (lambda: BanditFeedback(np.random.default_rng(1), baseline=np.inf), ValueError, "baseline"),
-        (on_a_tree, TypeError, "must be in normal form"),
-    ],
+test_bad_arguments_are_refused = refusals(
+    (lambda: BanditFeedback(1), TypeError, "generator must be a numpy Generator, got 1"),
+    (lambda: BanditFeedback(np.random.default_rng(1), implicit=-0.1), ValueError, "implicit"),
+    (lambda: BanditFeedback(np.random.default_rng(1), baseline=np.inf), ValueError, "baseline"),
+    (on_a_tree, TypeError, "must be in normal form"),
 )
-def test_bad_arguments_are_refused(call, error, message):
-    with pytest.raises(error, match=message):
-        call()

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 from naive_games import chance, decision, end, kuhn_bets, random_game, random_profile
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games
@@ -406,12 +407,15 @@ def test_a_minimizer_on_the_whole_tree_learns_from_samples():
 # What is refused
 
 
-@pytest.mark.parametrize("generator", [7, None, np.random, np.random.RandomState(1)])
-def test_what_draws_nothing_is_refused_with_what_would(generator):
-    with pytest.raises(
-        TypeError, match=r"generator must be a numpy Generator.*default_rng\(seed\)"
-    ):
-        ChanceSampling(generator)
+test_what_draws_nothing_is_refused_with_what_would = refusals(
+    7,
+    None,
+    np.random,
+    np.random.RandomState(1),
+    of=ChanceSampling,
+    error=TypeError,
+    match=r"generator must be a numpy Generator.*default_rng\(seed\)",
+)
 
 
 def test_a_game_without_a_tree_is_refused():
@@ -450,47 +454,38 @@ class SquareGame:
         return np.ones(1)
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "message"),
-    [
-        (
-            lambda g: ExternalSampling(g, baseline=0.5),
-            TypeError,
-            "baseline must be .*LearnedBaseline",
-        ),
-        (
-            lambda g: OutcomeSampling(g, exploration=1.5),
-            ValueError,
-            "exploration must be from 0 to 1, got 1.5",
-        ),
-        (lambda g: OutcomeSampling(g, exploration=-0.1), ValueError, "exploration must be"),
-        (
-            lambda g: OutcomeSampling(g, toward=0.5),
-            TypeError,
-            "toward must be a strategy for each player",
-        ),
-        (lambda g: RobustSampling(g, actions=0), ValueError, "actions must be"),
-        (lambda g: RobustSampling(g, actions=1.5), TypeError, "actions must be"),
-        (lambda g: AverageStrategySampling(g, epsilon=0.0), ValueError, "epsilon must be"),
-        (
-            lambda g: AverageStrategySampling(g, epsilon=2.0),
-            ValueError,
-            "epsilon must be above 0 and at most 1",
-        ),
-        (lambda g: AverageStrategySampling(g, tau=-1.0), ValueError, "tau must be"),
-        (lambda g: AverageStrategySampling(g, beta=0.0), ValueError, "beta must be"),
-        (lambda g: LearnedBaseline(rate=1.5), ValueError, "rate must be above 0 and at most 1"),
-        (lambda g: LearnedBaseline(rate=0.0), ValueError, "rate must be"),
-        (
-            lambda g: ExternalSampling(7),
-            TypeError,
-            r"generator must be a numpy Generator.*default_rng\(seed\)",
-        ),
-    ],
+test_bad_arguments_are_refused = refusals(
+    (lambda g: ExternalSampling(g, baseline=0.5), TypeError, "baseline must be .*LearnedBaseline"),
+    (
+        lambda g: OutcomeSampling(g, exploration=1.5),
+        ValueError,
+        "exploration must be from 0 to 1, got 1.5",
+    ),
+    (lambda g: OutcomeSampling(g, exploration=-0.1), ValueError, "exploration must be"),
+    (
+        lambda g: OutcomeSampling(g, toward=0.5),
+        TypeError,
+        "toward must be a strategy for each player",
+    ),
+    (lambda g: RobustSampling(g, actions=0), ValueError, "actions must be"),
+    (lambda g: RobustSampling(g, actions=1.5), TypeError, "actions must be"),
+    (lambda g: AverageStrategySampling(g, epsilon=0.0), ValueError, "epsilon must be"),
+    (
+        lambda g: AverageStrategySampling(g, epsilon=2.0),
+        ValueError,
+        "epsilon must be above 0 and at most 1",
+    ),
+    (lambda g: AverageStrategySampling(g, tau=-1.0), ValueError, "tau must be"),
+    (lambda g: AverageStrategySampling(g, beta=0.0), ValueError, "beta must be"),
+    (lambda g: LearnedBaseline(rate=1.5), ValueError, "rate must be above 0 and at most 1"),
+    (lambda g: LearnedBaseline(rate=0.0), ValueError, "rate must be"),
+    (
+        lambda g: ExternalSampling(7),
+        TypeError,
+        r"generator must be a numpy Generator.*default_rng\(seed\)",
+    ),
+    of=lambda build: build(np.random.default_rng(1)),
 )
-def test_bad_arguments_are_refused(build, error, message):
-    with pytest.raises(error, match=message):
-        build(np.random.default_rng(1))
 
 
 def test_what_to_explore_with_must_be_a_profile_of_the_game():

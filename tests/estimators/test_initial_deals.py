@@ -34,8 +34,7 @@ def drawn_with(*probabilities, then=None):
 def in_turn(first, second):
     """Return two moves of chance; the first player sees the second one, the other the first."""
     return drawn_with(
-        *first,
-        then=lambda one: drawn_with(*second, then=lambda two: act(f"0{two}", f"1{one}")),
+        *first, then=lambda one: drawn_with(*second, then=lambda two: act(f"0{two}", f"1{one}"))
     )
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive_games import chance, decision, end, expected_value, random_game, random_profile, uniform
+from refusals import refusals
 
 from regretkit import ExtensiveFormGame, games, matrix_game
 from regretkit.evaluation import sampled_value
@@ -204,15 +205,10 @@ LEDUC = games.leduc_poker()
 OF_LEDUC = Profile([d.relative_interior_point() for d in LEDUC.domains], LEDUC.domains)
 
 
-@pytest.mark.parametrize(
-    ("game", "strategies", "error", "message"),
-    [
-        (KUHN, OF_LEDUC, ValueError, "shape"),
-        (KUHN.tree, OF_LEDUC, ValueError, "another game"),
-        (dudo_history(), OF_LEDUC, ValueError, "there is no decision point"),
-        (dudo_history(), list(OF_LEDUC), TypeError, "strategies are vectors, which need"),
-    ],
+test_a_profile_of_another_game_is_refused = refusals(
+    (KUHN, OF_LEDUC, ValueError, "shape"),
+    (KUHN.tree, OF_LEDUC, ValueError, "another game"),
+    (dudo_history(), OF_LEDUC, ValueError, "there is no decision point"),
+    (dudo_history(), list(OF_LEDUC), TypeError, "strategies are vectors, which need"),
+    of=lambda game, strategies: sampled_value(game, strategies, 10, np.random.default_rng(0)),
 )
-def test_a_profile_of_another_game_is_refused(game, strategies, error, message):
-    with pytest.raises(error, match=message):
-        sampled_value(game, strategies, 10, np.random.default_rng(0))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 from regretkit import games, matrix_game
 from regretkit.estimators._enumeration import every_sample
@@ -151,11 +152,7 @@ def test_one_number_may_be_looked_at_again_and_again():
         number = generator.random()
         return next(k for k, bound in enumerate([0.1, 0.1, 0.6, 1.0]) if number < bound)
 
-    assert [*every_sample(bucket)] == [
-        (0.1, 0),
-        (pytest.approx(0.5), 2),
-        (pytest.approx(0.4), 3),
-    ]
+    assert [*every_sample(bucket)] == [(0.1, 0), (pytest.approx(0.5), 2), (pytest.approx(0.4), 3)]
 
 
 def test_an_estimator_that_draws_well_passes_and_a_lopsided_one_does_not():
@@ -177,19 +174,15 @@ def test_nothing_is_drawn_and_nothing_learned():
     assert str(estimator.state_dict()) == before
 
 
-@pytest.mark.parametrize(
-    ("doubles", "message"),
-    [
-        (lambda g: g.normal() < 0.0, r"drawn by generator\.normal cannot be gone through"),
-        (lambda g: int(10 * float(g.random())) < 5, "must only be compared with bounds"),
-        (lambda g: g.random() + 0.5 < 1.0, "unsupported operand"),
-        (lambda g: g.integers(2, size=3)[0], "one at a time, without size"),
-        (lambda g: np.random.default_rng().random() < 0.5, "something else than a numpy.random.G"),
-    ],
+test_draws_that_cannot_be_gone_through_are_refused = refusals(
+    (lambda g: g.normal() < 0.0, r"drawn by generator\.normal cannot be gone through"),
+    (lambda g: int(10 * float(g.random())) < 5, "must only be compared with bounds"),
+    (lambda g: g.random() + 0.5 < 1.0, "unsupported operand"),
+    (lambda g: g.integers(2, size=3)[0], "one at a time, without size"),
+    (lambda g: np.random.default_rng().random() < 0.5, "something else than a numpy.random.G"),
+    of=lambda doubles: assert_unbiased(KUHN, Drawing(doubles)),
+    error=TypeError,
 )
-def test_draws_that_cannot_be_gone_through_are_refused(doubles, message):
-    with pytest.raises(TypeError, match=message):
-        assert_unbiased(KUHN, Drawing(doubles))
 
 
 def test_generators_in_lists_and_counts_in_dicts_are_those_of_a_clone():
@@ -219,16 +212,13 @@ def test_what_is_no_utility_is_refused_with_the_name_of_the_estimator(returned, 
         assert_unbiased(KUHN, Returning())
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"most": 10}, ValueError, "more than 10 samples; take a smaller game"),
-        ({"estimator": generator()}, TypeError, "estimator must be an Estimator"),
-        ({"game": "kuhn_poker"}, TypeError, "game must be a Game"),
-        ({"most": 0}, ValueError, "most"),
-        ({"profiles": [[np.ones(13)]]}, ValueError, "profile"),
-    ],
+test_bad_arguments_are_refused = refusals(
+    ({"most": 10}, ValueError, "more than 10 samples; take a smaller game"),
+    ({"estimator": generator()}, TypeError, "estimator must be an Estimator"),
+    ({"game": "kuhn_poker"}, TypeError, "game must be a Game"),
+    ({"most": 0}, ValueError, "most"),
+    ({"profiles": [[np.ones(13)]]}, ValueError, "profile"),
+    of=lambda change: assert_unbiased(
+        **{"game": KUHN, "estimator": ExternalSampling(generator())} | change
+    ),
 )
-def test_bad_arguments_are_refused(change, error, message):
-    with pytest.raises(error, match=message):
-        assert_unbiased(**{"game": KUHN, "estimator": ExternalSampling(generator())} | change)

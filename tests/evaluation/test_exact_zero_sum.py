@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_exact import careless, value_of_matrix, with_payoffs
 from naive_games import chance, decision, end, random_game
+from refusals import refusals
 from scipy.sparse import csr_array
 from test_known_values import lp_value
 
@@ -228,10 +229,7 @@ def test_what_no_regret_learns_encloses_the_value(seed):
     solution = solve_zero_sum(game)
     run = solve(game, "cfr+", iterations=200)
     gap = nash_conv(game, run.average)
-    low, high = (
-        security_value(game, 0, run.average[0]),
-        -security_value(game, 1, run.average[1]),
-    )
+    low, high = (security_value(game, 0, run.average[0]), -security_value(game, 1, run.average[1]))
     assert low - 1e-12 <= solution.value <= high + 1e-12
     assert abs(game.value(run.average)[0] - solution.value) <= gap + 1e-12
     assert 0.0 < gap < 0.1
@@ -270,10 +268,7 @@ def test_a_constant_moves_the_value_and_nothing_else(offset, seed):
     tree_game = random_tree_game(seed)
     moved = with_payoffs(tree_game, tree_game.tree.payoffs + np.array([offset, -offset]))
 
-    for game, shifted in [
-        (matrix_game(matrix), matrix_game(matrix + offset)),
-        (tree_game, moved),
-    ]:
+    for game, shifted in [(matrix_game(matrix), matrix_game(matrix + offset)), (tree_game, moved)]:
         solution = solve_zero_sum(shifted)
 
         assert solution.value - offset == pytest.approx(
@@ -515,19 +510,14 @@ def test_an_invalid_game_or_player_is_refused(ask):
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("game", "error", "message"),
-    [
-        ("kuhn_poker", TypeError, r"game must be a Game, got its name; pass games.load"),
-        (np.eye(2), TypeError, "game must be a Game"),
-        (games.chicken(), ValueError, "game must be constant-sum, .* <chicken"),
-        (games.kuhn_poker(players=3), ValueError, "game must have two players, got 3; maxmin"),
-        (NormalFormGame([[1.0, 2.0]]), ValueError, "game must have two players, got 1"),
-    ],
+test_what_has_no_value_is_refused = refusals(
+    ("kuhn_poker", TypeError, r"game must be a Game, got its name; pass games.load"),
+    (np.eye(2), TypeError, "game must be a Game"),
+    (games.chicken(), ValueError, "game must be constant-sum, .* <chicken"),
+    (games.kuhn_poker(players=3), ValueError, "game must have two players, got 3; maxmin"),
+    (NormalFormGame([[1.0, 2.0]]), ValueError, "game must have two players, got 1"),
+    of=solve_zero_sum,
 )
-def test_what_has_no_value_is_refused(game, error, message):
-    with pytest.raises(error, match=message):
-        solve_zero_sum(game)
 
 
 def test_a_game_of_ones_own_kind_has_no_matrix():

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 from regretkit import games
 from regretkit.games import NormalFormGame, _registry, catalogue, matrix_game
@@ -193,27 +194,23 @@ LITERAL = "must be literals .*got {}$"
 CALL = "write a name and literal arguments, each once"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("kuhn", r"no game 'kuhn'; did you mean kuhn_poker\?.*shapley_game"),
-        ("xyzzy()", r"no game 'xyzzy'; the games are .*blotto"),
-        *(
-            (f"kuhn_poker({arguments})", r"it is kuhn_poker\(players: int = 2, deck: .*\)$")
-            for arguments in ("cards=3", "2, 3, 4", "2, players=3")
-        ),
-        *(
-            (f"kuhn_poker(deck={argument})", LITERAL.format(re.escape(argument)))
-            for argument in ("deck", "1 + 1", "print()", "[x for x in 'ab']", "f'{1}'")
-        ),
-        *((text, CALL) for text in ("", "kuhn poker", "a.b()", "3", "a; b", "\0", "(" * 1000)),
-        *((f"kuhn_poker{text}", CALL) for text in ("(", "(2", "()()", "(deck=3, deck=4)")),
-        ("kuhn_poker(**{'deck': 3})", CALL),
-    ],
+test_a_name_of_no_game_is_refused_unevaluated = refusals(
+    ("kuhn", r"no game 'kuhn'; did you mean kuhn_poker\?.*shapley_game"),
+    ("xyzzy()", r"no game 'xyzzy'; the games are .*blotto"),
+    *(
+        (f"kuhn_poker({arguments})", r"it is kuhn_poker\(players: int = 2, deck: .*\)$")
+        for arguments in ("cards=3", "2, 3, 4", "2, players=3")
+    ),
+    *(
+        (f"kuhn_poker(deck={argument})", LITERAL.format(re.escape(argument)))
+        for argument in ("deck", "1 + 1", "print()", "[x for x in 'ab']", "f'{1}'")
+    ),
+    *((text, CALL) for text in ("", "kuhn poker", "a.b()", "3", "a; b", "\0", "(" * 1000)),
+    *((f"kuhn_poker{text}", CALL) for text in ("(", "(2", "()()", "(deck=3, deck=4)")),
+    ("kuhn_poker(**{'deck': 3})", CALL),
+    of=load,
+    error=ValueError,
 )
-def test_a_name_of_no_game_is_refused_unevaluated(text, message):
-    with pytest.raises(ValueError, match=message):
-        load(text)
 
 
 def test_what_is_no_text_is_refused():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from corpus import reference
 from naive_games import uniform
+from refusals import refusals
 
 from regretkit import ExtensiveFormGame, evaluation, games
 from regretkit.games._registry import load
@@ -203,96 +204,88 @@ def test_what_one_wins_others_lose(name):
 # Arguments
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("kuhn_poker(players=1)", "players must be a whole number from 2 to 13, got 1"),
-        ("kuhn_poker(players=13)", "deck must be a whole number from 13 to 13, got 14"),
-        ("kuhn_poker(players=3, deck=2)", "deck must be a whole number from 3 to 13, got 2"),
-        ("kuhn_poker(deck=14)", "deck must be a whole number from 2 to 13, got 14"),
-        ("leduc_poker(players=1)", "players must be a whole number, at least 2, got 1"),
-        ("leduc_poker(ranks=14)", "ranks must be a whole number from 1 to 13, got 14"),
-        ("leduc_poker(suits=5)", "suits must be a whole number from 1 to 4, got 5"),
-        ("leduc_poker(ranks=1)", "1 ranks in 2 suits are 2 cards, but 2 players need at least 3"),
-        ("blotto(soldiers=0)", "soldiers must be a whole number, at least 1, got 0"),
-        ("blotto(fields=0)", "fields must be a whole number, at least 1, got 0"),
-        ("traffic_light(crash=1e999)", "crash must be finite, got inf"),
-        ("battleship(height=0)", "height must be a whole number from 1 to 26, got 0"),
-        ("battleship(height=27)", "height must be a whole number from 1 to 26, got 27"),
-        ("battleship(width=0)", "width must be a whole number, at least 1, got 0"),
-        ("battleship(lengths=[])", "lengths must have one number for each ship, got none"),
-        ("battleship(lengths=[1, 0])", "each of lengths must be .*, at least 1, got 0"),
-        ("battleship(lengths=[3])", r"ships of lengths \[3\] do not fit on 2 x 2 cells; pass a l"),
-        ("battleship(2, 3, [2, 2, 2, 1])", "do not fit on 2 x 3 cells"),
-        # Too many to try all ways of placing them
-        (f"battleship(4, 4, {[1] * 17})", "do not fit on 4 x 4 cells"),
-        ("battleship(values=[1.0, 2.0])", r"values has shape \(2,\)"),
-        ("battleship(values=[-1.0])", r"values must be at least 0, got \[-1.0\]"),
-        ("battleship(values=[1e999])", "values must be finite, got inf"),
-        ("battleship(shots=0)", "shots must be a whole number from 1 to 4, got 0"),
-        ("battleship(shots=5)", "shots must be a whole number from 1 to 4, got 5"),
-        ("battleship(shots=0, repeated_shots=True)", "shots must be .*, at least 1, got 0"),
-        ("battleship(loss_multiplier=-1)", "loss_multiplier must be a finite number, .*got -1"),
-        ("battleship(loss_multiplier=1e999)", "loss_multiplier must be a finite number, .*got inf"),
-        ("dudo(dice=0)", "dice must be a whole number, at least 1, got 0"),
-        ("dudo(sides=0)", "sides must be a whole number from 1 to 9, got 0"),
-        ("dudo(sides=10)", "sides must be a whole number from 1 to 9, got 10"),
-        ("liars_dice(dice=0)", "dice must be a whole number, at least 1, got 0"),
-        ("liars_dice(sides=0)", "sides must be a whole number, at least 1, got 0"),
-        ("liars_dice(players=1)", "players must be a whole number, at least 2, got 1"),
-        ("goofspiel(cards=0)", "cards must be a whole number from 1 to 62, got 0"),
-        ("goofspiel(players=1)", "players must be a whole number, at least 2, got 1"),
-        ("goofspiel(turns=5)", "turns must be a whole number from 1 to 4, got 5"),
-        ("goofspiel(order='up')", "order must be one of 'descending', .*, got 'up'"),
-        ("goofspiel(information=True)", "information must be one of 'full', 'hidden', got True"),
-        ("goofspiel(returns='points')", "returns must be one of 'win_loss', .*, got 'points'"),
-        ("oshi_zumo(coins=0)", "coins must be a whole number, at least 1, got 0"),
-        ("oshi_zumo(size=-1)", "size must be a whole number, at least 0, got -1"),
-        ("oshi_zumo(minimum_bid=6)", "minimum_bid must be a whole number from 0 to 5, got 6"),
-        ("oshi_zumo(minimum_bid=-1)", "minimum_bid must be a whole number from 0 to 5, got -1"),
-        ("oshi_zumo(horizon=0)", "horizon must be a whole number, at least 1, got 0"),
-        (
-            "oshi_zumo(minimum_bid=0)",
-            "horizon must be a whole number where minimum_bid is 0, because the game might not "
-            "end; pass a number of rounds, or minimum_bid=1",
-        ),
-    ],
+test_an_argument_out_of_range_is_refused_with_the_range = refusals(
+    ("kuhn_poker(players=1)", "players must be a whole number from 2 to 13, got 1"),
+    ("kuhn_poker(players=13)", "deck must be a whole number from 13 to 13, got 14"),
+    ("kuhn_poker(players=3, deck=2)", "deck must be a whole number from 3 to 13, got 2"),
+    ("kuhn_poker(deck=14)", "deck must be a whole number from 2 to 13, got 14"),
+    ("leduc_poker(players=1)", "players must be a whole number, at least 2, got 1"),
+    ("leduc_poker(ranks=14)", "ranks must be a whole number from 1 to 13, got 14"),
+    ("leduc_poker(suits=5)", "suits must be a whole number from 1 to 4, got 5"),
+    ("leduc_poker(ranks=1)", "1 ranks in 2 suits are 2 cards, but 2 players need at least 3"),
+    ("blotto(soldiers=0)", "soldiers must be a whole number, at least 1, got 0"),
+    ("blotto(fields=0)", "fields must be a whole number, at least 1, got 0"),
+    ("traffic_light(crash=1e999)", "crash must be finite, got inf"),
+    ("battleship(height=0)", "height must be a whole number from 1 to 26, got 0"),
+    ("battleship(height=27)", "height must be a whole number from 1 to 26, got 27"),
+    ("battleship(width=0)", "width must be a whole number, at least 1, got 0"),
+    ("battleship(lengths=[])", "lengths must have one number for each ship, got none"),
+    ("battleship(lengths=[1, 0])", "each of lengths must be .*, at least 1, got 0"),
+    ("battleship(lengths=[3])", r"ships of lengths \[3\] do not fit on 2 x 2 cells; pass a l"),
+    ("battleship(2, 3, [2, 2, 2, 1])", "do not fit on 2 x 3 cells"),
+    # Too many to try all ways of placing them
+    (f"battleship(4, 4, {[1] * 17})", "do not fit on 4 x 4 cells"),
+    ("battleship(values=[1.0, 2.0])", r"values has shape \(2,\)"),
+    ("battleship(values=[-1.0])", r"values must be at least 0, got \[-1.0\]"),
+    ("battleship(values=[1e999])", "values must be finite, got inf"),
+    ("battleship(shots=0)", "shots must be a whole number from 1 to 4, got 0"),
+    ("battleship(shots=5)", "shots must be a whole number from 1 to 4, got 5"),
+    ("battleship(shots=0, repeated_shots=True)", "shots must be .*, at least 1, got 0"),
+    ("battleship(loss_multiplier=-1)", "loss_multiplier must be a finite number, .*got -1"),
+    ("battleship(loss_multiplier=1e999)", "loss_multiplier must be a finite number, .*got inf"),
+    ("dudo(dice=0)", "dice must be a whole number, at least 1, got 0"),
+    ("dudo(sides=0)", "sides must be a whole number from 1 to 9, got 0"),
+    ("dudo(sides=10)", "sides must be a whole number from 1 to 9, got 10"),
+    ("liars_dice(dice=0)", "dice must be a whole number, at least 1, got 0"),
+    ("liars_dice(sides=0)", "sides must be a whole number, at least 1, got 0"),
+    ("liars_dice(players=1)", "players must be a whole number, at least 2, got 1"),
+    ("goofspiel(cards=0)", "cards must be a whole number from 1 to 62, got 0"),
+    ("goofspiel(players=1)", "players must be a whole number, at least 2, got 1"),
+    ("goofspiel(turns=5)", "turns must be a whole number from 1 to 4, got 5"),
+    ("goofspiel(order='up')", "order must be one of 'descending', .*, got 'up'"),
+    ("goofspiel(information=True)", "information must be one of 'full', 'hidden', got True"),
+    ("goofspiel(returns='points')", "returns must be one of 'win_loss', .*, got 'points'"),
+    ("oshi_zumo(coins=0)", "coins must be a whole number, at least 1, got 0"),
+    ("oshi_zumo(size=-1)", "size must be a whole number, at least 0, got -1"),
+    ("oshi_zumo(minimum_bid=6)", "minimum_bid must be a whole number from 0 to 5, got 6"),
+    ("oshi_zumo(minimum_bid=-1)", "minimum_bid must be a whole number from 0 to 5, got -1"),
+    ("oshi_zumo(horizon=0)", "horizon must be a whole number, at least 1, got 0"),
+    (
+        "oshi_zumo(minimum_bid=0)",
+        "horizon must be a whole number where minimum_bid is 0, because the game might not "
+        "end; pass a number of rounds, or minimum_bid=1",
+    ),
+    of=load,
+    error=ValueError,
 )
-def test_an_argument_out_of_range_is_refused_with_the_range(call, message):
-    with pytest.raises(ValueError, match=message):
-        load(call)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("kuhn_poker(players=2.0)", "players must be a whole number.*, got 2.0"),
-        ("leduc_poker(suits='two')", "suits must be a whole number.*, got 'two'"),
-        ("leduc_poker(merge_suits=1)", "merge_suits must be True or False, got 1"),
-        ("blotto(fields=None)", "fields must be a whole number.*, got None"),
-        ("traffic_light(crash='bang')", "crash must be a number, got 'bang'"),
-        ("battleship(height=2.0)", "height must be a whole number.*, got 2.0"),
-        ("battleship(lengths=[1.5])", r"lengths must be whole numbers, got \[1.5\]"),
-        ("battleship(lengths='ship')", "lengths must be whole numbers, got"),
-        ("battleship(values=['a'])", r"values must be numbers, got \['a'\]"),
-        ("battleship(shots=True)", "shots must be a whole number.*, got True"),
-        ("battleship(loss_multiplier='2')", "loss_multiplier must be a number, got '2'"),
-        ("battleship(loss_multiplier=True)", "loss_multiplier must be a number, got True"),
-        ("battleship(repeated_shots=1)", "repeated_shots must be True or False, got 1"),
-        ("dudo(dice=1.0)", "dice must be a whole number.*, got 1.0"),
-        ("dudo(sides='six')", "sides must be a whole number.*, got 'six'"),
-        ("dudo(dice=True)", "dice must be a whole number.*, got True"),
-        ("liars_dice(sides=2.0)", "sides must be a whole number"),
-        ("goofspiel(cards='four')", "cards must be a whole number"),
-        ("oshi_zumo(coins=5.0)", "coins must be a whole number, at least 1, got 5.0; pass 5"),
-        ("oshi_zumo(size=None)", "size must be a whole number, at least 0, got None"),
-        ("oshi_zumo(horizon='long')", "horizon must be a whole number, at least 1, got 'long'"),
-        ("oshi_zumo(alesia=1)", "alesia must be True or False, got 1"),
-    ],
+test_an_argument_of_the_wrong_kind_is_refused = refusals(
+    ("kuhn_poker(players=2.0)", "players must be a whole number.*, got 2.0"),
+    ("leduc_poker(suits='two')", "suits must be a whole number.*, got 'two'"),
+    ("leduc_poker(merge_suits=1)", "merge_suits must be True or False, got 1"),
+    ("blotto(fields=None)", "fields must be a whole number.*, got None"),
+    ("traffic_light(crash='bang')", "crash must be a number, got 'bang'"),
+    ("battleship(height=2.0)", "height must be a whole number.*, got 2.0"),
+    ("battleship(lengths=[1.5])", r"lengths must be whole numbers, got \[1.5\]"),
+    ("battleship(lengths='ship')", "lengths must be whole numbers, got"),
+    ("battleship(values=['a'])", r"values must be numbers, got \['a'\]"),
+    ("battleship(shots=True)", "shots must be a whole number.*, got True"),
+    ("battleship(loss_multiplier='2')", "loss_multiplier must be a number, got '2'"),
+    ("battleship(loss_multiplier=True)", "loss_multiplier must be a number, got True"),
+    ("battleship(repeated_shots=1)", "repeated_shots must be True or False, got 1"),
+    ("dudo(dice=1.0)", "dice must be a whole number.*, got 1.0"),
+    ("dudo(sides='six')", "sides must be a whole number.*, got 'six'"),
+    ("dudo(dice=True)", "dice must be a whole number.*, got True"),
+    ("liars_dice(sides=2.0)", "sides must be a whole number"),
+    ("goofspiel(cards='four')", "cards must be a whole number"),
+    ("oshi_zumo(coins=5.0)", "coins must be a whole number, at least 1, got 5.0; pass 5"),
+    ("oshi_zumo(size=None)", "size must be a whole number, at least 0, got None"),
+    ("oshi_zumo(horizon='long')", "horizon must be a whole number, at least 1, got 'long'"),
+    ("oshi_zumo(alesia=1)", "alesia must be True or False, got 1"),
+    of=load,
+    error=TypeError,
 )
-def test_an_argument_of_the_wrong_kind_is_refused(call, message):
-    with pytest.raises(TypeError, match=message):
-        load(call)
 
 
 LONG_NAMES = [

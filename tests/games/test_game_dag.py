@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from naive_games import Node, chance, decision, end, random_game, random_profile
+from refusals import refusals
 
 from regretkit import ExtensiveFormGame, games
 from regretkit.games import (
@@ -361,31 +362,23 @@ def test_a_game_must_come_to_an_end():
         GameDAG.from_history(circle, state=id)
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: GameDAG.from_tree(games.kuhn_poker()), TypeError, "pass game.tree"),
-        (lambda: GameDAG.from_history(games.kuhn_poker()), TypeError, "return a key"),
-        (lambda: GameDAG.from_history(dudo_history(), 3), TypeError, "return a key"),
-        (lambda: GameDAG.from_history("dudo"), TypeError, "game must be"),
-        (lambda: GameDAG.from_history(chance([0.5], a=end(1)), id), ValueError, "sum to 1"),
-        (
-            lambda: GameDAG.from_history(
-                decision(0, "x", a=decision(0, "x", b=end(1)), b=end(1)), id
-            ),
-            ValueError,
-            "has actions",
-        ),
-        (
-            lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id),
-            ValueError,
-            "each needs a payoff",
-        ),
-    ],
+test_what_makes_no_graph_is_refused = refusals(
+    (lambda: GameDAG.from_tree(games.kuhn_poker()), TypeError, "pass game.tree"),
+    (lambda: GameDAG.from_history(games.kuhn_poker()), TypeError, "return a key"),
+    (lambda: GameDAG.from_history(dudo_history(), 3), TypeError, "return a key"),
+    (lambda: GameDAG.from_history("dudo"), TypeError, "game must be"),
+    (lambda: GameDAG.from_history(chance([0.5], a=end(1)), id), ValueError, "sum to 1"),
+    (
+        lambda: GameDAG.from_history(decision(0, "x", a=decision(0, "x", b=end(1)), b=end(1)), id),
+        ValueError,
+        "has actions",
+    ),
+    (
+        lambda: GameDAG.from_history(decision(1, "x", a=end(1)), id),
+        ValueError,
+        "each needs a payoff",
+    ),
 )
-def test_what_makes_no_graph_is_refused(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
 
 
 def test_a_game_of_other_information_sets_is_no_place_to_unfold():

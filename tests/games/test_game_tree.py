@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from attrs import frozen
 from naive_levels import Leduc
+from refusals import refusals
 
 from regretkit.games import CHANCE, GameTree
 from regretkit.games.catalogue._kuhn_poker import kuhn_history
@@ -204,69 +205,58 @@ def before(node):
     return choice(0, "J", a=node, b=[0.0])
 
 
-@pytest.mark.parametrize(
-    ("node", "message"),
-    [
+test_what_makes_no_tree_is_refused_with_the_history_that_shows_it = refusals(
+    (
+        choice(0, a=K_PB, b=K_PC),
+        r"information set 'K' of player 1 has actions \['p', 'b'\] at history 'a', "
+        r"but \['p', 'c'\] at history 'b'; give",
+    ),
+    (chance(0.5, 0.5, J=choice(0, x=K_PB), Q=choice(0, x=K_BP)), "at history 'Q' 'x'; give"),
+    (before(chance(0.5, 0.6, h=[0], t=[0])), r"at history 'a' sum to 1\.1, not to 1 .*divide"),
+    *(
         (
-            choice(0, a=K_PB, b=K_PC),
-            r"information set 'K' of player 1 has actions \['p', 'b'\] at history 'a', "
-            r"but \['p', 'c'\] at history 'b'; give",
-        ),
-        (chance(0.5, 0.5, J=choice(0, x=K_PB), Q=choice(0, x=K_BP)), "at history 'Q' 'x'; give"),
-        (before(chance(0.5, 0.6, h=[0], t=[0])), r"at history 'a' sum to 1\.1, not to 1 .*divide"),
-        *(
-            (
-                before(chance(first, second, h=[0.0], t=[0.0])),
-                rf"outcome 'h' at history 'a' has probability {first}; pass",
-            )
-            for first, second in [(-0.5, 1.5), (NAN, 1.0), (INF, 0.0)]
-        ),
-        ({"chance": ["h", "t"]}, "pairs of an action and its probability, got .* at the"),
-        (before(choice(0, "K")), r"actions\(\) is empty at history 'a'; .*is_terminal"),
-        (before(chance()), r"chance_outcomes\(\) is empty at history 'a'"),
-        (before(TWICE), r"actions\(\) has duplicates at history 'a': .*list each"),
-        (
-            before({"chance": [("h", 0.5), ("h", 0.5)], "h": [0.0]}),
-            r"chance_outcomes\(\) has duplicates at history 'a'",
-        ),
-        (before([1.0, 2.0]), r"payoffs\(\) has 1 numbers at history 'b', but 2 at the first end"),
-        *(
-            (before(payoffs), "one number for each player, got .* at history 'a'")
-            for payoffs in (3.0, None, ["much", "little"], [[1.0], [2.0]])
-        ),
-        *((before([payoff]), rf"finite, got {payoff} at history 'a'") for payoff in (NAN, INF)),
-        *(
-            (before([payoff]), r"at most 1e\+300 in size, got .* at history 'a'")
-            for payoff in (1.1e300, -1e308)
-        ),
-        ([], "empty at the empty history: a game needs at least one player"),
-        (before(choice(2, "K", b=[0.0])), r"player 2 acts at history 'a', but .* 1 numbers"),
-        *(
-            (before(choice(player, "K", b=[1.0])), "CHANCE, which is -1, got .* at history 'a'")
-            for player in (-2, -7, None, "Alice")
-        ),
-    ],
+            before(chance(first, second, h=[0.0], t=[0.0])),
+            rf"outcome 'h' at history 'a' has probability {first}; pass",
+        )
+        for first, second in [(-0.5, 1.5), (NAN, 1.0), (INF, 0.0)]
+    ),
+    ({"chance": ["h", "t"]}, "pairs of an action and its probability, got .* at the"),
+    (before(choice(0, "K")), r"actions\(\) is empty at history 'a'; .*is_terminal"),
+    (before(chance()), r"chance_outcomes\(\) is empty at history 'a'"),
+    (before(TWICE), r"actions\(\) has duplicates at history 'a': .*list each"),
+    (
+        before({"chance": [("h", 0.5), ("h", 0.5)], "h": [0.0]}),
+        r"chance_outcomes\(\) has duplicates at history 'a'",
+    ),
+    (before([1.0, 2.0]), r"payoffs\(\) has 1 numbers at history 'b', but 2 at the first end"),
+    *(
+        (before(payoffs), "one number for each player, got .* at history 'a'")
+        for payoffs in (3.0, None, ["much", "little"], [[1.0], [2.0]])
+    ),
+    *((before([payoff]), rf"finite, got {payoff} at history 'a'") for payoff in (NAN, INF)),
+    *(
+        (before([payoff]), r"at most 1e\+300 in size, got .* at history 'a'")
+        for payoff in (1.1e300, -1e308)
+    ),
+    ([], "empty at the empty history: a game needs at least one player"),
+    (before(choice(2, "K", b=[0.0])), r"player 2 acts at history 'a', but .* 1 numbers"),
+    *(
+        (before(choice(player, "K", b=[1.0])), "CHANCE, which is -1, got .* at history 'a'")
+        for player in (-2, -7, None, "Alice")
+    ),
+    of=tree_of,
+    error=ValueError,
 )
-def test_what_makes_no_tree_is_refused_with_the_history_that_shows_it(node, message):
-    with pytest.raises(ValueError, match=message):
-        tree_of(node)
 
 
-@pytest.mark.parametrize(
-    ("node", "message"),
-    [
-        (choice(0, ["I"], a=[0.0]), r"information_set\(\) must be hashable, .*"),
-        (
-            before({"player": 0, "actions": None}),
-            r"actions\(\) must be .*, got None at history 'a'",
-        ),
-        (before(choice(0, "K", x=...)), r"child\('x'\) must be .*, got None at history 'a'"),
-        ({"player": 0, "actions": [["x"]]}, r"actions\(\) must be hashable, got \[\['x'\]\]"),
-    ],
+test_what_has_the_wrong_type_is_refused = refusals(
+    (choice(0, ["I"], a=[0.0]), r"information_set\(\) must be hashable, .*"),
+    (before({"player": 0, "actions": None}), r"actions\(\) must be .*, got None at history 'a'"),
+    (before(choice(0, "K", x=...)), r"child\('x'\) must be .*, got None at history 'a'"),
+    ({"player": 0, "actions": [["x"]]}, r"actions\(\) must be hashable, got \[\['x'\]\]"),
+    of=tree_of,
+    error=TypeError,
 )
-def test_what_has_the_wrong_type_is_refused(node, message):
-    with pytest.raises(TypeError, match=message):
-        tree_of(node)
 
 
 def test_what_is_no_history_is_refused():
@@ -298,39 +288,35 @@ CHANCES |= {"actions": [[]], "outcomes": [["h", "t"]]}
 SHORT = {"probability": [1.0], "action": [-1], "information_set": [0], "player": [0]}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        *[({name: value}, rf"{name} has shape \(1,\), but .* 3") for name, value in SHORT.items()],
-        ({"payoffs": [1.0, 2.0]}, r"payoffs has shape \(2,\), .* pass shape \(2, 1\)"),
-        ({"payoffs": [[1.0, 2.0], [3.0, 4.0]]}, r"2 terminal histories and 1 players"),
-        ({"payoffs": [[1.0], [np.nan]]}, r"payoffs must be finite, got nan at history 'b'"),
-        ({"labels": [], "actions": []}, "at least one player"),
-        ({"labels": [["I"], []]}, "actions has lists for 1 players, but labels for 2"),
-        ({"parent": [0, 0, 0]}, "parent must begin with -1"),
-        ({"parent": [-1, -1, 0]}, r"parent\[1\] is -1, after -1; in breadth-first order"),
-        ({"parent": [-1, 0, 2]}, r"parent\[2\] is 2, after 0; in breadth-first order"),
-        ({"action": [-1, 1, 0]}, r"action\[1\] is 1, but history 1 is child 0 of its parent"),
-        ({"player": [1, -2, -2]}, r"player\[0\] is 1, but must be one of 0 to 0"),
-        ({"player": [0, -3, -2], "payoffs": [[1.0]]}, r"player\[1\] is -3"),
-        ({"player": [0, 0, -2], "payoffs": [[1.0]]}, r"player\[1\] is 0, but .* 0 children"),
-        ({"player": [-2] * 3, "payoffs": [[1.0]] * 3}, r"player\[0\] is -2, but .* 2 children"),
-        ({"information_set": [0, 0, -1]}, r"information_set\[1\] is 0, but no player acts"),
-        ({"information_set": [1, -1, -1]}, r"information_set\[0\] is 1, .* first occur"),
-        ({"information_set": [-1, -1, -1]}, r"information_set\[0\] is -1, .* first occur"),
-        ({"labels": [["I", "J"]]}, "1 information sets, but labels names 2 and actions 1"),
-        ({"actions": [[["a", "b"], ["a"]]]}, "1 information sets, but labels names 1 and act"),
-        ({"actions": [[["a"]]]}, "history 0 has 2 children, but .* has 1 actions"),
-        ({"outcomes": [["h", "t"]]}, "for 1 chance histories, but there are 0"),
-        ({**CHANCES, "outcomes": [["h"]]}, "history 0 has 2 children, but outcomes names 1"),
-        ({"probability": [1.0, 0.5, 0.5]}, r"probability\[1\] is 0\.5, but chance does not lead"),
-        ({**CHANCES, "probability": [1, 0.5, 0.4]}, "the empty history sum to 0.9, not to 1"),
-        ({**CHANCES, "probability": [1, -1, 2]}, "'h' at the empty history has .* -1.0"),
-    ],
+test_arrays_that_do_not_fit_together_are_refused = refusals(
+    *[({name: value}, rf"{name} has shape \(1,\), but .* 3") for name, value in SHORT.items()],
+    ({"payoffs": [1.0, 2.0]}, r"payoffs has shape \(2,\), .* pass shape \(2, 1\)"),
+    ({"payoffs": [[1.0, 2.0], [3.0, 4.0]]}, r"2 terminal histories and 1 players"),
+    ({"payoffs": [[1.0], [np.nan]]}, r"payoffs must be finite, got nan at history 'b'"),
+    ({"labels": [], "actions": []}, "at least one player"),
+    ({"labels": [["I"], []]}, "actions has lists for 1 players, but labels for 2"),
+    ({"parent": [0, 0, 0]}, "parent must begin with -1"),
+    ({"parent": [-1, -1, 0]}, r"parent\[1\] is -1, after -1; in breadth-first order"),
+    ({"parent": [-1, 0, 2]}, r"parent\[2\] is 2, after 0; in breadth-first order"),
+    ({"action": [-1, 1, 0]}, r"action\[1\] is 1, but history 1 is child 0 of its parent"),
+    ({"player": [1, -2, -2]}, r"player\[0\] is 1, but must be one of 0 to 0"),
+    ({"player": [0, -3, -2], "payoffs": [[1.0]]}, r"player\[1\] is -3"),
+    ({"player": [0, 0, -2], "payoffs": [[1.0]]}, r"player\[1\] is 0, but .* 0 children"),
+    ({"player": [-2] * 3, "payoffs": [[1.0]] * 3}, r"player\[0\] is -2, but .* 2 children"),
+    ({"information_set": [0, 0, -1]}, r"information_set\[1\] is 0, but no player acts"),
+    ({"information_set": [1, -1, -1]}, r"information_set\[0\] is 1, .* first occur"),
+    ({"information_set": [-1, -1, -1]}, r"information_set\[0\] is -1, .* first occur"),
+    ({"labels": [["I", "J"]]}, "1 information sets, but labels names 2 and actions 1"),
+    ({"actions": [[["a", "b"], ["a"]]]}, "1 information sets, but labels names 1 and act"),
+    ({"actions": [[["a"]]]}, "history 0 has 2 children, but .* has 1 actions"),
+    ({"outcomes": [["h", "t"]]}, "for 1 chance histories, but there are 0"),
+    ({**CHANCES, "outcomes": [["h"]]}, "history 0 has 2 children, but outcomes names 1"),
+    ({"probability": [1.0, 0.5, 0.5]}, r"probability\[1\] is 0\.5, but chance does not lead"),
+    ({**CHANCES, "probability": [1, 0.5, 0.4]}, "the empty history sum to 0.9, not to 1"),
+    ({**CHANCES, "probability": [1, -1, 2]}, "'h' at the empty history has .* -1.0"),
+    of=lambda changes: one_choice(**changes),
+    error=ValueError,
 )
-def test_arrays_that_do_not_fit_together_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        one_choice(**changes)
 
 
 @pytest.mark.parametrize(
@@ -358,13 +344,8 @@ def test_numbers_that_are_none_are_refused():
         one_choice(payoffs=[["much"], ["little"]])
 
 
-@pytest.mark.parametrize(
-    ("history", "error", "message"),
-    [
-        *((history, ValueError, "history must be one of 0 to 2") for history in (-1, 3)),
-        *((history, TypeError, "history must be a number, got") for history in ("x", None, 1.0)),
-    ],
+test_the_path_of_a_history_that_is_not_there_is_refused = refusals(
+    *((history, ValueError, "history must be one of 0 to 2") for history in (-1, 3)),
+    *((history, TypeError, "history must be a number, got") for history in ("x", None, 1.0)),
+    of=one_choice().history_path,
 )
-def test_the_path_of_a_history_that_is_not_there_is_refused(history, error, message):
-    with pytest.raises(error, match=message):
-        one_choice().history_path(history)

@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 from naive_games import random_game
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import solve
@@ -169,18 +170,14 @@ def test_shared_strategies_learn_the_sum_and_are_played_everywhere():
         np.testing.assert_allclose(x, np.concatenate([y[2:], y[:2], y[2:]]), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        ([0, 2], "none left out"),
-        ([0, -1], "none left out"),
-        ([0], "one number for each of the 2 decision points"),
-        ([0, 0], "different numbers of actions"),
-    ],
+test_groups_that_do_not_fit_are_refused = refusals(
+    ([0, 2], "none left out"),
+    ([0, -1], "none left out"),
+    ([0], "one number for each of the 2 decision points"),
+    ([0, 0], "different numbers of actions"),
+    of=lambda groups: SharedStrategies(rk.RegretMatching, groups)(rk.Simplices([2, 3])),
+    error=ValueError,
 )
-def test_groups_that_do_not_fit_are_refused(groups, message):
-    with pytest.raises(ValueError, match=message):
-        SharedStrategies(rk.RegretMatching, groups)(rk.Simplices([2, 3]))
 
 
 @pytest.mark.parametrize("algorithm", ["cfr", "dcfr"])

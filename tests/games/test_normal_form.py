@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 from regretkit.games import NormalFormGame, matrix_game
 
@@ -163,23 +164,19 @@ def test_payoffs_are_copied_in_and_read_only():
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("payoffs", "message"),
-    [
-        (np.zeros((3, 2, 2)), r"shape \(3, 2, 2\), but \(players, .* one axis of actions for each"),
-        (np.zeros((2, 2)), r"shape \(2, 2\), .* use matrix_game"),
-        (np.zeros(3), r"shape \(3,\)"),
-        (5.0, r"shape \(\)"),
-        (np.zeros((2, 0, 3)), r"shape \(2, 0, 3\)"),
-        ([[[1.0, np.nan]], [[0.0, 0.0]]], r"finite, got nan at \(0, 0, 1\)"),
-        ([[[1.0, 0.0]], [[-np.inf, 0.0]]], r"finite, got -inf at \(1, 0, 0\)"),
-        ([[[0.0, 1.1e300]], [[0.0, 0.0]]], r"at most 1e\+300 in size, .* \(0, 0, 1\); rescale"),
-        ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+300 in size, .* \(1, 0, 0\); rescale"),
-    ],
+test_payoffs_of_the_wrong_shape_or_not_finite_are_refused = refusals(
+    (np.zeros((3, 2, 2)), r"shape \(3, 2, 2\), but \(players, .* one axis of actions for each"),
+    (np.zeros((2, 2)), r"shape \(2, 2\), .* use matrix_game"),
+    (np.zeros(3), r"shape \(3,\)"),
+    (5.0, r"shape \(\)"),
+    (np.zeros((2, 0, 3)), r"shape \(2, 0, 3\)"),
+    ([[[1.0, np.nan]], [[0.0, 0.0]]], r"finite, got nan at \(0, 0, 1\)"),
+    ([[[1.0, 0.0]], [[-np.inf, 0.0]]], r"finite, got -inf at \(1, 0, 0\)"),
+    ([[[0.0, 1.1e300]], [[0.0, 0.0]]], r"at most 1e\+300 in size, .* \(0, 0, 1\); rescale"),
+    ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+300 in size, .* \(1, 0, 0\); rescale"),
+    of=NormalFormGame,
+    error=ValueError,
 )
-def test_payoffs_of_the_wrong_shape_or_not_finite_are_refused(payoffs, message):
-    with pytest.raises(ValueError, match=message):
-        NormalFormGame(payoffs)
 
 
 @pytest.mark.parametrize("payoffs", ["text", [["a", "b"]], [[1.0], [1.0, 2.0]], None, {"a": 1}])
@@ -222,17 +219,13 @@ def test_a_player_that_is_not_in_the_game_is_refused(player):
             game.utility(0, profile, payoff_of=player)
 
 
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        ([list("ab")], "actions must name those of 2 players, got 1 lists"),
-        ([list("ab"), list("xy")], r"actions\[1\] must hold 3 strings, got 2"),
-        ([list("ab"), list("abcd")], "actions"),
-    ],
+test_names_that_do_not_fit_are_refused = refusals(
+    ([list("ab")], "actions must name those of 2 players, got 1 lists"),
+    ([list("ab"), list("xy")], r"actions\[1\] must hold 3 strings, got 2"),
+    ([list("ab"), list("abcd")], "actions"),
+    of=lambda actions: matrix_game(np.ones((2, 3)), actions=actions),
+    error=ValueError,
 )
-def test_names_that_do_not_fit_are_refused(actions, message):
-    with pytest.raises(ValueError, match=message):
-        matrix_game(np.ones((2, 3)), actions=actions)
 
 
 def test_a_profile_may_be_lists():
@@ -240,7 +233,13 @@ def test_a_profile_may_be_lists():
     np.testing.assert_allclose(game.value([[0.5, 0.5], [0.5, 0.5]]), [1.5, -1.5])
 
 
-@pytest.mark.parametrize("actions", [3, "ab", ["ab", "cde"], [["a", "b"], 3], [None, None]])
-def test_names_that_are_no_sequences_are_refused(actions):
-    with pytest.raises(TypeError, match="actions must be a sequence of names for each player"):
-        matrix_game(np.ones((2, 3)), actions=actions)
+test_names_that_are_no_sequences_are_refused = refusals(
+    3,
+    "ab",
+    ["ab", "cde"],
+    [["a", "b"], 3],
+    [None, None],
+    of=lambda actions: matrix_game(np.ones((2, 3)), actions=actions),
+    error=TypeError,
+    match="actions must be a sequence of names for each player",
+)

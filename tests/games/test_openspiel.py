@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from corpus import each, reference
 from naive_games import uniform
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import evaluation, games
@@ -236,20 +237,16 @@ def test_where_all_is_seen_and_there_are_no_strings_players_know_the_history():
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("no_such_game", "one that OpenSpiel can load, got 'no_such_game': Unknown game"),
-        ("kuhn_poker(cards=3)", "one that OpenSpiel can load, got"),
-        ("mfg_crowd_modelling", "is a mean field game"),
-        ("stones_and_gems", "draws outcomes of chance without listing them"),
-        ("phantom_go", "has no information state strings, which define"),
-        ("pathfinding", "has no information state strings, which define"),
-    ],
+test_a_game_that_cannot_be_one_here_is_refused_with_the_reason = refusals(
+    ("no_such_game", "one that OpenSpiel can load, got 'no_such_game': Unknown game"),
+    ("kuhn_poker(cards=3)", "one that OpenSpiel can load, got"),
+    ("mfg_crowd_modelling", "is a mean field game"),
+    ("stones_and_gems", "draws outcomes of chance without listing them"),
+    ("phantom_go", "has no information state strings, which define"),
+    ("pathfinding", "has no information state strings, which define"),
+    of=games.from_openspiel,
+    error=ValueError,
 )
-def test_a_game_that_cannot_be_one_here_is_refused_with_the_reason(name, message):
-    with pytest.raises(ValueError, match=message):
-        games.from_openspiel(name)
 
 
 def test_a_game_that_is_too_large_is_refused_with_how_far_it_was_walked():
@@ -262,35 +259,35 @@ def test_a_game_that_is_too_large_is_refused_with_how_far_it_was_walked():
         games.from_openspiel("leduc_poker", max_histories=9_456)
 
 
-@pytest.mark.parametrize(
-    ("game", "limit", "error", "message"),
-    [
-        *(
-            ("kuhn_poker", n, ValueError, f"max_histories must be at least 1, got {n}")
-            for n in (0, -1, np.nan)
-        ),
-        ("kuhn_poker", "many", TypeError, "max_histories must be a number, got 'many'"),
-        *(
-            (
-                game,
-                9,
-                TypeError,
-                f"game must be a game of OpenSpiel or the name of one, got {re.escape(str(game))}; "
-                "pass 'leduc_poker' or what pyspiel.load_game returns",
-            )
-            for game in (None, 3, [], games.kuhn_poker())
-        ),
-    ],
+test_arguments_of_no_meaning_are_refused = refusals(
+    *(
+        ("kuhn_poker", n, ValueError, f"max_histories must be at least 1, got {n}")
+        for n in (0, -1, np.nan)
+    ),
+    ("kuhn_poker", "many", TypeError, "max_histories must be a number, got 'many'"),
+    *(
+        (
+            game,
+            9,
+            TypeError,
+            f"game must be a game of OpenSpiel or the name of one, got {re.escape(str(game))}; "
+            "pass 'leduc_poker' or what pyspiel.load_game returns",
+        )
+        for game in (None, 3, [], games.kuhn_poker())
+    ),
+    of=lambda game, limit: games.from_openspiel(game, max_histories=limit),
 )
-def test_arguments_of_no_meaning_are_refused(game, limit, error, message):
-    with pytest.raises(error, match=message):
-        games.from_openspiel(game, max_histories=limit)
 
 
-@pytest.mark.parametrize("wrong", [None, "kuhn_poker", games.kuhn_poker(), games.chicken()])
-def test_only_a_game_from_openspiel_knows_its_numbers_of_actions(wrong):
-    with pytest.raises(TypeError, match="game must come from from_openspiel"):
-        games.to_openspiel_policy(wrong, [])
+test_only_a_game_from_openspiel_knows_its_numbers_of_actions = refusals(
+    None,
+    "kuhn_poker",
+    games.kuhn_poker(),
+    games.chicken(),
+    of=lambda wrong: games.to_openspiel_policy(wrong, []),
+    error=TypeError,
+    match="game must come from from_openspiel",
+)
 
 
 def test_a_profile_that_does_not_fit_is_refused():
@@ -362,19 +359,15 @@ class Walk(pyspiel.State):
         return f"{self.length}"
 
 
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        ("other actions", r"\[0, 1\] at the empty history, but \[0, 1, 2\] at history '0';"),
-        ("stuck", "no action is legal at history '0'"),
-        ("all at once", "no single player acts at history '0': OpenSpiel's current_player"),
-        ("payoff", "payoffs must be finite, got nan"),
-        ("endless", r"more than 5,000 histories; .* \d+ actions long: history '0' '0'"),
-    ],
+test_a_game_with_a_fault_is_refused_with_the_state_that_shows_it = refusals(
+    ("other actions", r"\[0, 1\] at the empty history, but \[0, 1, 2\] at history '0';"),
+    ("stuck", "no action is legal at history '0'"),
+    ("all at once", "no single player acts at history '0': OpenSpiel's current_player"),
+    ("payoff", "payoffs must be finite, got nan"),
+    ("endless", r"more than 5,000 histories; .* \d+ actions long: history '0' '0'"),
+    of=lambda broken: games.from_openspiel(Rules(broken), max_histories=5_000),
+    error=ValueError,
 )
-def test_a_game_with_a_fault_is_refused_with_the_state_that_shows_it(broken, message):
-    with pytest.raises(ValueError, match=message):
-        games.from_openspiel(Rules(broken), max_histories=5_000)
 
 
 # Names and copies

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from naive_games import decision, end, random_game, random_profile
+from refusals import refusals
 
 from regretkit import ExtensiveFormGame, NormalFormGame, matrix_game
 from regretkit.games import Profile, kuhn_poker, rock_paper_scissors
@@ -66,17 +67,13 @@ def test_a_copy_knows_all_that_the_original_does(duplicate):
     assert str(other) == str(profile)
 
 
-@pytest.mark.parametrize(
-    ("strategies", "message"),
-    [
-        ([np.ones(3)], "profile has 1 strategies, but the game has 2 players"),
-        ([np.ones(3)] * 3, "profile has 3 strategies"),
-        ([np.ones(3), np.ones(2)], r"profile\[1\] has shape \(2,\), .* pass shape \(3,\)"),
-    ],
+test_strategies_that_do_not_fit_the_sets_are_refused = refusals(
+    ([np.ones(3)], "profile has 1 strategies, but the game has 2 players"),
+    ([np.ones(3)] * 3, "profile has 3 strategies"),
+    ([np.ones(3), np.ones(2)], r"profile\[1\] has shape \(2,\), .* pass shape \(3,\)"),
+    of=lambda strategies: Profile(strategies, rock_paper_scissors().domains),
+    error=ValueError,
 )
-def test_strategies_that_do_not_fit_the_sets_are_refused(strategies, message):
-    with pytest.raises(ValueError, match=message):
-        Profile(strategies, rock_paper_scissors().domains)
 
 
 # Information sets by their labels

@@ -19,6 +19,7 @@ HAVE_A_UNIT = {"smooth", "smooth optimistic", "extragradient", "stable"}
 each_rule = pytest.mark.parametrize("name", RULES)
 
 
+@pytest.mark.deep_beyond(23)
 @each_rule
 def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
     sizes, make = [3, 1, 40, 3, 9], RULES[name]
@@ -27,6 +28,7 @@ def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
     same_play(together, apart, told="sometimes")
 
 
+@pytest.mark.deep_beyond(17)
 @each_rule
 def test_blocks_may_begin_at_different_times(name):
     sizes, make = [3, 1, 30, 3, 2], RULES[name]

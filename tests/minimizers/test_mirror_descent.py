@@ -396,6 +396,7 @@ def test_the_conic_algorithm_on_the_simplex_projects_onto_the_cone_of_its_corner
         aggregate = corners @ weights
 
 
+@pytest.mark.deep_beyond(34)
 @against_everyone
 @pytest.mark.parametrize("kappa", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ BOUNDS = [
 ]
 
 
+@pytest.mark.deep_beyond(155)
 @against_everyone
 @pytest.mark.parametrize(("make", "bound"), BOUNDS)
 @pytest.mark.parametrize("actions", [1, 2, 5, 10])

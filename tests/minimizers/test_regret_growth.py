@@ -146,6 +146,7 @@ def test_no_unit_of_utility_helps_a_rule_that_discounts_too_fast(rate):
         run_check(regret_grows_slowly, partial(ShortOfMemory, 3, rate=rate))
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 def test_no_allowance_for_rounding_hides_who_never_learns(monkeypatch, factor):
     monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::8])
@@ -153,6 +154,7 @@ def test_no_allowance_for_rounding_hides_who_never_learns(monkeypatch, factor):
         run_check(regret_grows_slowly, lambda: c.Scaled(Idle(3), factor))
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("power", [-39, 3, 27])
 def test_what_suits_the_unit_one_suits_another_unit_at_another_rate(power):
     # Larger utilities by as much as the rate is smaller: the same is played, and regretted.
@@ -225,12 +227,14 @@ def test_who_does_not_learn_breaks_it_on_every_set(monkeypatch, domain):
             run_check(regret_grows_slowly, make)
 
 
+@pytest.mark.deep_beyond(4)
 @on_every_set
 def test_a_constant_adversary_and_its_opposite_suffice_for_that(domain):
     for make in careless(domain):
         assert fault(make, adversaries=CONSTANT) is not None
 
 
+@pytest.mark.deep_beyond(4)
 @on_every_set
 def test_what_it_loses_to_both_adds_up_to_the_range_of_payoffs_in_every_iteration(domain):
     generator, nowhere = np.random.default_rng(0), np.zeros(domain.dimension)
@@ -261,6 +265,7 @@ COMPOSED = {
 }
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("make", COMPOSED.values(), ids=COMPOSED.keys())
 def test_circuits_of_rules_that_do_not_learn_break_it(monkeypatch, make):
     monkeypatch.setattr(_regret_bound, "UNITS", UNITS[::8])
@@ -287,6 +292,7 @@ WHO_LEARN = {
 }
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("make", WHO_LEARN.values(), ids=WHO_LEARN.keys())
 def test_who_learns_keeps_it_on_the_same_sets(make):
     assert regret_grows_slowly in checks_of(make())

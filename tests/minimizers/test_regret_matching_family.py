@@ -214,6 +214,7 @@ def test_a_schedule_ends_at_its_horizon():
 # Bounds
 
 
+@pytest.mark.deep_beyond(37)
 @against_everyone
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ def played(player, utilities):
     return np.array(strategies)
 
 
+@pytest.mark.deep_beyond(199)
 @parametrize_with_checks({name: lambda make=make: make(SIMPLICES) for name, make in RULES})
 def test_each_rule_keeps_the_contract(check, make):
     run_check(check, make)
@@ -48,11 +49,13 @@ def breaks(check, make):
     return False
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize(("check", "make"), EXEMPTIONS)
 def test_a_rule_is_exempt_only_from_what_it_breaks(check, make):
     assert any(breaks(check, lambda size=size: make(Simplices(size))) for size in (3, [2, 3]))
 
 
+@pytest.mark.deep_beyond(8)
 @rules(leave_out={name for name, make in RULES if make(SIMPLICES)._weaker_guarantee()})
 def test_without_an_exemption_regret_grows_slowly_on_one_simplex_as_well(make):
     (check,) = (check for check in CHECKS if check.__name__ == "regret_grows_slowly")

@@ -4,6 +4,7 @@ import naive
 import numpy as np
 import pytest
 from factories import random_behavior, random_tree
+from refusals import refusals
 
 from regretkit import DecisionTree, Simplices
 
@@ -205,33 +206,23 @@ def test_utilities_of_the_largest_size_that_is_accepted_add_up():
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("parents", "sizes", "error", "message"),
-    [
-        ([0, 3], [2, 2], ValueError, r"parent_sequence\[1\] is 3, but must lie before .* is 3"),
-        ([1], [2], ValueError, "list parents first"),
-        ([3, 0], [2, 2], ValueError, r"parent_sequence\[0\] is 3"),
-        ([0, -1], [2, 2], ValueError, r"parent_sequence\[1\] is -1"),
-        ([0, 1, 2], [2, 2], ValueError, "has 3 decision points, but sizes has 2"),
-        ([0, 1], [2, 0], ValueError, "each at least 1"),
-        ([0.0, 1.0], [2, 2], TypeError, "parent_sequence must be whole numbers"),
-        ([0, 1], [2, "b"], TypeError, "sizes must be whole numbers"),
-        ([None], [2], TypeError, "parent_sequence must be whole numbers"),
-    ],
+test_a_tree_that_is_none_is_refused = refusals(
+    ([0, 3], [2, 2], ValueError, r"parent_sequence\[1\] is 3, but must lie before .* is 3"),
+    ([1], [2], ValueError, "list parents first"),
+    ([3, 0], [2, 2], ValueError, r"parent_sequence\[0\] is 3"),
+    ([0, -1], [2, 2], ValueError, r"parent_sequence\[1\] is -1"),
+    ([0, 1, 2], [2, 2], ValueError, "has 3 decision points, but sizes has 2"),
+    ([0, 1], [2, 0], ValueError, "each at least 1"),
+    ([0.0, 1.0], [2, 2], TypeError, "parent_sequence must be whole numbers"),
+    ([0, 1], [2, "b"], TypeError, "sizes must be whole numbers"),
+    ([None], [2], TypeError, "parent_sequence must be whole numbers"),
+    of=DecisionTree,
 )
-def test_a_tree_that_is_none_is_refused(parents, sizes, error, message):
-    with pytest.raises(error, match=message):
-        DecisionTree(parents, sizes)
 
 
-@pytest.mark.parametrize(
-    ("utility", "error", "message"),
-    [
-        ([1.0, 2.0], ValueError, r"utility has shape \(2,\), but dimension 3 is wanted"),
-        ([1.0, 2.0, np.nan], ValueError, "got nan at coordinate 2"),
-        (["a", "b", "c"], TypeError, "utility must be numbers"),
-    ],
+test_a_best_response_to_no_utility_is_refused = refusals(
+    ([1.0, 2.0], ValueError, r"utility has shape \(2,\), but dimension 3 is wanted"),
+    ([1.0, 2.0, np.nan], ValueError, "got nan at coordinate 2"),
+    (["a", "b", "c"], TypeError, "utility must be numbers"),
+    of=DecisionTree([0], [2]).best_response,
 )
-def test_a_best_response_to_no_utility_is_refused(utility, error, message):
-    with pytest.raises(error, match=message):
-        DecisionTree([0], [2]).best_response(utility)

@@ -6,6 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 from regretkit import DecisionTree, Simplices
 from regretkit.sets._labels import LazySequence
@@ -20,19 +21,15 @@ def test_a_label_finds_the_one_block_that_has_it():
     assert Simplices([2, 3]).labels.actions(1) == ("0", "1", "2")
 
 
-@pytest.mark.parametrize(
-    ("labels", "key", "message"),
-    [
-        (["J", "Q", "J"], "J", r"'J' is ambiguous: decision points \[0, 2\]"),
-        (["J", "Q", "K"], "A", r"no decision point 'A'; the labels are 'J', 'Q', 'K'"),
-        (None, "A", r"none is named here; pass a number from 0 to 2"),
-        (["J", "Q", "K"], 3, r"the numbers go from 0 to 2"),
-        (["J", "Q", "K"], -1, r"the numbers go from 0 to 2"),
-    ],
+test_a_label_that_finds_no_single_block_is_refused_with_what_would_do = refusals(
+    (["J", "Q", "J"], "J", r"'J' is ambiguous: decision points \[0, 2\]"),
+    (["J", "Q", "K"], "A", r"no decision point 'A'; the labels are 'J', 'Q', 'K'"),
+    (None, "A", r"none is named here; pass a number from 0 to 2"),
+    (["J", "Q", "K"], 3, r"the numbers go from 0 to 2"),
+    (["J", "Q", "K"], -1, r"the numbers go from 0 to 2"),
+    of=lambda labels, key: Simplices([2, 3, 2], labels=labels).labels.find(key),
+    error=ValueError,
 )
-def test_a_label_that_finds_no_single_block_is_refused_with_what_would_do(labels, key, message):
-    with pytest.raises(ValueError, match=message):
-        Simplices([2, 3, 2], labels=labels).labels.find(key)
 
 
 @pytest.mark.parametrize("key", [1.5, None, (1,)])
@@ -41,18 +38,13 @@ def test_a_label_that_is_neither_name_nor_number_is_refused(key):
         Simplices([2, 3, 2], labels=["J", "Q", "K"]).labels.find(key)
 
 
-@pytest.mark.parametrize(
-    ("names", "error", "message"),
-    [
-        ({"labels": ["a"]}, ValueError, "labels must hold 2 strings, got 1"),
-        ({"labels": "ab"}, TypeError, "labels must be a sequence of strings"),
-        ({"actions": [["x"]]}, ValueError, "actions must name those of 2 decision points"),
-        ({"actions": [["x", "y"], ["z"]]}, ValueError, r"actions\[1\] must hold 3 strings, got 1"),
-    ],
+test_names_that_do_not_fit_the_sizes_are_refused = refusals(
+    ({"labels": ["a"]}, ValueError, "labels must hold 2 strings, got 1"),
+    ({"labels": "ab"}, TypeError, "labels must be a sequence of strings"),
+    ({"actions": [["x"]]}, ValueError, "actions must name those of 2 decision points"),
+    ({"actions": [["x", "y"], ["z"]]}, ValueError, r"actions\[1\] must hold 3 strings, got 1"),
+    of=lambda names: Simplices([2, 3], **names),
 )
-def test_names_that_do_not_fit_the_sizes_are_refused(names, error, message):
-    with pytest.raises(error, match=message):
-        Simplices([2, 3], **names)
 
 
 # Names that are made when asked for

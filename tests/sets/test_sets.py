@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from factories import random_behavior, random_tree
+from refusals import refusals
 from scipy.optimize import linprog
 
 import regretkit as rk
@@ -202,10 +203,7 @@ def test_a_vector_of_another_length_is_refused_by_every_question(kind):
             question(wrong)
 
 
-EVERY_SET = some_sets(0) | {
-    "simplices": Simplices([2, 3]),
-    "tree": DecisionTree([0, 1], [2, 3]),
-}
+EVERY_SET = some_sets(0) | {"simplices": Simplices([2, 3]), "tree": DecisionTree([0, 1], [2, 3])}
 
 
 def test_every_kind_of_set_is_among_those_asked_about_a_tolerance():
@@ -545,61 +543,55 @@ def test_a_product_of_one_of_each_kind_nests():
 # Refusal
 
 
-@pytest.mark.parametrize(
-    ("build", "error", "message"),
-    [
-        (lambda: Box([0.0, 2.0], [1.0, 1.0]), ValueError, "got 2.0 above 1.0 at coordinate 1"),
-        (lambda: Box([0.0], [1.0, 1.0]), ValueError, r"high has shape \(2,\), but dimension 1"),
-        (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
-        (lambda: Box([0.0], [np.inf]), ValueError, "high must be finite"),
-        (lambda: Box("low", [1.0]), TypeError, "low must be a sequence"),
-        (lambda: Ball([0.0], 0.0), ValueError, "radius must be above 0, got 0.0; .* a Singleton"),
-        (lambda: Ball([0.0], -1.0), ValueError, "radius must be above 0, got -1.0"),
-        (lambda: Ball([0.0], np.inf), ValueError, "radius must be a finite number, got inf"),
-        (lambda: Ball([0.0], "1"), TypeError, "radius must be a number, got '1'"),
-        (lambda: Ball([[0.0]], 1.0), ValueError, r"center has shape \(1, 1\)"),
-        (lambda: Polytope([]), ValueError, r"vertices has shape \(0,\); pass a matrix"),
-        (lambda: Polytope(np.zeros((0, 3))), ValueError, "one row or more"),
-        (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices has shape \(2,\)"),
-        (lambda: Polytope([[1.0], [2.0, 3.0]]), TypeError, "rows of equal length"),
-        (lambda: Polytope([[1.0, np.nan]]), ValueError, "got nan at row 0, column 1"),
-        (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a StrategySet"),
-        (lambda: AffineImageSet(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
-        (lambda: AffineImageSet(Simplices(2), [[np.inf, 0]]), ValueError, "matrix must be finite"),
-        (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset has shape"),
-        (lambda: ScaledSet(Simplices(2), 0), ValueError, "factor must not be 0"),
-        (lambda: ScaledSet(Simplices(2), np.nan), ValueError, "factor must be a finite number"),
-        (lambda: ScaledSet(Simplices(2), "2"), TypeError, "factor must be a number, got '2'"),
-        (lambda: ScaledSet(2.0, Simplices(2)), TypeError, "source must be a StrategySet, got 2.0"),
-        (lambda: MinkowskiSumSet([]), ValueError, r"one or more in one space, got .* \[\]"),
-        (lambda: MinkowskiSumSet([Simplices(2), Simplices(3)]), ValueError, r"dimensions \[2, 3\]"),
-        (lambda: MinkowskiSumSet([Simplices(2), 1.0]), TypeError, r"summands\[1\] .* got 1.0"),
-        (lambda: MinkowskiSumSet(Simplices(2)), TypeError, "a sequence, not a single StrategySet"),
-        (lambda: Hull([]), ValueError, "one or more in one space"),
-        (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"of dimensions \[2, 3\]"),
-        (lambda: ProductSet([]), ValueError, "one or more sets, got none"),
-        (lambda: ProductSet([Simplices(2)], [[0]]), ValueError, r"must give \[2\] of them"),
-        (lambda: ProductSet([Simplices(2)], [[0], [1]]), ValueError, r"got \[1, 1\]"),
-        (lambda: ProductSet([Simplices(2)], [[0, 0]]), ValueError, "each of 0 to 1 once"),
-        (lambda: ProductSet([Simplices(2)], [[0, 2]]), ValueError, "each of 0 to 1 once"),
-        (lambda: ProductSet([Simplices(2)], [[0.0, 1.0]]), TypeError, "whole numbers"),
-        (lambda: Singleton([1.0, np.nan]), ValueError, "point must be finite"),
-        (lambda: Singleton([[1.0, 2.0]]), ValueError, r"point has shape \(1, 2\)"),
-        (lambda: Singleton(["a"]), TypeError, "point must be numbers"),
-        (lambda: Hull([np.eye(2)]), TypeError, "members"),
-        (lambda: ProductSet([[1.0, 0.0]]), TypeError, "factors"),
-        (
-            lambda: AffineImageSet(Simplices(1), [[1e200]]).best_response([1e200]),
-            ValueError,
-            "utility @ matrix must be finite",
-        ),
-        (
-            lambda: ScaledSet(Simplices(1), 1e200).best_response([1e200]),
-            ValueError,
-            r"factor \* utility must be finite",
-        ),
-    ],
+test_what_is_no_set_is_refused = refusals(
+    (lambda: Box([0.0, 2.0], [1.0, 1.0]), ValueError, "got 2.0 above 1.0 at coordinate 1"),
+    (lambda: Box([0.0], [1.0, 1.0]), ValueError, r"high has shape \(2,\), but dimension 1"),
+    (lambda: Box([np.nan], [1.0]), ValueError, "low must be finite"),
+    (lambda: Box([0.0], [np.inf]), ValueError, "high must be finite"),
+    (lambda: Box("low", [1.0]), TypeError, "low must be a sequence"),
+    (lambda: Ball([0.0], 0.0), ValueError, "radius must be above 0, got 0.0; .* a Singleton"),
+    (lambda: Ball([0.0], -1.0), ValueError, "radius must be above 0, got -1.0"),
+    (lambda: Ball([0.0], np.inf), ValueError, "radius must be a finite number, got inf"),
+    (lambda: Ball([0.0], "1"), TypeError, "radius must be a number, got '1'"),
+    (lambda: Ball([[0.0]], 1.0), ValueError, r"center has shape \(1, 1\)"),
+    (lambda: Polytope([]), ValueError, r"vertices has shape \(0,\); pass a matrix"),
+    (lambda: Polytope(np.zeros((0, 3))), ValueError, "one row or more"),
+    (lambda: Polytope([1.0, 2.0]), ValueError, r"vertices has shape \(2,\)"),
+    (lambda: Polytope([[1.0], [2.0, 3.0]]), TypeError, "rows of equal length"),
+    (lambda: Polytope([[1.0, np.nan]]), ValueError, "got nan at row 0, column 1"),
+    (lambda: AffineImageSet(np.eye(2), np.eye(2)), TypeError, "source must be a StrategySet"),
+    (lambda: AffineImageSet(Simplices(2), np.eye(3)), ValueError, r"pass shape \(3, 2\)"),
+    (lambda: AffineImageSet(Simplices(2), [[np.inf, 0]]), ValueError, "matrix must be finite"),
+    (lambda: AffineImageSet(Simplices(2), np.eye(2), [1.0]), ValueError, "offset has shape"),
+    (lambda: ScaledSet(Simplices(2), 0), ValueError, "factor must not be 0"),
+    (lambda: ScaledSet(Simplices(2), np.nan), ValueError, "factor must be a finite number"),
+    (lambda: ScaledSet(Simplices(2), "2"), TypeError, "factor must be a number, got '2'"),
+    (lambda: ScaledSet(2.0, Simplices(2)), TypeError, "source must be a StrategySet, got 2.0"),
+    (lambda: MinkowskiSumSet([]), ValueError, r"one or more in one space, got .* \[\]"),
+    (lambda: MinkowskiSumSet([Simplices(2), Simplices(3)]), ValueError, r"dimensions \[2, 3\]"),
+    (lambda: MinkowskiSumSet([Simplices(2), 1.0]), TypeError, r"summands\[1\] .* got 1.0"),
+    (lambda: MinkowskiSumSet(Simplices(2)), TypeError, "a sequence, not a single StrategySet"),
+    (lambda: Hull([]), ValueError, "one or more in one space"),
+    (lambda: Hull([Simplices(2), Simplices(3)]), ValueError, r"of dimensions \[2, 3\]"),
+    (lambda: ProductSet([]), ValueError, "one or more sets, got none"),
+    (lambda: ProductSet([Simplices(2)], [[0]]), ValueError, r"must give \[2\] of them"),
+    (lambda: ProductSet([Simplices(2)], [[0], [1]]), ValueError, r"got \[1, 1\]"),
+    (lambda: ProductSet([Simplices(2)], [[0, 0]]), ValueError, "each of 0 to 1 once"),
+    (lambda: ProductSet([Simplices(2)], [[0, 2]]), ValueError, "each of 0 to 1 once"),
+    (lambda: ProductSet([Simplices(2)], [[0.0, 1.0]]), TypeError, "whole numbers"),
+    (lambda: Singleton([1.0, np.nan]), ValueError, "point must be finite"),
+    (lambda: Singleton([[1.0, 2.0]]), ValueError, r"point has shape \(1, 2\)"),
+    (lambda: Singleton(["a"]), TypeError, "point must be numbers"),
+    (lambda: Hull([np.eye(2)]), TypeError, "members"),
+    (lambda: ProductSet([[1.0, 0.0]]), TypeError, "factors"),
+    (
+        lambda: AffineImageSet(Simplices(1), [[1e200]]).best_response([1e200]),
+        ValueError,
+        "utility @ matrix must be finite",
+    ),
+    (
+        lambda: ScaledSet(Simplices(1), 1e200).best_response([1e200]),
+        ValueError,
+        r"factor \* utility must be finite",
+    ),
 )
-def test_what_is_no_set_is_refused(build, error, message):
-    with pytest.raises(error, match=message):
-        build()
