@@ -19,7 +19,9 @@ from regretkit.games.catalogue import battleship as battleship
 from regretkit.games.catalogue import biased_rock_paper_scissors as biased_rock_paper_scissors
 from regretkit.games.catalogue import blotto as blotto
 from regretkit.games.catalogue import chicken as chicken
+from regretkit.games.catalogue import congestion_game as congestion_game
 from regretkit.games.catalogue import dudo as dudo
+from regretkit.games.catalogue import el_farol as el_farol
 from regretkit.games.catalogue import goofspiel as goofspiel
 from regretkit.games.catalogue import kuhn_poker as kuhn_poker
 from regretkit.games.catalogue import leduc_poker as leduc_poker
@@ -28,11 +30,18 @@ from regretkit.games.catalogue import matching_pennies as matching_pennies
 from regretkit.games.catalogue import oshi_zumo as oshi_zumo
 from regretkit.games.catalogue import prisoners_dilemma as prisoners_dilemma
 from regretkit.games.catalogue import rock_paper_scissors as rock_paper_scissors
+from regretkit.games.catalogue import sealed_bid_auction as sealed_bid_auction
 from regretkit.games.catalogue import shapley_game as shapley_game
+from regretkit.games.catalogue import sheriff as sheriff
+from regretkit.games.catalogue import signalling as signalling
+from regretkit.games.catalogue import tiny_hanabi as tiny_hanabi
 from regretkit.games.catalogue import traffic_light as traffic_light
 from regretkit.games.catalogue._dudo import dudo_history as dudo_history
 from regretkit.games.catalogue._leduc_poker import leduc_batch as leduc_batch
 from regretkit.games.catalogue._liars_dice import liars_dice_batch as liars_dice_batch
+from regretkit.games.catalogue._phantom_tic_tac_toe import (
+    phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
+)
 from regretkit.games.gambit import read_efg as read_efg
 from regretkit.games.gambit import read_nfg as read_nfg
 from regretkit.games.gambit import write_efg as write_efg

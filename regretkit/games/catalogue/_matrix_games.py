@@ -1,12 +1,13 @@
 """Textbook games in normal form."""
 
 import math
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
 from regretkit._util._typing import Indices
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import floats, must_be, quote, whole_number
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._normal_form import NormalFormGame, matrix_game
 from regretkit.games._registry import call_text, register
@@ -238,6 +239,144 @@ def blotto(soldiers: int = 5, fields: int = 3) -> NormalFormGame:
         won += np.sign(field[:, np.newaxis] - field)
     name = call_text(blotto, soldiers=soldiers, fields=fields)
     return matrix_game(np.sign(won), actions=[names, names], name=name)
+
+
+@register
+def el_farol(players: int = 5, capacity: int = 3) -> NormalFormGame:
+    """Return the El Farol bar problem: going out pays as long as the bar is not crowded.
+
+    Each player goes (``go``) or stays at home (``stay``), which pays 0. Going pays 1 if at most
+    ``capacity`` players go, else -1. With fewer places than players, the pure equilibria are those
+    in which exactly ``capacity`` players go.
+
+    Parameters
+    ----------
+    players
+        Number of players, at least 1.
+    capacity
+        Number of players for which the bar is not crowded, at least 0.
+
+    Examples
+    --------
+    >>> el_farol(players=3, capacity=2).payoffs[0, 0]
+    array([[-1.,  1.],
+           [ 1.,  1.]])
+
+    References
+    ----------
+    Arthur (1994), "Inductive reasoning and bounded rationality", American Economic Review 84(2).
+    """
+    capacity = whole_number(capacity, "capacity", least=0)
+    played = _profiles(players, 2)
+    going = played == 0
+    crowded = np.count_nonzero(going, axis=0) > capacity
+    payoffs = going * np.where(crowded, -1.0, 1.0)
+    name = call_text(el_farol, players=len(payoffs), capacity=capacity)
+    return NormalFormGame(payoffs, actions=[["go", "stay"]] * len(payoffs), name=name)
+
+
+@register
+def congestion_game(
+    players: int = 3, roads: Sequence[tuple[float, float]] = ((0.0, 1.0), (2.0, 0.0))
+) -> NormalFormGame:
+    """Return a congestion game, in which each player takes one of some roads.
+
+    A road of delay ``(a, b)`` that n players take costs each of them ``a + b n``. It is a potential
+    game: a player that changes its road changes its cost by as much as the sum, over roads, of
+    ``a k + b k (k + 1) / 2`` changes, with k the players on it. So there are pure equilibria.
+
+    Parameters
+    ----------
+    players
+        Number of players, at least 1.
+    roads
+        Delay of each road: a fixed one, and one for each player that takes it. The default is
+        Pigou's example.
+
+    Examples
+    --------
+    >>> congestion_game(players=2).payoffs[0]
+    array([[-2., -1.],
+           [-2., -2.]])
+
+    References
+    ----------
+    Rosenthal (1973), "A class of games possessing pure-strategy Nash equilibria", International
+    Journal of Game Theory 2.
+    """
+    delays = floats(roads, "roads")
+    if delays.ndim != 2 or delays.shape[1] != 2 or not delays.size:
+        raise ValueError(must_be("roads", "pairs such as ((0, 1), (2, 0))", roads))
+    played = _profiles(players, len(delays))
+    fixed, each = delays.T.reshape(2, -1, *[1] * len(played))
+    taken = np.stack([np.count_nonzero(played == road, axis=0) for road in range(len(delays))])
+    costs = fixed + each * taken
+    payoffs = -np.take_along_axis(costs, played, axis=0)
+    name = call_text(
+        congestion_game, players=len(payoffs), roads=tuple(map(tuple, delays.tolist()))
+    )
+    return NormalFormGame(payoffs, name=name)
+
+
+@register
+def sealed_bid_auction(
+    values: Sequence[float] = (3.0, 2.0), price: str = "first", bids: int | None = None
+) -> NormalFormGame:
+    """Return a sealed-bid auction of one item, whose value for each bidder is known.
+
+    Bids are whole numbers from 0. The highest bidder gets the item; among several, each is as
+    likely. It pays its bid (``"first"``), or the highest of the other bids (``"second"``), which
+    makes it a weakly dominant action to bid one's value.
+
+    Parameters
+    ----------
+    values
+        Value of the item for each bidder, at least two numbers.
+    price
+        ``"first"`` or ``"second"``.
+    bids
+        Number of bids, at least 1, by default those up to the highest value.
+
+    Examples
+    --------
+    >>> sealed_bid_auction(values=(2, 1), price="second").payoffs[0]
+    array([[1. , 0. , 0. ],
+           [2. , 0.5, 0. ],
+           [2. , 1. , 0. ]])
+
+    References
+    ----------
+    Vickrey (1961), "Counterspeculation, auctions, and competitive sealed tenders", Journal of
+    Finance 16(1).
+    """
+    worth = floats(values, "values")
+    if worth.ndim != 1 or worth.size < 2:
+        raise ValueError(must_be("values", "numbers, one for each of several bidders", values))
+    if price not in ("first", "second"):
+        raise ValueError(must_be("price", "'first' or 'second'", price))
+    default = max(math.floor(worth.max()), 0) + 1
+    bids = default if bids is None else whole_number(bids, "bids", least=1)
+    bid = _profiles(worth.size, bids)
+    ranked = np.sort(bid, axis=0)
+    wins = bid == ranked[-1]
+    paid = ranked[-1] if price == "first" else ranked[-2]
+    surplus = worth.reshape(-1, *[1] * worth.size) - paid
+    payoffs = wins * surplus / np.count_nonzero(wins, axis=0)
+    name = call_text(
+        sealed_bid_auction,
+        values=tuple(worth.tolist()),
+        price=price,
+        bids=None if bids == default else bids,
+    )
+    actions = [[str(number) for number in range(bids)]] * worth.size
+    return NormalFormGame(payoffs, actions=actions, name=name)
+
+
+def _profiles(players: int, actions: int) -> Indices:
+    """Return each player's action in all pure profiles, ``(players, actions, actions, ...)``."""
+    players = whole_number(players, "players", least=1)
+    MemoryBudget().check_payoffs(players * actions ** min(players, _COUNTED))
+    return np.indices((actions,) * players)
 
 
 def _placements(soldiers: int, fields: int) -> Indices:

@@ -1,0 +1,180 @@
+"""Games beyond two-player zero-sum, and in the dark: sizes, values and peers."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from regretkit import evaluation, games
+from regretkit.games import load
+
+# Normal form
+
+
+@pytest.mark.parametrize(("players", "capacity"), [(3, 1), (4, 2), (5, 3), (3, 0)])
+def test_the_pure_equilibria_of_el_farol_fill_the_bar(players, capacity):
+    game = games.el_farol(players, capacity)
+    for profile in product(range(2), repeat=players):
+        earned = game.payoffs[(slice(None), *profile)]
+        gains = [
+            game.payoffs[(player, *profile[:player], 1 - profile[player], *profile[player + 1 :])]
+            - earned[player]
+            for player in range(players)
+        ]
+        assert (max(gains) <= 0) == (profile.count(0) == capacity)
+
+
+def test_the_potential_of_a_congestion_game_changes_by_what_a_player_gains():
+    delays = ((0.0, 1.0), (2.0, 0.0), (0.5, 0.75))
+    game = games.congestion_game(players=3, roads=delays)
+
+    def potential(profile):
+        taken = [profile.count(road) for road in range(3)]
+        return sum(a * k + b * k * (k + 1) / 2 for (a, b), k in zip(delays, taken, strict=True))
+
+    for profile in product(range(3), repeat=3):
+        for player, road in product(range(3), repeat=2):
+            changed = (*profile[:player], road, *profile[player + 1 :])
+            gain = game.payoffs[(player, *changed)] - game.payoffs[(player, *profile)]
+            assert gain == pytest.approx(potential(profile) - potential(changed))
+
+
+@pytest.mark.parametrize("values", [(3, 2), (2, 2, 1), (0, 4)])
+def test_to_bid_ones_value_is_weakly_dominant_at_the_second_price_alone(values):
+    for price in ("first", "second"):
+        payoffs = games.sealed_bid_auction(values, price).payoffs
+        dominant = [
+            (np.moveaxis(payoffs[i], i, 0)[value] >= np.moveaxis(payoffs[i], i, 0)).all()
+            for i, value in enumerate(values)
+        ]
+        assert all(dominant) == (price == "second")
+
+
+def test_an_auction_pays_no_more_than_the_item_is_worth():
+    first = games.sealed_bid_auction((3, 3), "first").payoffs
+    assert first[0, 2, 1] == 1
+    assert first[:, 2, 2].tolist() == [0.5, 0.5]
+    assert games.sealed_bid_auction((3, 3), "second").payoffs[0, 2, 1] == 2
+
+
+# Trees
+
+
+@pytest.mark.parametrize(
+    ("arguments", "information_sets", "sequences", "terminals"),
+    [
+        ((10, 2, 2), (78, 21), (243, 43), 396),
+        ((3, 3, 2), (37, 36), (149, 73), 256),
+        ((3, 3, 3), (293, 292), (1173, 585), 2048),
+        ((10, 2, 3), (474, 129), (1431, 259), 2376),
+    ],
+)
+def test_sheriff_has_the_sizes_of_the_literature(arguments, information_sets, sequences, terminals):
+    game = games.sheriff(*arguments)
+    assert game.tree.information_sets == information_sets
+    assert tuple(domain.dimension for domain in game.domains) == sequences
+    assert game.tree.terminals.size == terminals
+
+
+def test_sheriff_is_the_one_of_openspiel_at_its_parameters():
+    pytest.importorskip("pyspiel")
+    parameters = {"items": 3, "bribe": 2, "rounds": 2}
+    ours = games.sheriff(**parameters, value=1.0, penalty=2.0, compensation=3.0)
+    theirs = games.from_openspiel(
+        "sheriff(max_items=3,max_bribe=2,num_rounds=2,item_value=1.0,item_penalty=2.0,"
+        "sheriff_penalty=3.0)"
+    )
+    np.testing.assert_array_equal(ours.tree.payoffs, theirs.tree.payoffs)
+    np.testing.assert_array_equal(ours.tree.parent, theirs.tree.parent)
+    np.testing.assert_array_equal(ours.tree.information_set, theirs.tree.information_set)
+
+
+def test_tiny_hanabi_is_the_one_of_openspiel():
+    pytest.importorskip("pyspiel")
+    ours, theirs = games.tiny_hanabi(), games.from_openspiel("tiny_hanabi")
+    np.testing.assert_array_equal(ours.tree.payoffs, theirs.tree.payoffs)
+    np.testing.assert_array_equal(ours.tree.information_set, theirs.tree.information_set)
+
+
+def test_the_best_that_two_players_of_tiny_hanabi_can_do_is_10():
+    payoffs = games.tiny_hanabi().tree.payoffs[:, 0].reshape(2, 2, 3, 3)
+    # For each way in which player 0 acts on its card, the best answers of player 1
+    best = max(
+        payoffs[range(2), :, signals].sum(axis=0).max(axis=1).sum() / 4
+        if signals[0] == signals[1]
+        else sum(payoffs[card, :, signal].max(axis=1).sum() for card, signal in enumerate(signals))
+        / 4
+        for signals in product(range(3), repeat=2)
+    )
+    assert best == 10
+
+
+def test_nobody_is_hired_in_equilibrium_without_correlation():
+    game = games.signalling()
+    by_student = {"G": [1, 0], "B": [0, 1]}  # tells its type
+    for answers in product([[1, 0], [0, 1]], repeat=2):
+        profile = game_profile(game, by_student | dict(zip("XY", answers, strict=True)))
+        gap = evaluation.nash_conv(game, profile)
+        assert gap > 0.4 or game.value(profile).tolist() == [0, 6]
+
+
+def game_profile(game, chosen):
+    """Return the profile with these probabilities by information set."""
+    vectors = []
+    for player, domain in enumerate(game.domains):
+        behavior = np.concatenate([chosen[label] for label in game.tree.labels[player]])
+        vectors.append(domain.sequence_form(np.asarray(behavior, dtype=float)))
+    return games.Profile(vectors, game.domains)
+
+
+@pytest.mark.parametrize("abrupt", [False, True])
+def test_phantom_tic_tac_toe_is_played_as_in_openspiel(abrupt):
+    pyspiel = pytest.importorskip("pyspiel")
+    version = "abrupt" if abrupt else "classical"
+    theirs = pyspiel.load_game(f"phantom_ttt(gameversion={version},obstype=reveal-nothing)")
+    names, generator = {}, np.random.default_rng(abrupt)
+    for _ in range(300):
+        history, state = (
+            games.phantom_tic_tac_toe_history(abrupt=abrupt),
+            theirs.new_initial_state(),
+        )
+        while not history.is_terminal():
+            assert history.player() == state.current_player()
+            assert list(map(int, history.actions())) == state.legal_actions()
+            theirs_name = history.player(), state.information_state_string()
+            ours_name = history.information_set()
+            assert names.setdefault(ours_name, theirs_name) == theirs_name
+            assert names.setdefault(theirs_name, ours_name) == ours_name
+            action = generator.choice(history.actions())
+            history = history.child(action)
+            state.apply_action(int(action))
+        assert state.is_terminal()
+        assert list(history.payoffs()) == state.returns()
+    assert len(names) > 2000
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        ("el_farol(capacity=-1)", ValueError, "capacity must be .* at least 0, got -1"),
+        ("el_farol(players=100)", MemoryError, "outcomes"),
+        ("congestion_game(roads=(1, 2))", ValueError, r"roads must be pairs .* got \(1, 2\)"),
+        ("congestion_game(players=0)", ValueError, "players must be .* at least 1, got 0"),
+        ("sealed_bid_auction(values=(3,))", ValueError, "values must be numbers, one for each of"),
+        ("sealed_bid_auction(price='third')", ValueError, "'first' or 'second', got 'third'"),
+        ("sheriff(items=-1)", ValueError, "items must be .* at least 0, got -1"),
+        ("sheriff(value='high')", TypeError, "value must be a number, got 'high'"),
+        ("sheriff(rounds=30)", MemoryError, "histories"),
+    ],
+)
+def test_games_that_cannot_be_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        load(call)
+
+
+def test_darkness_is_yes_or_no():
+    with pytest.raises(TypeError, match="abrupt must be True or False, got 1"):
+        games.phantom_tic_tac_toe_history(abrupt=1)
