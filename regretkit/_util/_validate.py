@@ -1,8 +1,10 @@
 """Checks of what callers pass in; each message names the argument and says what would do."""
 
+import difflib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import islice
 from numbers import Real
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,6 +24,9 @@ _SURELY = 1e250
 LARGEST = 1e300
 """Largest size of a utility: beyond it, sums over a set could overflow double precision."""
 
+
+_COMPARED = 10_000
+"""Names among which a close one is looked for."""
 
 LONGEST_QUOTE = 200
 """Characters that a message quotes at most of what came."""
@@ -202,6 +207,12 @@ def candidates(names: Sequence[str], limit: int = 12) -> str:
     """List ``names`` for an error message, cut where they are many."""
     shown = ", ".join(map(quote, names[:limit]))
     return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question that ends an error message, nothing where no name is close."""
+    close = difflib.get_close_matches(name, islice(names, _COMPARED), n=1)
+    return f"; did you mean {quote(close[0])}?" if close else ""
 
 
 # Numbers

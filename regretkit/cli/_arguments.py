@@ -163,8 +163,7 @@ class NamedGame:
             if Path(text).suffix.lower() == ".csv":
                 raise ValueError(f"got {quote(text)}, but tables in .csv are not read")
             if text == UNIFORM:
-                interior = [domain.relative_interior_point() for domain in game.domains]
-                return self.coarsen(Profile(interior, game.domains, game))
+                return self.coarsen(Profile.uniform(game))
             return self.coarsen(Profile.from_json(text, game))
         except (OSError, TypeError, ValueError, MemoryError) as error:
             raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error

@@ -17,7 +17,8 @@ from regretkit.evaluation._linear_programs import (
     payoff_rows,
 )
 from regretkit.games import Game, NormalFormGame
-from regretkit.games._game import as_strategies, check_game, check_player
+from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games._game import check_game, check_player
 from regretkit.sets import Simplices
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class CorrelatedPlay(Stateful):
             if isinstance(domain, Simplices)
         ]
 
-    def add(self, profile: Sequence[Vector], weight: float = 1.0) -> None:
+    def add(self, profile: ProfileLike, weight: float = 1.0) -> None:
         """Add one joint strategy.
 
         Parameters
@@ -91,7 +92,7 @@ class CorrelatedPlay(Stateful):
             How much it counts, at least 0.
         """
         weight = number(weight, "weight", least=0.0)
-        domains, strategies = self.game.domains, as_strategies(self.game, profile)
+        domains, strategies = self.game.domains, as_vectors(self.game, profile)
         # Everything is validated before anything is added.
         utilities = [
             vector(self.game.utility(i, strategies), domain.dimension, "the game's utility")

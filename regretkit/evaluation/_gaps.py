@@ -1,16 +1,20 @@
 """Best responses, their gains, and the distance of a profile from equilibrium."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import vector
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
-from regretkit.games._game import as_strategies, check_game, check_player, check_strategy
+from regretkit.games._behavioral import (
+    BehavioralStrategyLike,
+    ProfileLike,
+    as_vector,
+    as_vectors,
+)
+from regretkit.games._game import check_game, check_player, check_strategy
 
 
-def expected_value(game: Game, profile: Sequence[Vector]) -> Vector:
+def expected_value(game: Game, profile: ProfileLike) -> Vector:
     """Return the expected payoff of every player, shape ``(players,)``, in units of payoff.
 
     Examples
@@ -19,11 +23,11 @@ def expected_value(game: Game, profile: Sequence[Vector]) -> Vector:
     >>> expected_value(matching_pennies(), [np.array([1.0, 0.0]), np.array([0.75, 0.25])])
     array([ 0.5, -0.5])
     """
-    strategies = as_strategies(game, profile)
+    strategies = as_vectors(game, profile)
     return game.value(strategies)
 
 
-def best_response(game: Game, player: int, profile: Sequence[Vector]) -> tuple[float, Vector]:
+def best_response(game: Game, player: int, profile: ProfileLike) -> tuple[float, Vector]:
     """Return the value of a best response to the others, and the best response.
 
     The value is in units of payoff. Of several best responses it is the one that takes the first
@@ -39,11 +43,11 @@ def best_response(game: Game, player: int, profile: Sequence[Vector]) -> tuple[f
     """
     check_game(game)
     check_player(player, len(game.domains))
-    strategies = as_strategies(game, profile, ignored_player=player)
+    strategies = as_vectors(game, profile, ignored_player=player)
     return game.domains[player].best_response(game.utility(player, strategies))
 
 
-def best_response_gains(game: Game, profile: Sequence[Vector]) -> Vector:
+def best_response_gains(game: Game, profile: ProfileLike) -> Vector:
     """Return what each player would gain by a best response, shape ``(players,)``.
 
     In units of payoff; zero for all players exactly at the Nash equilibria. Rounding may move it by
@@ -55,14 +59,14 @@ def best_response_gains(game: Game, profile: Sequence[Vector]) -> Vector:
     >>> best_response_gains(prisoners_dilemma(), [np.array([1.0, 0.0]), np.array([1.0, 0.0])])
     array([5., 5.])
     """
-    strategies, found = as_strategies(game, profile), []
+    strategies, found = as_vectors(game, profile), []
     for player, (domain, strategy) in enumerate(zip(game.domains, strategies, strict=True)):
         utility = game.utility(player, strategies)
         found.append(domain.best_response(utility)[0] - domain.value(utility, strategy))
     return np.array(found)
 
 
-def nash_conv(game: Game, profile: Sequence[Vector]) -> float:
+def nash_conv(game: Game, profile: ProfileLike) -> float:
     """Return the sum over players of what a best response gains, in units of payoff.
 
         NashConv(x)  =  sum_i ( max over y of u_i(y, x_-i)  -  u_i(x) )
@@ -72,31 +76,30 @@ def nash_conv(game: Game, profile: Sequence[Vector]) -> float:
 
     Examples
     --------
-    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.games import Profile, kuhn_poker
     >>> game = kuhn_poker()
-    >>> round(nash_conv(game, [domain.relative_interior_point() for domain in game.domains]), 12)
+    >>> round(nash_conv(game, Profile.uniform(game)), 12)
     0.916666666667
     """
     return float(best_response_gains(game, profile).sum())
 
 
-def exploitability(game: Game, profile: Sequence[Vector]) -> float:
+def exploitability(game: Game, profile: ProfileLike) -> float:
     """Return the mean over players of what a best response gains, in units of payoff.
 
     It is ``nash_conv`` divided by the number of players.
 
     Examples
     --------
-    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.games import Profile, kuhn_poker
     >>> game = kuhn_poker()
-    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
-    >>> round(exploitability(game, uniform), 12)
+    >>> round(exploitability(game, Profile.uniform(game)), 12)
     0.458333333333
     """
     return nash_conv(game, profile) / len(game.domains)
 
 
-def duality_gap(game: Game, profile: Sequence[Vector], *, payoff_of: int = 0) -> float:
+def duality_gap(game: Game, profile: ProfileLike, *, payoff_of: int = 0) -> float:
     """Return the duality gap of two strategies, in units of one player's payoff u.
 
         max over x' of u(x', y)  -  min over y' of u(x, y')
@@ -119,7 +122,7 @@ def duality_gap(game: Game, profile: Sequence[Vector], *, payoff_of: int = 0) ->
     >>> duality_gap(matching_pennies(), [np.array([1.0, 0.0]), np.array([0.5, 0.5])])
     1.0
     """
-    strategies = as_strategies(game, profile)
+    strategies = as_vectors(game, profile)
     if len(strategies) != 2:
         raise ValueError(
             f"game must have two players for a saddle point, got {len(strategies)}; "
@@ -135,7 +138,9 @@ def duality_gap(game: Game, profile: Sequence[Vector], *, payoff_of: int = 0) ->
 
 
 def security_value(
-    game: NormalFormGame | ExtensiveFormGame, player: int, strategy: Vector
+    game: NormalFormGame | ExtensiveFormGame,
+    player: int,
+    strategy: Vector | BehavioralStrategyLike,
 ) -> float:
     """Return the least that one player's strategy earns against all strategies of the others.
 
@@ -148,7 +153,7 @@ def security_value(
     player
         Whose strategy it is.
     strategy
-        The strategy, shape ``(dimension,)``.
+        The strategy: a vector, shape ``(dimension,)``, or a function or a mapping.
 
     Examples
     --------
@@ -159,7 +164,7 @@ def security_value(
     check_game(game)
     check_player(player, len(game.domains))
     domain = game.domains[player]
-    fixed = vector(strategy, domain.dimension, "strategy")
+    fixed = vector(as_vector(strategy, domain, player), domain.dimension, "strategy")
     check_strategy(fixed, domain, player, "strategy")
     if isinstance(game, NormalFormGame):
         payoffs = np.moveaxis(game.payoffs[player], player, 0)

@@ -25,11 +25,15 @@ from regretkit.games import (
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games._behavioral import (
     BehavioralStrategyLike,
+    ProfileLike,
     ValidatedStrategy,
+    as_vector,
+    as_vectors,
     behaviors,
     behaviors_in,
+    is_behavior,
 )
-from regretkit.games._game import as_strategies, check_game, check_player, check_strategy
+from regretkit.games._game import check_game, check_player, check_strategy
 from regretkit.games.tree._history import outcomes_of, payoffs_of
 from regretkit.sets import DecisionTree
 
@@ -167,7 +171,7 @@ def check_bounds(bounds: Bounds, name: str) -> Bounds:
 
 def sampled_value(
     game: Playable,
-    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
+    strategies: ProfileLike,
     samples: int,
     generator: np.random.Generator,
     *,
@@ -240,17 +244,13 @@ def check_generator(generator: np.random.Generator) -> None:
     check_kind(generator, np.random.Generator, "generator", "numpy.random.default_rng(seed)")
 
 
-def _vectors(
-    game: Playable, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
-) -> list[Vector] | None:
+def _vectors(game: Playable, strategies: ProfileLike) -> list[Vector] | None:
     """Return vectors of the players' sets, None if strategies are something else."""
     if not isinstance(game, ExtensiveFormGame | NormalFormGame):
         return None
-    if not isinstance(strategies, Sequence) or any(
-        callable(strategy) or isinstance(strategy, dict) for strategy in strategies
-    ):
+    if not isinstance(strategies, Sequence) or any(map(is_behavior, strategies)):
         return None
-    return as_strategies(game, strategies)  # type: ignore[arg-type]
+    return as_vectors(game, strategies)
 
 
 # By the rules, one game at a time
@@ -371,10 +371,10 @@ Belief: TypeAlias = list[tuple[History, float]]
 def local_best_response(
     game: Game,
     player: int,
-    profile: Sequence[Vector],
+    profile: ProfileLike,
     *,
     lookahead: int = 1,
-    continuation: Vector | None = None,
+    continuation: Vector | BehavioralStrategyLike | None = None,
 ) -> tuple[float, Vector]:
     """Return the value of a greedy response to the others, and the response.
 
@@ -404,9 +404,9 @@ def local_best_response(
     Examples
     --------
     >>> from regretkit.evaluation import best_response
-    >>> from regretkit.games import leduc_poker
+    >>> from regretkit.games import Profile, leduc_poker
     >>> game = leduc_poker()
-    >>> uniform = [domain.relative_interior_point() for domain in game.domains]
+    >>> uniform = Profile.uniform(game)
     >>> round(best_response(game, 0, uniform)[0], 4)
     2.0875
     >>> [round(local_best_response(game, 0, uniform, lookahead=d)[0], 4) for d in (1, 2)]
@@ -421,11 +421,11 @@ def local_best_response(
     check_game(game)
     check_player(player, len(game.domains))
     lookahead = whole_number(lookahead, "lookahead", least=1)
-    domain, strategies = game.domains[player], as_strategies(game, profile)
+    domain, strategies = game.domains[player], as_vectors(game, profile)
     utility = game.utility(player, strategies)
     assumed = strategies[player]
     if continuation is not None:
-        assumed = vector(continuation, domain.dimension, "continuation")
+        assumed = vector(as_vector(continuation, domain, player), domain.dimension, "continuation")
         check_strategy(assumed, domain, player, "continuation")
     if not isinstance(domain, DecisionTree):
         return domain.best_response(utility)
@@ -440,7 +440,7 @@ def local_best_response(
 def sampled_local_best_response(
     game: Playable,
     player: int,
-    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
+    strategies: ProfileLike,
     samples: int,
     generator: np.random.Generator,
     *,

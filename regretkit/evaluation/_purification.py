@@ -1,6 +1,6 @@
 """Purification and thresholding: strategies without their rarely played actions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -10,7 +10,7 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import number, quote
 from regretkit.evaluation._gaps import nash_conv
 from regretkit.games import Game, Profile
-from regretkit.games._game import as_strategies
+from regretkit.games._behavioral import ProfileLike, as_vectors
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
@@ -42,10 +42,10 @@ class PurifiedProfile:
 
 def threshold(
     game: Game,
-    profile: Sequence[Vector],
+    profile: ProfileLike,
     least: float,
     *,
-    gap: Callable[[Game, Sequence[Vector]], float] = nash_conv,
+    gap: Callable[[Game, Profile], float] = nash_conv,
 ) -> PurifiedProfile:
     """Remove every action whose probability is below a threshold.
 
@@ -82,7 +82,7 @@ def threshold(
     non-equilibrium approaches for playing large games", AAMAS.
     """
     least = number(least, "least", least=0.0, most=1.0)
-    original = Profile(as_strategies(game, profile), game.domains, game)
+    original = Profile(as_vectors(game, profile), game.domains, game)
     purified = [
         _thresholded(strategy, domain, player, least)
         for player, (strategy, domain) in enumerate(zip(original, game.domains, strict=True))
@@ -93,9 +93,9 @@ def threshold(
 
 def purify(
     game: Game,
-    profile: Sequence[Vector],
+    profile: ProfileLike,
     *,
-    gap: Callable[[Game, Sequence[Vector]], float] = nash_conv,
+    gap: Callable[[Game, Profile], float] = nash_conv,
 ) -> PurifiedProfile:
     """Play the most probable action at each information set.
 

@@ -55,7 +55,7 @@ from regretkit.games.tree._history import HistoryBatch as HistoryBatch
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
-    "_behavioral": "BehavioralStrategy BehavioralStrategyLike uniform_behavior",
+    "_behavioral": "BehavioralStrategy BehavioralStrategyLike ProfileLike uniform_behavior",
     "_adapters": "InformationSet Playable as_history",
     "gambit._pygambit": "from_pygambit to_pygambit",
     "openspiel": "from_openspiel openspiel_history to_openspiel_policy",
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from regretkit.games._adapters import as_history as as_history
     from regretkit.games._behavioral import BehavioralStrategy as BehavioralStrategy
     from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
+    from regretkit.games._behavioral import ProfileLike as ProfileLike
     from regretkit.games._behavioral import uniform_behavior as uniform_behavior
     from regretkit.games.dag._game_dag import GameDAG as GameDAG
     from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit

@@ -83,6 +83,13 @@ def as_history(game: Playable) -> History:
     )
 
 
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of actions with their numbers, if they are not unique, as in some files."""
+    if len(set(names)) == len(names):
+        return tuple(names)
+    return tuple(f"{name} (action {number})" for number, name in enumerate(names))
+
+
 def payoff_bounds(game: Playable) -> tuple[tuple[float, float], ...] | None:
     """Return the least and largest payoff of each player, None if only rules are known."""
     if isinstance(game, ExtensiveFormGame | ImperfectRecallGame):
@@ -157,11 +164,7 @@ class TreeHistory:
         return int(np.searchsorted(self.tree.parent, key))
 
     def _names(self) -> tuple[str, ...]:
-        names = tuple(self.tree._names(self.number))
-        if len(set(names)) == len(names):
-            return names
-        # Those from files need not be unique.
-        return tuple(f"{name} (action {number})" for number, name in enumerate(names))
+        return distinct(self.tree._names(self.number))
 
 
 @final

@@ -1,18 +1,18 @@
 """Behavioral strategies as functions, mappings or vectors."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, cast, final
 
 import numpy as np
 from attrs import define, field
 from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import floats, quote
-from regretkit.games._adapters import InformationSet
-from regretkit.games._game import ATOL, Game, as_strategies
+from regretkit._util._validate import did_you_mean, floats, quote
+from regretkit.games._adapters import InformationSet, distinct
+from regretkit.games._game import ATOL, Game, as_strategies, check_game
 from regretkit.games._profile import Profile
-from regretkit.games._profile_table import behavior_of, simplices_of
+from regretkit.games._profile_table import behavior_of, label_of, simplices_of, strategy_of
 from regretkit.sets import Simplices, StrategySet
 
 BehavioralStrategy: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLike]
@@ -20,6 +20,9 @@ BehavioralStrategy: TypeAlias = Callable[[Hashable, Sequence[Hashable]], ArrayLi
 
 BehavioralStrategyLike: TypeAlias = BehavioralStrategy | Mapping[Hashable, ArrayLike]
 """A function, or a mapping from information sets to the probabilities of their actions."""
+
+ProfileLike: TypeAlias = Sequence[Vector | BehavioralStrategyLike]
+"""For each player a vector of its set, a function or a mapping."""
 
 
 def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
@@ -34,7 +37,7 @@ def uniform_behavior(information_set: Hashable, actions: Sequence[Hashable]) -> 
 
 
 def behaviors(
-    strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector],
+    strategies: ProfileLike,
 ) -> tuple["ValidatedStrategy", ...]:
     """Return each player's behavioral strategy from a profile, or a function or dict each."""
     if isinstance(strategies, Profile):
@@ -46,34 +49,77 @@ def behaviors(
             "strategies must be a Profile, or a function or a dict for each player, got "
             f"{quote(strategies)}; pass a list of them"
         )
-    functions = []
     for player, strategy in enumerate(strategies):
-        if not callable(strategy) and not isinstance(strategy, Mapping):
+        if not is_behavior(strategy):
             raise TypeError(
                 f"strategies[{player}] must be a function of an information set and its actions, "
                 f"or a dict from information sets to probabilities, got {quote(strategy)}"
             )
-        behavior = MappingStrategy(strategy, player) if isinstance(strategy, Mapping) else strategy
-        functions.append(ValidatedStrategy(behavior, player))
-    return tuple(functions)
+    given = cast("Sequence[BehavioralStrategyLike]", strategies)
+    return tuple(_validated(strategy, player) for player, strategy in enumerate(given))
 
 
-def behaviors_in(
-    game: object, strategies: Sequence[BehavioralStrategyLike] | Sequence[Vector]
-) -> tuple["ValidatedStrategy", ...]:
+def is_behavior(strategy: object) -> bool:
+    """Return whether a strategy is a function or a mapping."""
+    return callable(strategy) or isinstance(strategy, Mapping)
+
+
+def _validated(strategy: BehavioralStrategyLike, player: int) -> "ValidatedStrategy":
+    behavior = MappingStrategy(strategy, player) if isinstance(strategy, Mapping) else strategy
+    return ValidatedStrategy(behavior, player)
+
+
+def behaviors_in(game: object, strategies: ProfileLike) -> tuple["ValidatedStrategy", ...]:
     """Return ``behaviors``; vectors are strategies of the game's players."""
-    vectors = isinstance(strategies, Sequence) and all(
-        isinstance(strategy, np.ndarray | list | tuple) for strategy in strategies
-    )
-    if vectors and not isinstance(strategies, Profile):
-        if not hasattr(game, "domains"):
-            raise TypeError(
-                "strategies are vectors, which need the game's strategy sets: pass a Profile, or a "
-                "function or a dict for each player"
-            )
-        known: Game = game  # type: ignore[assignment]
-        strategies = Profile(as_strategies(known, strategies), known.domains)  # type: ignore[arg-type]
-    return behaviors(strategies)
+    known = strategies if isinstance(strategies, Sequence) else ()
+    vectors = [isinstance(strategy, np.ndarray | list | tuple) for strategy in known]
+    if isinstance(strategies, Profile) or not any(vectors):
+        return behaviors(strategies)
+    if not hasattr(game, "domains"):
+        raise TypeError(
+            "strategies are vectors, which need the game's strategy sets: pass a Profile, or a "
+            "function or a dict for each player"
+        )
+    typed = cast("Game", game)
+    numbered = enumerate(zip(as_vectors(typed, strategies), typed.domains, strict=True))
+    by_vector = [VectorStrategy(vector, domain, player) for player, (vector, domain) in numbered]
+    given = zip(strategies, by_vector, strict=True)
+    return behaviors([each if is_behavior(each) else vector for each, vector in given])
+
+
+def as_vectors(
+    game: Game, profile: ProfileLike, *, ignored_player: int | None = None
+) -> list[Vector]:
+    """Return ``as_strategies``; a player's strategy may also be a function or a mapping.
+
+    Such a strategy is asked at every information set, reached or not.
+    """
+    check_game(game)
+    given: Any = profile
+    if isinstance(given, Sequence) and any(map(is_behavior, given)):
+        # One more or less is refused below; the entry of an ignored player is not asked.
+        domains = [*game.domains, *game.domains[:1] * (len(given) - len(game.domains))]
+        given = [
+            np.zeros(domain.dimension)
+            if player == ignored_player
+            else as_vector(entry, domain, player)
+            for player, (entry, domain) in enumerate(zip(given, domains, strict=False))
+        ]
+    return as_strategies(game, given, ignored_player=ignored_player)
+
+
+def as_vector(strategy: Vector | BehavioralStrategyLike, domain: StrategySet, player: int) -> Any:
+    """Return a function or a mapping as a vector of a player's set, and all else as it is."""
+    if not is_behavior(strategy):
+        return strategy
+    answer = _validated(cast("BehavioralStrategyLike", strategy), player)
+    simplices = simplices_of(domain, player)
+    behavior = np.empty(simplices.dimension)
+    for number in range(simplices.blocks):
+        information_set = InformationSet(number, label_of(simplices, number) or "")
+        actions = distinct(simplices.labels.actions(number))
+        behavior[simplices.block(number)] = answer(information_set, actions)
+    return strategy_of(behavior, domain)
 
 
 @final
@@ -129,9 +175,13 @@ class MappingStrategy:
         try:
             return self.answers[information_set]
         except KeyError:
+            name, known = (
+                str(information_set),
+                [key for key in self.answers if isinstance(key, str)],
+            )
             raise ValueError(
-                f"strategies[{self.player}] has no entry for {quote(str(information_set))}; "
-                "add it, or pass a function"
+                f"strategies[{self.player}] must have an entry for {quote(name)}; "
+                f"add it, or pass a function{did_you_mean(name, known)}"
             ) from None
 
 

@@ -4,7 +4,10 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, final, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
 from regretkit._util._files import write_csv
@@ -12,25 +15,32 @@ from regretkit._util._lazy_import import optional
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._fingerprint import describe
-from regretkit.games._game import Game, as_profile, check_game
+from regretkit.games._game import Game, as_profile, check_game, check_strategy
 from regretkit.games._profile_table import (
     Row,
     as_dict,
     behavior_of,
     blocks_of,
+    distribution,
     game_of,
+    label_of,
     never_reached,
     read_json,
     rows,
     simplices_of,
     strategies,
+    strategy_of,
     table,
+    uniform_strategy,
     write_json,
 )
 from regretkit.sets import StrategySet
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Key: TypeAlias = int | str | tuple[int, str | int]
+"""A player, or an information set: its label, or its player and its label or number."""
 
 
 @final
@@ -88,6 +98,158 @@ class Profile(tuple[Vector, ...]):
         self = super().__new__(cls, vectors)
         self.domains, self._game = tuple(domains), game
         return self
+
+    @classmethod
+    def uniform(cls, game: Game) -> "Profile":
+        """Return the profile that plays all actions with the same probability.
+
+        On a set without information sets it is ``relative_interior_point``.
+
+        Parameters
+        ----------
+        game
+            The game.
+
+        Raises
+        ------
+        TypeError
+            When ``game`` is none.
+
+        Examples
+        --------
+        >>> from regretkit.games import kuhn_poker
+        >>> Profile.uniform(kuhn_poker())["Kb"]
+        array([0.5, 0.5])
+        """
+        check_game(game)
+        return cls(map(uniform_strategy, game.domains), game.domains, game)
+
+    @classmethod
+    def from_labels(
+        cls,
+        game: Game,
+        strategies: Mapping[Key, ArrayLike],
+        *,
+        otherwise: Literal["uniform"] | None = None,
+    ) -> "Profile":
+        """Return the profile with these distributions at the information sets.
+
+        Parameters
+        ----------
+        game
+            The game.
+        strategies
+            As ``replace`` takes them.
+        otherwise
+            What is played at the other information sets: ``"uniform"``, or None to refuse a profile
+            that lacks one where there is a choice.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As ``replace``, and when an information set is missing.
+
+        Examples
+        --------
+        >>> from regretkit.games import kuhn_poker
+        >>> strategies = {"J": [0.8, 0.2], "Kb": [0, 1]}
+        >>> profile = Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform")
+        >>> profile["J"], profile["Q"]
+        (array([0.8, 0.2]), array([0.5, 0.5]))
+        """
+        if otherwise not in ("uniform", None):
+            raise ValueError(f"otherwise must be 'uniform' or None, got {quote(otherwise)}")
+        uniform = cls.uniform(game)
+        profile = uniform.replace(strategies)
+        if otherwise is None:
+            uniform._check_complete(strategies)
+        return profile
+
+    def replace(self, strategies: Mapping[Key, ArrayLike]) -> "Profile":
+        """Return this profile with other strategies at some information sets.
+
+        What an information set plays is kept only where the player's own strategy reaches it, and
+        becomes uniform elsewhere: a profile holds realization weights.
+
+        Parameters
+        ----------
+        strategies
+            By the keys of ``profile[key]``, what that is to be: the distribution over the actions
+            of an information set, as ``{"J": [0.8, 0.2]}`` or ``{(1, "Kb"): [0, 1]}``; or all of a
+            player's vector, as ``{0: vector}``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When ``strategies`` is no mapping, has an information set twice or one that is not in
+            the game, or a value is no distribution over its actions, within 1e-6.
+
+        Examples
+        --------
+        >>> from regretkit.games import kuhn_poker
+        >>> profile = Profile.uniform(kuhn_poker()).replace({"J": [1, 0], (1, "Kb"): [0.1, 0.9]})
+        >>> profile["J"], profile["Kb"]
+        (array([1., 0.]), array([0.1, 0.9]))
+        """
+        vectors, places = self._split(strategies)
+        for player, vector in vectors.items():
+            check_strategy(vector, self.domains[player], player, f"strategies[{player}]")
+        played = [vectors.get(player, vector) for player, vector in enumerate(self)]
+        for player, changed in places.items():
+            domain = self.domains[player]
+            simplices, behavior = simplices_of(domain, player), behavior_of(played[player], domain)
+            behavior = behavior.copy()
+            for number, (key, value) in changed.items():
+                actions = simplices.labels.actions(number)
+                place = f"strategies[{quote(key)}]"
+                behavior[simplices.block(number)] = distribution(value, actions, place)
+            played[player] = strategy_of(behavior, domain)
+        return Profile(played, self.domains, self._game)
+
+    def _split(
+        self, strategies: Mapping[Key, ArrayLike]
+    ) -> tuple[dict[int, Vector], dict[int, dict[int, tuple[Key, ArrayLike]]]]:
+        """Return the vectors by player, and the rest by player and information set."""
+        if not isinstance(strategies, Mapping):
+            raise TypeError(
+                "strategies must map information sets to the probabilities of their actions, as in "
+                f"{{'J': [0.8, 0.2]}}, got {quote(strategies)}"
+            )
+        vectors: dict[int, Vector] = {}
+        places: dict[int, dict[int, tuple[Key, ArrayLike]]] = {}
+        for key, value in strategies.items():
+            if isinstance(key, str | tuple):
+                player, number = self._place(key)
+                if number in places.setdefault(player, {}):
+                    raise ValueError(f"strategies has {quote(key)} twice, by two of its names")
+                places[player][number] = key, value
+            else:
+                self._check_player(key)
+                dimension = self.domains[key].dimension
+                vectors[int(key)] = _validate.vector(value, dimension, f"strategies[{quote(key)}]")
+        return vectors, places
+
+    def _check_complete(self, strategies: Mapping[Key, ArrayLike]) -> None:
+        """Refuse strategies that lack an information set where there is a choice."""
+        vectors, places = self._split(strategies)
+        missing = [
+            quote(label_of(simplices, number) or (player, number))
+            for player, domain in enumerate(self.domains)
+            if player not in vectors and (simplices := blocks_of(domain)) is not None
+            for number in np.flatnonzero(simplices.sizes > 1).tolist()
+            if number not in places.get(player, {})
+        ]
+        missing += [
+            str(player)
+            for player, domain in enumerate(self.domains)
+            if player not in vectors and blocks_of(domain) is None
+        ]
+        if missing:
+            more = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
+            raise ValueError(
+                f"strategies lacks {', '.join(missing[:6])}{more}; add them, or pass "
+                "otherwise='uniform'"
+            )
 
     # Profiles are immutable; a pickle holds the description of the game instead of the game.
 
@@ -273,7 +435,7 @@ class Profile(tuple[Vector, ...]):
             raise _unnamed(label)
         raise ValueError(
             f"no player has an information set {quote(label)}; the labels are "
-            f"{_validate.candidates(known)}"
+            f"{_validate.candidates(known)}{_validate.did_you_mean(label, known)}"
         )
 
     def __str__(self) -> str:

@@ -3,17 +3,18 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
 from regretkit._util._files import read_file, replace_file
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import floats, quote
 from regretkit.games._fingerprint import check_described, find_described, is_description
 from regretkit.games._game import ATOL, Game
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -67,6 +68,11 @@ def behavior_of(strategy: Vector, domain: StrategySet) -> Vector:
     return domain.behavior(strategy) if isinstance(domain, DecisionTree) else strategy
 
 
+def strategy_of(behavior: Vector, domain: StrategySet) -> Vector:
+    """Return the vector of a player's set with these distributions at its information sets."""
+    return domain.sequence_form(behavior) if isinstance(domain, DecisionTree) else behavior
+
+
 def reach_of(strategy: Vector, domain: StrategySet) -> Vector:
     """Return the probability that a player's strategy reaches each of its information sets."""
     simplices = blocks_of(domain)
@@ -78,6 +84,14 @@ def reach_of(strategy: Vector, domain: StrategySet) -> Vector:
 def never_reached(strategy: Vector, domain: StrategySet) -> Indices:
     """Return the information sets that a player's strategy does not reach."""
     return np.flatnonzero(reach_of(strategy, domain) == 0.0)
+
+
+def uniform_strategy(domain: StrategySet) -> Vector:
+    """Return the strategy that plays all actions equally often, where there are actions."""
+    simplices = blocks_of(domain)
+    if simplices is None:
+        return domain.relative_interior_point()
+    return strategy_of(simplices.uniform(), domain)
 
 
 def label_of(simplices: Simplices, number: int) -> str | None:
@@ -231,7 +245,7 @@ def _strategy(records: Any, domain: StrategySet, player: int, context: str) -> V
             f"{context} lacks the information sets {', '.join(missing)}"
             f"{f' and {more} more' if more else ''}; give each a distribution over its actions"
         )
-    return domain.sequence_form(behavior) if isinstance(domain, DecisionTree) else behavior
+    return strategy_of(behavior, domain)
 
 
 def _distribution(value: Any, size: int, place: str) -> Vector:
@@ -247,6 +261,18 @@ def _distribution(value: Any, size: int, place: str) -> Vector:
     _expect(abs(total - 1.0) <= ATOL, place, wanted, total)
     distribution = np.array(value, dtype=np.float64)
     return distribution if abs(total - 1.0) <= _ROUNDING else distribution / total
+
+
+def distribution(value: ArrayLike, actions: Sequence[str], place: str) -> Vector:
+    """Return the probabilities of some actions, checked."""
+    numbers = floats(value, place).tolist()
+    listed = numbers if isinstance(numbers, list) else [numbers]
+    if len(listed) != len(actions) or any(isinstance(number, list) for number in listed):
+        raise ValueError(
+            f"{place} must have {len(actions)} probabilities, of the actions "
+            f"{_validate.candidates(actions)}, got {quote(value, 60)}"
+        )
+    return _distribution(listed, len(actions), place)
 
 
 def _name_of(simplices: Simplices, number: int) -> str:

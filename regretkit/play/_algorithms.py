@@ -1,6 +1,5 @@
 """Named algorithms, a local rule, an order of play and an averaging; and ``solve``."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -10,7 +9,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from regretkit._util._typing import Indices
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import did_you_mean, quote, whole_number
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
 from regretkit.circuits import CFR, LocalRule, SharedStrategies
 from regretkit.circuits._cfr import local_minimizer
@@ -228,8 +227,7 @@ def named(algorithm: str | Algorithm) -> Algorithm:
         raise TypeError(f"algorithm must be a name or an Algorithm, got {quote(algorithm)}")
     if algorithm not in ALGORITHMS:
         plain = algorithm.lower().replace("plus", "+").replace("_", "").replace("-", "")
-        close = difflib.get_close_matches(plain, ALGORITHMS, n=1)
-        hint = f"; did you mean {quote(close[0])}?" if close else ""
+        hint = did_you_mean(plain, ALGORITHMS)
         known = ", ".join(repr(name) for name in ALGORITHMS)
         raise ValueError(f"there is no algorithm {quote(algorithm)}, only {known}{hint}")
     return ALGORITHMS[algorithm]

@@ -17,7 +17,7 @@ from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten,
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._cfr import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.games._adapters import Playable, as_history
+from regretkit.games._adapters import InformationSet, Playable, as_history
 from regretkit.games._game import ATOL
 from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, play_watched
@@ -63,11 +63,24 @@ class VisitedStrategy:
     """
 
     _distributions: dict[Hashable, Vector]
+    _by_label: dict[str, Vector] | None = field(default=None, init=False)
 
     def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
-        """Return the probability of each action."""
+        """Return the probability of each action.
+
+        An information set of the game's tree is found by its label.
+        """
         known = self._distributions.get(information_set)
+        if known is None and isinstance(information_set, InformationSet):
+            known = self._labeled().get(information_set.label)
         return np.full(len(actions), 1.0 / len(actions)) if known is None else known
+
+    def _labeled(self) -> dict[str, Vector]:
+        if self._by_label is None:
+            self._by_label = {str(key): known for key, known in self._distributions.items()}
+            if len(self._by_label) < len(self._distributions):
+                raise ValueError("information sets cannot be found by labels, which are not unique")
+        return self._by_label
 
     def __getitem__(self, information_set: Hashable) -> Vector:
         return self._distributions[information_set]

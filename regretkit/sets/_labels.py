@@ -161,7 +161,10 @@ class Labels:
             )
         if not found:
             known = _validate.candidates(self._blocks or ())
-            raise ValueError(f"there is no decision point {quote(label)}; the labels are {known}")
+            hint = _validate.did_you_mean(label, self._blocks or ())
+            raise ValueError(
+                f"there is no decision point {quote(label)}; the labels are {known}{hint}"
+            )
         if len(found) > 1:
             raise ValueError(
                 f"label {quote(label)} is ambiguous: decision points {quote(found)} all have it; "

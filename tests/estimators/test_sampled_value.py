@@ -182,7 +182,7 @@ UNIFORM = [uniform_behavior] * 2
         ({"strategies": uniform_behavior}, TypeError, "pass a list"),
         ({"strategies": [3, 4]}, ValueError, r"profile\[0\] has shape"),
         ({"game": dudo_history(), "strategies": [3, 4]}, TypeError, r"strategies\[0\] must be"),
-        ({"strategies": [{}, {}]}, ValueError, "has no entry for"),
+        ({"strategies": [{}, {}]}, ValueError, "must have an entry for"),
         ({"strategies": [lambda *_: [0.5, 0.6]] * 2}, ValueError, "sum to 1"),
         ({"strategies": [lambda *_: [1.0]] * 2}, ValueError, "2 actions"),
         ({"strategies": [lambda *_: "p"] * 2}, TypeError, "no numbers"),

@@ -5,10 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from naive_games import decision, end, random_game, random_profile
 from refusals import refusals
 
 from regretkit import ExtensiveFormGame, NormalFormGame, matrix_game
+from regretkit.evaluation import nash_conv
 from regretkit.games import Profile, kuhn_poker, rock_paper_scissors
 from regretkit.sets import Hull, Simplices
 
@@ -223,3 +226,112 @@ def test_a_long_table_is_cut_and_says_so():
     assert not any("more information sets" in text for text in uncut)
     assert cut.splitlines()[-1].strip() == "... 40 more information sets"
     assert len(cut.splitlines()) == 1 + 60 + 1
+
+
+# By hand
+
+
+@given(st.integers(0, 10**6))
+def test_uniform_play_has_equal_probabilities_at_every_information_set(seed):
+    game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed)))
+    profile = Profile.uniform(game)
+    for player, domain in enumerate(game.domains):
+        for number, size in enumerate(domain.simplices.sizes):
+            np.testing.assert_allclose(profile[player, number], np.full(size, 1 / size))
+
+
+@given(st.integers(0, 10**6))
+def test_a_profile_is_what_it_shows(seed):
+    generator = np.random.default_rng(seed)
+    game = ExtensiveFormGame.from_history(random_game(generator))
+    profile = Profile(random_profile(generator, game)[0], game.domains, game)
+    shown = {
+        (player, number): profile[player, number]
+        for player, domain in enumerate(game.domains)
+        for number in range(domain.simplices.blocks)
+    }
+    again = Profile.from_labels(game, shown)
+    replaced = Profile.uniform(game).replace(dict(enumerate(profile)))
+    for vector, other, third in zip(profile, again, replaced, strict=True):
+        np.testing.assert_allclose(vector, other, atol=1e-12)
+        np.testing.assert_array_equal(vector, third)
+
+
+def test_what_is_not_replaced_stays():
+    profile = kuhn_profile(K=[0.25, 0.75])
+    changed = profile.replace({"J": [0.8, 0.2], (1, "Kb"): np.array([0.0, 1.0])})
+    assert changed["J"].tolist() == [0.8, 0.2]
+    assert changed["Kb"].tolist() == [0.0, 1.0]
+    assert changed["K"].tolist() == [0.25, 0.75]
+    assert profile["J"].tolist() == [0.5, 0.5]
+
+
+def test_the_equilibrium_of_kuhn_poker_is_written_down_by_hand():
+    """In Kuhn's equilibria player 0 bets J with a, K with 3 a, and calls with Q at a + 1/3."""
+    a = 0.2
+    profile = Profile.from_labels(
+        kuhn_poker(),
+        {
+            "J": [1 - a, a],
+            "Q": [1, 0],
+            "K": [1 - 3 * a, 3 * a],
+            "Jpb": [1, 0],
+            "Qpb": [2 / 3 - a, a + 1 / 3],
+            "Kpb": [0, 1],
+            "Jp": [2 / 3, 1 / 3],
+            "Jb": [1, 0],
+            "Qp": [1, 0],
+            "Qb": [2 / 3, 1 / 3],
+            "Kp": [0, 1],
+            "Kb": [0, 1],
+        },
+    )
+    assert nash_conv(kuhn_poker(), profile) == pytest.approx(0.0, abs=1e-12)
+    assert kuhn_poker().value(profile)[0] == pytest.approx(-1 / 18)
+
+
+def test_a_player_of_a_normal_form_is_a_key():
+    game = rock_paper_scissors()
+    profile = Profile.from_labels(game, {0: [1, 0, 0], 1: [0, 1, 0]})
+    assert game.value(profile).tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("strategies", "problem"),
+    [
+        ({"Jpbb": [1, 0]}, "did you mean 'Jpb'"),
+        ({(0, "Jbp"): [1, 0]}, "did you mean 'Jpb'"),
+        ({"J": [1, 0, 0]}, r"strategies\['J'\] must have 2 probabilities, of the actions 'p', 'b'"),
+        ({"J": 1.0}, "must have 2 probabilities"),
+        ({"J": [[0.5, 0.5]]}, "must have 2 probabilities"),
+        ({"J": [1.5, -0.5]}, "must have probabilities from 0 to 1, got 1.5"),
+        ({"J": [0.5, float("nan")]}, "must have probabilities from 0 to 1, got nan"),
+        ({"J": [0.5, 0.4]}, "sum to 1 within 1e-06, got 0.9"),
+        ({"J": [1, 0], (0, "J"): [0, 1]}, r"\(0, 'J'\) twice"),
+        ({0: [1.0, 0.0]}, "0"),
+        ({0: np.ones(13)}, "must be one of player 0's"),
+        ({2: [1.0]}, "there is no player 2"),
+    ],
+)
+def test_strategies_by_hand_that_are_none_are_refused(strategies, problem):
+    with pytest.raises(ValueError, match=problem):
+        Profile.from_labels(kuhn_poker(), strategies, otherwise="uniform")
+
+
+@pytest.mark.parametrize(
+    "bad", [{"J": {"p": 1.0}}, {"J": "pb"}, {"J": {0.5, 1.0}}, {1.5: [1]}, [1]]
+)
+def test_what_are_no_strategies_by_hand_is_refused(bad):
+    with pytest.raises(TypeError):
+        Profile.from_labels(kuhn_poker(), bad, otherwise="uniform")
+
+
+def test_a_profile_that_lacks_information_sets_is_refused():
+    with pytest.raises(
+        ValueError, match=r"lacks 'Q', 'K', 'Jpb'.* and 5 more; .*otherwise='uniform'"
+    ):
+        Profile.from_labels(kuhn_poker(), {"J": [1, 0]})
+    with pytest.raises(ValueError, match="otherwise must be"):
+        Profile.from_labels(kuhn_poker(), {}, otherwise="pure")
+    with pytest.raises(TypeError, match="game must be a Game"):
+        Profile.uniform("kuhn_poker")
