@@ -32,13 +32,6 @@ _EVER = 2.0**60
 _NUMBERED = 2**31 - 1
 """Largest number of histories: their numbers have 32 bits."""
 
-_GROUPS = {
-    "": ("/sys/fs/cgroup", "memory.max", "memory.current"),
-    "memory": ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
-}
-"""Folders and files with the limits of control groups, by the name of the controller."""
-
-
 _cap: ContextVar[float] = ContextVar("_cap", default=math.inf)
 """The smallest limit of all enclosing ``memory_capped`` blocks, in bytes."""
 
@@ -98,17 +91,15 @@ class MemoryBudget:
         """Raise a MemoryError if a tree of this many histories, or of ``more``, does not fit."""
         self._check(histories, players, 0, more)
 
-    def check_levels(self, levels: Iterable[tuple[int, int]]) -> None:
+    def check_levels(self, widths: Iterable[int]) -> None:
         """Raise a MemoryError as soon as the first levels of a two-player tree do not fit.
 
-        Each pair ``(width, number)`` stands for the next ``number`` levels of ``width`` histories
-        each. Labels are assumed to take a byte or more for each past action.
+        Labels are assumed to take a byte or more for each past action.
         """
-        depth = histories = names = 0
-        for width, number in levels:
-            histories += width * number
-            names += width * (number * depth + number * (number - 1) // 2)
-            depth += number
+        histories = names = 0
+        for depth, width in enumerate(widths):
+            histories += width
+            names += width * depth
             self._check(histories, 2, names, more=True)
 
     def check_objects(self, histories: int) -> None:
@@ -169,8 +160,8 @@ def _size(number: float) -> str:
 def available() -> float:
     """Return the number of bytes that this process may still allocate, infinity if unknown.
 
-    The least of the available memory of the machine (``/proc/meminfo``, else ``os.sysconf``), of
-    the control groups, and of the limit on the address space.
+    The smaller of the available memory of the machine (``/proc/meminfo``, else ``os.sysconf``) and
+    of the limit on the address space.
     """
     free = _numbers("/proc/meminfo", r"MemAvailable:\s*(\d+)")
     if free:
@@ -179,26 +170,13 @@ def available() -> float:
         left = float(PAGESIZE) * os.sysconf("SC_PHYS_PAGES")
     else:
         left = math.inf
-    return min(left, *_of_groups(), _of_process())
+    return min(left, _of_process())
 
 
 def resident() -> float:
     """Return the resident memory of this process in bytes, 0 if unknown."""
     pages = _numbers("/proc/self/statm", r"\d+")
     return PAGESIZE * pages[1] if pages else 0.0
-
-
-def _of_groups() -> Iterator[float]:
-    groups = re.findall(r"^\d+:(|memory):(.*)$", _text("/proc/self/cgroup"), re.MULTILINE)
-    for name, path in groups:
-        root, limit, usage = _GROUPS[name]
-        group = Path(root + path)
-        for folder in (group, *group.parents):
-            most, used = _numbers(folder / limit, r"^\d+$"), _numbers(folder / usage, r"^\d+$")
-            if most and used:
-                # Cached files can be reclaimed.
-                cached = _numbers(folder / "memory.stat", r"(?m)^inactive_file (\d+)")
-                yield most[0] - used[0] + sum(cached)
 
 
 def _of_process() -> float:

@@ -1,7 +1,7 @@
 """Battleship: hidden fleets and shots at them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from string import ascii_lowercase
@@ -13,12 +13,11 @@ from regretkit._util._validate import must_be, number, quote, vector, whole_numb
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
+from regretkit.games.catalogue._counting import level_widths
 
 Ship = tuple[str, ...]
 """The cells that a ship covers, from left to right or from top to bottom."""
 
-_COUNTED_SHOTS = 100
-"""Largest number of shots for which all histories are counted."""
 _TRIED = 3_000_000
 """Largest number of cells that are visited to count the placements."""
 
@@ -95,7 +94,7 @@ def battleship(
             f"ships of lengths {list(rules.lengths)} do not fit on {rules.height} x {rules.width} "
             "cells; pass a larger board, or fewer or shorter ships"
         )
-    budget.check_levels(rules.levels())
+    budget.check_levels(_widths(root))
     name = call_text(
         battleship,
         height=rules.height,
@@ -180,34 +179,6 @@ class Rules:
     def area(self) -> int:
         return self.height * self.width
 
-    def levels(self) -> Iterator[tuple[int, int]]:
-        """Yield the numbers of histories by length, as ``MemoryBudget.check_levels`` takes them."""
-        ways = [sum(opening.values()) for opening in _openings(self)]
-        for fewer, more in pairwise(ways):
-            yield from ((fewer * fewer, 1), (more * fewer, 1))
-        fleets, afloat = ways[-1] ** 2, [1]
-        yield fleets, 1
-        shot = 0
-        while shot < self.shots and any(afloat):
-            # With repeated shots, the numbers do not decrease from shot to shot.
-            counted = shot < _COUNTED_SHOTS or not self.repeated_shots
-            number = 1 if counted else self.shots - shot
-            targets = self.area - (0 if self.repeated_shots else shot)
-            following = self._after_shot(afloat, shot)
-            yield fleets * sum(afloat) ** 2 * targets, number
-            yield fleets * sum(following) * sum(afloat) * targets, number
-            afloat, shot = following, shot + number
-
-    def _after_shot(self, afloat: list[int], shot: int) -> list[int]:
-        """Return the sequences of one more shot that leave a fleet afloat, by the cells hit."""
-        fleet = sum(self.lengths)
-        previous = [*afloat, 0]
-        return [
-            ways * (self.area - fleet + (hit if self.repeated_shots else hit - shot))
-            + (previous[hit - 1] * (fleet - hit + 1) if hit else 0)
-            for hit, ways in enumerate(previous[:fleet])
-        ]
-
 
 @lru_cache(maxsize=16)
 def _openings(rules: Rules) -> tuple[Mapping[frozenset[str], int], ...]:
@@ -242,6 +213,18 @@ def _openings(rules: Rules) -> tuple[Mapping[frozenset[str], int], ...]:
     return tuple(openings)
 
 
+def _widths(root: "BattleshipHistory") -> Iterator[int]:
+    """Yield the numbers of histories by length."""
+    ways = [sum(opening.values()) for opening in _openings(root.rules)]
+    for fewer, more in pairwise(ways):
+        yield from (fewer * fewer, more * fewer)
+    placed = root
+    while not placed._placed:
+        placed = placed.child(placed.actions()[0])
+    for width in level_widths(placed, 2 * root.rules.shots):
+        yield ways[-1] ** 2 * width
+
+
 @final
 @frozen
 class BattleshipHistory:
@@ -250,6 +233,12 @@ class BattleshipHistory:
     """The ships placed so far, alternating between player 0 and player 1."""
     shots: tuple[tuple[str, str], ...] = ()
     """The cells shot at, alternating between player 0 and player 1, with the outcomes."""
+
+    def shape(self) -> Hashable:
+        """Return a key of the continuations after all ships are placed."""
+        afloat = [set().union(*self.ships[i::2]) - self._fired(1 - i) for i in (0, 1)]
+        fired = 0 if self.rules.repeated_shots else len(self.shots)
+        return self.player(), fired, *map(len, afloat)
 
     def is_terminal(self) -> bool:
         fleet = len(self.rules.lengths)

@@ -1,6 +1,5 @@
 """Kuhn poker: one private card each and one bet."""
 
-import math
 from collections.abc import Sequence
 from typing import final
 
@@ -10,6 +9,7 @@ from regretkit._util._validate import whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
+from regretkit.games.catalogue._counting import level_widths
 from regretkit.games.tree._history import CHANCE
 
 RANKS = "A23456789TJQK"
@@ -56,7 +56,8 @@ def kuhn_poker(
     using the sequence-form representation", AAMAS. Rules as in OpenSpiel's ``kuhn_poker``.
     """
     root = kuhn_history(players, deck)
-    MemoryBudget(memory_limit, walked=True).check_histories(root.histories, root.players)
+    histories = sum(level_widths(root))
+    MemoryBudget(memory_limit, walked=True).check_histories(histories, root.players)
     cards = None if len(root.deck) == root.players + 1 else len(root.deck)
     name = call_text(kuhn_poker, players=root.players, deck=cards)
     return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
@@ -80,14 +81,8 @@ class KuhnHistory:
     bets: str = ""
     """The players' actions so far."""
 
-    @property
-    def histories(self) -> int:
-        """Number of histories of the whole game."""
-        cards, players = len(self.deck), self.players
-        dealing = sum(math.perm(cards, dealt) for dealt in range(players))
-        # Only passes, or a first bet of any player and the answers of all others
-        acting = players + 1 + players * ((1 << players) - 1)
-        return dealing + math.perm(cards, players) * acting
+    def shape(self) -> tuple[int, int, int]:
+        return len(self.cards), len(self.bets), self.bets.find("b")
 
     def is_terminal(self) -> bool:
         opened = self.bets.find("b")

@@ -1,20 +1,17 @@
 """Oshi-Zumo: simultaneous bids, of which the higher pushes the wrestler."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import final
 
-import numpy as np
 from attrs import evolve, frozen
 
-from regretkit._util._typing import Indices
 from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games._registry import call_text, register
+from regretkit.games.catalogue._counting import level_widths
 
-_COUNTED_BIDS, _COUNTED_ROUNDS = 1000, 100
-"""Largest numbers of bids and of rounds for which all histories are counted."""
+_MOST_COINS = 10**9
 
 
 @register
@@ -43,7 +40,7 @@ def oshi_zumo(
     Parameters
     ----------
     coins
-        Number of coins that each player begins with, at least 1.
+        Number of coins that each player begins with, from 1 to 1,000,000,000.
     size
         Number of cells on each side of the middle, at least 0.
     minimum_bid
@@ -72,7 +69,8 @@ def oshi_zumo(
     OpenSpiel's ``oshi_zumo``.
     """
     root = oshi_zumo_history(coins, size, minimum_bid, horizon, alesia)
-    MemoryBudget(memory_limit, walked=True).check_levels(root.levels())
+    longest = None if root.horizon is None else 2 * root.horizon
+    MemoryBudget(memory_limit, walked=True).check_levels(level_widths(root, longest))
     name = call_text(
         oshi_zumo,
         coins=root.coins[0],
@@ -91,7 +89,7 @@ def oshi_zumo_history(
     horizon: int | None = None,
     alesia: bool = False,
 ) -> "OshiZumoHistory":
-    coins = whole_number(coins, "coins", least=1)
+    coins = whole_number(coins, "coins", least=1, most=_MOST_COINS)
     size = whole_number(size, "size", least=0)
     minimum_bid = whole_number(minimum_bid, "minimum_bid", least=0, most=coins)
     if horizon is not None:
@@ -122,31 +120,9 @@ class OshiZumoHistory:
     hidden: int | None = None
     """Player 0's bid of the current round, None before it."""
 
-    def levels(self) -> Iterator[tuple[int, int]]:
-        """Yield the numbers of histories by length, as ``MemoryBudget.check_levels`` takes them.
-
-        Where exact numbers take long to compute, they are lower bounds.
-        """
-        least, size, horizon = self.minimum_bid, self.size, self.horizon
-        bids = self.coins[0] - least + 1
-        yield from ((1, 1), (bids, 1), (bids**2, 1))
-        if horizon == 1:
-            return
-        coins = np.arange(bids)
-        choices = coins - np.minimum(coins, least) + 1
-        if bids > _COUNTED_BIDS:
-            # The second round alone, after all pairs of bids or all equal ones
-            first, second = (bids, choices.sum()) if size else (1, choices)
-            yield from ((int(np.sum(choices * weight)) - 1, 1) for weight in (first, second))
-            return
-        standings, rounds = _after_first_round(bids, size), 1
-        while standings and rounds != horizon:
-            counts = sum(standings.values())
-            # With bids of 0, the numbers do not decrease from round to round.
-            number = (horizon or 0) - rounds if rounds >= _COUNTED_ROUNDS and not least else 1
-            yield int((choices @ counts).sum()), number
-            yield int(choices @ counts @ choices), number
-            standings, rounds = _after_round(standings, size, least), rounds + number
+    def shape(self) -> Hashable:
+        """Return a key of the continuations up to the horizon."""
+        return self.coins, self.position, self.hidden
 
     def is_terminal(self) -> bool:
         return self.hidden is None and (
@@ -183,38 +159,3 @@ class OshiZumoHistory:
         if undecided or self.position == 0:
             return [0.0, 0.0]
         return [1.0, -1.0] if self.position > 0 else [-1.0, 1.0]
-
-
-Standings = Mapping[int, Indices]
-"""For each position, the number of histories with each pair of coins, shape ``(n, n)``."""
-
-
-def _after_first_round(bids: int, size: int) -> Standings:
-    ones = np.ones((bids, bids), dtype=np.int64)
-    return _open({0: np.diag(ones[0]), 1: np.triu(ones, 1), -1: np.tril(ones, -1)}, size)
-
-
-def _after_round(standings: Standings, size: int, least: int) -> Standings:
-    coins = np.arange(len(next(iter(standings.values()))))
-    following: defaultdict[int, Indices]
-    following = defaultdict(lambda: np.zeros((coins.size, coins.size), dtype=np.int64))
-    for position, counts in standings.items():
-        for first, second in np.argwhere(counts).tolist():
-            # A player with less than the least bid bids it all.
-            rows, columns = max(first - least, 0) + 1, max(second - least, 0) + 1
-            push = np.sign(first - coins[:rows, np.newaxis] - (second - coins[:columns]))
-            for step in (-1, 0, 1):
-                counted = following[position + step][:rows, :columns]
-                counted += counts[first, second] * (push == step)
-    return _open(following, size)
-
-
-def _open(standings: Standings, size: int) -> Standings:
-    """Return the standings that are not terminal."""
-    for counts in standings.values():
-        counts[0, 0] = 0
-    return {
-        position: counts
-        for position, counts in standings.items()
-        if abs(position) <= size and counts.any()
-    }
