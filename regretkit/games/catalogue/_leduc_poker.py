@@ -64,7 +64,7 @@ def leduc_poker(
         Whether to deal ranks, each as likely as its cards together. The value of the game is the
         same, with fewer information sets.
     raises
-        Number of raises that a round allows, at least 0; the literature on three players often
+        Number of raises that a round allows, from 0 to 31; the literature on three players often
         has 1.
     memory_limit
         Largest number of bytes that building may take, by default all that are available.
@@ -133,7 +133,8 @@ def _rules(players: int, ranks: int | None, suits: int, merge_suits: bool, raise
             f"{ranks} ranks in {suits} suits are {ranks * suits} cards, but {players} players "
             f"need at least {players + 1}; pass more ranks or suits"
         )
-    return _Rules(players, ranks, suits, merge_suits, whole_number(raises, "raises", least=0))
+    raises = whole_number(raises, "raises", least=0, most=_BITS // 2)
+    return _Rules(players, ranks, suits, merge_suits, raises)
 
 
 @final
