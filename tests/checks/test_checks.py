@@ -376,6 +376,7 @@ def test_who_expects_a_part_of_it_longer_is_caught_as_well():
     assert broken_by(Reluctant) == {"a_prediction_applies_to_one_iteration"}
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize(("message", "wrong"), WRONG_KERNELS)
 def test_a_kernel_is_held_to_its_rule_and_to_its_block(message, wrong):
     assert broken_by(lambda: Fast([2, 3], **wrong)) == {"kernel_agrees"}
@@ -391,6 +392,7 @@ def test_a_sound_minimizer_keeps_them_all():
 SOUND = {"follower": Follower, "matching": lambda: rk.RegretMatching([2, 3])}
 
 
+@pytest.mark.deep_beyond(12)
 @parametrize_with_checks(SOUND)
 def test_the_mark_runs_each_law_on_each_minimizer(check, make):
     run_check(check, make)

@@ -284,7 +284,7 @@ def test_every_class_is_abstract_or_final():
     assert neither == set()
 
 
-@pytest.mark.deep_beyond(200)
+@pytest.mark.deep_beyond(67)
 @parametrize_with_checks(ROWS)
 def test_every_minimizer_passes_the_checks_that_it_claims(monkeypatch, check, make):
     # These have hyperparameters that suit the unit 1: no other one is to help.
@@ -310,6 +310,7 @@ def test_copies_are_independent(make, asked):
         np.testing.assert_array_equal(strategies, expected)
 
 
+@pytest.mark.deep_beyond(35)
 @every_row
 def test_expecting_keeps_asking_pure_whether_asked_before_or_after(make):
     told, asked = trained(make), trained(make)
@@ -326,6 +327,7 @@ def test_expecting_keeps_asking_pure_whether_asked_before_or_after(make):
     assert told.iteration == 12
 
 
+@pytest.mark.deep_beyond(35)
 @every_row
 def test_huge_utilities_give_strategies_all_the_same(make):
     player = make()

@@ -70,6 +70,7 @@ def accepts(player, state):
     return True
 
 
+@pytest.mark.deep_beyond(35)
 @every_row
 def test_a_state_is_plain(make):
     for path, value in leaves(trained(make).state_dict()):
@@ -94,6 +95,7 @@ def test_a_state_survives_a_prediction_that_is_still_to_come_true(make):
     np.testing.assert_array_equal(fresh.next_strategy(), player.next_strategy())
 
 
+@pytest.mark.deep_beyond(35)
 @every_row
 def test_a_state_is_a_copy(make):
     player = trained(make)
@@ -164,6 +166,7 @@ def test_a_refused_utility_changes_nothing(make, verb):
     np.testing.assert_array_equal(goes_on(player), goes_on(twin))
 
 
+@pytest.mark.deep_beyond(35)
 @every_row
 def test_a_state_of_lists_will_do_so_that_it_can_be_written_as_text(make):
     player, fresh = trained(make), make()

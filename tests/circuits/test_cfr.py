@@ -30,7 +30,7 @@ def naive_cfr(tree, make):
 # Equal to the circuit
 
 
-@pytest.mark.deep_beyond(10)
+@pytest.mark.deep_beyond(4)
 @SEEDS
 @each_leaf
 def test_cfr_plays_like_the_circuit_it_denotes(seed, name):
@@ -44,7 +44,7 @@ def test_cfr_plays_like_the_circuit_it_denotes(seed, name):
         composed.observe_utility(utility)
 
 
-@pytest.mark.deep_beyond(10)
+@pytest.mark.deep_beyond(4)
 @SEEDS
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("name", PREDICTIVE)
@@ -66,6 +66,7 @@ def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
     assert moved
 
 
+@pytest.mark.deep_beyond(5)
 @each_leaf
 def test_a_minimizer_for_each_point_plays_bitwise_as_one_leaf_for_all(name):
     tree = random_tree(np.random.default_rng(1), points=20)
@@ -87,6 +88,7 @@ def test_one_decision_is_played_bitwise_as_by_the_leaf(name):
 # Equal to the recursion
 
 
+@pytest.mark.deep_beyond(26)
 @SEEDS
 @each_leaf
 def test_cfr_is_the_recursion_of_its_paper(seed, name):
@@ -101,7 +103,7 @@ def test_cfr_is_the_recursion_of_its_paper(seed, name):
         recursion.learn(utility.tolist())
 
 
-@pytest.mark.deep_beyond(20)
+@pytest.mark.deep_beyond(7)
 @SEEDS
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("local", [rk.RegretMatching, rk.RegretMatchingPlus])

@@ -65,6 +65,7 @@ def meets(player, seed, iterations):
 # The bound
 
 
+@pytest.mark.deep_beyond(4)
 @SEEDS
 @each_rule
 def test_the_two_regrets_bound_regret_and_priced_violation_together(seed, rule):
@@ -92,6 +93,7 @@ def test_the_two_regrets_bound_regret_and_priced_violation_together(seed, rule):
         assert ours == pytest.approx(theirs - prices_earned + room, rel=1e-9, abs=1e-8)
 
 
+@pytest.mark.deep_beyond(4)
 @SEEDS
 @each_rule
 def test_the_average_violation_is_that_of_the_average_and_stays_below_its_bound(seed, rule):
@@ -112,6 +114,7 @@ def test_the_average_violation_is_that_of_the_average_and_stays_below_its_bound(
     assert violation.sum() <= (regrets / iterations + widest) / cap + 1e-12
 
 
+@pytest.mark.deep_beyond(1)
 @SEEDS
 def test_against_one_utility_the_average_finds_the_solution_of_the_program(seed):
     # The multipliers of the solution are below the cap, so that D / C is not the last word.
@@ -187,6 +190,7 @@ def kinds_of_sets():
     }
 
 
+@pytest.mark.deep_beyond(6)
 @SEEDS
 @pytest.mark.parametrize("kind", kinds_of_sets())
 def test_feasible_regret_is_what_a_linear_program_over_all_vertices_says(kind, seed):
@@ -255,6 +259,7 @@ def test_one_set_of_numbers_leaves_a_single_point_and_regret_against_it():
 # The ledger
 
 
+@pytest.mark.deep_beyond(4)
 @SEEDS
 @each_rule
 def test_the_ledger_holds_the_theorem_with_the_numbers_of_the_history(seed, rule):

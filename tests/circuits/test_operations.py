@@ -77,6 +77,7 @@ def test_the_regret_of_a_product_is_the_sum_of_its_parts(seed, coordinates):
     assert whole.regret() == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.deep_beyond(4)
 @SEEDS
 @pytest.mark.parametrize("mixer", [rk.RegretMatching, rk.PredictiveRegretMatchingPlus, swap])
 def test_the_regret_of_a_hull_is_at_most_the_mixers_and_the_largest_of_the_members(seed, mixer):
@@ -96,6 +97,7 @@ def test_the_regret_of_a_hull_is_at_most_the_mixers_and_the_largest_of_the_membe
     assert whole.regret() <= weigher.regret() + max(regrets) + 1e-9
 
 
+@pytest.mark.deep_beyond(52)
 @SEEDS
 @pytest.mark.parametrize(
     ("maps", "regret"),
@@ -116,6 +118,7 @@ def test_regret_against_maps_is_the_regret_of_the_minimizer_over_maps(seed, maps
     assert picker.regret() == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.deep_beyond(18)
 @SEEDS
 @each_leaf
 def test_swap_regret_is_the_sum_of_the_experts_regrets(seed, make):
@@ -165,6 +168,7 @@ def test_swap_regret_is_regret_against_all_stochastic_matrices(make):
     same_play(rk.PhiRegret(make(maps.coefficients), maps), rk.SwapRegret([2, 3], make), seed=2)
 
 
+@pytest.mark.deep_beyond(5)
 @each_leaf
 def test_swap_regret_over_two_blocks_is_swap_regret_in_each(make):
     together = rk.SwapRegret([2, 3, 2], make)
@@ -173,6 +177,7 @@ def test_swap_regret_over_two_blocks_is_swap_regret_in_each(make):
     same_play(together, apart, seed=3)
 
 
+@pytest.mark.deep_beyond(5)
 @each_leaf
 def test_experts_of_one_leaf_are_experts_of_their_own(make):
     same_play(rk.SwapRegret([2, 3], make), rk.SwapRegret([2, 3], rk.PerDecisionPoint(make)), seed=4)
@@ -274,6 +279,7 @@ def hull(seed):
 # Theorems
 
 
+@pytest.mark.deep_beyond(52)
 @SEEDS
 @each_leaf
 @pytest.mark.parametrize("factor", [None, 3.0, -0.25])

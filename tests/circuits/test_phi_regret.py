@@ -296,6 +296,7 @@ def regrets_of_periods(utilities, branching, layer, rule, actions):
 RULES = [rk.RegretMatching, rk.PredictiveRegretMatchingPlus]
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("layers", "branching"), [(1, 3), (2, 4), (3, 2), (4, 3)])
 def test_the_ledger_knows_the_theorem_in_the_middle_of_every_period(rule, layers, branching):

@@ -177,7 +177,7 @@ def test_laziness_changes_nothing():
     np.testing.assert_array_equal(stationary_distribution(lazy), stationary_distribution(matrix))
 
 
-@pytest.mark.deep_beyond(10)
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("smallest", [0.5, 1e-300])
 @pytest.mark.parametrize("blocks", [1, 2, 3, 63, 64, 200])
 @pytest.mark.parametrize("n", [1, 3, 12, 30])

@@ -116,7 +116,7 @@ def test_chance_goes_on_over_a_restart():
 # Discount
 
 
-@pytest.mark.deep_beyond(20)
+@pytest.mark.deep_beyond(7)
 @SEEDS
 @each_leaf
 @pytest.mark.parametrize("weight", [float, squared], ids=["linear", "quadratic"])

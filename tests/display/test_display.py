@@ -170,6 +170,7 @@ def test_dense_curves_have_few_markers_and_are_drawn_without_what_cannot_be_told
         assert len(svg_of(axes.figure)) < 300_000
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize(
     ("low", "high"),
     [(0.31, 0.34), (0.02, 0.09), (3e-5, 8e-4), (1.0, 90.0), (0.5, 400.0), (1.0, 1e6)],
@@ -259,6 +260,7 @@ def test_a_size_for_axes_that_exist_is_refused():
         display.trajectories(moved(), axes=axes, figsize=(1.0, 1.0))
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800", "\uffff", "$", "<", "&", "\n"])
 def test_figures_are_well_formed_with_any_character_in_names_and_titles(character):
     name = f"a{character}b{character}"
@@ -355,6 +357,7 @@ def _no_regrets(simplices):
     return rk.PerDecisionPoint(lambda n: rk.SwapRegret(n, rk.RegretMatching))(simplices)
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize(
     ("record", "options", "error", "says"),
     [
@@ -588,6 +591,7 @@ def long_names():
     return Profile([tree.relative_interior_point()], [tree])
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize(
     "draw",
     [

@@ -116,6 +116,7 @@ def acting(tree):
 # Trees
 
 
+@pytest.mark.deep_beyond(6)
 @each_tree
 def test_a_tree_shows_each_history_once_with_its_player_and_information_set(make):
     tree = make().tree
@@ -270,11 +271,13 @@ def check_positions(axes):
         assert paper.y0 <= box.y0 <= box.y1 <= paper.y1
 
 
+@pytest.mark.deep_beyond(9)
 @each_picture
 def test_no_text_lies_on_another_or_sticks_out(make):
     check_positions(drawn(make))
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("make", [TREES["kuhn"], TREES["driver"], MATRICES["three"]])
 @pytest.mark.parametrize("size", [6.0, 17.0])
 def test_drawings_grow_with_the_size_of_the_font(make, size):
@@ -351,6 +354,7 @@ def test_text_of_any_character_is_drawn_into_well_formed_svg(characters):
     assert all(len(text) > 500 for text in texts)
 
 
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize("code", [0, 8, 0x1B, 0x7F, 0x85, 0x2028, 0xD800, 0xDFFF, 0xFFFE, 0xFFFF])
 def test_every_name_in_a_drawing_may_have_control_characters(code):
     name = f"a{chr(code)}b"

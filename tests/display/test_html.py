@@ -41,6 +41,7 @@ def cells(root):
     return [[content(cell).strip() for cell in row] for row in root.iter("tr")]
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize(
     "make",
     [

@@ -108,6 +108,7 @@ def check_one_iteration(name, rule, order, averaging, off=apart):
     assert worst <= 1e-12
 
 
+@pytest.mark.deep_beyond(16)
 @each_of_some
 def test_one_iteration_from_a_common_state_is_the_same(name, rule, order, averaging):
     check_one_iteration(name, rule, order, averaging)
@@ -150,6 +151,7 @@ def check_a_hundred_iterations(name, rule, order, averaging):
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=allowed)
 
 
+@pytest.mark.deep_beyond(16)
 @each_of_some
 def test_a_hundred_iterations_come_to_the_same_gap(name, rule, order, averaging):
     if (name, rule, order) not in DECIDED_BY_ROUNDING:

@@ -176,6 +176,7 @@ def twins(node):
     return Node(children, node.acting, node.label, node.chances, node.earned)
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("engine", FAST)
 def test_equal_actions_are_merged_and_come_out_as_equals(engine):
     simple = decision(0, "a", up=end(1.0, -1.0), down=end(-2.0, 2.0))

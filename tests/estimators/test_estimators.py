@@ -124,6 +124,7 @@ class Watched(Estimator):
 # The mean is exact
 
 
+@pytest.mark.deep_beyond(6)
 @pytest.mark.parametrize("make", IN_TREES.values(), ids=IN_TREES)
 def test_over_all_samples_the_mean_estimate_is_the_utility(make):
     for game in (KUHN, small_game(1)):
@@ -137,6 +138,7 @@ def test_over_all_samples_among_three_the_mean_estimate_is_the_utility(make):
         assert_unbiased(game, used(make(), game), profiles=[interior(game)])
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("name", ["chance", "external", "robust 2", "external, learned"])
 def test_the_mean_is_exact_where_some_things_are_never_played(name):
     # The player itself may never get somewhere, and others may never do something.

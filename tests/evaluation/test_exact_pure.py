@@ -302,6 +302,7 @@ def test_what_strict_dominance_leaves_does_not_depend_on_the_order(shape, seed):
     assert all(one_at_a_time(game, generator) == left.kept for _ in range(5))
 
 
+@pytest.mark.deep_beyond(14)
 @each_game
 @pytest.mark.parametrize("strictly", [True, False])
 def test_nothing_of_what_is_left_is_dominated_and_rounds_tell_what_went(game, strictly):
@@ -333,6 +334,7 @@ def test_strict_dominance_loses_no_equilibrium_and_invents_none(game):
     assert tuple(numbered) == pure_equilibria(game)
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("strictly", [True, False])
 @pytest.mark.parametrize("seed", range(5))
 def test_no_dominance_changes_the_value_of_a_zero_sum_game(strictly, seed):

@@ -35,6 +35,7 @@ def small_game(seed, players):
 # Best responses
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("players", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_pure_strategy_earns_more_than_a_best_response(seed, players):

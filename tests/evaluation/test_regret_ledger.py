@@ -69,6 +69,7 @@ def test_external_regret_is_that_against_the_best_pure_strategy_of_a_tree():
     assert ledger.external(player) > 0.1
 
 
+@pytest.mark.deep_beyond(35)
 @pytest.mark.parametrize("make", ROWS.values(), ids=ROWS)
 def test_every_circuit_keeps_its_bound_in_every_iteration(make):
     player = make()
@@ -115,10 +116,10 @@ def test_a_broken_theorem_is_an_error_that_names_the_node_at_once_or_when_one_as
             ask()
 
 
-@pytest.mark.deep_beyond(20)
+@pytest.mark.deep_beyond(7)
 @pytest.mark.parametrize("by", [-1e3, 1e3])
 @pytest.mark.parametrize("name", [name for name, make in ROWS.items() if bound_of(make)])
-def test_a_theorem_is_broken_where_an_tracker_is_tampered_with(name, by):
+def test_a_theorem_is_broken_where_a_tracker_is_tampered_with(name, by):
     # What it is said to have earned, plainly, weighted or by its first action, must fit.
     player = ROWS[name]()
     ledger = RegretLedger(player)

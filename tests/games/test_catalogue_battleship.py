@@ -16,6 +16,7 @@ from regretkit.games.catalogue._battleship import battleship_history
 
 
 # By the linear programs of others, with OpenSpiel's trees
+@pytest.mark.deep_beyond(3)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -39,6 +40,7 @@ def test_the_example_of_the_paper_has_its_equilibrium():
     assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("multiplier", [0.0, 2.5])
 @pytest.mark.parametrize(("height", "width"), [(1, 2), (3, 1), (2, 2), (1, 5)])
 def test_one_ship_of_one_cell_is_best_hidden_and_sought_at_random(height, width, multiplier):
@@ -53,6 +55,7 @@ def test_one_ship_of_one_cell_is_best_hidden_and_sought_at_random(height, width,
         assert nash_conv(game, uniform(game)) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("multiplier", [0.0, 0.5, 1.0, 2.0])
 def test_a_ship_that_sinks_costs_both_together_what_the_multiplier_says(multiplier):
     tree = load(f"battleship(1, 4, [2, 1], [4.0, 1.0], 2, {multiplier})").tree
@@ -199,6 +202,7 @@ def counted(height, width, lengths, values, shots, multiplier, repeated):
     return len(placing) + fired, tuple(map(len, known)), payoffs
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize(
     "rules",
     [

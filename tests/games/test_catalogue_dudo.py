@@ -23,6 +23,7 @@ def games():
     return {sides: load(f"dudo(sides={sides})") for sides in (2, 3, 5, 6)}
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("sides", VALUES)
 def test_the_value_is_the_known_one(games, sides):
     solution = solve_zero_sum(games[sides])

@@ -56,6 +56,7 @@ def backward_value(mine, theirs, pushes, played, *rules):
     return value(mine, theirs, pushes, played)
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize(
     ("rules", "bids"),
     [

@@ -138,6 +138,7 @@ def test_tables_are_those_of_openspiel(name, openspiel):
     assert sum(gains) == pytest.approx(known["nash_conv_uniform"], abs=1e-9)
 
 
+@pytest.mark.deep_beyond(11)
 @pytest.mark.parametrize(
     ("call", "histories", "terminals", "information_sets", "payoffs", "gap"), KNOWN
 )
@@ -183,6 +184,7 @@ def test_no_two_information_sets_of_a_player_share_a_label(call):
         assert len(set(labels)) == len(labels)
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize(
     "name",
     [

@@ -75,6 +75,7 @@ def own_games():
     ]
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.skipif(sys.platform == "win32", reason="peak memory is measured by resource")
 @pytest.mark.parametrize("name", own_games())
 def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(name):

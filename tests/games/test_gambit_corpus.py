@@ -37,7 +37,7 @@ def numbers(texts):
 # What is read
 
 
-@pytest.mark.deep_beyond(50)
+@pytest.mark.deep_beyond(17)
 @each_tree
 def test_a_tree_has_the_known_sizes(name):
     game, known = load(name), known_of(name)
@@ -52,6 +52,7 @@ def test_a_tree_has_the_known_sizes(name):
     assert (game.name or "") == known["title"]
 
 
+@pytest.mark.deep_beyond(52)
 @each_tree
 def test_a_game_says_whether_it_has_perfect_recall(name):
     game, known = load(name), known_of(name)
@@ -62,6 +63,7 @@ def test_a_game_says_whether_it_has_perfect_recall(name):
         assert [domain.dimension for domain in game.domains] == known["sequences"]
 
 
+@pytest.mark.deep_beyond(26)
 @each("expected.json", lambda known: known["form"] == "nfg")
 def test_a_table_has_the_known_sizes(name):
     game, known = load(name), known_of(name)
@@ -70,7 +72,7 @@ def test_a_table_has_the_known_sizes(name):
     assert (game.name or "") == known["title"]
 
 
-@pytest.mark.deep_beyond(50)
+@pytest.mark.deep_beyond(17)
 @each("expected.json", lambda known: known.get("perfect_recall") is not False)
 def test_uniform_play_earns_what_is_known_and_so_does_the_best_response(name):
     game, known = load(name), known_of(name)
@@ -107,7 +109,7 @@ def test_uniform_play_earns_what_is_known_under_imperfect_recall(name):
     )
 
 
-@pytest.mark.deep_beyond(50)
+@pytest.mark.deep_beyond(17)
 @each("expected.json", lambda known: known.get("perfect_recall") is not False)
 def test_another_reader_finds_the_same_game(name):
     ours, theirs = load(name), read(place(name))
@@ -123,6 +125,7 @@ def test_another_reader_finds_the_same_game(name):
 # The value, by a linear program
 
 
+@pytest.mark.deep_beyond(26)
 @each_value
 def test_a_linear_program_finds_the_known_value(name):
     game = load(name)
@@ -135,6 +138,7 @@ def test_a_linear_program_finds_the_known_value(name):
 # What is written
 
 
+@pytest.mark.deep_beyond(77)
 @each_game
 def test_a_written_game_is_read_as_the_same_game(name):
     game = load(name)

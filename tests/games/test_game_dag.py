@@ -127,6 +127,7 @@ def naive_value(tree, player, behaviors):
     return utility, reach, value
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("memory", [1, 2])
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("make", [dudo_history, liars_dice_batch])

@@ -101,6 +101,7 @@ def test_a_game_built_in_arrays_is_the_one_that_its_rules_say_history_by_history
         assert game.tree.history_path(history) == expected.history_path(history)
 
 
+@pytest.mark.deep_beyond(24)
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("root", SMALL.values(), ids=SMALL)
 def test_levels_make_the_tree_of_their_histories_with_any_numbers(root, key):

@@ -116,6 +116,7 @@ def test_the_linear_program_finds_the_value_of_kuhn_poker():
 each_engine = pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
 
 
+@pytest.mark.deep_beyond(5)
 @each_engine
 @pytest.mark.parametrize("seed", range(5))
 def test_the_linear_program_agrees_on_random_games(seed, engine):

@@ -35,6 +35,7 @@ def test_what_both_sides_are_sure_of_encloses_the_known_value(call, value):
     assert high - low < 0.02
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("information", games.catalogue._goofspiel.INFORMATION)
 @pytest.mark.parametrize("order", games.catalogue._goofspiel.ORDERS)
 @pytest.mark.parametrize("returns", ["win_loss", "point_difference"])

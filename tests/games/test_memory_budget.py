@@ -56,6 +56,7 @@ def levels_of(root):
     return [*level_widths(root, root.horizon and 2 * root.horizon)]
 
 
+@pytest.mark.deep_beyond(8)
 @pytest.mark.parametrize(
     "root",
     [

@@ -49,6 +49,7 @@ def as_turn_based(game):
 # Next to what is known of the games, from OpenSpiel
 
 
+@pytest.mark.deep_beyond(24)
 @each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= LARGEST)
 def test_sizes_and_uniform_play_are_those_of_openspiel(name):
     known = reference("openspiel_values.json")[name]
@@ -71,6 +72,7 @@ def test_sizes_and_uniform_play_are_those_of_openspiel(name):
     assert abs(evaluation.nash_conv(game, profile) - known["nash_conv_uniform"]) < 1e-10
 
 
+@pytest.mark.deep_beyond(21)
 @each("openspiel_values.json", lambda known: 0 < known.get("histories", 0) <= 10_000)
 def test_what_a_value_is_known_to_lie_between_is_what_both_sides_are_sure_of(name):
     known = reference("openspiel_values.json")[name]
@@ -105,6 +107,7 @@ GAMES = [
 ]
 
 
+@pytest.mark.deep_beyond(5)
 @pytest.mark.parametrize("name", GAMES)
 def test_nash_conv_is_that_of_openspiel_own_code(name):
     game, turn_based = games.from_openspiel(name), as_turn_based(load(name))
@@ -137,6 +140,7 @@ def states(name):
         ]
 
 
+@pytest.mark.deep_beyond(5)
 @pytest.mark.parametrize("name", GAMES)
 def test_every_history_is_the_state_that_openspiel_has_there(name):
     tree = games.from_openspiel(name).tree

@@ -199,6 +199,7 @@ def test_expecting_nothing_turns_optimism_off(name):
     same_play(player, plain, atol=1e-12, told=np.zeros(tree.dimension))
 
 
+@pytest.mark.deep_beyond(7)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("rate", [0.03, 0.3, 3.0])
 def test_with_entropy_regret_keeps_the_bound_of_hedge_over_the_vertices(rate, adversary):

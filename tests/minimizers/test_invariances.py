@@ -41,6 +41,7 @@ def test_blocks_may_begin_at_different_times(name):
         apart.observe_utility(utility)
 
 
+@pytest.mark.deep_beyond(32)
 @pytest.mark.parametrize("exponent", [30, 300, -300, 600, -600])
 @pytest.mark.parametrize("name", SCALE_FREE)
 def test_a_scale_free_rule_plays_the_same_bits_in_another_unit(name, exponent):
@@ -75,6 +76,7 @@ def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, expon
         other.observe_utility(unit * utility)
 
 
+@pytest.mark.deep_beyond(17)
 @each_rule
 def test_what_all_actions_earn_alike_changes_nothing(name):
     generator = np.random.default_rng(12)
@@ -110,6 +112,7 @@ def test_equal_utilities_leave_no_trace_in_regrets(name, exponent):
     np.testing.assert_array_equal(player.next_strategy(), same.next_strategy())
 
 
+@pytest.mark.deep_beyond(34)
 @each_rule
 @pytest.mark.parametrize("size", [1e-250, 1e298])
 def test_very_small_and_very_large_utilities_do_no_harm(name, size):
@@ -139,6 +142,7 @@ BITWISE = {
 }
 
 
+@pytest.mark.deep_beyond(7)
 @pytest.mark.parametrize(
     ("predictive", "plain"),
     [

@@ -143,6 +143,7 @@ def sums(power, count=300):
     return (np.arange(1.0, count + 1.0) ** power).cumsum()
 
 
+@pytest.mark.deep_beyond(19)
 @against_everyone
 @pytest.mark.parametrize(
     ("make", "power"),
@@ -185,6 +186,7 @@ def test_predictive_rules_that_drop_negative_regret_take_growing_weights(make, p
         assert (weighted_regret(x, u, power) <= bound * ROUNDING + 1e-12).all()
 
 
+@pytest.mark.deep_beyond(19)
 @against_everyone
 @pytest.mark.parametrize("make", [rk.RegretMatching, rk.RegretMatchingPlus])
 @pytest.mark.parametrize("power", [0.0, -0.25, -0.5, -1.0])

@@ -404,6 +404,7 @@ def test_adahedge_has_bounded_regret_where_one_action_is_best():
     assert player.regrets.max() < 5.0
 
 
+@pytest.mark.deep_beyond(5)
 @against_everyone
 @pytest.mark.parametrize("actions", [2, 5])
 def test_no_regret_of_normalhedge_is_above_what_its_potential_allows(adversary, actions):

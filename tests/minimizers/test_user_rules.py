@@ -75,6 +75,7 @@ def test_each_block_is_played_as_if_it_were_alone(make):
         np.testing.assert_array_equal(together[:, block], alone)
 
 
+@pytest.mark.deep_beyond(13)
 @rules()
 def test_strategies_in_a_matrix_game_are_distributions(make):
     payoffs = np.array([[2.0, -1.0, 0.0], [-1.0, 1.0, 0.5]])
@@ -87,6 +88,7 @@ def test_strategies_in_a_matrix_game_are_distributions(make):
         column.observe_utility(-x @ payoffs)
 
 
+@pytest.mark.deep_beyond(12)
 @rules(leave_out=RANDOM)
 def test_both_engines_without_kernels_play_a_game_alike(make):
     rule = play.Algorithm(make)

@@ -166,6 +166,7 @@ def test_a_run_with_bandit_feedback_goes_on_to_the_same_bits(tmp_path):
     assert_same_bits(run.run(20), begun().run(40))
 
 
+@pytest.mark.deep_beyond(35)
 @pytest.mark.parametrize("name", ROWS)
 def test_every_minimizer_of_the_contract_goes_into_a_file_and_back(name, tmp_path):
     make = ROWS[name]
@@ -600,6 +601,7 @@ def test_a_run_that_broke_off_does_not_take_the_place_of_one_that_did_not(tmp_pa
 # Algorithms with a name
 
 
+@pytest.mark.deep_beyond(6)
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("game", [KUHN, games.shapley_game()], ids=str)
 def test_what_solve_began_is_resumed(name, game, tmp_path):

@@ -51,6 +51,7 @@ def test_plain_regret_matching_never_comes_near_one():
 # Coarse and full correlated equilibrium among three
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_hedge_among_three_comes_as_close_to_coarse_equilibrium_as_is_proven(seed):
     # Regret of at most  ln(n) / rate + rate T / 8  where payoffs lie in [0, 1].

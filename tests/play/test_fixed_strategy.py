@@ -46,6 +46,7 @@ def gap(run, graph, game):
 # With perfect recall it is CFR
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("order", [Simultaneous(), Alternating(), Alternating(first=1)], ids=repr)
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_with_perfect_recall_it_is_cfr_on_the_tree(rule, order):

@@ -47,6 +47,7 @@ def play(make, order, iterations, game=CIRCLING):
 # The three by three matrix
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize(
     ("make", "order"),
     [
@@ -68,6 +69,7 @@ def test_the_last_iterate_does_not_converge_where_averages_do(make, order):
     assert duality_gap(CIRCLING, run.average) < 0.05
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize(
     ("make", "order"),
     [
@@ -200,7 +202,7 @@ def test_a_high_floor_makes_regrets_so_long_that_play_is_attracted(floor):
     assert np.log(factor_measured(distances)) == pytest.approx(np.log(factor), rel=0.1)
 
 
-@pytest.mark.deep_beyond(5)
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize(
     "payoff",
     [

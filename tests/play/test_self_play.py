@@ -80,6 +80,7 @@ def start(way, local=rk.RegretMatching):
 # Gaps and regrets
 
 
+@pytest.mark.deep_beyond(14)
 @each_local
 @each_zero_sum_game
 def test_in_simultaneous_play_the_gap_of_the_averages_is_the_sum_of_average_regrets(game, local):
@@ -101,6 +102,7 @@ def test_in_simultaneous_play_the_gap_of_the_averages_is_the_sum_of_average_regr
     assert regret > 1e-4
 
 
+@pytest.mark.deep_beyond(15)
 @pytest.mark.parametrize("name", ALGORITHMS)
 @each_zero_sum_game
 def test_every_named_algorithm_closes_the_gap(game, name):
@@ -112,6 +114,7 @@ def test_every_named_algorithm_closes_the_gap(game, name):
 # Cut, copied, saved
 
 
+@pytest.mark.deep_beyond(16)
 @each_local
 @each_way
 def test_a_saved_run_goes_on_as_if_never_stopped(way, local):

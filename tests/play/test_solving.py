@@ -51,6 +51,7 @@ def test_a_name_is_the_algorithm_it_stands_for(name):
 
 
 # OpenSpiel's tests hold its algorithms to this; for its CFR-BR see below.
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("engine", ["numpy", "vectorized", "compiled"])
 @pytest.mark.parametrize(("name", "iterations"), [("cfr", 300), ("cfr+", 200), ("dcfr", 300)])
 def test_the_value_of_kuhn_poker_is_found_as_fast_as_elsewhere(name, iterations, engine):
@@ -212,6 +213,7 @@ DUELS = {
 }
 
 
+@pytest.mark.deep_beyond(4)
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("local", [rk.RegretMatching, rk.RegretMatchingPlus])
 @pytest.mark.parametrize(("game", "value"), DUELS.values(), ids=DUELS)

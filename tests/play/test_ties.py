@@ -96,6 +96,7 @@ def test_terms_that_cancel_up_to_rounding_are_not_played(algorithm, engine):
     assert run.current[0].tolist() == [0.5, 0.5]
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_regrets_of_rare_decisions_are_not_taken_for_rounding(engine):
     # Chance comes to the right half with probability 1e-20; there the first action pays.
@@ -123,6 +124,7 @@ def test_regrets_that_cancel_add_up_to_zero_and_small_ones_are_kept():
     assert added[2] == 1e-300
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("engine", ENGINES[1:])
 def test_engines_play_the_same_game_of_ties(engine):
     game = load("kuhn_poker(deck=5)")
@@ -131,6 +133,7 @@ def test_engines_play_the_same_game_of_ties(engine):
         np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("players", [2, 3])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_small_payoffs_of_a_normal_form_are_not_taken_for_rounding(engine, players):

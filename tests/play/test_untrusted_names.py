@@ -55,6 +55,7 @@ def test_names_in_small_files_build_no_large_games():
     assert child.returncode == 0, child.stderr
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("name", ["liars_dice", "kuhn_poker(3)", "blotto(10, 3)"])
 def test_a_game_in_proportion_to_its_file_is_found_by_name(name, tmp_path):
     game = games.load(name)

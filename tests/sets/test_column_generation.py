@@ -62,6 +62,7 @@ def tree(generator):
     return rk.DecisionTree([0, 1, 1, 2], [2, 2, 2, 2]), flows, [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
+@pytest.mark.deep_beyond(18)
 @SEEDS
 @pytest.mark.parametrize("count", [1, 3, 6])
 @pytest.mark.parametrize("make", [simplices, box, tree])
@@ -196,6 +197,7 @@ def solved(columns, right):
     return [row[-1] for row in rows]
 
 
+@pytest.mark.deep_beyond(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_small_programs_in_whole_numbers_are_solved_as_all_bases_in_fractions_say(seed):
     # Small whole numbers: ties and degenerate bases are the rule here.

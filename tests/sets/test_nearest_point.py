@@ -130,6 +130,7 @@ def test_membership_agrees_with_a_linear_program(n):
     assert answers == {True, False}
 
 
+@pytest.mark.deep_beyond(39)
 @pytest.mark.parametrize(
     ("shape", "n"),
     [(shape, n) for shape in ["ball", "rounded"] for n in [2, 3, 10, 50, 200]]

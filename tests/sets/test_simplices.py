@@ -73,6 +73,7 @@ def test_normalizing_softmax_and_regret_are_those_of_each_block(sizes):
     assert simplices.value(u, x) == pytest.approx(sum(earned), abs=near["atol"])
 
 
+@pytest.mark.deep_beyond(11)
 @each_layout
 @pytest.mark.parametrize("scale", [0.1, 1.0, 100.0])
 def test_projection_finds_the_level_that_bisection_finds(sizes, scale):
