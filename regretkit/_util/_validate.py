@@ -3,10 +3,10 @@
 import difflib
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence, Set
 from itertools import islice
 from numbers import Real
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 from attrs import Attribute
@@ -27,6 +27,10 @@ LARGEST = 1e300
 
 _COMPARED = 10_000
 """Names among which a close one is looked for."""
+
+_UNORDERED = (Mapping, MappingView, Set, str, bytes, bytearray)
+_ORDERED = {list, tuple, np.ndarray}
+"""Sequences that are seen to be some without asking for each of the others."""
 
 LONGEST_QUOTE = 200
 """Characters that a message quotes at most of what came."""
@@ -94,8 +98,11 @@ def floats(
     ordered(value, name)
     try:
         array = np.asarray(value)
-        if value is None or array.dtype.kind not in "biufO":
-            raise TypeError(f"{array.dtype} is no kind of numbers")
+        objects = array.flat if array.dtype.kind == "O" else ()
+        if array.dtype.kind not in "biufO" or not all(
+            isinstance(x, SupportsFloat) for x in objects
+        ):
+            raise TypeError("not all of these are numbers")
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(must_be(name, "numbers", value, hint)) from error
@@ -151,7 +158,7 @@ def point(value: ArrayLike, dimension: int, atol: float) -> Vector:
 
 def ordered(value: object, name: str) -> None:
     """Refuse mappings, sets and text where a sequence is wanted: they may be iterated as well."""
-    if isinstance(value, Mapping | Set | str | bytes | bytearray):
+    if type(value) not in _ORDERED and isinstance(value, _UNORDERED):
         raise TypeError(
             f"{name} must be a sequence, got {quote(value)}, {_a(type(value).__name__)}; "
             "pass a list, a tuple or an array"
@@ -160,6 +167,7 @@ def ordered(value: object, name: str) -> None:
 
 def whole_numbers(value: int | Iterable[int], name: str) -> Indices:
     """Return ``value``, one whole number or several, as a new read-only array of int64."""
+    ordered(value, name)
     if isinstance(value, Iterable) and not isinstance(value, np.ndarray):
         value = list(value)
     array = np.atleast_1d(np.array(value))
@@ -174,10 +182,9 @@ def strings(value: Iterable[str] | None, length: int, name: str) -> tuple[str, .
     """Return ``value`` as a tuple of ``length`` strings, or None where none were given."""
     if value is None:
         return None
-    if isinstance(value, str):
-        raise TypeError(f"{name} must be a sequence of strings, got the string {quote(value)}")
-    if not isinstance(value, Iterable):
+    if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(must_be(name, "a sequence of strings", value))
+    ordered(value, name)
     names = tuple(str(item) for item in value)
     if len(names) != length:
         raise ValueError(f"{name} must hold {length} strings, got {len(names)}: {quote(names)}")
@@ -190,6 +197,7 @@ def sequence(
     """Return ``values`` as a tuple, each converted by ``convert`` under its name."""
     if isinstance(values, kind):
         raise TypeError(must_be(name, f"a sequence, not a single {kind.__name__}", values))
+    ordered(values, name)
     if not isinstance(values, Iterable):
         raise TypeError(must_be(name, f"a sequence, each {_a(kind.__name__)}", values))
     return tuple(convert(value, f"{name}[{i}]") for i, value in enumerate(values))

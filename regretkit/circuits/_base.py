@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any, TypeAlias, final
 
 from attrs import Attribute, define, field
@@ -39,7 +39,7 @@ def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: obje
 
 def as_tuple(values: Iterable[RegretMinimizer]) -> Minimizers:
     """Return several values as a tuple, and anything else as it is, for a validator to refuse."""
-    several = isinstance(values, Iterable) and not isinstance(values, RegretMinimizer)
+    several = isinstance(values, Iterable) and not isinstance(values, RegretMinimizer | Set)
     return tuple(values) if several else values  # type: ignore[return-value]
 
 

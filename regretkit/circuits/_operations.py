@@ -121,7 +121,7 @@ class Product(_SumOfRegrets):
 
     @override
     def _propose(self) -> Vector:
-        return self._layout.join(part.next_strategy() for part in self.parts)
+        return self._layout._join(part.next_strategy() for part in self.parts)
 
     @override
     def _value(self, utility: Vector) -> float:

@@ -13,6 +13,7 @@ from regretkit._util._validate import at_least_zero, check_generator, finite, qu
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators._mccfr import draw_actions
 from regretkit.games import Game, NormalFormGame
+from regretkit.games._game import as_profile
 
 
 @final
@@ -78,6 +79,7 @@ class BanditFeedback(Estimator, Stateful):
     def utility(self, game: Game, player: int, profile: Sequence[Vector]) -> Vector:
         if not isinstance(game, NormalFormGame):
             raise TypeError(f"game must be in normal form for bandit feedback, got {quote(game)}")
+        profile = as_profile(profile, game.domains)
         strategy = profile[player]
         lower = draw_actions(profile[:player], self.generator)
         (chosen,) = draw_actions([strategy], self.generator)

@@ -14,7 +14,10 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
     at_least_one,
     check_generator,
+    constant_vector,
+    must_be,
     of_kind,
+    ordered,
     positive,
     quote,
     share,
@@ -111,6 +114,7 @@ class TraversalEstimator(Estimator, Stateful):
         if isinstance(game, NormalFormGame):
             return self._in_normal_form(game, player, profile)
         played, tree, buffers, behavior, utility = self.flat_game(game)
+        profile = as_profile(profile, game.domains)
         behaviors(game.domains, profile, behavior)
         sequences = slice(*tree.sequences[player : player + 2].tolist())
         utility[sequences] = 0.0
@@ -150,6 +154,7 @@ class TraversalEstimator(Estimator, Stateful):
                 f"{quote(self.baseline)} has values of histories, and {quote(game)} has none; "
                 "leave the baseline out, or pass BanditFeedback(generator, baseline=...)"
             )
+        profile = as_profile(profile, game.domains)
         begin = starts(game.domains)
         behavior, root = np.zeros(int(begin[-1])), int(begin[player])
         behaviors(game.domains, profile, behavior)
@@ -244,9 +249,10 @@ class ExternalSampling(TraversalEstimator):
 def _vectors(value: Iterable[Vector] | None) -> tuple[Vector, ...] | None:
     if value is None:
         return None
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(f"toward must be a strategy for each player, got {quote(value)}")
-    return tuple(np.array(strategy, dtype=np.float64) for strategy in value)
+    ordered(value, "toward")
+    if not isinstance(value, Iterable):
+        raise TypeError(must_be("toward", "a strategy for each player", value))
+    return tuple(constant_vector(strategy, "a strategy in toward") for strategy in value)
 
 
 @final

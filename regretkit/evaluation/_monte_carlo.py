@@ -34,7 +34,7 @@ from regretkit.games._behavioral import (
     is_behavior,
 )
 from regretkit.games._game import check_game, check_player, check_strategy
-from regretkit.games.tree._history import outcomes_of, payoffs_of
+from regretkit.games.tree._history import actions_of, outcomes_of, payoffs_of
 from regretkit.sets import DecisionTree
 
 Action = TypeVar("Action", bound=Hashable)
@@ -283,7 +283,7 @@ def choices(
         raise ValueError(
             f"player {player} acts, but strategies has {len(played)} entries; pass one for each"
         )
-    actions = list(history.actions())
+    actions = list(actions_of(history))
     return actions, played[player](history.information_set(), actions)
 
 
@@ -520,7 +520,7 @@ class _Response:
         history, belief = self.root, [(self.root, 1.0)]
         while not history.is_terminal():
             if history.player() == self.player:
-                actions = list(history.actions())
+                actions = list(actions_of(history))
                 chosen, belief = self._decide(history.information_set(), actions, belief)
             else:
                 actions, chances = choices(history, self.played)

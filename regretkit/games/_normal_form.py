@@ -1,6 +1,6 @@
 """Games in normal form."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TypeAlias, TypeVar, final
 
 import numpy as np
@@ -38,7 +38,7 @@ def _names(value: Iterable[Iterable[str]] | None) -> Names | None:
 
 def _sequence(value: Iterable[Item]) -> Iterable[Item]:
     # A string is a sequence of its letters.
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str | Set | Mapping) or not isinstance(value, Iterable):
         raise TypeError(
             "actions must be a sequence of names for each player, as in "
             f"[['up', 'down'], ['left', 'right']], got {quote(value)} in place of a sequence"

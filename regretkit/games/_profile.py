@@ -35,6 +35,7 @@ from regretkit.games._profile_table import (
     write_json,
 )
 from regretkit.sets import StrategySet
+from regretkit.sets._base import as_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,13 +91,14 @@ class Profile(tuple[Vector, ...]):
         TypeError, ValueError
             When there is not one finite vector of the right length for each player.
         """
+        domains = as_sets(domains, "domains")
         vectors = [vector.copy() for vector in as_profile(strategies, domains)]
         for vector in vectors:
             vector.setflags(write=False)
         if not (game is None or isinstance(game, Mapping)):
             check_game(game)
         self = super().__new__(cls, vectors)
-        self.domains, self._game = tuple(domains), game
+        self.domains, self._game = domains, game
         return self
 
     @classmethod

@@ -20,7 +20,14 @@ from regretkit.estimators.flat._traversal import (
     follow_average,
     follow_one,
 )
-from regretkit.games.tree._history import CHANCE, TERMINAL, History, outcomes_of, payoffs_of
+from regretkit.games.tree._history import (
+    CHANCE,
+    TERMINAL,
+    History,
+    actions_of,
+    outcomes_of,
+    payoffs_of,
+)
 from regretkit.play._infoset_records import InfosetRecord, RecordFactory
 
 LastActions: TypeAlias = tuple[tuple[InfosetRecord | None, int], ...]
@@ -138,7 +145,7 @@ class LazyTree:
         key = history.information_set()
         record = self.infosets[player].get(key)
         if record is None:
-            actions = history.actions()
+            actions = actions_of(history)
             if not actions:
                 raise ValueError(f"player {player} has no actions at information set {quote(key)}")
             record = self.factories[player].make(key, actions, parent, parent_action)
@@ -158,7 +165,7 @@ def players_of(history: History) -> int:
         if history.player() == CHANCE:
             history = history.child(outcomes_of(history)[0][0])
         else:
-            history = history.child(history.actions()[0])
+            history = history.child(actions_of(history)[0])
     return len(payoffs_of(history))
 
 

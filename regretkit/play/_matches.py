@@ -14,7 +14,7 @@ from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, ch
 from regretkit.games import CHANCE, BehavioralStrategyLike, History, Playable, Profile
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games._behavioral import ValidatedStrategy, behaviors
-from regretkit.games.tree._history import outcomes_of, payoffs_of
+from regretkit.games.tree._history import actions_of, outcomes_of, payoffs_of
 
 
 @final
@@ -377,7 +377,7 @@ def _play(
 def _action(history: History, player: int, agents: Sequence[Agent]) -> object:
     if not player < len(agents):
         raise ValueError(f"player {player} acts, but there are {len(agents)} agents; pass more")
-    situation = Observation(player, history.information_set(), tuple(history.actions()))
+    situation = Observation(player, history.information_set(), tuple(actions_of(history)))
     chosen = agents[player].act(situation)
     whole = isinstance(chosen, int | np.integer) and not isinstance(chosen, bool)
     if not (whole and 0 <= chosen < len(situation.actions)):

@@ -128,18 +128,22 @@ class DecisionTree(StrategySet):
 
         ``behavior`` has one distribution per decision point, shape ``(dimension - 1,)``.
         """
-        behavior = _validate.floats(behavior, "behavior")
-        if behavior.shape != (self.simplices.dimension,):
-            raise ValueError(
-                f"behavior has shape {behavior.shape}, but the decision points have "
-                f"{self.simplices.dimension} actions; pass shape ({self.simplices.dimension},)"
-            )
+        behavior = self._as_behavior(behavior)
         strategy = np.empty(self.dimension)
         strategy[0] = 1.0
         for level in self._levels:
             reach = strategy[level.parent_of_action]
             strategy[level.sequences] = behavior[level.actions] * reach
         return strategy
+
+    def _as_behavior(self, value: Vector) -> Vector:
+        behavior = _validate.floats(value, "behavior")
+        if behavior.shape != (self.simplices.dimension,):
+            raise ValueError(
+                f"behavior has shape {behavior.shape}, but the decision points have "
+                f"{self.simplices.dimension} actions; pass shape ({self.simplices.dimension},)"
+            )
+        return behavior
 
     def behavior(self, strategy: Vector) -> Vector:
         """Return the behavioural strategy of a sequence form, uniform where it has no weight.
@@ -167,6 +171,7 @@ class DecisionTree(StrategySet):
                 f"utility has shape {values.shape}, but the tree has {self.dimension} sequences; "
                 f"pass shape ({self.dimension},)"
             )
+        behavior = self._as_behavior(behavior)
         for level in reversed(self._levels):
             earned = level.simplices.expectation(values[level.sequences], behavior[level.actions])
             level.add_to_parents(values, earned)

@@ -193,6 +193,7 @@ def _block_names(sizes: Indices, labels: Iterable[str] | None) -> Sequence[str] 
 def _action_names(sizes: Indices, actions: Iterable[Sequence[str]]) -> Sequence[Sequence[str]]:
     if isinstance(actions, LazySequence) and len(actions) == sizes.size:
         return actions
+    _validate.ordered(actions, "actions")
     actions = tuple(actions)
     if len(actions) != sizes.size:
         raise ValueError(

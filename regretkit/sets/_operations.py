@@ -337,6 +337,13 @@ class ProductSet(StrategySet):
 
     def join(self, parts: Iterable[Vector]) -> Vector:
         """Lay one vector for each factor into a new one: the inverse of ``split``."""
+        _validate.ordered(parts, "parts")
+        return self._join(
+            _validate.vector(part, factor.dimension, "a part")
+            for factor, part in zip(self.factors, parts, strict=True)
+        )
+
+    def _join(self, parts: Iterable[Vector]) -> Vector:
         joined = np.empty(self.dimension)
         for indices, part in zip(self._selections, parts, strict=True):
             joined[indices] = part
@@ -354,7 +361,7 @@ class ProductSet(StrategySet):
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
         parts = self.split(_validate.vector(utility, self.dimension, "utility"))
         responses = [f.best_response(part) for f, part in zip(self.factors, parts, strict=True)]
-        return sum(value for value, _ in responses), self.join(best for _, best in responses)
+        return sum(value for value, _ in responses), self._join(best for _, best in responses)
 
     @override
     def value(self, utility: Vector, point: Vector) -> float:
@@ -368,7 +375,7 @@ class ProductSet(StrategySet):
 
     @override
     def relative_interior_point(self) -> Vector:
-        return self.join(factor.relative_interior_point() for factor in self.factors)
+        return self._join(factor.relative_interior_point() for factor in self.factors)
 
     @override
     def _key(self) -> tuple[object, ...]:
@@ -385,6 +392,7 @@ def _layout(
     total = sum(dimensions)
     if coordinates is None:
         return tuple(np.split(np.arange(total), np.cumsum(dimensions)[:-1]))
+    _validate.ordered(coordinates, "coordinates")
     if not isinstance(coordinates, Iterable):
         raise TypeError(
             "coordinates must be a sequence of whole numbers for each factor, got "

@@ -239,14 +239,14 @@ class Simplices(StrategySet):
         index = self.labels.find(index)
         return slice(int(self.first[index]), int(self.first[index] + self.sizes[index]))
 
-    def select(self, blocks: ArrayLike) -> "Simplices":
+    def select(self, blocks: int | Iterable[int]) -> "Simplices":
         """Return the product of the blocks with these numbers, in this order, names kept."""
-        chosen = np.atleast_1d(np.asarray(blocks, dtype=np.int64))
+        chosen = _validate.whole_numbers(blocks, "blocks")
         return Simplices(self.sizes[chosen], **self.labels.select(chosen))
 
-    def coordinates(self, blocks: ArrayLike) -> Indices:
+    def coordinates(self, blocks: int | Iterable[int]) -> Indices:
         """Return the coordinates that make up the blocks with these numbers, in this order."""
-        chosen = np.atleast_1d(np.asarray(blocks, dtype=np.int64))
+        chosen = _validate.whole_numbers(blocks, "blocks")
         sizes = self.sizes[chosen]
         ends = np.cumsum(sizes)
         offsets: Indices = np.repeat(self.first[chosen] - (ends - sizes), sizes)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, final
 from attrs import Attribute, field, frozen
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import constant_vector, of_kind, quote, truth, whole_number
+from regretkit._util._validate import constant_vector, of_kind, ordered, quote, truth, whole_number
 
 BlockFunction: TypeAlias = Callable[..., object]
 """A function of plain loops over the actions of one block, which writes to the arrays it gets."""
@@ -30,6 +30,7 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
         raise TypeError(
             f"names of arrays must be several, got {quote(names)}; pass [{quote(names)}]"
         )
+    ordered(names, "names of arrays")
     return tuple(names)
 
 

@@ -17,6 +17,7 @@ from regretkit.games.tree._history import (
     TERMINAL,
     History,
     HistoryBatch,
+    actions_of,
     outcomes_of,
     payoffs_of,
 )
@@ -138,7 +139,7 @@ class HistoryLevel:
             outcomes = outcomes_of(history)
             drawn = tuple(float(probability) for _, probability in outcomes)
             return _Observed(key, CHANCE, None, tuple(action for action, _ in outcomes), drawn)
-        return _Observed(key, player, history.information_set(), tuple(history.actions()))
+        return _Observed(key, player, history.information_set(), tuple(actions_of(history)))
 
     def children(self, moves: list[tuple[int, Hashable]]) -> "HistoryLevel":
         return HistoryLevel([self.histories[h].child(action) for h, action in moves], self.key)

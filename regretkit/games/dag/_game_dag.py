@@ -10,6 +10,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._adapters import Playable, as_history
 from regretkit.games._extensive_form import ExtensiveFormGame, ImperfectRecallGame
+from regretkit.games._game import as_profile
 from regretkit.games._profile import Profile
 from regretkit.games.dag._build import (
     BatchLevel,
@@ -189,6 +190,7 @@ class GameDAG:
             A part of the graph, from ``sample_chance``; by default the whole graph.
         """
         probabilities = self._probabilities.copy()
+        behaviors = as_profile(behaviors, self.simplices)
         for first, behavior in zip(self._firsts, behaviors, strict=False):
             probabilities[first : first + behavior.size] = behavior
         first, passes = int(self._firsts[player]), self.full if part is None else part
@@ -240,7 +242,7 @@ class GameDAG:
             target, coarse = game, tuple(np.arange(tree.points) for tree in game.domains)
         else:
             raise TypeError(f"game must be a game in extensive form, got {quote(game)}")
-        strategies = []
+        behaviors, strategies = as_profile(behaviors, self.simplices), []
         for player, (sets, domain) in enumerate(zip(self.simplices, target.domains, strict=True)):
             numbers = _numbers_by_label(sets, game.tree.labels[player])[coarse[player]]
             if not np.array_equal(sets.sizes[numbers], domain.sizes):

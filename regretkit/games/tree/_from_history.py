@@ -9,7 +9,15 @@ import numpy as np
 from regretkit._util._typing import Indices
 from regretkit._util._validate import ordered, quote
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games.tree._history import CHANCE, TERMINAL, Action, History, outcomes_of, path_text
+from regretkit.games.tree._history import (
+    CHANCE,
+    TERMINAL,
+    Action,
+    History,
+    actions_of,
+    outcomes_of,
+    path_text,
+)
 
 Names = tuple[str, ...]
 
@@ -170,7 +178,7 @@ class _Walker:
 
     def _visit_decision(self, history: History[Action], player: int) -> tuple[Action, ...]:
         key = (player, history.information_set())
-        actions = history.actions()
+        actions = actions_of(history)
         if not isinstance(actions, Iterable):
             raise TypeError(
                 f"actions() must be a sequence of actions, got {quote(actions)} {self._at()}; "

@@ -182,6 +182,14 @@ def payoffs_of(history: History) -> list[float]:
     return payoffs
 
 
+def actions_of(history: History[Action]) -> Sequence[Action]:
+    """Return the legal actions, which must be in an order; a text is a sequence of letters."""
+    actions = history.actions()
+    if not isinstance(actions, str):
+        ordered(actions, "actions()")
+    return actions
+
+
 def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
     """Return the outcomes of chance, which must be a sequence."""
     outcomes = history.chance_outcomes()
