@@ -11,7 +11,10 @@ from regretkit._util._typing import Vector
 from regretkit.minimizer import RegretMinimizer
 
 Make: TypeAlias = Callable[[], RegretMinimizer]
+"""Builds a new minimizer."""
+
 Check: TypeAlias = Callable[[Make], None]
+"""Raises an error when the minimizers that a factory builds do not keep one law of the contract."""
 
 _ITERATIONS = 12
 _SEEDS = 300

@@ -202,7 +202,7 @@ def sampled_value(
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.games._behavioral import uniform_behavior
+    >>> from regretkit.games import uniform_behavior
     >>> game = kuhn_poker()
     >>> generator = np.random.default_rng(1)
     >>> first, second = sampled_value(game, [uniform_behavior] * 2, 2_000, generator)
@@ -479,7 +479,7 @@ def sampled_local_best_response(
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.games._behavioral import uniform_behavior
+    >>> from regretkit.games import uniform_behavior
     >>> uniform, generator = [uniform_behavior] * 2, np.random.default_rng(1)
     >>> found = sampled_local_best_response(kuhn_poker(), 0, uniform, 2_000, generator)
     >>> low, high = found.bernstein_interval(0.99)

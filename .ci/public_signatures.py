@@ -1,4 +1,4 @@
-"""Show in the reference the constructors that attrs writes, which no source file holds.
+"""Show in the reference the constructors that attrs writes, and no private names.
 
 A Griffe extension, named in ``mkdocs.yml``.
 """
@@ -6,6 +6,7 @@ A Griffe extension, named in ``mkdocs.yml``.
 import importlib
 import inspect
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -14,18 +15,45 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Vector
 
+PRIVATE = re.compile(r"\b_[A-Za-z]")
 
-class AttrsSignatures(griffe.Extension):
-    """Give every attrs class the ``__init__`` that it has at run time."""
+
+class PublicSignatures(griffe.Extension):
+    """Give every attrs class the ``__init__`` that it has at run time, and hide private names."""
 
     def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Add the constructor of one class, if attrs made it."""
+        """Add the constructor of one class, if attrs made it; name its nearest public bases."""
         real = getattr(importlib.import_module(cls.module.path), cls.name, None)
-        if not (inspect.isclass(real) and attrs.has(real)) or "__init__" in cls.members:
+        if not inspect.isclass(real):
+            return
+        if any(PRIVATE.match(str(base)) for base in cls.bases):
+            cls.bases = list(dict.fromkeys(public_bases(real)))
+        if not attrs.has(real) or "__init__" in cls.members:
             return
         parameters = map(shown, inspect.signature(real.__init__).parameters.values())
         init = griffe.Function("__init__", parameters=griffe.Parameters(*parameters))
         cls.set_member("__init__", init)
+
+    def on_attribute(self, *, attr: griffe.Attribute, **_: Any) -> None:
+        """Hide how a field is declared, and values that are private."""
+        if PRIVATE.search(str(attr.value)) or str(attr.value).startswith(("field(", "state(")):
+            attr.value = None
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """Show the value of a default that is a private constant."""
+        for parameter in func.parameters:
+            if PRIVATE.match(str(parameter.default)):
+                module = importlib.import_module(func.module.path)
+                parameter.default = default_name(getattr(module, str(parameter.default)))
+
+
+def public_bases(real: type) -> Iterator[str]:
+    """Yield the names of a class's bases, and of those of its private bases in their place."""
+    for base in real.__bases__:
+        if base.__name__.startswith("_"):
+            yield from public_bases(base)
+        elif base.__module__.startswith("regretkit"):
+            yield base.__name__
 
 
 def shown(parameter: inspect.Parameter) -> griffe.Parameter:
