@@ -1,10 +1,10 @@
 """Circuits: minimizers of bigger sets out of minimizers of smaller ones."""
 
+from regretkit.circuits._base import LocalRule as LocalRule
 from regretkit.circuits._base import check_distinct as check_distinct
 from regretkit.circuits._cfr import CFR as CFR
 from regretkit.circuits._cfr import ByDecisionPoint as ByDecisionPoint
 from regretkit.circuits._cfr import DecisionPoint as DecisionPoint
-from regretkit.circuits._cfr import LocalRule as LocalRule
 from regretkit.circuits._cfr import PerDecisionPoint as PerDecisionPoint
 from regretkit.circuits._cfr import SharedStrategies as SharedStrategies
 from regretkit.circuits._cfr import SharedStrategy as SharedStrategy

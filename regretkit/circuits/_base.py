@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any, TypeAlias, final
 
 from attrs import Attribute, define, field
@@ -13,8 +13,12 @@ from regretkit._util._state import Stateful, parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import Simplices
 
 Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
+
+LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
+"""Builds one minimizer for all decision points: a leaf's class, or a ``PerDecisionPoint``."""
 
 _FRAMES = 8
 """Open calls, of those that Python allows at once, that a level of a circuit takes at most."""
@@ -51,6 +55,32 @@ def as_minimizers(values: Iterable[RegretMinimizer], name: str) -> Minimizers:
 def are_minimizers(_: object, attribute: "Attribute[Any]", value: Minimizers) -> None:
     """Require several minimizers; a validator of attrs fields."""
     as_minimizers(value, attribute.name)
+
+
+def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
+    """Return what ``local`` makes for these blocks, once it is sure to fit."""
+    if isinstance(local, RegretMinimizer):
+        raise TypeError(
+            f"{name} must make a minimizer, got the minimizer {quote(local)}; "
+            "pass its class, or a function of the simplices to play on"
+        )
+    if not callable(local):
+        raise TypeError(must_be(name, "a function of simplices or a leaf's class", local))
+    try:
+        made = local(simplices)
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            f"{name} was called with {quote(simplices)}; a rule for one simplex goes in as "
+            "PerDecisionPoint(rule)"
+        )
+        raise
+    rule = as_minimizer(made, f"what {name} returned")
+    if rule.domain != simplices:
+        raise ValueError(
+            f"{name} returned a minimizer on {quote(rule.domain)}, but it is to play on "
+            f"{quote(simplices)}; a rule for one simplex goes in as PerDecisionPoint(rule)"
+        )
+    return rule
 
 
 def check_function(value: object, name: str, *arguments: object, hint: str) -> None:
@@ -103,6 +133,16 @@ def check_depth(depth: int) -> None:
             f"parts are nested {depth} levels deep, too deep for Python's recursion limit of "
             f"{sys.getrecursionlimit()}; raise it with sys.setrecursionlimit, or play trees by CFR"
         )
+
+
+def coupling(minimizer: RegretMinimizer) -> RegretMinimizer | None:
+    """Return the first part, or the minimizer itself, whose regret is not small in each block."""
+    if not isinstance(minimizer.domain, Simplices) or minimizer.domain.blocks < 2:
+        return None
+    if minimizer._couples_blocks():
+        return minimizer
+    inner = (part for _, part in parts(minimizer) if isinstance(part, RegretMinimizer))
+    return next(filter(None, map(coupling, inner)), None)
 
 
 @define(eq=False)

@@ -1,8 +1,8 @@
 """CFR: one minimizer for each decision point of a tree, run as one; and local rules for it."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from itertools import groupby
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -16,19 +16,19 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote, whole_numbers
 from regretkit.circuits._base import (
     Circuit,
+    LocalRule,
     SingleMinimizerCircuit,
     as_minimizer,
     check_depth,
     check_distinct,
+    coupling,
+    local_minimizer,
 )
+from regretkit.circuits._merge import merged, together
 from regretkit.circuits._operations import ConvexHull, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionTree, Simplices
-
-LocalRule: TypeAlias = Callable[[Simplices], RegretMinimizer]
-"""Builds one minimizer for all decision points: a leaf's class, or a ``PerDecisionPoint``."""
-
 
 @final
 @define(eq=False)
@@ -88,6 +88,8 @@ class CFR(Circuit):
             raise TypeError(f"tree must be a DecisionTree, got {quote(self.tree)}")
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
+        if reason := self._weaker_guarantee():
+            warnings.warn(f"CFR has no regret bound here: {reason}", RuntimeWarning, stacklevel=3)
 
     def __getitem__(self, label: str | int) -> "DecisionPoint":
         """Return a view of one decision point, by its label or its number."""
@@ -99,6 +101,17 @@ class CFR(Circuit):
             strategy=self.rule.next_strategy()[block],
             utilities=None if self._utilities is None else self._utilities[block],
             state=self.rule._state_at([number]),
+        )
+
+    @override
+    def _weaker_guarantee(self) -> str:
+        couples = coupling(self.rule)
+        if couples is None:
+            return ""
+        return (
+            f"{quote(couples)} bounds the sum of the regrets at its decision points, and not the "
+            "regret at each; pass a hull's mixer as what makes one, such as RegretMatching, and "
+            "others as PerDecisionPoint(rule)"
         )
 
     @override
@@ -244,54 +257,43 @@ def _embedded(
 # Local rules
 
 
-def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local") -> RegretMinimizer:
-    """Return what ``local`` makes for these blocks, once it is sure to fit."""
-    if isinstance(local, RegretMinimizer):
-        raise TypeError(
-            f"{name} must make a minimizer, got the minimizer {quote(local)}; "
-            "pass its class, or a function of the simplices to play on"
-        )
-    if not callable(local):
-        raise TypeError(must_be(name, "a function of simplices or a leaf's class", local))
-    try:
-        made = local(simplices)
-    except (TypeError, ValueError) as error:
-        error.add_note(
-            f"{name} was called with {quote(simplices)}; a rule for one simplex goes in as "
-            "PerDecisionPoint(rule)"
-        )
-        raise
-    rule = as_minimizer(made, f"what {name} returned")
-    if rule.domain != simplices:
-        raise ValueError(
-            f"{name} returned a minimizer on {quote(rule.domain)}, but it is to play on "
-            f"{quote(simplices)}; a rule for one simplex goes in as PerDecisionPoint(rule)"
-        )
-    return rule
-
-
 @final
 @frozen
 class PerDecisionPoint:
     """Give every decision point a minimizer of its own, built from its number of actions.
 
-    It is how a minimizer that only knows one simplex gets into CFR or swap regret: a product of one
-    object for each decision point. A leaf over ``Simplices`` needs none and is faster alone.
+    It is how a minimizer that is written for one simplex gets into CFR or swap regret.
+
+    Minimizers that play alike are merged into one over all their decision points, which plays as
+    they would and is faster by far: those that are equal but for their numbers of actions, draw no
+    random numbers, have an ``on_domain``, and are the library's or can be traced. Others become a
+    ``Product`` of one object for each decision point.
 
     Parameters
     ----------
     make
         Called with a number of actions, returns a new minimizer on that simplex.
+    merge
+        Whether to merge minimizers that play alike. Without, those that ``make`` returned are
+        those that learn.
 
     Examples
     --------
-    >>> from regretkit import CFR, RegretMatching
+    >>> from regretkit import CFR, RegretMatching, RegretMatchingPlus
+    >>> from regretkit.circuits import ConvexHull
     >>> from regretkit.sets import DecisionTree
-    >>> CFR(DecisionTree([0, 2], [2, 3]), PerDecisionPoint(RegretMatching)).rule.parts
+    >>> def hull(actions):
+    ...     members = [RegretMatching(actions), RegretMatchingPlus(actions)]
+    ...     return ConvexHull(members, RegretMatching(2))
+    >>> tree = DecisionTree([0, 2], [2, 3])
+    >>> CFR(tree, PerDecisionPoint(hull)).rule.mixer
+    RegretMatching(simplices=Simplices([2] * 2))
+    >>> CFR(tree, PerDecisionPoint(RegretMatching, merge=False)).rule.parts
     (RegretMatching(simplices=Simplices(2)), RegretMatching(simplices=Simplices(3)))
     """
 
     make: Callable[[int], RegretMinimizer] = field(validator=is_callable())
+    merge: bool = field(default=True, kw_only=True)
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
         """Return the product of one minimizer for each block."""
@@ -306,7 +308,8 @@ class PerDecisionPoint:
                     f"point {simplices.labels.block(number)}; return one on Simplices({size})"
                 )
             made.append(minimizer)
-        return Product(made)
+        check_distinct(made)
+        return merged(made, simplices) if self.merge else Product(made)
 
 
 def _rules(value: Mapping[str | int, LocalRule]) -> Mapping[str | int, LocalRule]:
@@ -320,7 +323,7 @@ def _rules(value: Mapping[str | int, LocalRule]) -> Mapping[str | int, LocalRule
 class ByDecisionPoint:
     """Play different rules at different decision points.
 
-    Decision points that share a rule and follow one another are played by one minimizer.
+    Decision points that share a rule are played by one minimizer.
 
     Parameters
     ----------
@@ -343,15 +346,15 @@ class ByDecisionPoint:
     otherwise: LocalRule | None = field(default=None, kw_only=True)
 
     def __call__(self, simplices: Simplices) -> RegretMinimizer:
-        """Return the product of what each run of decision points is played by."""
+        """Return the product of what the decision points of each rule are played by."""
         if not simplices.blocks:
             return RegretMatching(simplices)  # of dimension 0
         chosen = self.chosen(simplices)
-        made = []
-        for _, run in groupby(range(simplices.blocks), key=lambda number: id(chosen[number])):
-            numbers = list(run)
-            made.append(local_minimizer(chosen[numbers[0]], simplices.select(numbers)))
-        return Product(made)
+        blocks: dict[int, list[int]] = {}
+        for number, rule in enumerate(chosen):
+            blocks.setdefault(id(rule), []).append(number)
+        made = [local_minimizer(chosen[own[0]], simplices.select(own)) for own in blocks.values()]
+        return together(made, simplices, list(blocks.values()))
 
     def chosen(self, simplices: Simplices) -> list[LocalRule]:
         """Return the rule of each decision point."""

@@ -18,11 +18,13 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import one_space, quote, shorten
 from regretkit.circuits._base import (
     Circuit,
+    LocalRule,
     SingleMinimizerCircuit,
     are_minimizers,
+    as_minimizer,
     as_tuple,
     check_distinct,
-    is_minimizer,
+    local_minimizer,
 )
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices
@@ -103,16 +105,10 @@ class Product(_SumOfRegrets):
     def _state_at(self, blocks: Sequence[int]) -> StateDict:
         if not isinstance(self.domain, Simplices):
             return super()._state_at(blocks)
-        first, found = self.domain.first[list(blocks)], {}
-        for number, (part, inner_blocks) in enumerate(
-            zip(self.parts, self._layout.coordinates, strict=True)
-        ):
-            if isinstance(part.domain, Simplices):
-                part_blocks = np.flatnonzero(
-                    np.isin(inner_blocks[part.domain.first], first)
-                ).tolist()
-                if part_blocks:
-                    found[str(number)] = part._state_at(part_blocks)
+        found = {}
+        for number, (part, own) in enumerate(zip(self.parts, self._layout.blocks, strict=True)):
+            if part_blocks := np.flatnonzero(np.isin(own, blocks)).tolist():
+                found[str(number)] = part._state_at(part_blocks)
         return next(iter(found.values())) if len(found) == 1 else dict(found)
 
     @override
@@ -127,6 +123,18 @@ class Product(_SumOfRegrets):
     def _value(self, utility: Vector) -> float:
         split = zip(self.parts, self._layout.split(utility), strict=True)
         return sum_cancelling(part._value(part_utility) for part, part_utility in split)
+
+    @override
+    def _values_by_block(self, utility: Vector) -> Vector:
+        domain = self.domain
+        if not isinstance(domain, Simplices):
+            return super()._values_by_block(utility)
+        values = np.empty(domain.blocks)
+        for part, part_utility, blocks in zip(
+            self.parts, self._layout.split(utility), self._layout.blocks, strict=True
+        ):
+            values[blocks] = part._values_by_block(part_utility)
+        return values
 
 
 @final
@@ -176,6 +184,11 @@ class MinkowskiSum(_SumOfRegrets):
         return sum(part._value(utility) for part in self.parts)
 
 
+def _mixer(value: RegretMinimizer | LocalRule) -> RegretMinimizer:
+    """Return a mixer, or what makes one, which ``ConvexHull`` calls when it knows the weights."""
+    return value  # type: ignore[return-value]
+
+
 @final
 @define(eq=False)
 class ConvexHull(Circuit):
@@ -188,19 +201,35 @@ class ConvexHull(Circuit):
     Every member learns from u itself. The mixer learns the value of each proposal, the vector
     of ``<u, x_i>``. The regret is at most the mixer's plus the largest of the members'.
 
+    Where all members play the same simplices, many at once, each block has weights of its own:
+    the mixer plays a block of weights for each, and learns the values there. The regret in each
+    block is then at most that of the mixer there plus the largest of the members'. That is what
+    CFR needs. A single mixer for all blocks bounds the sum of their regrets alone, so that
+    CFR with it has no regret bound, and says so by a warning.
+
     Parameters
     ----------
     members
         Minimizers on sets in one space, two or more.
     mixer
-        A minimizer on the simplex with one action for each member.
+        What makes a minimizer of simplices, such as the class ``RegretMatching``: it is called
+        with one simplex of weights for each block. Or a minimizer on these simplices, or on a
+        single one, with one action for each member.
 
     Examples
     --------
     >>> from regretkit import Point, RegretMatching
-    >>> player = ConvexHull([Point([1.0, 0.0]), RegretMatching(2)], mixer=RegretMatching(2))
+    >>> player = ConvexHull([Point([1.0, 0.0]), RegretMatching(2)], mixer=RegretMatching)
     >>> player.next_strategy()
     array([0.75, 0.25])
+
+    Weights by block:
+
+    >>> from regretkit import RegretMatchingPlus
+    >>> blocks = Simplices([2, 3])
+    >>> player = ConvexHull([RegretMatching(blocks), RegretMatchingPlus(blocks)], RegretMatching)
+    >>> player.mixer
+    RegretMatching(simplices=Simplices([2] * 2))
 
     References
     ----------
@@ -209,36 +238,77 @@ class ConvexHull(Circuit):
     """
 
     members: tuple[RegretMinimizer, ...] = field(converter=as_tuple, validator=are_minimizers)
-    mixer: RegretMinimizer = field(validator=is_minimizer)
-    _weights: sets.Simplices = field(init=False, repr=False)
+    mixer: RegretMinimizer = field(converter=_mixer)
+    _weights: Simplices = field(init=False, repr=False)
+    """One simplex for all members, or one for each block."""
 
     def __attrs_post_init__(self) -> None:
-        if len(self.members) < 2:
+        count = len(self.members)
+        if count < 2:
             raise ValueError(
-                f"members of a hull must be two or more, got {len(self.members)}; "
-                "one alone needs no hull"
+                f"members of a hull must be two or more, got {count}; one alone needs no hull"
             )
         one_space([member.dimension for member in self.members], "members")
-        check_distinct([*self.members, self.mixer])
-        _check_weighs(self.mixer, len(self.members))
-        self._weights = sets.Simplices(len(self.members))
         self.domain = sets.Hull([member.domain for member in self.members]).canonical()
+        blocks = self.domain.blocks if isinstance(self.domain, Simplices) else 1
+        self._weights = Simplices([count] * blocks)
+        if callable(self.mixer):
+            self.mixer = local_minimizer(self.mixer, self._weights, "mixer")
+        as_minimizer(self.mixer, "mixer")
+        check_distinct([*self.members, self.mixer])
+        if self.mixer.domain != self._weights:
+            _check_weighs(self.mixer, count, blocks)
+            self._weights = Simplices(count)
+
+    @property
+    def _by_block(self) -> bool:
+        """Whether several blocks have weights of their own."""
+        return self._weights.blocks != 1
+
+    @override
+    def _couples_blocks(self) -> bool:
+        several = isinstance(self.domain, Simplices) and self.domain.blocks > 1
+        return several and not self._by_block
+
+    @override
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        if not isinstance(self.domain, Simplices) or self._couples_blocks():
+            return None
+        members = [member.on_domain(simplices) for member in self.members]
+        mixer = self.mixer.on_domain(Simplices([len(members)] * simplices.blocks))
+        built = [member for member in members if member is not None]
+        if mixer is None or len(built) < len(members):
+            return None
+        return ConvexHull(built, mixer)
 
     def _member_values(self, utility: Vector) -> Vector:
+        """Return the value of each member's strategy, in each of the mixer's blocks."""
+        if self._by_block:
+            values = [member._values_by_block(utility) for member in self.members]
+            return np.stack(values, axis=1).ravel()
         return np.array([member._value(utility) for member in self.members])
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        bound = tracker_of(self.mixer).external
-        bound += max(tracker_of(member).external for member in self.members)
+        mixer, regret = tracker_of(self.mixer), tracker_of(self).external
+        members = [tracker_of(member) for member in self.members]
+        if self._by_block:
+            statement = "R <= sum over blocks of R of the mixer + largest R of a member"
+            most = np.max([member.blocks for member in members], axis=0)
+            return RegretBound(statement, regret, float((mixer.blocks + most).sum()), exact=False)
+        bound = mixer.external + max(member.external for member in members)
         statement = "R <= R of the mixer + largest R of a member"
-        return RegretBound(statement, tracker_of(self).external, bound, exact=False)
+        return RegretBound(statement, regret, bound, exact=False)
 
     @override
     def _propose(self) -> Vector:
-        proposals = np.array([member.next_strategy() for member in self.members])
-        # einsum and not @: its order of summation is the same in every column
-        mixed: Vector = np.einsum("i,ij->j", self.mixer.next_strategy(), proposals)
+        # Summed from the first member to the last in every coordinate, which @ does not promise
+        weights = self.mixer.next_strategy().reshape(-1, len(self.members)).T
+        mixed = np.zeros(self.dimension)
+        for weight, member in zip(weights, self.members, strict=True):
+            if isinstance(self.domain, Simplices) and self._by_block:
+                weight = self.domain.repeat(weight)
+            mixed += weight * member.next_strategy()
         return mixed
 
     @override
@@ -266,15 +336,23 @@ class ConvexHull(Circuit):
         # From the members' values, without the mixed point.
         return self._weights.value(self._member_values(utility), self.mixer.next_strategy())
 
+    @override
+    def _values_by_block(self, utility: Vector) -> Vector:
+        if self._couples_blocks():
+            return super()._values_by_block(utility)
+        values = self._member_values(utility)
+        return self._weights.expectation(values, self.mixer.next_strategy())
 
-def _check_weighs(mixer: RegretMinimizer, count: int) -> None:
+
+def _check_weighs(mixer: RegretMinimizer, count: int, blocks: int) -> None:
     """Refuse a mixer whose strategies are not weights of ``count`` members."""
     if mixer.dimension != count:
+        several = f", or on {blocks} such simplices" if blocks > 1 else ""
         raise ValueError(
             f"mixer plays in dimension {mixer.dimension}, but there are {count} members to weigh; "
-            f"pass one on the simplex with {count} actions"
+            f"pass one on the simplex with {count} actions{several}, or its class"
         )
-    if mixer.domain == sets.Simplices(count):
+    if mixer.domain == Simplices(count):
         return
     ones = np.ones(count)
     total = mixer.domain.best_response(ones)[0], -mixer.domain.best_response(-ones)[0]

@@ -19,7 +19,7 @@ from regretkit.circuits._base import (
     check_function,
     is_minimizer,
 )
-from regretkit.circuits._cfr import LocalRule, local_minimizer
+from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.circuits._maps import (
     DeviationSet,
     FiniteDeviations,

@@ -57,6 +57,11 @@ class LearningWrapper(_SameDomain):
     def _value(self, utility: Vector) -> float:
         return self.minimizer._value(utility)
 
+    @final
+    @override
+    def _values_by_block(self, utility: Vector) -> Vector:
+        return self.minimizer._values_by_block(utility)
+
 
 @final
 @define(eq=False)

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from regretkit._util._arrays import Selection, as_slice
 from regretkit._util._state import with_parts
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
@@ -27,16 +28,18 @@ class RuleBuffers:
     """One rule of a compiled run, and its slices of all players' arrays.
 
     Between calls the rule holds views of these arrays, so that nothing is copied; arrays that were
-    replaced in the meantime are copied back.
+    replaced in the meantime are copied back. Where its decision points do not follow one another,
+    it holds copies.
     """
 
-    def __init__(self, rule: Any, kernel: Kernel, actions: slice, infosets: slice) -> None:
+    def __init__(self, rule: Any, kernel: Kernel, actions: Selection, infosets: Selection) -> None:
         self.rule, self.kernel, self.actions, self.infosets = rule, kernel, actions, infosets
+        self._copies = not isinstance(actions, slice)
+        self._state: Sequence[Vector] = ()
         self._proposed: Vector | None = None
         self._numbers: Mapping[str, float] = {}
         """What single numbers will have become after the iterations to come."""
         self._views: dict[str, Vector] = {}
-        self._further: list[Vector] = []
 
     def _check_functions(self) -> None:
         """Call the kernel once as plain Python, which notices what is read beyond an array."""
@@ -67,10 +70,8 @@ class RuleBuffers:
     def place(self, state: Sequence[Vector]) -> None:
         """Take the rule's arrays from these, of all players."""
         kernel, learned = self.kernel, learned_at(self.rule, self.kernel.learned)
-        pairs = zip(state, kernel.layout, strict=False)
-        views = [array[self.actions if part else self.infosets] for array, part in pairs]
-        self._views = dict(zip(kernel.learned, views, strict=False))
-        self._further = views[len(self._views) :]
+        self._state = state[: len(kernel.layout)]
+        self._views = self._held()
         for name, view in self._views.items():
             if name not in learned or learned[name].shape != view.shape:
                 raise ValueError(
@@ -81,17 +82,31 @@ class RuleBuffers:
         if self.rule.domain.blocks:
             self._check_functions()
 
+    def _held(self) -> dict[str, Vector]:
+        """Return what the rule holds of the buffers, by path."""
+        kernel = self.kernel
+        places = zip(kernel.learned, self._state, kernel.layout, strict=False)
+        return {path: array[self._place(part)] for path, array, part in places}
+
+    def _place(self, by_action: bool) -> Selection:
+        return self.actions if by_action else self.infosets
+
     def load(self, exact: bool) -> None:
         """Copy the rule's arrays into the buffers unless they are these already."""
-        for path, view in self._views.items():
+        kernel = self.kernel
+        for (path, view), array, part in zip(
+            self._views.items(), self._state, kernel.layout, strict=False
+        ):
             learned = held_at(self.rule, path)
-            if learned is not view:
-                view[...] = learned
+            if learned is not view or self._copies:
+                array[self._place(part)] = learned
                 hold_at(self.rule, path, view)
         self.kernel = find_kernel(self.rule, exact=exact)  # whose parameters may have changed
-        for view, (array, _) in zip(self._further, self.kernel.further, strict=True):
+        for buffer, (array, part) in zip(
+            self._state[len(self._views) :], self.kernel.further, strict=True
+        ):
             if array is not None:
-                view[...] = array
+                buffer[self._place(part)] = array
 
     def same_code(self, exact: bool) -> bool:
         """Return whether the rule still has the functions that were compiled."""
@@ -110,7 +125,11 @@ class RuleBuffers:
             hold_at(self.rule, path, int(number) if whole else number)
 
     def store(self, behavior: Vector) -> None:
-        """Give the rule its next strategy."""
+        """Give the rule its next strategy, and copies of what it learned where it has no views."""
+        if self._copies:
+            self._views = self._held()
+            for path, copy in self._views.items():
+                hold_at(self.rule, path, copy)
         for _, part in owners(self.rule):
             part._strategy = None
         self._proposed = self.rule._strategy = frozen_copy(behavior[self.actions])
@@ -160,15 +179,16 @@ class PlayerBuffers:
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
         self.sequences = slice(begin + (not isinstance(minimizer, CFR)), end)
         self.infosets = slice(*trees.infoset_offsets[player : player + 2].tolist())
-        placed, action = placed_rules(minimizer), self.actions.start
+        placed = placed_rules(minimizer)
         self.rules = []
-        for rule, first, count in placed:
-            begin = self.infosets.start + first
-            blocks = slice(begin, begin + count)
-            actions = slice(action, action := action + rule.dimension)
-            infosets = self.infosets if len(placed) == 1 else blocks  # fewer without singletons
+        for rule, points, own in placed:
+            actions = as_slice(self.actions.start + own)
+            # All of them are fewer without singletons.
+            infosets = as_slice(self.infosets.start + points)
             kernel = find_kernel(rule, exact=exact)
-            self.rules.append(RuleBuffers(rule, kernel, actions, infosets))
+            self.rules.append(
+                RuleBuffers(rule, kernel, actions, self.infosets if len(placed) == 1 else infosets)
+            )
         inner = {id(part) for buffers in self.rules for _, part in owners(buffers.rule)}
         self._around = [
             part

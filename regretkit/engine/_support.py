@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from regretkit._util._state import generators, with_parts
+from regretkit._util._typing import Indices
 from regretkit._util._validate import LARGEST, quote
 from regretkit.circuits import CFR, Product
 from regretkit.estimators import ExactUtility, LearnedBaseline
@@ -70,13 +71,13 @@ def schedule_of(run: SelfPlay, count: int) -> UpdateSchedule:
 
 
 class PlacedRule(NamedTuple):
-    """A rule that plays some decision points of a player, which follow one another."""
+    """A rule that plays some decision points of a player."""
 
     rule: RegretMinimizer
-    first: int
-    """The number of the first of them,"""
-    points: int
-    """and how many they are."""
+    points: Indices
+    """Their numbers,"""
+    actions: Indices
+    """and those of their actions."""
 
 
 def unsupported_rules(run: SelfPlay) -> str | None:
@@ -85,7 +86,7 @@ def unsupported_rules(run: SelfPlay) -> str | None:
         reason = unsupported_minimizer(minimizer, run.game.domains[player])
         if reason is not None:
             return f"minimizers[{player}]: {reason}"
-        for rule, *_ in placed_rules(minimizer):
+        for rule in compiled_parts(minimizer):
             sampled = isinstance(run.estimator, TraversalEstimator)
             if sampled and not find_kernel(rule).traits.invariant_to_zero_utility:
                 return (
@@ -111,30 +112,30 @@ def unsupported_minimizer(minimizer: RegretMinimizer, domain: StrategySet) -> st
 
 
 def compiled_parts(minimizer: RegretMinimizer) -> list[RegretMinimizer]:
-    """Return the parts that play a minimizer's decision points, one after the other."""
-    rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
-    in_order = isinstance(rule.domain, Simplices)
-    if isinstance(rule, Product) and rule.coordinates is None and in_order:
-        return [inner for part in rule.parts for inner in compiled_parts(part)]
-    return [rule]
+    """Return the parts that play a minimizer's decision points."""
+    return [rule for rule, *_ in placed_rules(minimizer)]
 
 
 def placed_rules(minimizer: RegretMinimizer) -> list[PlacedRule]:
-    """Return the rules of a minimizer that can be compiled."""
-    placed, first = [], 0
-    for rule in compiled_parts(minimizer):
-        count = rule.domain.blocks if isinstance(rule.domain, Simplices) else 0
-        placed.append(PlacedRule(rule, first, count))
-        first += count
-    return placed
+    """Return the rules that play a minimizer's decision points, and which ones each plays."""
+    rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
+    if isinstance(rule, Product) and isinstance(rule.domain, Simplices):
+        layout = zip(rule.parts, rule._layout.blocks, rule._layout.coordinates, strict=True)
+        return [
+            PlacedRule(inner, blocks[points], coordinates[actions])
+            for part, blocks, coordinates in layout
+            for inner, points, actions in placed_rules(part)
+        ]
+    count = rule.domain.blocks if isinstance(rule.domain, Simplices) else 0
+    return [PlacedRule(rule, np.arange(count), np.arange(rule.dimension))]
 
 
 def all_ignore_singletons(run: SelfPlay) -> bool:
     """Return whether no rule of a run depends on blocks with a single action."""
     # Arrays by block would be numbered differently without them.
-    rules = [placed_rules(minimizer) for minimizer in run.minimizers]
-    kernels = [find_kernel(rule) for placed in rules for rule, *_ in placed]
-    return all(len(placed) == 1 for placed in rules) and all(
+    rules = [compiled_parts(minimizer) for minimizer in run.minimizers]
+    kernels = [find_kernel(rule) for parts in rules for rule in parts]
+    return all(len(parts) == 1 for parts in rules) and all(
         kernel.traits.ignores_singleton_blocks and all(kernel.layout) for kernel in kernels
     )
 

@@ -12,7 +12,7 @@ from regretkit import sets
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, positive, truth
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import StrategySet
+from regretkit.sets import Simplices, StrategySet
 
 _LIMIT = 200
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
@@ -227,6 +227,10 @@ class ConicBlackwell(RegretMinimizer):
     @override
     def scale_free(self) -> bool:
         return True
+
+    @override
+    def _couples_blocks(self) -> bool:
+        return isinstance(self.domain, Simplices) and self.domain.blocks > 1
 
     @override
     def _weaker_guarantee(self) -> str:

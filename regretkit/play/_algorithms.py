@@ -12,7 +12,7 @@ from regretkit._util._typing import Indices
 from regretkit._util._validate import did_you_mean, quote, whole_number
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
 from regretkit.circuits import CFR, LocalRule, SharedStrategies
-from regretkit.circuits._cfr import local_minimizer
+from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import ExtensiveFormGame, Game, ImperfectRecallGame, NormalFormGame
 from regretkit.games._game import check_game

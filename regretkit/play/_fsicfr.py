@@ -12,7 +12,7 @@ from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, whole_number
 from regretkit.averaging import Average, Averaging, Uniform
-from regretkit.circuits._cfr import LocalRule, local_minimizer
+from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.games import GameDAG, Profile
 from regretkit.games.dag._passes import SubDAG
 from regretkit.minimizer import RegretMinimizer

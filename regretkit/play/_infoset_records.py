@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from regretkit._util._state import generators
 from regretkit._util._typing import Vector
-from regretkit.circuits._cfr import LocalRule, local_minimizer
+from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
 from regretkit.sets import Simplices

@@ -15,7 +15,7 @@ from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten, whole_number
 from regretkit.averaging import Averaging, Uniform
-from regretkit.circuits._cfr import LocalRule, local_minimizer
+from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games._adapters import InformationSet, Playable, as_history
 from regretkit.games._game import ATOL

@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -350,12 +351,31 @@ class ProductSet(StrategySet):
         return joined
 
     def canonical(self) -> StrategySet:
-        """Return the same set, as one ``Simplices`` where it is simplices end to end."""
-        end_to_end = np.array_equal(np.concatenate(self.coordinates), np.arange(self.dimension))
+        """Return the same set, as one ``Simplices`` where it is simplices, each in one piece."""
         simplices = [factor for factor in self.factors if isinstance(factor, Simplices)]
-        if not end_to_end or len(simplices) < len(self.factors):
+        if len(simplices) < len(self.factors):
             return self
-        return Simplices(np.concatenate([factor.sizes for factor in simplices]))
+        sizes = np.concatenate([factor.sizes for factor in simplices])
+        first = self._first_coordinates()
+        in_pieces = np.repeat(first - (np.cumsum(sizes) - sizes), sizes) + np.arange(self.dimension)
+        if not np.array_equal(in_pieces, np.concatenate(self.coordinates)):
+            return self
+        return Simplices(sizes[np.argsort(first)])
+
+    @cached_property
+    def blocks(self) -> list[Indices]:
+        """The blocks of each factor, where the product is canonically ``Simplices``."""
+        first = self._first_coordinates()
+        number = np.empty(first.size, dtype=np.int64)
+        number[np.argsort(first)] = np.arange(first.size)
+        counts = [factor.blocks for factor in self.factors if isinstance(factor, Simplices)]
+        return np.split(number, np.cumsum(counts)[:-1])
+
+    def _first_coordinates(self) -> Indices:
+        """Return where each block of the factors that are simplices begins."""
+        pairs = zip(self.factors, self.coordinates, strict=True)
+        first = [place[f.first] for f, place in pairs if isinstance(f, Simplices)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *first])
 
     @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:

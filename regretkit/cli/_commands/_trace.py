@@ -3,7 +3,7 @@
 import click
 
 from regretkit.circuits import Product
-from regretkit.circuits._cfr import local_minimizer
+from regretkit.circuits._base import local_minimizer
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._algorithms import Choice, rule_error
 from regretkit.cli._arguments import option
