@@ -135,7 +135,7 @@ def tracing(whose: str, quick: bool) -> Figures:
 
 # Several rules
 
-EACH = rk.PerDecisionPoint(rk.RegretMatchingPlus)
+EACH = rk.PerDecisionPoint(rk.RegretMatchingPlus, merge=False)
 PLAYERS: dict[str, tuple[LocalRule, LocalRule]] = {
     "RM+": (rk.RegretMatchingPlus, rk.RegretMatchingPlus),
     "RM+ for each decision point": (EACH, EACH),

@@ -30,6 +30,7 @@ from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionTree, Simplices
 
+
 @final
 @define(eq=False)
 class CFR(Circuit):

@@ -80,7 +80,8 @@ def _plays_by_block(part: RegretMinimizer) -> bool:
     """Return whether a minimizer is known to play each block as it would play it alone."""
     if part._couples_blocks():
         return False
-    held = (value for _, value in attributes(part) if not isinstance(value, type))
+    # Its parts are asked themselves.
+    held = (x for _, x in attributes(part) if not isinstance(x, type | RegretMinimizer))
     if all(_is_trusted(type(value)) for value in (part, *held)):
         return True
     try:
@@ -124,7 +125,12 @@ def _argument(value: object, around: tuple[object, ...] = ()) -> Hashable:
     if isinstance(value, tuple):
         return tuple(map(inner, value))
     if isinstance(value, functools.partial):
-        return functools.partial, inner(value.func), inner(value.args), inner(_items(value.keywords))
+        return (
+            functools.partial,
+            inner(value.func),
+            inner(value.args),
+            inner(_items(value.keywords)),
+        )
     if isinstance(value, types.FunctionType) and not any(value is other for other in around):
         held = value.__defaults__, _items(value.__kwdefaults__), _cells(value)
         return value.__code__, id(value.__globals__), *map(inner, held)

@@ -14,12 +14,13 @@ from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, must_be, quote, vector, whole_number
 from regretkit.circuits._base import (
     Circuit,
+    LocalRule,
     as_minimizer,
     check_distinct,
     check_function,
     is_minimizer,
+    local_minimizer,
 )
-from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.circuits._maps import (
     DeviationSet,
     FiniteDeviations,

@@ -21,11 +21,12 @@ BY_POINT = rk.ByDecisionPoint(
     {0: rk.LinearRegretMatching, 3: DCFR, 4: partial(DCFR, alpha=2.2)},
     otherwise=rk.PredictiveRegretMatchingPlus,
 )
+EACH = rk.PerDecisionPoint(DCFR, merge=False)
 PLAYERS = {
     "two players": (rk.RegretMatchingPlus, HEDGE),
     "decision points": (BY_POINT, BY_POINT),
     "one and several": (rk.LinearRegretMatching, BY_POINT),
-    "each its own": (rk.PerDecisionPoint(DCFR), rk.PerDecisionPoint(DCFR)),
+    "each its own": (EACH, EACH),
     "circuits": (
         lambda s: Freeze(ExplorationMixture(HEDGE(s), gamma=0.1), after=40),
         lambda s: Discount(DCFR(s), weight=float),

@@ -431,7 +431,10 @@ OTHERS = {
         partial(rk.DiscountedRegretMatching, alpha=2.0),
         r"minimizers\[0\]\.rule\.alpha was 1\.5 when the checkpoint was written, but is 2\.0 now",
     ),
-    "structure": (rk.PerDecisionPoint(LOCAL, merge=False), r"minimizers\[0\]\.rule was Discounted.* is Product"),
+    "structure": (
+        rk.PerDecisionPoint(LOCAL, merge=False),
+        r"minimizers\[0\]\.rule was Discounted.* is Product",
+    ),
 }
 
 

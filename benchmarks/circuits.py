@@ -1,0 +1,54 @@
+"""Circuits at every decision point: merged into one over all of them, and one object for each."""
+
+from collections.abc import Callable
+from functools import partial
+
+import regretkit as rk
+from benchmarks.harness import PAGE, Figures, benchmark, best_times
+from benchmarks.runs import cfr_run, tree_game
+from regretkit.circuits import LastIterateByAveraging, Restart
+
+
+def hull(actions: int) -> rk.ConvexHull:
+    """Return a hull of two rules on one simplex."""
+    return rk.ConvexHull([rk.RegretMatching(actions), rk.RegretMatchingPlus(actions)], RM)
+
+
+def nested(actions: int) -> rk.ConvexHull:
+    """Return a hull of a restarted hull and a minimizer of swap regret."""
+    return rk.ConvexHull([Restart(hull(actions), every=10), rk.SwapRegret(actions, RM)], RM)
+
+
+RM = rk.RegretMatching
+CIRCUITS: dict[str, Callable[[int], rk.RegretMinimizer]] = {
+    "RM": RM,
+    "hull of RM and RM+": hull,
+    "swap regret by RM": partial(rk.SwapRegret, expert=RM),
+    "last iterate of RM": lambda actions: LastIterateByAveraging(RM(actions)),
+    "hull, nested": nested,
+}
+
+
+@benchmark([*CIRCUITS], quick=["hull of RM and RM+"], head="at a decision point", page=PAGE)
+def circuits(name: str, quick: bool) -> Figures:
+    """What merging the minimizers of all decision points of Leduc poker saves.
+
+    Milliseconds of an iteration with one object for each of the 936 decision points of the two
+    players, the same where they are merged, and how many times as long the first takes. All take
+    turns, and the best of each counts.
+    """
+    game, make = tree_game("leduc_poker"), CIRCUITS[name]
+    runs = {
+        (engine, merge): cfr_run(game, rk.PerDecisionPoint(make, merge=merge), engine=engine)
+        for engine in ("numpy", "vectorized")
+        for merge in (False, True)
+    }
+    keys = {f"{engine} {merge}": run.run for (engine, merge), run in runs.items()}
+    best = best_times(keys, 2 if quick else 10)
+    figures: Figures = {}
+    for engine in ("numpy", "vectorized"):
+        apart, merged = best[f"{engine} False"], best[f"{engine} True"]
+        figures[f"{engine}: each, ms"] = 1e3 * apart
+        figures[f"{engine}: merged, ms"] = 1e3 * merged
+        figures[f"{engine}: ratio"] = apart / merged
+    return figures
