@@ -15,6 +15,7 @@ from benchmarks.harness import ONE_THREAD
 BENCHMARKS = {
     "building": "games",
     "checkpointing": "engines",
+    "circuits": "circuits",
     "compare": "compare",
     "correlated": "equilibria",
     "engines": "engines",

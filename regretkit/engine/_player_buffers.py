@@ -102,11 +102,10 @@ class RuleBuffers:
                 array[self._place(part)] = learned
                 hold_at(self.rule, path, view)
         self.kernel = find_kernel(self.rule, exact=exact)  # whose parameters may have changed
-        for buffer, (array, part) in zip(
-            self._state[len(self._views) :], self.kernel.further, strict=True
-        ):
-            if array is not None:
-                buffer[self._place(part)] = array
+        further = zip(self._state[len(self._views) :], self.kernel.further, strict=True)
+        for array, (constant, part) in further:
+            if constant is not None:
+                array[self._place(part)] = constant
 
     def same_code(self, exact: bool) -> bool:
         """Return whether the rule still has the functions that were compiled."""

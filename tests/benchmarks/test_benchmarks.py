@@ -28,6 +28,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
 @pytest.mark.parametrize(
     ("name", "row", "columns", "module"),
     [
+        ("circuits", "hull of RM and RM+", 6, "numba"),
         ("correlated", "CCE 5", 4, "scipy"),
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 7, "scipy"),
