@@ -93,14 +93,13 @@ class RuleBuffers:
 
     def load(self, exact: bool) -> None:
         """Copy the rule's arrays into the buffers unless they are these already."""
-        kernel = self.kernel
-        for (path, view), array, part in zip(
-            self._views.items(), self._state, kernel.layout, strict=False
-        ):
+        for path, array, part in zip(self._views, self._state, self.kernel.layout, strict=False):
             learned = held_at(self.rule, path)
-            if learned is not view or self._copies:
-                array[self._place(part)] = learned
-                hold_at(self.rule, path, view)
+            if self._copies:
+                array[self._place(part)] = self._views[path] = learned
+            elif learned is not self._views[path]:
+                self._views[path][...] = learned
+                hold_at(self.rule, path, self._views[path])
         self.kernel = find_kernel(self.rule, exact=exact)  # whose parameters may have changed
         further = zip(self._state[len(self._views) :], self.kernel.further, strict=True)
         for array, (constant, part) in further:
