@@ -57,7 +57,7 @@ def _over(minimizer: RegretMinimizer, simplices: Simplices, blocks: list[int]) -
 
 
 def _across_sizes(minimizer: RegretMinimizer, configuration: Hashable) -> Hashable | None:
-    """Return what is equal for minimizers that play alike, whatever their numbers of actions.
+    """Return what is equal for minimizers that play alike with any numbers of actions.
 
     None where this one is not known to be one block of a minimizer that plays many.
     """
