@@ -42,6 +42,9 @@ from regretkit.evaluation._monte_carlo import (
     sampled_local_best_response as sampled_local_best_response,
 )
 from regretkit.evaluation._monte_carlo import sampled_value as sampled_value
+from regretkit.evaluation._nash_equilibria import QuantalResponse as QuantalResponse
+from regretkit.evaluation._nash_equilibria import nash_equilibria as nash_equilibria
+from regretkit.evaluation._nash_equilibria import quantal_response_path as quantal_response_path
 from regretkit.evaluation._purification import PurifiedProfile as PurifiedProfile
 from regretkit.evaluation._purification import purify as purify
 from regretkit.evaluation._purification import threshold as threshold
