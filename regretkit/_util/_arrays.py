@@ -84,6 +84,12 @@ def segment_max(index: Indices, values: Vector, first: Indices) -> Vector:
     return largest
 
 
+def expand_ranges(begin: Indices, lengths: Indices) -> Indices:
+    """Return the numbers ``begin, begin + 1, ...`` of each group of these lengths."""
+    ends = np.cumsum(lengths)
+    return np.repeat(begin - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+
+
 def depths(parent: Indices) -> Indices:
     """Return how many steps each index is from where ``parent``, -1 at the top, comes to an end."""
     depth = (parent >= 0).astype(np.int64)

@@ -14,38 +14,40 @@ from regretkit.games._registry import load as load
 from regretkit.games._registry import names as names
 from regretkit.games._registry import register as register
 from regretkit.games._registry import save as save
-from regretkit.games.catalogue import battle_of_the_sexes as battle_of_the_sexes
-from regretkit.games.catalogue import battleship as battleship
-from regretkit.games.catalogue import biased_rock_paper_scissors as biased_rock_paper_scissors
-from regretkit.games.catalogue import blotto as blotto
-from regretkit.games.catalogue import chicken as chicken
-from regretkit.games.catalogue import congestion_game as congestion_game
-from regretkit.games.catalogue import dudo as dudo
-from regretkit.games.catalogue import el_farol as el_farol
-from regretkit.games.catalogue import goofspiel as goofspiel
-from regretkit.games.catalogue import kuhn_poker as kuhn_poker
-from regretkit.games.catalogue import leduc_poker as leduc_poker
-from regretkit.games.catalogue import liars_dice as liars_dice
-from regretkit.games.catalogue import matching_pennies as matching_pennies
-from regretkit.games.catalogue import oshi_zumo as oshi_zumo
-from regretkit.games.catalogue import prisoners_dilemma as prisoners_dilemma
-from regretkit.games.catalogue import rock_paper_scissors as rock_paper_scissors
-from regretkit.games.catalogue import sealed_bid_auction as sealed_bid_auction
-from regretkit.games.catalogue import shapley_game as shapley_game
-from regretkit.games.catalogue import sheriff as sheriff
-from regretkit.games.catalogue import signalling as signalling
-from regretkit.games.catalogue import tiny_hanabi as tiny_hanabi
-from regretkit.games.catalogue import traffic_light as traffic_light
+from regretkit.games.catalogue._battleship import battleship as battleship
+from regretkit.games.catalogue._dudo import dudo as dudo
 from regretkit.games.catalogue._dudo import dudo_history as dudo_history
+from regretkit.games.catalogue._goofspiel import goofspiel as goofspiel
+from regretkit.games.catalogue._kuhn_poker import kuhn_poker as kuhn_poker
 from regretkit.games.catalogue._leduc_poker import leduc_batch as leduc_batch
+from regretkit.games.catalogue._leduc_poker import leduc_poker as leduc_poker
+from regretkit.games.catalogue._liars_dice import liars_dice as liars_dice
 from regretkit.games.catalogue._liars_dice import liars_dice_batch as liars_dice_batch
+from regretkit.games.catalogue._matrix_games import battle_of_the_sexes as battle_of_the_sexes
+from regretkit.games.catalogue._matrix_games import (
+    biased_rock_paper_scissors as biased_rock_paper_scissors,
+)
+from regretkit.games.catalogue._matrix_games import blotto as blotto
+from regretkit.games.catalogue._matrix_games import chicken as chicken
+from regretkit.games.catalogue._matrix_games import congestion_game as congestion_game
+from regretkit.games.catalogue._matrix_games import el_farol as el_farol
+from regretkit.games.catalogue._matrix_games import matching_pennies as matching_pennies
+from regretkit.games.catalogue._matrix_games import prisoners_dilemma as prisoners_dilemma
+from regretkit.games.catalogue._matrix_games import rock_paper_scissors as rock_paper_scissors
+from regretkit.games.catalogue._matrix_games import sealed_bid_auction as sealed_bid_auction
+from regretkit.games.catalogue._matrix_games import shapley_game as shapley_game
+from regretkit.games.catalogue._matrix_games import traffic_light as traffic_light
+from regretkit.games.catalogue._oshi_zumo import oshi_zumo as oshi_zumo
 from regretkit.games.catalogue._phantom_tic_tac_toe import (
     phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
 )
-from regretkit.games.gambit import read_efg as read_efg
-from regretkit.games.gambit import read_nfg as read_nfg
-from regretkit.games.gambit import write_efg as write_efg
-from regretkit.games.gambit import write_nfg as write_nfg
+from regretkit.games.catalogue._sheriff import sheriff as sheriff
+from regretkit.games.catalogue._signalling import signalling as signalling
+from regretkit.games.catalogue._signalling import tiny_hanabi as tiny_hanabi
+from regretkit.games.gambit._efg import read_efg as read_efg
+from regretkit.games.gambit._efg import write_efg as write_efg
+from regretkit.games.gambit._nfg import read_nfg as read_nfg
+from regretkit.games.gambit._nfg import write_nfg as write_nfg
 from regretkit.games.tree._game_tree import GameTree as GameTree
 from regretkit.games.tree._history import CHANCE as CHANCE
 from regretkit.games.tree._history import CHANCE_TOLERANCE as CHANCE_TOLERANCE

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import segment_sum, sum_terms
+from regretkit._util._arrays import expand_ranges, segment_sum, sum_terms
 from regretkit._util._typing import Indices, Vector
 
 
@@ -73,12 +73,6 @@ def payoff_rows(
 def offsets(lengths: Indices) -> Indices:
     """Return where groups of these lengths begin, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(lengths)))
-
-
-def expand_ranges(begin: Indices, lengths: Indices) -> Indices:
-    """Return the numbers ``begin, begin + 1, ...`` of each group of these lengths."""
-    ends = np.cumsum(lengths)
-    return np.repeat(begin - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
 
 
 def _merge_columns(rows: SparseRows, columns: int) -> tuple[SparseRows, SparseRows]:

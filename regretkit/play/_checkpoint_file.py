@@ -63,12 +63,8 @@ def packed(content: Mapping[str, Plain]) -> memoryview:
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(_MANIFEST), json.dumps(manifest))
         for kind, held in arrays.items():
-            shape = (sum(array.size for array in held),)
-            header = {"descr": np.dtype(kind).str, "fortran_order": False, "shape": shape}
             with archive.open(f"{kind}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array_header_1_0(member, header)
-                for array in held:
-                    member.write(array.data)
+                np.save(member, np.concatenate(held))
         archive.comment = bytes(_DIGEST)
     data = file.getbuffer()
     data[-_DIGEST:] = hashlib.sha256(data[:-_DIGEST]).hexdigest().encode()

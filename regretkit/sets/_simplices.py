@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from regretkit._util import _validate
-from regretkit._util._arrays import add_cancelling, segment_max, segment_sum, zero_cancelled
+from regretkit._util._arrays import (
+    add_cancelling,
+    expand_ranges,
+    segment_max,
+    segment_sum,
+    zero_cancelled,
+)
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.sets._base import StrategySet
@@ -247,10 +253,7 @@ class Simplices(StrategySet):
     def coordinates(self, blocks: int | Iterable[int]) -> Indices:
         """Return the coordinates that make up the blocks with these numbers, in this order."""
         chosen = _validate.whole_numbers(blocks, "blocks")
-        sizes = self.sizes[chosen]
-        ends = np.cumsum(sizes)
-        offsets: Indices = np.repeat(self.first[chosen] - (ends - sizes), sizes)
-        return np.arange(int(sizes.sum())) + offsets
+        return expand_ranges(self.first[chosen], self.sizes[chosen])
 
     # Operations, block by block
 

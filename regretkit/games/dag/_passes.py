@@ -7,9 +7,8 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import segment_sum
+from regretkit._util._arrays import expand_ranges, segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit.games._payoff_rows import expand_ranges
 from regretkit.games.tree._history import CHANCE
 
 _CACHE_SIZE = 1_024

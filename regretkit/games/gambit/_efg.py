@@ -190,7 +190,9 @@ class _Nodes:
             self._tokens.name("the name of a node")
             index = -1
             if kind != "t":
-                index = self._read_information_set(self._player() if kind == "p" else CHANCE)
+                player = self._player() if kind == "p" else CHANCE
+                number = self._tokens.whole_number("the number of the information set", signed=True)
+                index = self.information_sets.read(self._information_set, number, player)
                 missing.append(len(self.information_sets.entries[index].actions))
             self.information_set.append(index)
             self.outcome.append(self._read_outcome())
@@ -207,11 +209,6 @@ class _Nodes:
                 f"the player must be one of 1 to {self.players}, got {player}", position
             )
         return player - 1
-
-    def _read_information_set(self, player: int) -> int:
-        """Read the number of an information set and its declaration, if any; return its index."""
-        number = self._tokens.whole_number("the number of the information set", signed=True)
-        return self.information_sets.read(self._information_set, number, player)
 
     def _information_set(self, label: str, number: int, player: int) -> _InformationSet:
         start = self._tokens.position
