@@ -23,7 +23,7 @@ each_engine = pytest.mark.parametrize("engine", ENGINES)
 # Correlated equilibrium in Shapley's game
 
 
-def shapley(make, iterations=10_000, looks=10):
+def shapley(make, iterations=3_000, looks=10):
     """Return the CE gap of play so far at evenly spaced moments."""
     game = games.shapley_game()
     players = [make(), make()]
