@@ -155,8 +155,8 @@ def test_the_first_passes_of_an_iteration_take_less_than_all_of_it():
 def test_a_kernel_written_by_hand_does_what_the_traced_one_does(name):
     game = tree_game("leduc_poker")
     rules = BUILT_IN[name], partial(by_hand, name)
-    one, other = (cfr_run(game, rule, engine="compiled").run(50).average for rule in rules)
-    for found, expected in zip(one, other, strict=True):
+    first, second = (cfr_run(game, rule, engine="compiled").run(50).average for rule in rules)
+    for found, expected in zip(first, second, strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 

@@ -108,8 +108,8 @@ def test_turns_take_no_longer_than_there_is_time_but_there_are_two(seconds, effo
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3), st.booleans())
-def test_a_verdict_is_the_best_mark_that_was_reached(value, mark, other, more):
-    floor, goal = sorted((mark, other), reverse=not more)
+def test_a_verdict_is_the_best_mark_that_was_reached(value, mark, second, more):
+    floor, goal = sorted((mark, second), reverse=not more)
     target = Target("what", value, floor, goal, more=more)
     better = value >= goal if more else value <= goal
     enough = value >= floor if more else value <= floor
@@ -151,21 +151,23 @@ SIZES = {"kuhn": (30, 6), "leduc": (5_520, 468)}
 
 
 def test_gaps_agree_up_to_rounding_or_the_algorithms_are_not_the_same():
-    same, other = example(compiled=0.1, LiteEFG=0.1 + 1e-12), example(compiled=0.1, LiteEFG=0.101)
-    assert agree(same, 100) < 1e-10
-    assert agree(other, 100) == pytest.approx(0.001 / 0.101)
-    assert agree(same, 10) == 0.0
-    assert Report("cfr", {"kuhn": same, "leduc": other}, SIZES, SPREADS).disagreements() == []
-    [fault] = Report("cfr", {"kuhn": other, "leduc": same}, SIZES, SPREADS).disagreements()
+    equal, second = example(compiled=0.1, LiteEFG=0.1 + 1e-12), example(compiled=0.1, LiteEFG=0.101)
+    assert agree(equal, 100) < 1e-10
+    assert agree(second, 100) == pytest.approx(0.001 / 0.101)
+    assert agree(equal, 10) == 0.0
+    assert Report("cfr", {"kuhn": equal, "leduc": second}, SIZES, SPREADS).disagreements() == []
+    [fault] = Report("cfr", {"kuhn": second, "leduc": equal}, SIZES, SPREADS).disagreements()
     assert fault == "cfr, Kuhn poker: LiteEFG comes to 0.101 after 100 iterations"
 
 
 @given(st.floats(0.1, 1.0), st.floats(0.0, 0.1), st.floats(-3.0, 4.0))
-def test_a_gap_is_inside_if_it_is_no_further_away_than_the_range_is_wide(low, width, at):
+def test_a_gap_is_inside_if_it_is_no_further_away_than_the_range_is_wide(
+    low, width, gap_of_average
+):
     found = low, low + width
-    gap = low + at * width
-    if width > 1e-3 and min(abs(at + 1.0), abs(at - 2.0)) > 1e-6:
-        assert is_inside(gap, found) == (-1.0 <= at <= 2.0)
+    gap = low + gap_of_average * width
+    if width > 1e-3 and min(abs(gap_of_average + 1.0), abs(gap_of_average - 2.0)) > 1e-6:
+        assert is_inside(gap, found) == (-1.0 <= gap_of_average <= 2.0)
     assert is_inside(low, found)
     assert is_inside(low, (low, low))
     assert not is_inside(low * 1.01, (low, low))

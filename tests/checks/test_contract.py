@@ -44,9 +44,9 @@ TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
 PRM = rk.PredictiveRegretMatchingPlus
 
 
-def over(rule, **how):
+def over(rule, **options):
     """Return what builds a rule over a block of two actions and one of three."""
-    return partial(rule, [2, 3], **how)
+    return partial(rule, [2, 3], **options)
 
 
 def swap(actions):

@@ -12,14 +12,14 @@ import regretkit as rk
 PLAIN = (bool, int, float, str, type(None), np.ndarray)
 
 
-def leaves(state, where=""):
+def leaves(state, place=""):
     """Yield the name and value of everything in nested dicts that is no dict."""
     for key, value in state.items():
         assert type(key) is str
         if type(value) is dict:
-            yield from leaves(value, f"{where}/{key}")
+            yield from leaves(value, f"{place}/{key}")
         else:
-            yield f"{where}/{key}", value
+            yield f"{place}/{key}", value
 
 
 def edited(state, path, edit):
@@ -121,9 +121,9 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
     state = player.state_dict()
 
     accepted = []
-    for what, wrong in broken(state):
+    for kind, wrong in broken(state):
         if accepts(player, wrong):
-            accepted.append(what)
+            accepted.append(kind)
             player = trained(make)
         np.testing.assert_equal(player.state_dict(), state)
 
@@ -136,7 +136,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
 def test_the_state_of_another_minimizer_is_refused(make):
     player = trained(make)
     state = player.state_dict()
-    others = [trained(other).state_dict() for other in ROWS.values()]
+    others = [trained(make_other).state_dict() for make_other in ROWS.values()]
 
     def shape(state):
         return {path: np.shape(value) for path, value in leaves(state)}

@@ -18,13 +18,13 @@ def declared():
     found = set()
 
     def look(minimizer):
-        below = {}
+        from_parts = {}
         for _, part in parts(minimizer):
             if isinstance(part, rk.RegretMinimizer):
                 look(part)
-                below |= part.exemptions()
+                from_parts |= part.exemptions()
         for name, reason in minimizer.exemptions().items():
-            if below.get(name) != reason:
+            if from_parts.get(name) != reason:
                 found.add((type(minimizer).__name__, name, reason))
 
     for make in ROWS.values():
@@ -60,11 +60,13 @@ def claims():
     found = []
 
     def look(minimizer):
-        below = [part for _, part in parts(minimizer) if isinstance(part, rk.RegretMinimizer)]
-        for part in below:
+        parts_of_minimizer = [
+            part for _, part in parts(minimizer) if isinstance(part, rk.RegretMinimizer)
+        ]
+        for part in parts_of_minimizer:
             look(part)
         claim = (type(minimizer).__name__, minimizer.scale_free)
-        found.append((*claim, [part.scale_free for part in below]))
+        found.append((*claim, [part.scale_free for part in parts_of_minimizer]))
 
     for make in ROWS.values():
         look(make())
@@ -87,9 +89,9 @@ def test_the_documentation_lists_the_leaves_that_claim_to_be_scale_free():
 
 
 def test_circuits_claim_it_where_all_of_their_parts_do():
-    for name, claim, below in claims():
+    for name, claim, claims_of_parts in claims():
         if name in dir(circuits):
-            assert claim == (all(below) and name != "Constrained"), name
+            assert claim == (all(claims_of_parts) and name != "Constrained"), name
 
 
 def test_claims_are_counted():

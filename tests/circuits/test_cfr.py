@@ -58,11 +58,11 @@ def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
     for utility, prediction in generator.normal(size=(15, 2, tree.dimension)):
         direct.observe_utility(utility)
         composed.observe_utility(utility)
-        before = direct.next_strategy()
+        previous = direct.next_strategy()
         direct.expect_utility(prediction)
         composed.expect_utility(prediction)
         np.testing.assert_allclose(direct.next_strategy(), composed.next_strategy(), atol=1e-10)
-        moved |= (before != direct.next_strategy()).any()
+        moved |= (previous != direct.next_strategy()).any()
     assert moved
 
 
@@ -70,9 +70,9 @@ def test_predictions_climb_the_tree_as_they_climb_the_circuit(seed, swap, name):
 @each_leaf
 def test_a_minimizer_for_each_point_plays_bitwise_as_one_leaf_for_all(name):
     tree = random_tree(np.random.default_rng(1), points=20)
-    apart = rk.CFR(tree, rk.PerDecisionPoint(MAKERS[name], merge=False))
+    separate = rk.CFR(tree, rk.PerDecisionPoint(MAKERS[name], merge=False))
 
-    same_play(rk.CFR(tree, MAKERS[name]), apart)
+    same_play(rk.CFR(tree, MAKERS[name]), separate)
 
 
 @each_leaf
@@ -212,7 +212,7 @@ def test_a_view_shows_what_happens_at_one_decision_point(seed, local):
 
 def test_a_view_can_be_looked_at_only():
     player = train(rk.CFR(rk.DecisionTree([0], [3]), rk.RegretMatching), np.random.default_rng(3))
-    before = player.next_strategy()
+    previous = player.next_strategy()
 
     view = player[0]
     assert not view.strategy.flags.writeable
@@ -221,7 +221,7 @@ def test_a_view_can_be_looked_at_only():
     with pytest.raises(AttributeError):
         view.strategy = np.ones(3)
 
-    np.testing.assert_array_equal(player.next_strategy(), before)
+    np.testing.assert_array_equal(player.next_strategy(), previous)
     assert 7.0 not in player.rule.regrets
 
 

@@ -86,11 +86,11 @@ def test_the_two_regrets_bound_regret_and_priced_violation_together(seed, rule):
         assert against_feasible + price @ violation <= both + 1e-9
     # The same, before the prices of the comparator's room are dropped: an equality in y.
     for y in np.vstack([np.eye(4), generator.dirichlet(np.ones(4), size=3)]):
-        ours = total @ y - earned
-        theirs = sum(float((u - p @ matrix) @ (y - x)) for x, p, u in history)
+        own_regret = total @ y - earned
+        priced_regret = sum(float((u - p @ matrix) @ (y - x)) for x, p, u in history)
         prices_earned = math.fsum(float(p @ g) for p, g in outer)
         room = sum(float(p @ (matrix @ y - bound)) for _, p, _ in history)
-        assert ours == pytest.approx(theirs - prices_earned + room, rel=1e-9, abs=1e-8)
+        assert own_regret == pytest.approx(priced_regret - prices_earned + room, rel=1e-9, abs=1e-8)
 
 
 @pytest.mark.deep_beyond(4)

@@ -171,10 +171,10 @@ def test_swap_regret_is_regret_against_all_stochastic_matrices(make):
 @pytest.mark.deep_beyond(5)
 @each_leaf
 def test_swap_regret_over_two_blocks_is_swap_regret_in_each(make):
-    together = rk.SwapRegret([2, 3, 2], make)
-    apart = rk.Product([rk.SwapRegret(size, make) for size in (2, 3, 2)])
+    joint = rk.SwapRegret([2, 3, 2], make)
+    separate = rk.Product([rk.SwapRegret(size, make) for size in (2, 3, 2)])
 
-    same_play(together, apart, seed=3)
+    same_play(joint, separate, seed=3)
 
 
 @pytest.mark.deep_beyond(5)
@@ -204,9 +204,9 @@ def test_a_fixed_point_of_ones_own_is_used():
         return np.linalg.solve(np.vstack([matrix[:2], np.ones(3)]), [0.0, 0.0, 1.0])
 
     maps, rule = StochasticMatrices(3), partial(rk.Hedge, rate=0.5)  # no row is ever reducible
-    own = rk.PhiRegret(rule(maps.coefficients), maps, by_linear_solve)
+    custom = rk.PhiRegret(rule(maps.coefficients), maps, by_linear_solve)
 
-    same_play(own, rk.SwapRegret(3, rule), seed=7, atol=1e-9)
+    same_play(custom, rk.SwapRegret(3, rule), seed=7, atol=1e-9)
 
 
 # Predictions
@@ -288,16 +288,16 @@ def test_the_regret_of_an_image_is_that_of_its_minimizer(seed, make, factor):
     b = np.random.default_rng(seed).normal(size=len(M)) if factor is None else np.zeros(len(M))
     inner, alone = make([2, 3]), make([2, 3])
     player = AffineImage(inner, M, b) if factor is None else Scaled(inner, factor)
-    ours, theirs = [], []
+    found, reference = [], []
 
     for x, u in meets(player, seed):
         np.testing.assert_array_equal(x, M @ alone.next_strategy() + b)
-        ours.append((x, u))
-        theirs.append((alone.next_strategy(), M.T @ u))
+        found.append((x, u))
+        reference.append((alone.next_strategy(), M.T @ u))
         alone.observe_utility(u @ M)
 
-    expected = regret(inner.domain, theirs)
-    assert regret(player.domain, ours) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    expected = regret(inner.domain, reference)
+    assert regret(player.domain, found) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @SEEDS
@@ -317,7 +317,10 @@ def test_the_regret_of_a_sum_is_the_sum_of_the_regrets(seed):
             history.append((proposal, u))
             part.observe_utility(u)
 
-    regrets = [regret(part.domain, own) for part, own in zip(alone, histories, strict=True)]
+    regrets = [
+        regret(part.domain, history_of_part)
+        for part, history_of_part in zip(alone, histories, strict=True)
+    ]
     assert regret(player.domain, history_of_sum) == pytest.approx(sum(regrets), rel=1e-9, abs=1e-9)
 
 
@@ -337,8 +340,8 @@ def test_the_ledger_knows_the_theorems_of_images_and_sums(seed):
 
 def test_an_image_of_a_product_under_a_sum_is_the_sum():
     # x_1 + x_2 is what the matrix [I I] makes of (x_1, x_2).
-    both = np.hstack([np.eye(3), np.eye(3)])
-    image = AffineImage(rk.Product([rk.RegretMatching(3), hull(0)]), both)
+    pair = np.hstack([np.eye(3), np.eye(3)])
+    image = AffineImage(rk.Product([rk.RegretMatching(3), hull(0)]), pair)
     total = MinkowskiSum([rk.RegretMatching(3), hull(0)])
 
     for x, u in meets(total, seed=0):
@@ -446,13 +449,13 @@ def test_the_value_of_images_and_sums_is_that_of_their_point(make):
 def test_a_utility_that_overflows_on_its_way_is_refused_and_nothing_has_changed(make, name, verb):
     player = make()
     player.observe_utility([1.0, 2.0])
-    state, before = copy.deepcopy(player.state_dict()), player.next_strategy().copy()
+    state, previous = copy.deepcopy(player.state_dict()), player.next_strategy().copy()
 
     with pytest.raises(ValueError, match=f"{name} must be finite and at most 1e\\+300"):
         getattr(player, verb)([1e299, -1e299])
 
     np.testing.assert_equal(player.state_dict(), state)
-    np.testing.assert_array_equal(player.next_strategy(), before)
+    np.testing.assert_array_equal(player.next_strategy(), previous)
 
 
 SHARED = rk.RegretMatching(2)
@@ -496,11 +499,11 @@ def test_a_refusal_deep_in_a_circuit_leaves_all_of_it_as_it_was():
     image = AffineImage(rk.RegretMatching(2), 1e10 * np.eye(2))
     player = rk.Product([rk.RegretMatching(2), image])
     player.observe_utility([1.0, 0.0, 0.5, 0.0])
-    before = player.state_dict()
+    previous = player.state_dict()
 
     with pytest.raises(ValueError, match="1e\\+300"):
         player.observe_utility([0.0, 7.0, 1e295, 0.0])
 
-    np.testing.assert_equal(player.state_dict(), before)
+    np.testing.assert_equal(player.state_dict(), previous)
     player.observe_utility([0.0, 7.0, 1.0, 0.0])
     assert player.iteration == 2

@@ -93,9 +93,9 @@ class Own(MarkovDeviations):
 
 
 @SEEDS
-@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("custom", [False, True])
 @pytest.mark.parametrize("maps", MAPS, ids=repr)
-def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(maps, own, seed):
+def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(maps, custom, seed):
     player = rk.RegretMatching(maps.domain)
     tracker = RegretLedger(player).tracker(player)
     gains, earned = np.zeros(maps.coefficients.dimension), 0.0
@@ -105,7 +105,7 @@ def test_regret_against_maps_is_what_the_best_of_them_would_have_earned_more(map
         earned += u @ x
 
     best, _ = maps.coefficients.best_response(gains)
-    found = (Own(maps) if own else maps).regret(tracker)
+    found = (Own(maps) if custom else maps).regret(tracker)
     assert found == pytest.approx(best - earned, rel=1e-9, abs=1e-9)
 
 
@@ -123,12 +123,12 @@ def test_regret_against_pairs_and_constants_is_internal_and_external_regret():
 @pytest.mark.parametrize("maps", MAPS, ids=repr)
 def test_maps_of_ones_own_are_played_like_those_of_the_library(maps):
     player = rk.PhiRegret(rk.RegretMatching(maps.coefficients), maps)
-    own = rk.PhiRegret(rk.RegretMatching(maps.coefficients), Own(maps))
-    RegretLedger(own, strict=True)
+    custom = rk.PhiRegret(rk.RegretMatching(maps.coefficients), Own(maps))
+    RegretLedger(custom, strict=True)
 
     for x, u in meets(player, seed=4):
-        np.testing.assert_array_equal(own.next_strategy(), x)
-        own.observe_utility(u)
+        np.testing.assert_array_equal(custom.next_strategy(), x)
+        custom.observe_utility(u)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ test_what_is_no_fixed_point_at_all_is_refused = refusals(
     (lambda a: a, "fixed_point must be a function of 2 arguments, got .*; pass one of the maps"),
     (0.5, r"fixed_point must be a function, got 0\.5; pass one of the maps and of coef"),
     (lambda maps, c: None, "fixed_point returned None; return a point that the map sends to"),
-    of=lambda fixed_point: rk.PhiRegret(
+    call=lambda fixed_point: rk.PhiRegret(
         rk.RegretMatching([2, 2]), StochasticMatrices(2), fixed_point
     ),
     error=TypeError,
@@ -186,8 +186,8 @@ def test_how_far_rows_may_be_off_is_a_small_number(atol, error):
 
 def test_rows_that_are_nearly_distributions_make_maps_that_keep_their_theorem():
     rows = np.random.default_rng(0).dirichlet(np.ones(3), size=(4, 3))
-    off = rows * np.random.default_rng(1).uniform(0.9995, 1.0005, size=(4, 3, 1))
-    maps = FiniteDeviations(off, atol=1e-3)
+    deviation = rows * np.random.default_rng(1).uniform(0.9995, 1.0005, size=(4, 3, 1))
+    maps = FiniteDeviations(deviation, atol=1e-3)
     player = rk.PhiRegret(rk.RegretMatching(4), maps)
     RegretLedger(player, strict=True)
 
@@ -195,7 +195,7 @@ def test_rows_that_are_nearly_distributions_make_maps_that_keep_their_theorem():
 
     np.testing.assert_allclose(maps.matrices, rows, rtol=1e-12)
     with pytest.raises(ValueError, match="leaves the simplex"):
-        FiniteDeviations(off)
+        FiniteDeviations(deviation)
 
 
 @pytest.mark.parametrize("name", PREDICTIVE)
@@ -379,7 +379,7 @@ test_numbers_that_make_no_layers_are_refused = refusals(
     ({"layers": None, "branching": 2}, TypeError, "layers must be a whole number.*, got None"),
     ({"layers": 2, "branching": "3"}, TypeError, "branching must be a whole number.*, got '3'"),
     ({"layers": 1.5, "branching": 2}, TypeError, "layers must be a whole number"),
-    of=lambda arguments: TreeSwap(lambda: rk.RegretMatching(2), **arguments),
+    call=lambda arguments: TreeSwap(lambda: rk.RegretMatching(2), **arguments),
 )
 
 
@@ -394,7 +394,7 @@ test_what_builds_no_minimizer_or_one_and_the_same_is_refused = refusals(
     (lambda: 3, TypeError, "what make returned must be a RegretMinimizer"),
     (lambda: ONE, ValueError, "stands in two places"),
     (lambda: rk.RegretMatching(next(SIZES)), ValueError, "must return minimizers on one set"),
-    of=lambda make: TreeSwap(make, layers=2, branching=2),
+    call=lambda make: TreeSwap(make, layers=2, branching=2),
 )
 
 

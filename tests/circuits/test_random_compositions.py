@@ -212,8 +212,8 @@ def wrapped(lot, depth, dimension, make=None):
 
 
 def layered(lot, depth, dimension, make=None):
-    again = lot.again(make or anywhere, depth - 2)
-    return c.TreeSwap(lambda: again(dimension), layers=2, branching=4)
+    repeated = lot.again(make or anywhere, depth - 2)
+    return c.TreeSwap(lambda: repeated(dimension), layers=2, branching=4)
 
 
 def on_simplex(lot, depth, actions):

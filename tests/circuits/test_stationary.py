@@ -42,9 +42,9 @@ def _balance(moves, members):
     m = len(members)
     rows = []
     for j in members[1:]:  # one balance equation is redundant
-        into = [moves[i][j] for i in members]
-        into[members.index(j)] = -sum(moves[j])
-        rows.append([*into, Fraction(0)])
+        inflow = [moves[i][j] for i in members]
+        inflow[members.index(j)] = -sum(moves[j])
+        rows.append([*inflow, Fraction(0)])
     rows.append([Fraction(1)] * (m + 1))
     for k in range(m):
         pivot = next(r for r in range(k, m) if rows[r][k] != 0)
@@ -59,8 +59,8 @@ def _balance(moves, members):
 def assert_right(matrix):
     """Every component is right to 1e-12 of itself; exact zeros are exactly zero."""
     found = stationary_distribution(matrix)
-    for ours, theirs in zip(found, exact(matrix), strict=True):
-        assert abs(Fraction(float(ours)) - theirs) <= LIMIT * theirs, (matrix, found)
+    for actual, expected in zip(found, exact(matrix), strict=True):
+        assert abs(Fraction(float(actual)) - expected) <= LIMIT * expected, (matrix, found)
 
 
 def chain(generator, n, smallest=1.0, zeros=0.0):
@@ -190,12 +190,12 @@ def test_a_block_has_the_bits_that_it_has_alone(n, blocks, smallest):
             for b in range(blocks)
         ]
     )
-    together = stationary_distribution(batch)
-    assert together.shape == (blocks, n)
-    for matrix, found in zip(batch, together, strict=True):
+    joint = stationary_distribution(batch)
+    assert joint.shape == (blocks, n)
+    for matrix, found in zip(batch, joint, strict=True):
         np.testing.assert_array_equal(found, stationary_distribution(matrix))
         np.testing.assert_array_equal(found, stationary_distribution(matrix[None])[0])
-    np.testing.assert_array_equal(together[::-1], stationary_distribution(batch[::-1]))
+    np.testing.assert_array_equal(joint[::-1], stationary_distribution(batch[::-1]))
 
 
 def test_the_shortcut_for_irreducible_chains_gives_the_same_bits():
@@ -229,14 +229,14 @@ test_what_is_no_chain_is_refused = refusals(
     ([[1.0, 0.0], [np.inf, 1.0]], r"finite and nonnegative, but entry \(1, 0\) is inf"),
     ([[1.0, 0.0], [0.5, 0.75]], r"rows that sum to one, but row .*1.* sums to 1.25; divide"),
     (np.array([np.eye(2), np.ones((2, 2))]), r"row \(1, 0\) sums to 2"),
-    of=stationary_distribution,
+    call=stationary_distribution,
     error=ValueError,
 )
 
 
 def test_how_far_a_row_may_be_off_is_the_tolerance():
-    off = [[0.5, 0.5 + 1e-7], [0.5, 0.5]]
+    deviation = [[0.5, 0.5 + 1e-7], [0.5, 0.5]]
     with pytest.raises(ValueError, match="sum to one"):
-        stationary_distribution(off)
-    found = stationary_distribution(off, tolerance=1e-6)
+        stationary_distribution(deviation)
+    found = stationary_distribution(deviation, tolerance=1e-6)
     assert found == pytest.approx([0.5, 0.5], abs=1e-6)

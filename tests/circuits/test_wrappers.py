@@ -228,14 +228,14 @@ def test_a_weight_that_is_no_float_any_more_is_refused_and_the_accounts_are_as_t
     ledger = RegretLedger(player)
     for _ in range(3):
         player.observe_utility([1.0, 0.0, 0.0, 1.0])
-    regrets = [ledger.external(each) for each in (player, *player.parts)]
+    regrets = [ledger.external(member) for member in (player, *player.parts)]
 
     with pytest.raises(ValueError, match=r"weight\(4\) must be a finite number"):
         player.observe_utility([1.0, 0.0, 0.0, 1.0])
 
     # The first part had learned already.
-    assert [ledger.tracker(each).iterations for each in (player, *player.parts)] == [3, 3, 3]
-    assert [ledger.external(each) for each in (player, *player.parts)] == regrets
+    assert [ledger.tracker(member).iterations for member in (player, *player.parts)] == [3, 3, 3]
+    assert [ledger.external(member) for member in (player, *player.parts)] == regrets
     ledger.check()
 
 
@@ -259,16 +259,16 @@ def test_a_frozen_minimizer_plays_what_it_had_reached(make, after):
 
 
 @SEEDS
-@pytest.mark.parametrize("before", [0, 4, 15])
-def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(seed, before):
+@pytest.mark.parametrize("previous", [0, 4, 15])
+def test_the_ledger_knows_what_a_frozen_minimizer_earned_and_where_it_stands(seed, previous):
     player = Freeze(rk.PredictiveRegretMatching([2, 3]), after=9)
-    list(meets(player, seed, before))
+    list(meets(player, seed, previous))
     ledger = RegretLedger(player, strict=True)
 
     history = list(meets(player, seed, 30))
 
     proven = ledger.regret_bounds()["top"]
-    learned = max(9 - before, 0)
+    learned = max(9 - previous, 0)
     best = player.domain.best_response(sum(u for _, u in history))[0]
     first = math.fsum(float(u @ x) for x, u in history[:learned])
     last = math.fsum(float(u @ player.next_strategy()) for _, u in history[learned:])
@@ -294,17 +294,17 @@ def test_what_is_expected_counts_until_it_is_frozen_and_then_no_more(name):
     moved = 0.0
 
     for utility, prediction in generator.normal(size=(9, 2, 3)):
-        for each in (player, alone):
-            each.expect_utility(prediction)
+        for member in (player, alone):
+            member.expect_utility(prediction)
         np.testing.assert_array_equal(player.next_strategy(), alone.next_strategy())
         moved += np.abs(alone.next_strategy() - unaware.next_strategy()).max()
-        for each in (player, alone, unaware):
-            each.observe_utility(utility)
+        for member in (player, alone, unaware):
+            member.observe_utility(utility)
     assert moved > 0.1
 
     frozen = player.next_strategy().copy()
-    for each in (player, alone):
-        each.expect_utility(-99.0 * frozen)
+    for member in (player, alone):
+        member.expect_utility(-99.0 * frozen)
     np.testing.assert_array_equal(player.next_strategy(), frozen)
     assert np.abs(alone.next_strategy() - frozen).max() > 0.01
 
@@ -358,10 +358,10 @@ def test_the_trace_of_what_is_wrapped_keeps_its_own_regret(wrap):
     ],
 )
 def test_a_wrapper_plays_over_other_simplices_as_its_minimizer_does(wrap):
-    again = wrap(rk.RegretMatching(3)).on_domain(rk.Simplices([2, 3]))
+    moved = wrap(rk.RegretMatching(3)).on_domain(rk.Simplices([2, 3]))
 
-    assert again.domain == rk.Simplices([2, 3])
-    same_play(again, wrap(rk.RegretMatching([2, 3])))
+    assert moved.domain == rk.Simplices([2, 3])
+    same_play(moved, wrap(rk.RegretMatching([2, 3])))
     assert wrap(PlayedOn(rk.Simplices(1), np.ones(1))).on_domain(rk.Simplices(2)) is None
 
 
@@ -534,8 +534,8 @@ def test_the_ledger_bounds_what_a_cut_may_cost(name, threshold):
 
 def test_the_bound_on_the_cost_of_a_threshold_is_tight():
     # Two actions below the threshold, by a hair, and all utility is theirs.
-    below = 0.2 - 1e-9
-    inner = PlayedOn(Simplices(3), np.array([1.0 - 2.0 * below, below, below]))
+    lower = 0.2 - 1e-9
+    inner = PlayedOn(Simplices(3), np.array([1.0 - 2.0 * lower, lower, lower]))
     player = Thresholded(inner, threshold=0.2)
     ledger = RegretLedger(player, strict=True)
 
@@ -616,15 +616,17 @@ def test_the_iterates_converge_where_the_inner_ones_keep_turning():
 
 
 def test_it_tells_the_minimizer_what_it_expects_without_averages():
-    one, other = LastIterateByAveraging(MAKERS["prm+"](3)), MAKERS["prm+"](3)
+    first, second = LastIterateByAveraging(MAKERS["prm+"](3)), MAKERS["prm+"](3)
     last = np.zeros(3)
 
     for t, (utility, prediction) in enumerate(np.random.default_rng(7).normal(size=(20, 2, 3))):
-        one.expect_utility(prediction)
-        other.expect_utility((t + 1) * prediction - t * last)
-        np.testing.assert_allclose(one.minimizer.next_strategy(), other.next_strategy(), atol=1e-12)
-        one.observe_utility(utility)
-        other.observe_utility((t + 1) * utility - t * last)
+        first.expect_utility(prediction)
+        second.expect_utility((t + 1) * prediction - t * last)
+        np.testing.assert_allclose(
+            first.minimizer.next_strategy(), second.next_strategy(), atol=1e-12
+        )
+        first.observe_utility(utility)
+        second.observe_utility((t + 1) * utility - t * last)
         last = utility
 
 

@@ -123,10 +123,10 @@ def test_a_truncated_file_is_replaced(folder):
 
 def test_the_code_of_another_function_is_replaced(folder):
     compiled(triple)
-    (other,) = (path.read_bytes() for path in folder.rglob("*.bin"))
+    (second,) = (path.read_bytes() for path in folder.rglob("*.bin"))
     kept(folder).unlink()
     compiled()
-    assert_replaced(folder, other)
+    assert_replaced(folder, second)
 
 
 @pytest.mark.parametrize("package", ["numba", "llvmlite"])
@@ -246,8 +246,8 @@ def test_a_run_survives_damage_to_all_of_its_machine_code(tmp_path):
     for number, path in enumerate(files):
         path.write_bytes(path.read_bytes()[: 100 * number])
 
-    again, said = run_elsewhere(tmp_path)
-    assert again == average
+    repeated, said = run_elsewhere(tmp_path)
+    assert repeated == average
     assert said.count("compiled again") == 1
     assert run_elsewhere(tmp_path) == [average, "[]"]
 

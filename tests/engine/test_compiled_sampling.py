@@ -87,16 +87,16 @@ def started(game, make, engine, rule="rm", order=Alternating, averaging=None):
     return SelfPlay(game, players, estimator=make(), **ways)
 
 
-def assert_alike(run, other):
+def assert_alike(run, second):
     """Require the same samples, and states that differ by rounding only."""
-    assert run.iteration == other.iteration
-    assert drawn(run) == drawn(other)
-    assert run.estimator.visited == other.estimator.visited
-    for found, expected in zip(rules_of(run), rules_of(other), strict=True):
+    assert run.iteration == second.iteration
+    assert drawn(run) == drawn(second)
+    assert run.estimator.visited == second.estimator.visited
+    for found, expected in zip(rules_of(run), rules_of(second), strict=True):
         assert found.iteration == expected.iteration
-    assert apart_in_payoffs(run, other) < 1e-12
+    assert apart_in_payoffs(run, second) < 1e-12
     for name in ("average", "current", "last_profile"):
-        for found, expected in zip(getattr(run, name), getattr(other, name), strict=True):
+        for found, expected in zip(getattr(run, name), getattr(second, name), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=name)
 
 
@@ -165,9 +165,9 @@ def test_averages_are_those_of_all_strategies_that_were_played_wherever_no_sampl
 
 def test_decision_points_to_which_no_sample_came_stay_as_they_were():
     run = started(LEDUC, SAMPLERS["outcome"], "compiled").run(20)
-    before = [minimizer.rule.regrets for minimizer in run.minimizers]
+    previous = [minimizer.rule.regrets for minimizer in run.minimizers]
     run.run(1)
-    for minimizer, old in zip(run.minimizers, before, strict=True):
+    for minimizer, old in zip(run.minimizers, previous, strict=True):
         moved = minimizer.rule.simplices.max(np.abs(minimizer.rule.regrets - old)) > 0.0
         assert 1 <= moved.sum() <= 4
 
@@ -193,9 +193,9 @@ def test_a_run_cut_in_two_is_bitwise_identical(make):
     fresh, used = (started(LEDUC, make, "compiled", "rm+") for _ in range(2))
     used.run(7)
 
-    for other in (fresh, used):
-        other.load_state_dict(saved)
-        assert_same_bits(whole, other.run(1_766))
+    for second in (fresh, used):
+        second.load_state_dict(saved)
+        assert_same_bits(whole, second.run(1_766))
 
     assert_same_bits(whole, cut.run(0).run(1_765).run(1))
     assert str(whole.state_dict()) == str(cut.state_dict())
@@ -206,9 +206,9 @@ def test_a_run_may_change_its_way_every_few_iterations(make):
     reference = started(KUHN, make, "numpy").run(100)
     run = started(KUHN, make, "numpy")
     for number in range(10):
-        other = started(KUHN, make, ("compiled", "numpy")[number % 2])
-        other.load_state_dict(run.state_dict())
-        run = other.run(10)
+        second = started(KUHN, make, ("compiled", "numpy")[number % 2])
+        second.load_state_dict(run.state_dict())
+        run = second.run(10)
     assert_alike(reference, run)
 
 
@@ -255,13 +255,13 @@ def test_a_baseline_of_ones_own_has_to_be_passed_again(tmp_path):
         estimator = OutcomeSampling(np.random.default_rng(3), baseline=Zero())
         return SelfPlay(KUHN, players, estimator=estimator).run(9)
 
-    saved, other = run(), run()
+    saved, second = run(), run()
     saved.save(tmp_path / "run")
 
     with pytest.raises(ValueError, match=r"estimator that cannot be built: Zero \(own\)"):
-        SelfPlay.load(tmp_path / "run", KUHN, other.minimizers)
+        SelfPlay.load(tmp_path / "run", KUHN, second.minimizers)
     loaded = SelfPlay.load(
-        tmp_path / "run", KUHN, other.minimizers, estimator=other.estimator, order=Alternating()
+        tmp_path / "run", KUHN, second.minimizers, estimator=second.estimator, order=Alternating()
     )
     assert_same_bits(saved.run(20), loaded.run(20))
 
@@ -402,9 +402,9 @@ def test_it_visits_ten_million_histories_a_second(name):
     # In the best of several turns: what else the machine does can only add to a time.
     run, best = started(LEDUC, SAMPLERS[name], "compiled").run(1_000), 0.0
     for _ in range(10):
-        before, start = run.estimator.visited, time.process_time()
+        previous, start = run.estimator.visited, time.process_time()
         run.run(5_000)
-        best = max(best, (run.estimator.visited - before) / (time.process_time() - start))
+        best = max(best, (run.estimator.visited - previous) / (time.process_time() - start))
     assert best >= 1e7
 
 
@@ -412,18 +412,18 @@ def test_it_visits_ten_million_histories_a_second(name):
 def test_at_equal_histories_it_is_no_worse_than_open_spiel():
     # Both follow every own action and draw one of all others: as many histories an iteration.
     pyspiel = pytest.importorskip("pyspiel")
-    theirs, ours = [], []
+    peer, found = [], []
     for seed in range(10):
         game = pyspiel.load_game("leduc_poker")
         solver = pyspiel.ExternalSamplingMCCFRSolver(game, seed)
         for _ in range(20_000):
             solver.run_iteration()
-        theirs.append(pyspiel.exploitability(game, solver.average_policy()))
+        peer.append(pyspiel.exploitability(game, solver.average_policy()))
         run = started(LEDUC, drawing(ExternalSampling, seed=seed), "compiled").run(20_000)
-        ours.append(exploitability(LEDUC, run.average))
+        found.append(exploitability(LEDUC, run.average))
 
-    error = np.hypot(np.std(theirs), np.std(ours)) / np.sqrt(10)
-    assert np.mean(ours) <= np.mean(theirs) + 3 * error
+    error = np.hypot(np.std(peer), np.std(found)) / np.sqrt(10)
+    assert np.mean(found) <= np.mean(peer) + 3 * error
 
 
 def test_a_baseline_helps_outcome_sampling():

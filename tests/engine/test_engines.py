@@ -30,9 +30,9 @@ from test_trajectories import rounded_otherwise
 from regretkit import ExtensiveFormGame, NormalFormGame, games
 
 
-def random_tree(players, seed=0, **how):
+def random_tree(players, seed=0, **options):
     generator = np.random.default_rng([players, seed])
-    return ExtensiveFormGame.from_history(random_game(generator, players, **how))
+    return ExtensiveFormGame.from_history(random_game(generator, players, **options))
 
 
 def normal_form(*sizes):
@@ -89,19 +89,19 @@ each_of_some = pytest.mark.parametrize(
 # One iteration
 
 
-def check_one_iteration(name, rule, order, averaging, off=apart):
+def check_one_iteration(name, rule, order, averaging, distance=apart):
     game, worst = GAMES[name], 0.0
     run = started(game, RULES[rule], orders(game.players)[order], AVERAGINGS[averaging])
     for lead in (0, 0, 10):
         run.run(lead)
-        others = [moved(run, engine).run(1) for engine in FAST]
+        moved_runs = [moved(run, engine).run(1) for engine in FAST]
         run.run(1)
-        for other in others:
-            worst = max(worst, off(run, other))
-            assert other.iteration == run.iteration
+        for moved_run in moved_runs:
+            worst = max(worst, distance(run, moved_run))
+            assert moved_run.iteration == run.iteration
             for found, expected in (
-                (run.last_profile, other.last_profile),
-                (run.average, other.average),
+                (run.last_profile, moved_run.last_profile),
+                (run.average, moved_run.average),
             ):
                 for x, y in zip(found, expected, strict=True):
                     np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
@@ -131,23 +131,23 @@ def spread(game, rule, order, averaging):
     """Return how far the gap differs when payoffs are rounded otherwise."""
     gaps = []
     for seed in range(8):
-        other = rounded_otherwise(game, seed)
-        gaps.append(gap(started(other, rule, order, averaging).run(100)))
+        rounded = rounded_otherwise(game, seed)
+        gaps.append(gap(started(rounded, rule, order, averaging).run(100)))
     return np.ptp(gaps)
 
 
 def check_a_hundred_iterations(name, rule, order, averaging):
     game = GAMES[name]
-    how = (RULES[rule], orders(game.players)[order], AVERAGINGS[averaging])
-    expected = gap(started(game, *how).run(100))
-    found = [gap(started(game, *how, engine).run(100)) for engine in FAST]
-    found.append(gap(switching(game, *how)))
+    parts = (RULES[rule], orders(game.players)[order], AVERAGINGS[averaging])
+    expected = gap(started(game, *parts).run(100))
+    found = [gap(started(game, *parts, engine).run(100)) for engine in FAST]
+    found.append(gap(switching(game, *parts)))
 
     # Where a last iterate is an equilibrium, what is left of its gap is rounding.
     allowed = (1e-3 if rule in DISCOUNTED else 1e-9) * expected + 1e-13
     if name in TIED and np.abs(np.array(found) - expected).max() > allowed:
         # A sample of all orders: some decide ten times as much as those that were tried.
-        allowed += 10.0 * spread(game, *how)
+        allowed += 10.0 * spread(game, *parts)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=allowed)
 
 
@@ -165,9 +165,9 @@ def test_no_regret_that_fell_back_to_zero_is_rounding(name, rule, order):
         run.run(1)
         for minimizer in run.minimizers:
             for point in range(minimizer.tree.points):
-                here = minimizer[point]
-                regret = np.abs(here.state["regrets"]).max()
-                found |= 0.0 < regret < 1e-14 * np.abs(here.utilities).max()
+                local = minimizer[point]
+                regret = np.abs(local.state["regrets"]).max()
+                found |= 0.0 < regret < 1e-14 * np.abs(local.utilities).max()
     assert not found
 
 

@@ -75,8 +75,8 @@ def swap(simplices):
     return rk.SwapRegret(simplices, RM)
 
 
-def way(rule, fastest, reason, **how):
-    return partial(cfr, rule), how, fastest, reason
+def way(rule, fastest, reason, **options):
+    return partial(cfr, rule), options, fastest, reason
 
 
 # The minimizers of a run and what else it is built of, its fastest engine, and why it has no faster
@@ -100,18 +100,18 @@ WAYS = {
 @pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("name", WAYS)
 def test_a_long_run_takes_the_fastest_way_that_applies(name):
-    make, how, fastest, _ = WAYS[name]
-    assert SelfPlay(KUHN, make(), **how).run(**LONG).engine == fastest
-    assert SelfPlay(KUHN, make(), engine=fastest, **how).run(1).engine == fastest
+    make, options, fastest, _ = WAYS[name]
+    assert SelfPlay(KUHN, make(), **options).run(**LONG).engine == fastest
+    assert SelfPlay(KUHN, make(), engine=fastest, **options).run(1).engine == fastest
 
 
 @pytest.mark.parametrize("name", [name for name, way in WAYS.items() if way[-1]])
 def test_a_way_that_does_not_apply_is_refused_with_the_reason(name):
-    make, how, fastest, reason = WAYS[name]
+    make, options, fastest, reason = WAYS[name]
     for engine in ("compiled", "vectorized")[: 1 if fastest == "vectorized" else 2]:
         message = f"engine '{engine}' cannot run this: .*{reason}.*pass engine='auto' to have"
         with pytest.raises(ValueError, match=message):
-            SelfPlay(KUHN, make(), engine=engine, **how)
+            SelfPlay(KUHN, make(), engine=engine, **options)
 
 
 @pytest.mark.parametrize("engine", ["vectorized", "compiled"])
@@ -149,11 +149,11 @@ def test_payoffs_that_could_overflow_are_played_as_written():
 
 def test_a_player_on_a_part_of_its_set_is_played_as_written():
     corner = rk.Point([1.0, 0.0, 0.0])
-    how = {"minimizers": [corner, rk.RegretMatching(3)]}
-    assert SelfPlay(RPS, **how).run(**LONG).engine == "numpy"
+    options = {"minimizers": [corner, rk.RegretMatching(3)]}
+    assert SelfPlay(RPS, **options).run(**LONG).engine == "numpy"
     for engine in ("vectorized", "compiled"):
         with pytest.raises(ValueError, match=r"minimizers\[0\]: (Point.* plays on a part|Point)"):
-            SelfPlay(RPS, engine=engine, **how)
+            SelfPlay(RPS, engine=engine, **options)
 
 
 # Short runs, and long ones

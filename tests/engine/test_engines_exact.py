@@ -103,10 +103,10 @@ LEADERS = {
 def test_pure_play_in_a_dyadic_game_keeps_the_same_bits_for_ever(rule, averaging, order):
     moves = 0
     for game in TREES.values():
-        how = (game, rule, orders(2)[order], averaging)
-        one, other, reference = (started(*how, engine).run(60) for engine in ENGINES)
+        options = (game, rule, orders(2)[order], averaging)
+        first, second, reference = (started(*options, engine).run(60) for engine in ENGINES)
         assert is_exact(reference)
-        assert_same_bits(one, reference)
-        assert_same_bits(other, reference)
+        assert_same_bits(first, reference)
+        assert_same_bits(second, reference)
         moves += sum(np.abs(learned(r)["regrets"]).max(initial=0.0) for r in rules_of(reference))
     assert moves > 0.0

@@ -28,8 +28,8 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def is_forced_last(forest, point):
-    behind = np.flatnonzero(forest.parent == forest.first[point])
-    return forest.last[point] - forest.first[point] == 1 and not behind.size
+    successors = np.flatnonzero(forest.parent == forest.first[point])
+    return forest.last[point] - forest.first[point] == 1 and not successors.size
 
 
 @given(shapes, seeds)
@@ -52,8 +52,8 @@ def test_one_forced_last_move_behind_each_sequence_is_left_out(shape, seed):
 
 
 @given(shapes, shapes, seeds)
-def test_iterations_come_to_the_same_with_forced_moves_and_without(one, other, seed):
-    forest = planted(one, other, seed=seed)
+def test_iterations_come_to_the_same_with_forced_moves_and_without(first, second, seed):
+    forest = planted(first, second, seed=seed)
     payoffs, rule = dense(forest, seed), rk.RegretMatchingPlus(1)
     smaller, paid, forced = without_singletons(forest, payoffs)
 
@@ -189,10 +189,10 @@ def test_a_run_in_pieces_has_the_same_bits(averaging):
 
 @given(st.integers(1, 4096), st.floats(1e-7, 1e4))
 def test_calls_are_short_unless_they_would_be_of_few_iterations(count, took):
-    pace, each = _next_batch(count, took), took / count
+    pace, seconds = _next_batch(count, took), took / count
     assert pace >= 1
-    assert pace * each <= 0.1 + 1e-9 or pace <= 16
-    assert pace * each <= 1.0 + 1e-9 or pace == 1
+    assert pace * seconds <= 0.1 + 1e-9 or pace <= 16
+    assert pace * seconds <= 1.0 + 1e-9 or pace == 1
     assert pace <= max(8 * count, 16)
 
 

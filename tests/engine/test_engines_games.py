@@ -117,8 +117,8 @@ def test_decision_points_are_worth_what_the_game_says(engine, game, seed):
         if isinstance(domain, rk.DecisionTree):
             _, expected = domain.counterfactual(utility, behaviors[player])
             for point in range(domain.points):
-                here = domain.simplices.block(point)
-                assert_worth(minimizer[point].utilities, expected[here], game)
+                block = domain.simplices.block(point)
+                assert_worth(minimizer[point].utilities, expected[block], game)
         else:
             regret = np.maximum(behaviors[player] + domain.regret(utility, profile[player]), 0.0)
             assert_worth(minimizer.regrets, regret, game)
@@ -136,16 +136,18 @@ def test_one_iteration_from_any_state_is_the_same(rule, game, seed, data):
         RULES[rule],
         orders(game.players)[data.draw(st.sampled_from(sorted(orders(game.players))))],
     )
-    for own in rules_of(run):
-        state = own.state_dict()
-        state["state"]["regrets"] = size * generator.uniform(1.0, 2.0, size=own.dimension)
-        own.load_state_dict(state)
-    others = [moved(run, engine).run(1) for engine in FAST]
+    for rule_of_player in rules_of(run):
+        state = rule_of_player.state_dict()
+        state["state"]["regrets"] = size * generator.uniform(
+            1.0, 2.0, size=rule_of_player.dimension
+        )
+        rule_of_player.load_state_dict(state)
+    moved_runs = [moved(run, engine).run(1) for engine in FAST]
     run.run(1)
 
-    for other in others:
-        assert apart(run, other) <= 1e-12
-        for x, y in zip(run.current, other.current, strict=True):
+    for moved_run in moved_runs:
+        assert apart(run, moved_run) <= 1e-12
+        for x, y in zip(run.current, moved_run.current, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
 
 
@@ -191,6 +193,6 @@ def test_equal_actions_are_merged_and_come_out_as_equals(engine):
         run = started(game, RULES["optimistic hedge"], engine=engine).run(30)
         for strategy, domain in zip(run.average, game.domains, strict=True):
             for point in range(domain.points):
-                own = strategy[1:][domain.simplices.block(point)]
-                if own.size == 4:
-                    np.testing.assert_array_equal(own[:2], own[2:])
+                behavior = strategy[1:][domain.simplices.block(point)]
+                if behavior.size == 4:
+                    np.testing.assert_array_equal(behavior[:2], behavior[2:])

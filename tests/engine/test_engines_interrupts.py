@@ -19,18 +19,18 @@ each_engine = pytest.mark.parametrize("engine", ENGINES)
 
 @each_engine
 def test_what_happens_at_an_interrupt_is_again_what_it_was_before(engine):
-    def mine(number, frame):
+    def found(number, frame):
         raise AssertionError
 
     run = started(KUHN, RULES["rm+"], engine=engine)
-    before = signal.getsignal(signal.SIGINT)
+    previous = signal.getsignal(signal.SIGINT)
     try:
-        for handler in (signal.default_int_handler, mine, signal.SIG_IGN):
+        for handler in (signal.default_int_handler, found, signal.SIG_IGN):
             signal.signal(signal.SIGINT, handler)
             run.run(3)
             assert signal.getsignal(signal.SIGINT) is handler
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 @each_engine

@@ -126,28 +126,33 @@ def run_of(rule, engine, game=KUHN, order=Alternating):
 
 
 def test_a_kernel_of_ones_own_does_what_the_same_rule_of_the_library_does():
-    mine, library = (run_of(rule, "compiled").run(100) for rule in (Mine, rk.RegretMatching))
+    own_rule, library = (run_of(rule, "compiled").run(100) for rule in (Mine, rk.RegretMatching))
 
     for x, y in zip(
-        [*mine.average, *mine.current], [*library.average, *library.current], strict=True
+        [*own_rule.average, *own_rule.current], [*library.average, *library.current], strict=True
     ):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(
-        mine.minimizers[0].rule.regrets, library.minimizers[0].rule.regrets, rtol=0.0, atol=1e-13
+        own_rule.minimizers[0].rule.regrets,
+        library.minimizers[0].rule.regrets,
+        rtol=0.0,
+        atol=1e-13,
     )
 
 
 @pytest.mark.parametrize("order", [Alternating, Simultaneous])
 def test_a_kernel_may_have_constants_numbers_and_arrays_by_block(order):
-    one, other = (
+    one, second = (
         run_of(Elaborate, engine, order=order).run(60) for engine in ("compiled", "numpy")
     )
 
-    assert nash_conv(KUHN, one.average) == pytest.approx(nash_conv(KUHN, other.average), rel=1e-9)
-    for mine, theirs in zip(one.minimizers, other.minimizers, strict=True):
+    assert nash_conv(KUHN, one.average) == pytest.approx(nash_conv(KUHN, second.average), rel=1e-9)
+    for first_rule, second_rule in zip(one.minimizers, second.minimizers, strict=True):
         for name in ("regrets", "worst", "count"):
-            expected = getattr(theirs.rule, name)
-            np.testing.assert_allclose(getattr(mine.rule, name), expected, rtol=1e-9, atol=1e-12)
+            expected = getattr(second_rule.rule, name)
+            np.testing.assert_allclose(
+                getattr(first_rule.rule, name), expected, rtol=1e-9, atol=1e-12
+            )
     assert one.minimizers[0].rule.count.tolist() == [60.0] * KUHN.domains[0].points
 
 
@@ -164,11 +169,11 @@ def test_players_may_share_a_kernel_that_gives_each_its_numbers():
             for tree, r in zip(KUHN.domains, (0.1, 2.0), strict=True)
         ]
 
-    one, other = (
+    one, second = (
         SelfPlay(KUHN, players(rk.Hedge), engine=e).run(50) for e in ("compiled", "numpy")
     )
 
-    for x, y in zip(one.average, other.average, strict=True):
+    for x, y in zip(one.average, second.average, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
 
 
@@ -311,10 +316,10 @@ def boosted(boost):
 def test_machine_code_from_disk_is_never_taken_for_that_of_another_rule(tmp_path):
     # Compiled in processes of their own, and then all of them loaded into one.
     names = ["rm", "hedge", "default 1", "default 3"]
-    apart = [line for name in names for line in compiled_elsewhere([name], tmp_path)]
-    assert len(set(apart)) == len(names)
-    assert compiled_elsewhere(names, tmp_path) == apart
-    assert compiled_elsewhere(names[::-1], tmp_path) == apart[::-1]
+    separate = [line for name in names for line in compiled_elsewhere([name], tmp_path)]
+    assert len(set(separate)) == len(names)
+    assert compiled_elsewhere(names, tmp_path) == separate
+    assert compiled_elsewhere(names[::-1], tmp_path) == separate[::-1]
 
 
 def compiled_elsewhere(names, cache):
@@ -340,10 +345,10 @@ def by_a_global(block, first, last, strategy, state, numbers):
 
 def test_a_constant_that_changes_makes_other_machine_code(monkeypatch):
     rule = partial(Mine, kernel=Kernel(by_a_global, learn, state=["regrets"]))
-    before = run_of(rule, "compiled").run(20).current
+    previous = run_of(rule, "compiled").run(20).current
     monkeypatch.setitem(globals(), "RATE", 4.0)
-    after = run_of(rule, "compiled").run(20).current
-    assert not np.allclose(np.concatenate(before), np.concatenate(after), atol=0.05)
+    following = run_of(rule, "compiled").run(20).current
+    assert not np.allclose(np.concatenate(previous), np.concatenate(following), atol=0.05)
 
 
 @define(eq=False)
@@ -378,8 +383,8 @@ def test_a_hyperparameter_that_changes_counts_from_then_on():
         for minimizer in run.minimizers:
             minimizer.rule.rate = 0.01
         run.run(10)
-    for mine, other in zip(runs["compiled"].current, runs["numpy"].current, strict=True):
-        np.testing.assert_allclose(mine, other, atol=1e-12)
+    for own_rule, plain_rule in zip(runs["compiled"].current, runs["numpy"].current, strict=True):
+        np.testing.assert_allclose(own_rule, plain_rule, atol=1e-12)
     steady = run_of(Rated, "compiled").run(20)
     assert not np.allclose(runs["compiled"].current[0], steady.current[0], atol=0.05)
 
@@ -398,8 +403,8 @@ def test_auto_goes_on_without_a_kernel_that_cannot_be_compiled(broken):
     run.run(30_000, callbacks=[lambda run: run.iteration >= 3])
     assert run.engine == "vectorized"
     plain = run_of(Mine, "numpy").run(3)
-    for mine, other in zip(run.average, plain.average, strict=True):
-        np.testing.assert_allclose(mine, other, atol=1e-12)
+    for own_rule, plain_rule in zip(run.average, plain.average, strict=True):
+        np.testing.assert_allclose(own_rule, plain_rule, atol=1e-12)
 
 
 def test_a_kernel_may_name_a_builtin_under_which_a_module_warns():

@@ -37,9 +37,9 @@ def simplices_and_vectors(draw):
     return sizes, draw(vector), draw(vector)
 
 
-def same(one, other):
+def same(first, second):
     # Zeros may differ in their sign, which decides nothing.
-    return np.array_equal(one, other) and one.dtype == other.dtype
+    return np.array_equal(first, second) and first.dtype == second.dtype
 
 
 @given(simplices_and_vectors())

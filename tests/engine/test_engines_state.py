@@ -58,9 +58,9 @@ def test_a_run_cut_in_two_is_bitwise_identical(engine, way):
     whole, cut = start(way, engine).run(100), start(way, engine).run(50)
     saved = pickle.loads(pickle.dumps(cut.state_dict()))
     fresh, used = start(way, engine), start(way, engine).run(7)
-    for other in (fresh, used):
-        other.load_state_dict(saved)
-        assert_same_bits(whole, other.run(50))
+    for second in (fresh, used):
+        second.load_state_dict(saved)
+        assert_same_bits(whole, second.run(50))
     assert_same_bits(whole, cut.run(0).run(49).run(1))
 
 
@@ -68,19 +68,19 @@ def test_a_run_left_to_choose_goes_on_as_the_state_that_it_was_given_did():
     way = WAYS["simultaneous, fading"]
     original = start(way, "auto")
     original.run(10**9, callbacks=[lambda run: run.iteration == 40])
-    other = start(way, "auto").run(3)
-    assert (original.engine, other.engine) == ("compiled", "numpy")
+    second = start(way, "auto").run(3)
+    assert (original.engine, second.engine) == ("compiled", "numpy")
 
-    other.load_state_dict(original.state_dict())
+    second.load_state_dict(original.state_dict())
 
-    assert_same_bits(original.run(60), other.run(60))
-    assert other.engine == "compiled"
+    assert_same_bits(original.run(60), second.run(60))
+    assert second.engine == "compiled"
 
 
 @each_engine
 def test_a_requested_engine_is_used_after_any_other(engine):
-    for before in ENGINES:
-        run = moved(start(WAYS["rm+"], before).run(3), engine).run(1)
+    for engine_before in ENGINES:
+        run = moved(start(WAYS["rm+"], engine_before).run(3), engine).run(1)
         assert run.engine == engine
 
 
@@ -116,11 +116,11 @@ def pickled(thing):
 def test_a_copy_goes_its_own_way(duplicate, engine, way):
     run = start(way, engine).run(20)
     kept = run.state_dict()
-    other = duplicate(run).run(20)
+    second = duplicate(run).run(20)
     np.testing.assert_equal(run.state_dict(), kept)
-    assert other.iteration == 40
-    assert_same_bits(run.run(20), other)
-    assert (run.engine, other.engine) == (engine, engine)
+    assert second.iteration == 40
+    assert_same_bits(run.run(20), second)
+    assert (run.engine, second.engine) == (engine, engine)
 
 
 @each_fast_engine
@@ -128,9 +128,9 @@ def test_a_copy_made_by_a_callback_goes_its_own_way(engine):
     copies = []
     run = start(WAYS["trusting"], engine)
     run.run(30, callbacks=[Every(10, lambda run: copies.append(copy.deepcopy(run)))])
-    for number, other in enumerate(copies, 1):
-        assert other.iteration == 10 * number
-        assert_same_bits(other.run(30 - other.iteration), run)
+    for number, second in enumerate(copies, 1):
+        assert second.iteration == 10 * number
+        assert_same_bits(second.run(30 - second.iteration), run)
 
 
 @each_engine
@@ -138,10 +138,10 @@ def test_a_copy_made_by_a_callback_goes_its_own_way(engine):
 def test_a_copied_minimizer_and_the_run_do_not_know_of_each_other(duplicate, engine):
     run, reference = (start(WAYS["predictive, last"], engine).run(20) for _ in "ab")
     taken = [duplicate(minimizer) for minimizer in run.minimizers]
-    before = [minimizer.state_dict() for minimizer in taken]
+    states = [minimizer.state_dict() for minimizer in taken]
 
     run.run(10)
-    np.testing.assert_equal([minimizer.state_dict() for minimizer in taken], before)
+    np.testing.assert_equal([minimizer.state_dict() for minimizer in taken], states)
 
     for minimizer in taken:
         minimizer.observe_utility(np.arange(float(minimizer.dimension)))
@@ -170,11 +170,11 @@ def handed_out(run):
 def test_what_was_handed_out_never_changes(engine, way):
     run, reference = start(way, engine).run(20), start(way, engine).run(40)
     arrays = handed_out(run)
-    before = [array.copy() for array in arrays]
+    copies = [array.copy() for array in arrays]
 
     run.run(20)
 
-    for array, was in zip(arrays, before, strict=True):
+    for array, was in zip(arrays, copies, strict=True):
         np.testing.assert_array_equal(array, was)
         assert not array.flags.writeable
     assert_same_bits(run, reference)
@@ -187,13 +187,13 @@ def test_what_was_handed_out_never_changes(engine, way):
 def test_minimizers_may_move_to_another_run_and_back(engine):
     alone = start(WAYS["simultaneous, fading"], engine).run(60)
     run = start(WAYS["simultaneous, fading"], engine).run(20)
-    other = SelfPlay(KUHN, run.minimizers, order=Simultaneous(), engine=engine).run(20)
+    second = SelfPlay(KUHN, run.minimizers, order=Simultaneous(), engine=engine).run(20)
     later = SelfPlay(KUHN, run.minimizers, order=Simultaneous(), engine=engine)
 
     run.run(10)
     later.run(10)
 
-    assert (run.iteration, other.iteration, later.iteration) == (30, 20, 10)
+    assert (run.iteration, second.iteration, later.iteration) == (30, 20, 10)
     assert [minimizer.iteration for minimizer in run.minimizers] == [60, 60]
     for found, expected in zip(later.current, alone.current, strict=True):
         np.testing.assert_array_equal(found, expected)

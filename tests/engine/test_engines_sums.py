@@ -40,8 +40,8 @@ def assert_python_agrees(forest, payoffs, order, forced=NO_SINGLETONS):
 
 @settings(max_examples=30)
 @given(shapes, shapes, seeds, st.booleans())
-def test_two_players_on_any_trees_agree_bitwise(one, other, seed, leave_out):
-    forest = planted(one, other, seed=seed)
+def test_two_players_on_any_trees_agree_bitwise(first, second, seed, leave_out):
+    forest = planted(first, second, seed=seed)
     payoffs, forced = between(forest, seed), NO_SINGLETONS
     if leave_out:
         forest, payoffs, forced = without_singletons(forest, payoffs)
@@ -55,9 +55,9 @@ def test_three_players_on_any_trees_agree_bitwise(one, two, three, seed):
     assert_python_agrees(forest, between(forest, seed), partial(some_order, seed))
 
 
-@pytest.mark.parametrize("others", [["star"], ["star", "idle"]])
-def test_long_sums_have_one_order(others):
-    forest = planted("star", *others, seed=2)
+@pytest.mark.parametrize("opponents", [["star"], ["star", "idle"]])
+def test_long_sums_have_one_order(opponents):
+    forest = planted("star", *opponents, seed=2)
     assert_python_agrees(forest, dense(forest, 2), partial(some_order, 0))
 
 

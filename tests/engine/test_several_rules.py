@@ -34,28 +34,28 @@ PLAYERS = {
 }
 
 
-def run_of(name, engine, order=Alternating, **how):
+def run_of(name, engine, order=Alternating, **options):
     players = [rk.CFR(tree, rule) for tree, rule in zip(KUHN.domains, PLAYERS[name], strict=True)]
-    return SelfPlay(KUHN, players, order=order(), averaging=Linear(), engine=engine, **how)
+    return SelfPlay(KUHN, players, order=order(), averaging=Linear(), engine=engine, **options)
 
 
-def assert_alike(run, other):
+def assert_alike(run, second):
     for name in ("average", "current", "last_profile"):
-        for x, y in zip(getattr(run, name), getattr(other, name), strict=True):
+        for x, y in zip(getattr(run, name), getattr(second, name), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
-    for mine, theirs in zip(run.minimizers, other.minimizers, strict=True):
-        assert_same_state(mine.state_dict(), theirs.state_dict())
+    for found, expected in zip(run.minimizers, second.minimizers, strict=True):
+        assert_same_state(found.state_dict(), expected.state_dict())
 
 
-def assert_same_state(mine, theirs):
-    assert mine.keys() == theirs.keys()
-    for name, value in mine.items():
+def assert_same_state(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
         if isinstance(value, dict):
-            assert_same_state(value, theirs[name])
+            assert_same_state(value, expected[name])
         elif isinstance(value, np.ndarray):
-            np.testing.assert_allclose(value, theirs[name], rtol=1e-9, atol=1e-10)
+            np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-10)
         else:
-            assert value == theirs[name]
+            assert value == expected[name]
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_a_run_changes_its_engine_and_back():
     fast, slow = run_of("circuits", "compiled").run(30), run_of("circuits", "numpy").run(30)
     moved = run_of("circuits", "numpy")
     moved.load_state_dict(fast.state_dict() | {"_last_engine": "numpy"})
-    back = run_of("circuits", "compiled")
-    back.load_state_dict(moved.run(20).state_dict() | {"_last_engine": "compiled"})
-    assert_alike(back.run(20), slow.run(40))
+    returned = run_of("circuits", "compiled")
+    returned.load_state_dict(moved.run(20).state_dict() | {"_last_engine": "compiled"})
+    assert_alike(returned.run(20), slow.run(40))
 
 
 def test_one_rule_for_each_decision_point_is_that_rule_for_all():
     players = [rk.CFR(tree, DCFR) for tree in KUHN.domains]
     alone = SelfPlay(KUHN, players, averaging=Linear(), engine="compiled").run(50)
-    each = run_of("each its own", "compiled").run(50)
-    for x, y in zip(each.average, alone.average, strict=True):
+    item = run_of("each its own", "compiled").run(50)
+    for x, y in zip(item.average, alone.average, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
 
 

@@ -37,9 +37,9 @@ def test_the_mean_of_the_estimate_is_the_utility(baseline):
 def test_implicit_exploration_moves_the_mean_towards_the_baseline_by_x_over_x_plus_gamma():
     feedback = BanditFeedback(np.random.default_rng(1), baseline=3.0, implicit=0.2)
     for game, profile in random_games(10):
-        for player, own in enumerate(profile):
+        for player, strategy in enumerate(profile):
             exact = game.utility(player, profile)
-            wanted = 3.0 + (exact - 3.0) * own / (own + 0.2)
+            wanted = 3.0 + (exact - 3.0) * strategy / (strategy + 0.2)
             mean = mean_over_draws(feedback, game, player, profile)
             assert mean == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 

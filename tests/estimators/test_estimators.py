@@ -201,8 +201,8 @@ def test_what_is_public_is_drawn_for_all_hidden_deals_at_once():
         tree = game.domains[0]
         for number in range(tree.points):
             first = tree.first_sequence[number]
-            there = tree.simplices.labels.block(number).endswith(side)
-            assert (estimate[first : first + 2] != 0.0).all() == there
+            present = tree.simplices.labels.block(number).endswith(side)
+            assert (estimate[first : first + 2] != 0.0).all() == present
 
 
 def test_each_outcome_is_drawn_by_a_stretch_of_numbers_as_long_as_its_probability():
@@ -256,9 +256,9 @@ def test_with_the_exact_baseline_every_sample_gives_the_exact_value_of_a_strateg
     for game in (KUHN, small_game(1), KUHN_3):
         profile = interior(game)
         value = game.value(profile)
-        for player, own in enumerate(profile):
+        for player, strategy in enumerate(profile):
             found = every_estimate(IN_TREES[name](), game, player, profile)
-            earned = [estimate @ own for _, estimate in found]
+            earned = [estimate @ strategy for _, estimate in found]
             assert len(earned) > 1
             assert earned == pytest.approx([value[player]] * len(earned), abs=1e-12)
 
@@ -267,16 +267,18 @@ def values_below(game, profile, player):
     """Return the value of each history for a player, found from the ends up."""
     tree = game.tree
     first = [domain.first_sequence for domain in game.domains]
-    behavior = [domain.behavior(own) for domain, own in zip(game.domains, profile, strict=True)]
+    behavior = [
+        domain.behavior(strategy) for domain, strategy in zip(game.domains, profile, strict=True)
+    ]
     values = np.zeros(tree.histories)
     values[tree.terminals] = tree.payoffs[:, player]
     for h in range(tree.histories - 1, 0, -1):
-        above, acting = tree.parent[h], tree.player[tree.parent[h]]
+        parent, acting = tree.parent[h], tree.player[tree.parent[h]]
         move = tree.probability[h]
         if acting >= 0:
-            number = tree.information_set[above]
+            number = tree.information_set[parent]
             move = behavior[acting][first[acting][number] - 1 + tree.action[h]]
-        values[above] += move * values[h]
+        values[parent] += move * values[h]
     return values
 
 
@@ -310,11 +312,11 @@ def test_a_learned_baseline_takes_away_most_of_the_variance_of_a_values_estimate
 
     estimator = IN_TREES[name]()
     estimator.baseline = LearnedBaseline(rate=0.05)
-    before = spread(estimator)
+    previous = spread(estimator)
     for _ in range(2_000):
         estimator.utility(KUHN, 0, profile)
 
-    assert spread(estimator) < 0.1 * before
+    assert spread(estimator) < 0.1 * previous
 
 
 def test_variances_order_estimators_as_they_draw_more():
@@ -414,7 +416,7 @@ test_what_draws_nothing_is_refused_with_what_would = refusals(
     None,
     np.random,
     np.random.RandomState(1),
-    of=ChanceSampling,
+    call=ChanceSampling,
     error=TypeError,
     match=r"generator must be a numpy Generator.*default_rng\(seed\)",
 )
@@ -486,7 +488,7 @@ test_bad_arguments_are_refused = refusals(
         TypeError,
         r"generator must be a numpy Generator.*default_rng\(seed\)",
     ),
-    of=lambda build: build(np.random.default_rng(1)),
+    call=lambda build: build(np.random.default_rng(1)),
 )
 
 

@@ -27,8 +27,8 @@ def act(*labels):
 def drawn_with(*probabilities, then=None):
     """Return a move of chance, and behind each outcome another one, or what players do."""
     names = [f"o{k}" for k in range(len(probabilities))]
-    after = then or (lambda name: act(name[-1], name[:-1] or "x"))
-    return chance(probabilities, **{name: after(name) for name in names})
+    branch = then or (lambda name: act(name[-1], name[:-1] or "x"))
+    return chance(probabilities, **{name: branch(name) for name in names})
 
 
 def in_turn(first, second):
@@ -168,8 +168,8 @@ def test_uneven_deals_are_the_same_in_every_way_to_run(node):
         )
         behavior = domain.behavior(numpy[0].average[player])
         for key in free.average[player]:
-            where = domain.simplices.block(key.number)
-            np.testing.assert_allclose(free.average[player][key], behavior[where], atol=1e-12)
+            block = domain.simplices.block(key.number)
+            np.testing.assert_allclose(free.average[player][key], behavior[block], atol=1e-12)
 
 
 class Never(naive_games.Node):
@@ -209,10 +209,10 @@ def test_a_baseline_looks_at_each_move_of_chance():
         generator = np.random.default_rng(1)
         estimator = ExternalSampling(generator, baseline=baseline)
         estimator.utility(game, 0, [domain.relative_interior_point() for domain in game.domains])
-        after, count = generator.bit_generator.state, 0
-        again = np.random.default_rng(1)
-        while again.bit_generator.state != after:
-            again.random()
+        branch, count = generator.bit_generator.state, 0
+        generator_again = np.random.default_rng(1)
+        while generator_again.bit_generator.state != branch:
+            generator_again.random()
             count += 1
         draws.append(count)
 

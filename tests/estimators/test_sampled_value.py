@@ -54,8 +54,8 @@ def test_every_way_of_playing_random_games_has_the_exact_mean(seed):
     vectors, behavior = random_profile(generator, game)
     value = game.value(vectors)
     by_set = [
-        {known: mixed for (player, known), mixed in behavior.items() if player == own}
-        for own in range(game.players)
+        {known: mixed for (player, known), mixed in behavior.items() if player == part}
+        for part in range(game.players)
     ]
 
     def asked(player):
@@ -114,9 +114,9 @@ def test_nothing_is_left_to_chance_where_there_is_none():
     game = ExtensiveFormGame.from_history(root)
     profile = [np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0])]
 
-    for of in (game, root):
-        strategies = profile if of is game else Profile(profile, game.domains)
-        first, second = sampled_value(of, strategies, 50, np.random.default_rng(0))
+    for form in (game, root):
+        strategies = profile if form is game else Profile(profile, game.domains)
+        first, second = sampled_value(form, strategies, 50, np.random.default_rng(0))
         assert (first.mean, first.variance, second.mean) == (5.0, 0.0, 0.0)
 
 
@@ -162,12 +162,12 @@ def test_who_forgets_can_be_sampled():
 
 def test_a_seed_decides_which_histories_are_played():
     game = games.leduc_poker()
-    one, two, other = (
+    first, two, second = (
         sampled_value(game, uniform(game), 100, np.random.default_rng(seed))[0].mean
         for seed in (1, 1, 2)
     )
 
-    assert one == two != other
+    assert first == two != second
 
 
 KUHN = games.kuhn_poker()
@@ -210,5 +210,5 @@ test_a_profile_of_another_game_is_refused = refusals(
     (KUHN.tree, OF_LEDUC, ValueError, "another game"),
     (dudo_history(), OF_LEDUC, ValueError, "there is no decision point"),
     (dudo_history(), list(OF_LEDUC), TypeError, "strategies are vectors, which need"),
-    of=lambda game, strategies: sampled_value(game, strategies, 10, np.random.default_rng(0)),
+    call=lambda game, strategies: sampled_value(game, strategies, 10, np.random.default_rng(0)),
 )

@@ -166,12 +166,12 @@ def test_nothing_is_drawn_and_nothing_learned():
     estimator = OutcomeSampling(generator(), baseline=LearnedBaseline())
     profile = [domain.relative_interior_point() for domain in KUHN.domains]
     estimator.utility(KUHN, 0, profile)
-    before = str(estimator.state_dict())
+    previous = str(estimator.state_dict())
 
     assert_unbiased(KUHN, estimator)
     estimator.variance(KUHN, 1, profile)
 
-    assert str(estimator.state_dict()) == before
+    assert str(estimator.state_dict()) == previous
 
 
 test_draws_that_cannot_be_gone_through_are_refused = refusals(
@@ -180,7 +180,7 @@ test_draws_that_cannot_be_gone_through_are_refused = refusals(
     (lambda g: g.random() + 0.5 < 1.0, "unsupported operand"),
     (lambda g: g.integers(2, size=3)[0], "one at a time, without size"),
     (lambda g: np.random.default_rng().random() < 0.5, "something else than a numpy.random.G"),
-    of=lambda doubles: assert_unbiased(KUHN, Drawing(doubles)),
+    call=lambda doubles: assert_unbiased(KUHN, Drawing(doubles)),
     error=TypeError,
 )
 
@@ -218,7 +218,7 @@ test_bad_arguments_are_refused = refusals(
     ({"game": "kuhn_poker"}, TypeError, "game must be a Game"),
     ({"most": 0}, ValueError, "most"),
     ({"profiles": [[np.ones(13)]]}, ValueError, "profile"),
-    of=lambda change: assert_unbiased(
+    call=lambda change: assert_unbiased(
         **{"game": KUHN, "estimator": ExternalSampling(generator())} | change
     ),
 )

@@ -69,9 +69,9 @@ def gain_from(game, distribution, player, instead):
     """Return what a player gains over a distribution by playing ``instead[a]`` wherever told a."""
     gain = 0.0
     for outcome in np.ndindex(*distribution.shape):
-        other = list(outcome)
-        other[player] = instead[outcome[player]]
-        change = game.payoffs[(player, *other)] - game.payoffs[(player, *outcome)]
+        changed = list(outcome)
+        changed[player] = instead[outcome[player]]
+        change = game.payoffs[(player, *changed)] - game.payoffs[(player, *outcome)]
         gain += distribution[outcome] * change
     return gain
 
@@ -220,7 +220,9 @@ def test_gibsons_distribution_is_coarsely_correlated_but_not_correlated():
 def test_known_correlated_equilibria_have_known_payoffs_and_no_gains(game, mu, payoff):
     np.testing.assert_allclose(ce_gaps(game, mu), 0.0, atol=1e-15)
     np.testing.assert_allclose(cce_gaps(game, mu).clip(min=0.0), 0.0, atol=1e-15)
-    np.testing.assert_allclose([(own * mu).sum() for own in game.payoffs], payoff, atol=1e-14)
+    np.testing.assert_allclose(
+        [(payoffs_of_player * mu).sum() for payoffs_of_player in game.payoffs], payoff, atol=1e-14
+    )
 
 
 def test_told_to_crash_a_driver_gains_by_stopping():
@@ -436,9 +438,9 @@ def test_a_power_of_two_changes_no_bit(coarse):
 def test_weights_are_what_the_named_objectives_stand_for(coarse):
     game = random_table(0)
     for named, weights in [("welfare", [1, 1]), (0, [1, 0]), (np.int64(1), [0, 1])]:
-        one, other = BEST[coarse](game, named), BEST[coarse](game, weights)
-        assert one.value == other.value
-        np.testing.assert_array_equal(one.distribution, other.distribution)
+        first, second = BEST[coarse](game, named), BEST[coarse](game, weights)
+        assert first.value == second.value
+        np.testing.assert_array_equal(first.distribution, second.distribution)
 
 
 @each_kind

@@ -64,10 +64,10 @@ def test_self_play_comes_as_near_to_the_value_as_it_says_itself():
         run = solve(game, "dcfr", iterations=10_000)
         # What an average over 10,000 iterations loses to rounding, beside its gap
         rounding = 1e-9 * max(1.0, abs(value))
-        off = abs(expected_value(game, run.average)[0] - value)
+        error = abs(expected_value(game, run.average)[0] - value)
         seen += 1
-        if not off <= nash_conv(game, run.average) + rounding:
-            wrong[name] = off
+        if not error <= nash_conv(game, run.average) + rounding:
+            wrong[name] = error
 
     assert not wrong
     assert seen > 50

@@ -55,9 +55,9 @@ def test_a_pure_equilibrium_is_where_no_player_gains_by_another_action(game):
     expected = []
     for outcome in outcomes(game):
         better = [
-            paid(game, (*outcome[:i], other, *outcome[i + 1 :]))[i] > paid(game, outcome)[i]
+            paid(game, (*outcome[:i], second, *outcome[i + 1 :]))[i] > paid(game, outcome)[i]
             for i, count in enumerate(game.payoffs.shape[1:])
-            for other in range(count)
+            for second in range(count)
         ]
         if not any(better):
             expected.append(outcome)
@@ -86,8 +86,8 @@ def test_a_game_with_a_potential_has_one_where_the_potential_is_largest(seed):
     # 1996).
     generator = np.random.default_rng(seed)
     potential = generator.normal(size=(3, 4, 2))
-    others = [generator.normal(size=shape) for shape in [(1, 4, 2), (3, 1, 2), (3, 4, 1)]]
-    game = NormalFormGame([potential + other for other in others])
+    opponents = [generator.normal(size=shape) for shape in [(1, 4, 2), (3, 1, 2), (3, 4, 1)]]
+    game = NormalFormGame([potential + second for second in opponents])
     assert np.unravel_index(potential.argmax(), potential.shape) in pure_equilibria(game)
 
 
@@ -120,9 +120,9 @@ def test_an_outcome_is_optimal_unless_another_is_better_for_one_player_and_worse
         outcome
         for outcome in outcomes(game)
         if not any(
-            (paid(game, other) >= paid(game, outcome)).all()
-            and (paid(game, other) > paid(game, outcome)).any()
-            for other in outcomes(game)
+            (paid(game, second) >= paid(game, outcome)).all()
+            and (paid(game, second) > paid(game, outcome)).any()
+            for second in outcomes(game)
         )
     )
     assert pareto_optimal_outcomes(game) == expected
@@ -156,15 +156,15 @@ def test_many_outcomes_are_compared_as_few_are():
 # Dominance
 
 
-def best_replies(own, inside):
+def best_replies(payoffs, inside):
     """Return the actions that are best against some belief about an opponent of two actions.
 
     ``inside`` asks for beliefs that give both some probability. Between two beliefs at which
     actions change places, the same ones are best, so that one belief there stands for all.
     """
-    own = fractions(own)
+    payoffs = fractions(payoffs)
     crossings = {Fraction(0), Fraction(1)}
-    for (a, b), (c, d) in itertools.combinations(own, 2):
+    for (a, b), (c, d) in itertools.combinations(payoffs, 2):
         if a - b != c - d:
             crossings.add((d - b) / (a - b - c + d))
     points = sorted(p for p in crossings if 0 <= p <= 1)
@@ -172,36 +172,38 @@ def best_replies(own, inside):
     beliefs = between + [p for p in points if not inside or 0 < p < 1]
     best = set()
     for p in beliefs:
-        worth = [p * a + (1 - p) * b for a, b in own]
+        worth = [p * a + (1 - p) * b for a, b in payoffs]
         best |= {action for action, w in enumerate(worth) if w == max(worth)}
     return best
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=1, max_size=6))
-def test_an_action_is_dominated_unless_some_belief_makes_it_a_best_reply(own):
+def test_an_action_is_dominated_unless_some_belief_makes_it_a_best_reply(payoffs):
     # Pearce (1984): never best means strictly dominated; never best against beliefs that rule
     # nothing out means weakly dominated.
-    game = NormalFormGame([own, np.zeros_like(own)])
-    everything = set(range(len(own)))
+    game = NormalFormGame([payoffs, np.zeros_like(payoffs)])
+    everything = set(range(len(payoffs)))
     strictly = dominated_actions(game, 0)
     weakly = dominated_actions(game, 0, strictly=False)
-    assert set(strictly) == everything - best_replies(own, inside=False)
-    assert set(weakly) == everything - best_replies(own, inside=True)
+    assert set(strictly) == everything - best_replies(payoffs, inside=False)
+    assert set(weakly) == everything - best_replies(payoffs, inside=True)
 
 
 @each_game
 @pytest.mark.parametrize("strictly", [True, False])
 def test_pure_dominance_is_what_its_definition_says(game, strictly):
     for player in range(game.players):
-        own = np.moveaxis(game.payoffs[player], player, 0).reshape(
+        payoffs = np.moveaxis(game.payoffs[player], player, 0).reshape(
             game.payoffs.shape[1 + player], -1
         )
         expected = [
             a
-            for a, mine in enumerate(own)
+            for a, actual in enumerate(payoffs)
             if any(
-                (other > mine).all() if strictly else (other >= mine).all() and (other > mine).any()
-                for other in own
+                (second > actual).all()
+                if strictly
+                else (second >= actual).all() and (second > actual).any()
+                for second in payoffs
             )
         ]
 
@@ -221,8 +223,8 @@ def test_what_is_dominated_is_never_played(game):
             mediated = best_correlated_equilibrium(game, player).distribution
             told = np.moveaxis(mediated, player, 0)[action]
             assert told.sum() == pytest.approx(0.0, abs=1e-9)
-            others = np.delete(np.arange(game.payoffs.shape[1 + player]), action)
-            left = NormalFormGame(game.payoffs.take(others, axis=1 + player))
+            opponents = np.delete(np.arange(game.payoffs.shape[1 + player]), action)
+            left = NormalFormGame(game.payoffs.take(opponents, axis=1 + player))
             assert maxmin(left, player).value == pytest.approx(
                 maxmin(game, player).value, abs=1e-12
             )
@@ -251,11 +253,11 @@ def test_weak_dominance_needs_one_strict_gain():
 def test_neither_unit_nor_constant_matters(unit, offset, strictly):
     for seed in range(3):
         table = np.random.default_rng(seed).integers(0, 5, size=(5, 3)) + offset
-        game, other = matrix_game(table), matrix_game(unit * table)
+        game, second = matrix_game(table), matrix_game(unit * table)
         for player in (0, 1):
             expected = dominated_actions(matrix_game(table - offset), player, strictly=strictly)
             assert dominated_actions(game, player, strictly=strictly) == expected
-            assert dominated_actions(other, player, strictly=strictly) == expected
+            assert dominated_actions(second, player, strictly=strictly) == expected
 
 
 def test_a_tolerance_says_which_margin_of_a_mixture_counts():
@@ -328,7 +330,7 @@ def test_nothing_of_what_is_left_is_dominated_and_rounds_tell_what_went(game, st
 def test_strict_dominance_loses_no_equilibrium_and_invents_none(game):
     left = eliminate_dominated(game)
     numbered = [
-        tuple(own[a] for own, a in zip(left.kept, outcome, strict=True))
+        tuple(payoffs[a] for payoffs, a in zip(left.kept, outcome, strict=True))
         for outcome in pure_equilibria(left.game)
     ]
     assert tuple(numbered) == pure_equilibria(game)
@@ -361,8 +363,8 @@ def test_a_duopoly_is_solved_by_dominance():
     price = 12.0 - quantity[:, None] - quantity
     game = NormalFormGame([quantity[:, None] * price, quantity * price])
     left = eliminate_dominated(game)
-    both = [range(7, 13), range(3), [6]]
-    assert left.rounds == tuple(tuple((i, q) for i in (0, 1) for q in gone) for gone in both)
+    pair = [range(7, 13), range(3), [6]]
+    assert left.rounds == tuple(tuple((i, q) for i in (0, 1) for q in gone) for gone in pair)
     assert left.kept == ((3, 4, 5), (3, 4, 5))
     assert eliminate_dominated(game, strictly=False).kept == ((4,), (4,))
 

@@ -240,12 +240,12 @@ def test_what_no_regret_learns_encloses_the_value(seed):
 
 @given(matrices, st.integers(-60, 60))
 def test_the_unit_of_payoff_changes_no_bit(matrix, power):
-    one = solve_zero_sum(matrix_game(matrix))
-    other = solve_zero_sum(matrix_game(np.ldexp(np.array(matrix, float), power)))
+    first = solve_zero_sum(matrix_game(matrix))
+    second = solve_zero_sum(matrix_game(np.ldexp(np.array(matrix, float), power)))
     for player in (0, 1):
-        np.testing.assert_array_equal(one.profile[player], other.profile[player])
-        np.testing.assert_array_equal(np.ldexp(one.duals[player], power), other.duals[player])
-    assert np.ldexp([one.value, one.gap], power).tolist() == [other.value, other.gap]
+        np.testing.assert_array_equal(first.profile[player], second.profile[player])
+        np.testing.assert_array_equal(np.ldexp(first.duals[player], power), second.duals[player])
+    assert np.ldexp([first.value, first.gap], power).tolist() == [second.value, second.gap]
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1e-3, 1e6, 1e299])
@@ -397,8 +397,8 @@ def test_what_players_of_known_games_are_sure_of(game, player, value, strategy):
 
 @given(bimatrices, st.sampled_from([0, 1]))
 def test_both_are_the_value_that_fractions_give_to_the_players_own_payoffs(game, player):
-    own = game.payoffs[0] if player == 0 else game.payoffs[1].T
-    expected = pytest.approx(float(value_of_matrix(own)), abs=1e-12)
+    payoffs = game.payoffs[0] if player == 0 else game.payoffs[1].T
+    expected = pytest.approx(float(value_of_matrix(payoffs)), abs=1e-12)
     sure, held = maxmin(game, player), minmax(game, player)
     assert sure.value == expected
     assert held.value == expected
@@ -411,15 +411,15 @@ def test_no_joint_action_of_the_others_earns_a_player_less(shape, seed):
     game = NormalFormGame(np.random.default_rng(seed).normal(size=(len(shape), *shape)))
 
     for player in range(len(shape)):
-        own = np.moveaxis(game.payoffs[player], player, 0)
+        payoffs = np.moveaxis(game.payoffs[player], player, 0)
         sure, held = maxmin(game, player), minmax(game, player)
 
-        others = itertools.product(*(range(n) for n in own.shape[1:]))
-        least = min(sure.strategy @ own[(slice(None), *actions)] for actions in others)
-        most = max((held.strategy * own[action]).sum() for action in range(len(own)))
+        opponents = itertools.product(*(range(n) for n in payoffs.shape[1:]))
+        least = min(sure.strategy @ payoffs[(slice(None), *actions)] for actions in opponents)
+        most = max((held.strategy * payoffs[action]).sum() for action in range(len(payoffs)))
         assert sure.value == pytest.approx(least, abs=1e-13)
         assert held.value == pytest.approx(most, abs=1e-13)
-        assert held.strategy.shape == own.shape[1:]
+        assert held.strategy.shape == payoffs.shape[1:]
         assert held.strategy.sum() == pytest.approx(1.0, abs=1e-14)
         # Mixed strategies and the minimax theorem
         assert sure.value == pytest.approx(held.value, abs=1e-12)
@@ -428,20 +428,20 @@ def test_no_joint_action_of_the_others_earns_a_player_less(shape, seed):
 
 def test_several_may_punish_harder_together_than_each_by_a_coin_of_its_own():
     # Player 0 guesses whether the others' pennies match; independent pennies leave it more.
-    same = np.eye(2)
+    equal = np.eye(2)
     payoffs = np.zeros((3, 2, 2, 2))
-    payoffs[0] = [3.0 * same * [[1.0, 0.0], [0.0, 0.0]], 3.0 * same * [[0.0, 0.0], [0.0, 1.0]]]
-    payoffs[0] += 2.0 * (1.0 - same)
+    payoffs[0] = [3.0 * equal * [[1.0, 0.0], [0.0, 0.0]], 3.0 * equal * [[0.0, 0.0], [0.0, 1.0]]]
+    payoffs[0] += 2.0 * (1.0 - equal)
     game = NormalFormGame(payoffs)
 
     held = minmax(game, 0)
 
     # Together: half both heads, half both tails, and player 0 earns 3/2 either way.
     assert held.value == pytest.approx(1.5, abs=1e-14)
-    np.testing.assert_allclose(held.strategy, 0.5 * same, atol=1e-14)
+    np.testing.assert_allclose(held.strategy, 0.5 * equal, atol=1e-14)
     p, q = np.meshgrid(np.linspace(0, 1, 101), np.linspace(0, 1, 101))
-    apart = 2 * (p * (1 - q) + q * (1 - p)) + 3 * np.maximum(p * q, (1 - p) * (1 - q))
-    assert apart.min() > 1.6
+    separate = 2 * (p * (1 - q) + q * (1 - p)) + 3 * np.maximum(p * q, (1 - p) * (1 - q))
+    assert separate.min() > 1.6
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -467,10 +467,10 @@ def test_in_a_tree_it_is_the_value_of_the_game_in_which_the_other_only_harms(see
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
 def test_it_is_a_payoff_in_its_unit(offset, unit):
     game = NormalFormGame(np.random.default_rng(7).normal(size=(3, 2, 3, 2)))
-    other = NormalFormGame(unit * (game.payoffs + offset))
+    second = NormalFormGame(unit * (game.payoffs + offset))
     for ask in (maxmin, minmax):
         expected = ask(game, 1).value + offset
-        assert ask(other, 1).value / unit == pytest.approx(
+        assert ask(second, 1).value / unit == pytest.approx(
             expected, abs=1e-12 + 1e-15 * abs(offset)
         )
 
@@ -492,9 +492,9 @@ def test_the_others_payoffs_do_not_matter():
     indifferent = game.payoffs.copy()
     indifferent[[0, 2]] = 0.0
     for ask in (maxmin, minmax):
-        one, other = ask(game, 1), ask(NormalFormGame(indifferent), 1)
-        assert one.value == other.value
-        np.testing.assert_array_equal(one.strategy, other.strategy)
+        first, second = ask(game, 1), ask(NormalFormGame(indifferent), 1)
+        assert first.value == second.value
+        np.testing.assert_array_equal(first.strategy, second.strategy)
 
 
 @pytest.mark.parametrize("ask", [maxmin, minmax])
@@ -516,7 +516,7 @@ test_what_has_no_value_is_refused = refusals(
     (games.chicken(), ValueError, "game must be constant-sum, .* <chicken"),
     (games.kuhn_poker(players=3), ValueError, "game must have two players, got 3; maxmin"),
     (NormalFormGame([[1.0, 2.0]]), ValueError, "game must have two players, got 1"),
-    of=solve_zero_sum,
+    call=solve_zero_sum,
 )
 
 

@@ -116,11 +116,11 @@ def test_the_duality_gap_of_a_general_game_depends_on_the_payoffs_of_one_player(
     payoffs = generator.normal(size=(2, 3, 4))
     profile = [generator.dirichlet(np.ones(n)) for n in (3, 4)]
     x, y = profile
-    for of in (0, 1):
-        rows = payoffs[of] if of == 0 else payoffs[of].T
-        own, other = (x, y) if of == 0 else (y, x)
-        expected = (rows @ other).max() - (own @ rows).min()
-        assert duality_gap(NormalFormGame(payoffs), profile, payoff_of=of) == pytest.approx(
+    for payoff_of in (0, 1):
+        rows = payoffs[payoff_of] if payoff_of == 0 else payoffs[payoff_of].T
+        strategy, opponent = (x, y) if payoff_of == 0 else (y, x)
+        expected = (rows @ opponent).max() - (strategy @ rows).min()
+        assert duality_gap(NormalFormGame(payoffs), profile, payoff_of=payoff_of) == pytest.approx(
             expected
         )
 
@@ -138,8 +138,8 @@ def test_in_extensive_form_too_the_worst_case_ignores_the_payoffs_of_the_others(
     profile, behavior = random_profile(np.random.default_rng(seed), game)
     for player in (0, 1):
         found = security_value(game, player, profile[player])
-        others = pure_strategies(game, 1 - player)
-        earned = [expected_value(root, behavior | chosen)[player] for chosen in others]
+        opponents = pure_strategies(game, 1 - player)
+        earned = [expected_value(root, behavior | chosen)[player] for chosen in opponents]
         assert found == pytest.approx(min(earned), abs=1e-12)
 
 

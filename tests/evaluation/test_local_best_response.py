@@ -81,13 +81,13 @@ def test_who_looks_ahead_to_the_end_finds_a_best_response(game):
 
 def naive_response(root, player, behavior):
     """Return what the greedy response does at each information set that the others play to."""
-    together = defaultdict(list)
+    by_set = defaultdict(list)
 
     def visit(history, weight):
         if history.is_terminal():
             return
         if history.player() == player:
-            together[str(history.information_set())].append((weight, history))
+            by_set[str(history.information_set())].append((weight, history))
             for action in history.actions():
                 visit(history.child(action), weight)
         else:
@@ -96,7 +96,7 @@ def naive_response(root, player, behavior):
 
     visit(root, 1.0)
     chosen = {}
-    for known, histories in together.items():
+    for known, histories in by_set.items():
         actions = list(histories[0][1].actions())
         worth = [
             sum(w * expected_value(h.child(action), behavior)[player] for w, h in histories)
@@ -126,10 +126,10 @@ def test_sampled_without_rollouts_it_is_the_same_response(seed):
     vectors, _ = random_profile(generator, game)
     profile = Profile(vectors, game.domains)
 
-    for of in (game, root):
+    for form in (game, root):
         value, _ = local_best_response(game, 0, profile)
         found = sampled_local_best_response(
-            of, 0, profile, 1_500, generator, rollouts=None, bounds=(-9.0, 9.0)
+            form, 0, profile, 1_500, generator, rollouts=None, bounds=(-9.0, 9.0)
         )
         low, high = found.normal_interval(SURE)
         assert low - 1e-12 <= value <= high + 1e-12
@@ -194,11 +194,11 @@ def test_what_is_no_question_is_refused(change, error, message):
 
 def test_who_forgets_has_none():
     # The player forgets whether it saw a or b, and remembers later.
-    def then(known):
+    def decision_of(known):
         late = decision(0, f"late {known}", on=end(1.0), out=end(0.0))
         return decision(0, known, on=decision(0, "no idea", on=late))
 
-    root = chance([0.5, 0.5], a=then("a"), b=then("b"))
+    root = chance([0.5, 0.5], a=decision_of("a"), b=decision_of("b"))
     with pytest.raises(ValueError, match="cannot follow its earlier actions and observations"):
         sampled_local_best_response(root, 0, [uniform_behavior], 20, np.random.default_rng(0))
 

@@ -55,10 +55,10 @@ def test_an_interval_is_its_formula():
 def test_intervals_go_with_the_unit_and_the_zero_of_payoffs():
     samples = np.random.default_rng(1).normal(size=50).clip(-1.0, 1.0)
     one = Estimate.of(samples, bounds=(-4.0, 4.0))
-    other = Estimate.of(4.0 * samples, bounds=(-16.0, 16.0))
+    scaled = Estimate.of(4.0 * samples, bounds=(-16.0, 16.0))
     for interval in ("normal_interval", "bernstein_interval"):
         expected = [4.0 * end for end in getattr(one, interval)(0.9)]
-        assert list(getattr(other, interval)(0.9)) == pytest.approx(expected, rel=1e-14)
+        assert list(getattr(scaled, interval)(0.9)) == pytest.approx(expected, rel=1e-14)
 
 
 def test_more_confidence_and_fewer_samples_make_wider_intervals():

@@ -42,8 +42,8 @@ def test_a_cleaned_strategy_is_the_one_found_action_by_action(least):
         for player, labels in enumerate(game.tree.labels):
             unreached = set(cleaned.profile.unreached(player).tolist())
             for number in {*range(len(labels))} - unreached:
-                mine = cleaned.profile[player, number]
-                np.testing.assert_allclose(mine, expected[player, labels[number]], atol=1e-14)
+                found = cleaned.profile[player, number]
+                np.testing.assert_allclose(found, expected[player, labels[number]], atol=1e-14)
         # Unreached information sets, which become uniform, do not affect the value.
         value = expected_value(root, expected)
         np.testing.assert_allclose(game.value(cleaned.profile), value, atol=1e-12)
@@ -54,12 +54,12 @@ def test_both_gaps_are_those_of_the_profiles(least):
     changed = 0
     for _, root, game, profile, behavior in random_games():
         cleaned = threshold(game, profile, least)
-        before = naive_nash_conv(root, behavior)
-        assert cleaned.gap_before == pytest.approx(before, abs=1e-12)
+        gap_before = naive_nash_conv(root, behavior)
+        assert cleaned.gap_before == pytest.approx(gap_before, abs=1e-12)
         assert cleaned.gap_after == nash_conv(game, cleaned.profile)
         changed += cleaned.gap_after != cleaned.gap_before
         assert threshold(game, profile, least, gap=exploitability).gap_before == pytest.approx(
-            before / game.players, abs=1e-12
+            gap_before / game.players, abs=1e-12
         )
     assert (changed > 1) == (least > 0.0)
 
@@ -72,11 +72,11 @@ def test_a_threshold_of_zero_leaves_every_bit_as_it_was():
 
 def test_thresholding_is_idempotent_and_monotone_in_the_threshold():
     for _, _, game, profile, _ in random_games():
-        once = [threshold(game, profile, least).profile for least in (0.05, 0.2, 0.5, 1.0)]
-        for least, first in zip((0.05, 0.2, 0.5, 1.0), once, strict=True):
-            for mine, again in zip(first, threshold(game, first, least).profile, strict=True):
-                np.testing.assert_allclose(mine, again, atol=1e-15)
-        for more, less in itertools.pairwise(once):
+        thresholded = [threshold(game, profile, least).profile for least in (0.05, 0.2, 0.5, 1.0)]
+        for least, first in zip((0.05, 0.2, 0.5, 1.0), thresholded, strict=True):
+            for found, repeated in zip(first, threshold(game, first, least).profile, strict=True):
+                np.testing.assert_allclose(found, repeated, atol=1e-15)
+        for more, less in itertools.pairwise(thresholded):
             for player in range(game.players):
                 assert not (less[player] > 0.0)[more[player] == 0.0].any()
 

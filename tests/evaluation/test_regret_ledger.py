@@ -126,7 +126,7 @@ def test_a_theorem_is_broken_where_a_tracker_is_tampered_with(name, by):
     play(player)
     ledger.check()
     proven = ledger.regret_bounds()["top"]
-    exact = proven.exact or any(other.exact for other in proven.also)
+    exact = proven.exact or any(bound.exact for bound in proven.also)
 
     tracker = ledger.tracker(player)
     tracker.earned += by
@@ -164,8 +164,8 @@ def test_what_else_is_proven_is_printed_and_checked():
         def _regret_bound(self, tracker_of):
             regret = tracker_of(self).external
             first, second = self.claims
-            other = RegretBound("R <= second", regret, second, exact=False)
-            return RegretBound("R = first", regret, first, exact=True, also=(other,))
+            twin = RegretBound("R <= second", regret, second, exact=False)
+            return RegretBound("R = first", regret, first, exact=True, also=(twin,))
 
     for first, second, broken in ((1.0, 1.0, None), (2.0, 1.0, "first"), (1.0, 0.5, "second")):
         player = Both(first, second)

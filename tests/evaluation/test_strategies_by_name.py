@@ -63,7 +63,7 @@ def interior(game, seed):
 
 
 def same(found, wanted):
-    flat = [np.concatenate([np.ravel(part) for part in leaves(each)]) for each in (found, wanted)]
+    flat = [np.concatenate([np.ravel(part) for part in leaves(item)]) for item in (found, wanted)]
     np.testing.assert_allclose(*flat, rtol=1e-9, atol=1e-12)
 
 
@@ -81,7 +81,7 @@ def leaves(value):
 def test_every_function_takes_mappings_functions_and_vectors_in_one_profile(function):
     profile = interior(KUHN, 5)
     mappings = as_mappings(profile)
-    functions = [lambda known, actions, of=of: of[str(known)] for of in mappings]
+    functions = [lambda known, actions, owner=owner: owner[str(known)] for owner in mappings]
     wanted = FUNCTIONS[function](KUHN, profile)
     if not function.startswith("sampled"):  # these draw by histories, in another order
         same(FUNCTIONS[function](KUHN, mappings), wanted)

@@ -70,10 +70,10 @@ def openspiel(name):
 )
 def test_a_game_of_openspiel_walked_one_history_at_a_time_is_its_tree(name):
     game = openspiel(name)
-    mine, known = GameTree.from_history(as_history(game)), games.from_openspiel(name).tree
+    found, known = GameTree.from_history(as_history(game)), games.from_openspiel(name).tree
     for part in ("parent", "player", "information_set", "probability", "payoffs"):
-        np.testing.assert_array_equal(getattr(mine, part), getattr(known, part))
-    assert mine.labels == known.labels
+        np.testing.assert_array_equal(getattr(found, part), getattr(known, part))
+    assert found.labels == known.labels
 
 
 def value_by_openspiel(state):
@@ -84,13 +84,13 @@ def value_by_openspiel(state):
         return sum(p * value_by_openspiel(state.child(a)) for a, p in state.chance_outcomes())
     if state.is_simultaneous_node():
         joint = itertools.product(*(state.legal_actions(p) for p in range(state.num_players())))
-        after = []
+        children = []
         for actions in joint:
-            after.append(state.clone())
-            after[-1].apply_actions(list(actions))
+            children.append(state.clone())
+            children[-1].apply_actions(list(actions))
     else:
-        after = [state.child(action) for action in state.legal_actions()]
-    return np.mean([value_by_openspiel(child) for child in after], axis=0)
+        children = [state.child(action) for action in state.legal_actions()]
+    return np.mean([value_by_openspiel(child) for child in children], axis=0)
 
 
 def value_of(history):
@@ -157,11 +157,11 @@ def walk(history):
 def test_with_a_short_memory_players_know_their_dice_and_the_last_claims(memory):
     whole = [h for h in walk(games.dudo_history(sides=2)) if not h.is_terminal()]
     short = [h for h in walk(games.dudo_history(sides=2, memory=memory)) if not h.is_terminal()]
-    for one, other in zip(whole, short, strict=True):
+    for one, second in zip(whole, short, strict=True):
         if one.player() >= 0:
             dice, _, claims = one.information_set().partition(":")
             last = ",".join(claims.split(",")[-memory:])
-            assert other.information_set() == f"{dice}:{last}"
+            assert second.information_set() == f"{dice}:{last}"
 
 
 @pytest.mark.parametrize("memory", [1, 2])
@@ -172,11 +172,13 @@ def test_the_same_holds_of_bids(memory):
     np.testing.assert_array_equal(whole.parent, short.parent)
     np.testing.assert_array_equal(whole.payoffs, short.payoffs)
     for player in (0, 1):
-        here = np.flatnonzero(whole.player == player)
-        numbers = zip(whole.information_set[here], short.information_set[here], strict=True)
-        for one, other in set(numbers):
+        histories = np.flatnonzero(whole.player == player)
+        numbers = zip(
+            whole.information_set[histories], short.information_set[histories], strict=True
+        )
+        for one, second in set(numbers):
             dice, *bids = whole.labels[player][one].split()
-            assert short.labels[player][other].split() == [dice, *bids[-memory:]]
+            assert short.labels[player][second].split() == [dice, *bids[-memory:]]
 
 
 def test_a_memory_is_some_and_a_level_has_bits_for_its_bids():

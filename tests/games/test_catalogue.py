@@ -160,19 +160,19 @@ def test_a_leduc_label_says_what_the_player_saw():
 )
 def test_no_player_gains_by_leaving_a_known_correlated_equilibrium(name, joint, payoff):
     payoffs, joint = load(name).payoffs, np.array(joint)
-    for own, played in ((payoffs[0], joint), (payoffs[1].T, joint.T)):
+    for payoffs_of_player, played in ((payoffs[0], joint), (payoffs[1].T, joint.T)):
         # What each action would earn, in place of the one that is recommended
-        instead = played @ own.T
+        instead = played @ payoffs_of_player.T
         assert np.diag(instead).sum() == pytest.approx(payoff)
         assert (instead <= np.diag(instead)[:, np.newaxis] + 1e-12).all()
 
 
 def test_blotto_has_every_placement_once_and_compares_field_by_field():
     game = load("blotto")
-    (actions, others), payoffs = game.actions, game.payoffs[0]
+    (actions, placements), payoffs = game.actions, game.payoffs[0]
 
     assert len(set(actions)) == len(actions) == math.comb(5 + 2, 2)
-    assert list(others) == list(actions)
+    assert list(placements) == list(actions)
     for i, placement in enumerate(actions):
         for j, opposing in enumerate(actions):
             pairs = list(zip(placement.split("-"), opposing.split("-"), strict=True))
@@ -213,7 +213,7 @@ test_a_name_of_no_game_is_refused_unevaluated = refusals(
     *((text, CALL) for text in ("", "kuhn poker", "a.b()", "3", "a; b", "\0", "(" * 1000)),
     *((f"kuhn_poker{text}", CALL) for text in ("(", "(2", "()()", "(deck=3, deck=4)")),
     ("kuhn_poker(**{'deck': 3})", CALL),
-    of=load,
+    call=load,
     error=ValueError,
 )
 

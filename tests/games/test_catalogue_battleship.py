@@ -131,13 +131,15 @@ def test_a_sunk_ship_is_earned_by_one_and_lost_by_the_other_many_times_over(shot
 
 
 def test_a_cell_is_shot_at_once_unless_that_is_allowed():
-    once = play(battleship_history(lengths=[2]), "a1-a2", "a1-a2", "a1", "b1")
-    again = play(battleship_history(lengths=[2], repeated_shots=True), "a1-a2", "a1-a2", "a1", "b1")
-    assert list(once.actions()) == ["a2", "b1", "b2"]
-    assert list(again.actions()) == ["a1", "a2", "b1", "b2"]
+    single = play(battleship_history(lengths=[2]), "a1-a2", "a1-a2", "a1", "b1")
+    repeated = play(
+        battleship_history(lengths=[2], repeated_shots=True), "a1-a2", "a1-a2", "a1", "b1"
+    )
+    assert list(single.actions()) == ["a2", "b1", "b2"]
+    assert list(repeated.actions()) == ["a1", "a2", "b1", "b2"]
     # A cell that was hit before adds nothing.
-    assert play(again, "a1", "b1").payoffs() == [0.0, 0.0]
-    assert play(again, "a1").child("a1").is_terminal()
+    assert play(repeated, "a1", "b1").payoffs() == [0.0, 0.0]
+    assert play(repeated, "a1").child("a1").is_terminal()
 
 
 def test_a_shot_at_a_ship_that_is_sunk_says_so():
@@ -153,10 +155,10 @@ def fleets(height, width, lengths):
     """Yield all ways of placing the ships, each a set of cells."""
     cells = list(itertools.product(range(height), range(width)))
 
-    def line(row, column, down, n):
-        return frozenset((row + i * down, column + i * (1 - down)) for i in range(n))
+    def line(row, column, vertical, n):
+        return frozenset((row + i * vertical, column + i * (1 - vertical)) for i in range(n))
 
-    ships = [{line(*cell, down, n) for cell in cells for down in (0, 1)} for n in lengths]
+    ships = [{line(*cell, vertical, n) for cell in cells for vertical in (0, 1)} for n in lengths]
     ships = [[ship for ship in lines if ship <= set(cells)] for lines in ships]
     for fleet in itertools.product(*ships):
         if len(frozenset().union(*fleet)) == sum(lengths):
@@ -172,33 +174,33 @@ def counted(height, width, lengths, values, shots, multiplier, repeated):
     def sunk(fleet, hits):
         return [ship <= hits for ship in fleet]
 
-    def fire(both, aimed, told):
+    def fire(pair, aimed, told):
         nonlocal fired
         fired += 1
-        lost = [sunk(both[i], set(aimed[1 - i])) for i in (0, 1)]
+        lost = [sunk(pair[i], set(aimed[1 - i])) for i in (0, 1)]
         if len(aimed[1]) == shots or all(lost[0]) or all(lost[1]):
-            lost_values = [float(np.dot(values, own)) for own in lost]
+            lost_values = [float(np.dot(values, fleet)) for fleet in lost]
             earned = [lost_values[1 - i] - multiplier * lost_values[i] for i in (0, 1)]
             payoffs[tuple(np.round(earned, 9))] += 1
             return
         mover = int(len(aimed[0]) > len(aimed[1]))
-        known[mover].add((both[mover], told[mover]))
+        known[mover].add((pair[mover], told[mover]))
         for cell in cells:
             if cell in aimed[mover] and not repeated:
                 continue
             hits = {*aimed[mover], cell}
-            target = [ship for ship in both[1 - mover] if cell in ship]
+            target = [ship for ship in pair[1 - mover] if cell in ship]
             answer = (bool(target), bool(target) and target[0] <= hits)
-            now = [(*aimed[i], cell) if i == mover else aimed[i] for i in (0, 1)]
+            aimed_now = [(*aimed[i], cell) if i == mover else aimed[i] for i in (0, 1)]
             heard = [(*told[i], cell, answer if i == mover else None) for i in (0, 1)]
-            fire(both, now, heard)
+            fire(pair, aimed_now, heard)
 
-    for both in itertools.product(hidden, hidden):
+    for pair in itertools.product(hidden, hidden):
         for placed in range(2 * len(lengths)):
-            own = [both[i][: (placed + 1 - i) // 2] for i in (0, 1)]
-            placing.add((placed, *own))
-            known[placed % 2].add(own[placed % 2])
-        fire(both, [(), ()], [(), ()])
+            fleet = [pair[i][: (placed + 1 - i) // 2] for i in (0, 1)]
+            placing.add((placed, *fleet))
+            known[placed % 2].add(fleet[placed % 2])
+        fire(pair, [(), ()], [(), ()])
     return len(placing) + fired, tuple(map(len, known)), payoffs
 
 

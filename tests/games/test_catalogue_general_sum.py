@@ -79,21 +79,21 @@ def test_sheriff_has_the_sizes_of_the_literature(arguments, information_sets, se
 def test_sheriff_is_the_one_of_openspiel_at_its_parameters():
     pytest.importorskip("pyspiel")
     parameters = {"items": 3, "bribe": 2, "rounds": 2}
-    ours = games.sheriff(**parameters, value=1.0, penalty=2.0, compensation=3.0)
-    theirs = games.from_openspiel(
+    found = games.sheriff(**parameters, value=1.0, penalty=2.0, compensation=3.0)
+    expected = games.from_openspiel(
         "sheriff(max_items=3,max_bribe=2,num_rounds=2,item_value=1.0,item_penalty=2.0,"
         "sheriff_penalty=3.0)"
     )
-    np.testing.assert_array_equal(ours.tree.payoffs, theirs.tree.payoffs)
-    np.testing.assert_array_equal(ours.tree.parent, theirs.tree.parent)
-    np.testing.assert_array_equal(ours.tree.information_set, theirs.tree.information_set)
+    np.testing.assert_array_equal(found.tree.payoffs, expected.tree.payoffs)
+    np.testing.assert_array_equal(found.tree.parent, expected.tree.parent)
+    np.testing.assert_array_equal(found.tree.information_set, expected.tree.information_set)
 
 
 def test_tiny_hanabi_is_the_one_of_openspiel():
     pytest.importorskip("pyspiel")
-    ours, theirs = games.tiny_hanabi(), games.from_openspiel("tiny_hanabi")
-    np.testing.assert_array_equal(ours.tree.payoffs, theirs.tree.payoffs)
-    np.testing.assert_array_equal(ours.tree.information_set, theirs.tree.information_set)
+    found, expected = games.tiny_hanabi(), games.from_openspiel("tiny_hanabi")
+    np.testing.assert_array_equal(found.tree.payoffs, expected.tree.payoffs)
+    np.testing.assert_array_equal(found.tree.information_set, expected.tree.information_set)
 
 
 def test_the_best_that_two_players_of_tiny_hanabi_can_do_is_10():
@@ -131,12 +131,12 @@ def game_profile(game, chosen):
 def test_phantom_tic_tac_toe_is_played_as_in_openspiel(abrupt):
     pyspiel = pytest.importorskip("pyspiel")
     version = "abrupt" if abrupt else "classical"
-    theirs = pyspiel.load_game(f"phantom_ttt(gameversion={version},obstype=reveal-nothing)")
+    expected = pyspiel.load_game(f"phantom_ttt(gameversion={version},obstype=reveal-nothing)")
     names, generator = {}, np.random.default_rng(abrupt)
     for _ in range(300):
         history, state = (
             games.phantom_tic_tac_toe_history(abrupt=abrupt),
-            theirs.new_initial_state(),
+            expected.new_initial_state(),
         )
         while not history.is_terminal():
             assert history.player() == state.current_player()

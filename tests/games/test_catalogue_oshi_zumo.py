@@ -26,34 +26,34 @@ ROOTS = [
 def rounds(coins, size, least, horizon, alesia):
     """Return functions of the coins and the pushes so far: the result, or None; bids."""
 
-    def result(mine, theirs, pushes, played):
-        if abs(pushes) <= size and (mine or theirs) and played != horizon:
+    def result(first_coins, second_coins, pushes, played):
+        if abs(pushes) <= size and (first_coins or second_coins) and played != horizon:
             return None
         return 0 if alesia and abs(pushes) <= size else np.sign(pushes)
 
-    def bids(mine):
-        return [bid for bid in range(mine + 1) if bid >= least] or [mine]
+    def bids(first_coins):
+        return [bid for bid in range(first_coins + 1) if bid >= least] or [first_coins]
 
     return result, bids
 
 
-def backward_value(mine, theirs, pushes, played, *rules):
+def backward_value(first_coins, second_coins, pushes, played, *rules):
     """Return the value of a round for player 0, that of a matrix of later rounds."""
     result, bids = rounds(*rules)
 
     @cache
-    def value(mine, theirs, pushes, played):
-        end = result(mine, theirs, pushes, played)
+    def value(first_coins, second_coins, pushes, played):
+        end = result(first_coins, second_coins, pushes, played)
         if end is not None:
             return float(end)
 
-        def after(a, b):
-            return value(mine - a, theirs - b, pushes + np.sign(a - b), played + 1)
+        def following(a, b):
+            return value(first_coins - a, second_coins - b, pushes + np.sign(a - b), played + 1)
 
-        later = [[after(a, b) for b in bids(theirs)] for a in bids(mine)]
+        later = [[following(a, b) for b in bids(second_coins)] for a in bids(first_coins)]
         return lp_value(matrix_game(later))[0]
 
-    return value(mine, theirs, pushes, played)
+    return value(first_coins, second_coins, pushes, played)
 
 
 @pytest.mark.deep_beyond(4)
@@ -72,8 +72,8 @@ def backward_value(mine, theirs, pushes, played, *rules):
 )
 def test_the_value_of_a_subgame_is_that_of_backward_induction(rules, bids):
     history = play(oshi_zumo_history(*rules), *bids)
-    mine, theirs = rules[0] - bids[0], rules[0] - bids[1]
-    known = backward_value(mine, theirs, int(np.sign(bids[0] - bids[1])), 1, *rules)
+    first_coins, second_coins = rules[0] - bids[0], rules[0] - bids[1]
+    known = backward_value(first_coins, second_coins, int(np.sign(bids[0] - bids[1])), 1, *rules)
     value = solve_zero_sum(ExtensiveFormGame.from_history(history)).value
     assert 0.1 < abs(known) < 0.9  # neither an even game nor one that is decided
     assert value == pytest.approx(known, abs=1e-8)

@@ -257,7 +257,7 @@ test_an_argument_out_of_range_is_refused_with_the_range = refusals(
         "horizon must be a whole number where minimum_bid is 0, because the game might not "
         "end; pass a number of rounds, or minimum_bid=1",
     ),
-    of=load,
+    call=load,
     error=ValueError,
 )
 
@@ -285,7 +285,7 @@ test_an_argument_of_the_wrong_kind_is_refused = refusals(
     ("oshi_zumo(size=None)", "size must be a whole number, at least 0, got None"),
     ("oshi_zumo(horizon='long')", "horizon must be a whole number, at least 1, got 'long'"),
     ("oshi_zumo(alesia=1)", "alesia must be True or False, got 1"),
-    of=load,
+    call=load,
     error=TypeError,
 )
 

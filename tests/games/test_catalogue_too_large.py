@@ -38,11 +38,11 @@ for call in json.load(sys.stdin):
 def calls_of(name):
     """Return calls of a game in which one argument, or every one, is a large number."""
     factory = _registry._FACTORIES[name]
-    own = [each for each in inspect.signature(factory).parameters if each != "memory_limit"]
-    yield from (f"{name}({parameter}={number})" for parameter in own for number in NUMBERS)
-    listed = "lengths" in own
-    for number in NUMBERS if own else ():
-        sizes = {parameter: number for parameter in own if parameter in SIZES}
+    names = [each for each in inspect.signature(factory).parameters if each != "memory_limit"]
+    yield from (f"{name}({parameter}={number})" for parameter in names for number in NUMBERS)
+    listed = "lengths" in names
+    for number in NUMBERS if names else ():
+        sizes = {parameter: number for parameter in names if parameter in SIZES}
         if listed:
             yield f"{name}(lengths=[{number}], width={number})"
             yield f"{name}(lengths=[2, 3, 2], width={number})"
@@ -121,8 +121,8 @@ def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(n
     ],
 )
 def test_a_game_too_large_for_memory_is_refused_with_its_size(call, message):
-    there = "" if "too many" in message else r".* there are 1\.0 GiB"
-    with pytest.raises(MemoryError, match=message + there):
+    available = "" if "too many" in message else r".* there are 1\.0 GiB"
+    with pytest.raises(MemoryError, match=message + available):
         games.load(call, memory_limit=2**30)
 
 

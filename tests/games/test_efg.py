@@ -132,24 +132,24 @@ def test_what_has_no_name_is_called_by_its_number_in_the_text():
 
 
 def test_information_sets_are_told_apart_by_player_and_number_only():
-    same = game(
+    equal = game(
         'p "" 1 3 "x" { "a" "b" } 0  p "" 2 3 "x" { "a" "b" } 0  t "" 0  t "" 0'
         '  p "" 2 4 "x" { "a" "b" } 0  t "" 0  t "" 0',
         players=2,
     )
-    assert same.tree.labels == (("x",), ("x", "x"))
-    np.testing.assert_array_equal(same.tree.information_set[:3], [0, 0, 1])
+    assert equal.tree.labels == (("x",), ("x", "x"))
+    np.testing.assert_array_equal(equal.tree.information_set[:3], [0, 0, 1])
 
 
 def test_numbers_of_information_sets_may_be_negative():
-    below = game(
+    lower = game(
         'p "" 1 -3 "" { "a" "b" "c" "d" } 0'
         '  p "" 1 3 "s" { "x" } 0 t "" 0  p "" 1 -0 "" { "y" } 0 t "" 0'
         '  p "" 1 0 0 t "" 0  c "" -1 "" { "z" 1 } 0 c "" -1 0 t "" 0'
     )
-    assert below.tree.labels == (("-3", "s", "0"),)
-    assert below.tree.information_set.tolist()[:5] == [0, 1, 2, 2, -1]
-    assert below.tree.outcomes == (("z",), ("z",))
+    assert lower.tree.labels == (("-3", "s", "0"),)
+    assert lower.tree.information_set.tolist()[:5] == [0, 1, 2, 2, -1]
+    assert lower.tree.outcomes == (("z",), ("z",))
 
 
 def test_an_information_set_may_lie_in_different_subtrees():
@@ -188,13 +188,13 @@ def test_outcome_0_pays_nothing_and_others_are_known_by_any_number():
 
 
 def test_what_is_said_again_may_be_spelled_otherwise():
-    again = game(
+    repeated = game(
         'c "" 1 "n" { "a" 1/2 "b" .5 } 0'
         '  c "" 1 "n"{"a" 0.5"b" 5e-1}0  t "" 1 "o" { 2 }  t "" 01 "o" { 4/2, }'
         '  t "" 1'
     )
-    assert (again.tree.payoffs == 2.0).all()
-    assert (again.tree.probability[1:] == 0.5).all()
+    assert (repeated.tree.payoffs == 2.0).all()
+    assert (repeated.tree.probability[1:] == 0.5).all()
 
 
 def test_a_declaration_may_have_no_name():

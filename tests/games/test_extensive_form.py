@@ -43,8 +43,8 @@ def by_name(game, player, vector):
     """Return a vector over sequences as a naive walk has it, by information set and action."""
     simplices, named = game.domains[player].simplices, {None: vector[0]}
     for number, label in enumerate(game.tree.labels[player]):
-        here = vector[1:][simplices.block(number)]
-        for action, entry in zip(game.tree.actions[player][number], here, strict=True):
+        block = vector[1:][simplices.block(number)]
+        for action, entry in zip(game.tree.actions[player][number], block, strict=True):
             named[label, action] = entry
     return named
 
@@ -66,9 +66,9 @@ def test_utilities_collect_what_ends_after_each_sequence(root):
     profile, behavior = random_profile(np.random.default_rng(3), game)
 
     for player in range(game.players):
-        for of in range(game.players):
-            found = by_name(game, player, game.utility(player, profile, payoff_of=of))
-            expected = utility(root, player, behavior, payoff_of=of)
+        for payoff_of in range(game.players):
+            found = by_name(game, player, game.utility(player, profile, payoff_of=payoff_of))
+            expected = utility(root, player, behavior, payoff_of=payoff_of)
 
             assert expected.keys() <= found.keys()
             for name, total in found.items():
@@ -123,10 +123,10 @@ def test_merging_suits_changes_no_value_and_no_gap():
     for player, (tree, wide) in enumerate(zip(merged.domains, full.domains, strict=True)):
         labels = merged.tree.labels[player]
         mixed = tree.simplices.normalize(generator.exponential(size=tree.simplices.dimension))
-        at = {label: mixed[tree.simplices.block(i)] for i, label in enumerate(labels)}
+        behavior = {label: mixed[tree.simplices.block(i)] for i, label in enumerate(labels)}
         small.append(tree.sequence_form(mixed))
         rest = [_without_suits(label, cards) for label in full.tree.labels[player]]
-        big.append(wide.sequence_form(np.concatenate([at[label] for label in rest])))
+        big.append(wide.sequence_form(np.concatenate([behavior[label] for label in rest])))
 
     np.testing.assert_allclose(full.value(big), merged.value(small), atol=1e-13)
     gap = evaluation.nash_conv(merged, small)
@@ -195,12 +195,12 @@ def by_walking(tree):
     last = np.zeros((tree.players, tree.histories), dtype=np.int64)
     for player in range(tree.players):
         for history in range(tree.histories):
-            at = history
-            while at > 0 and tree.player[tree.parent[at]] != player:
-                at = tree.parent[at]
-            if at > 0:
-                here = tree.information_set[tree.parent[at]]
-                last[player, history] = first[player][here] + tree.action[at]
+            node = history
+            while node > 0 and tree.player[tree.parent[node]] != player:
+                node = tree.parent[node]
+            if node > 0:
+                information_set = tree.information_set[tree.parent[node]]
+                last[player, history] = first[player][information_set] + tree.action[node]
     return last
 
 

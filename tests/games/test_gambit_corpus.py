@@ -47,7 +47,7 @@ def test_a_tree_has_the_known_sizes(name):
     assert tree.terminals.size == known["terminals"]
     assert tree.depth == known["depth"]
     assert list(tree.information_sets) == known["infosets"]
-    assert [sum(map(len, own)) for own in tree.actions] == known["actions"]
+    assert [sum(map(len, by_set)) for by_set in tree.actions] == known["actions"]
     assert (tree.player == rk.games.CHANCE).sum() == known["chance_nodes"]
     assert (game.name or "") == known["title"]
 
@@ -112,14 +112,14 @@ def test_uniform_play_earns_what_is_known_under_imperfect_recall(name):
 @pytest.mark.deep_beyond(17)
 @each("expected.json", lambda known: known.get("perfect_recall") is not False)
 def test_another_reader_finds_the_same_game(name):
-    ours, theirs = load(name), read(place(name))
-    if isinstance(ours, rk.NormalFormGame):
-        np.testing.assert_array_equal(ours.payoffs, theirs.payoffs)
+    found, expected = load(name), read(place(name))
+    if isinstance(found, rk.NormalFormGame):
+        np.testing.assert_array_equal(found.payoffs, expected.payoffs)
         return
     for field in ("parent", "player", "information_set", "action", "probability"):
-        np.testing.assert_array_equal(getattr(ours.tree, field), getattr(theirs.tree, field))
+        np.testing.assert_array_equal(getattr(found.tree, field), getattr(expected.tree, field))
     # Outcomes on the way are added up as fractions there.
-    np.testing.assert_allclose(ours.tree.payoffs, theirs.tree.payoffs, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.tree.payoffs, expected.tree.payoffs, rtol=1e-12, atol=1e-12)
 
 
 # The value, by a linear program

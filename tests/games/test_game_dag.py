@@ -29,7 +29,10 @@ CATALOGUE = {
 
 def random_behaviors(graph, seed=0):
     generator = np.random.default_rng(seed)
-    return [own.normalize(generator.exponential(size=own.dimension)) for own in graph.simplices]
+    return [
+        simplices.normalize(generator.exponential(size=simplices.dimension))
+        for simplices in graph.simplices
+    ]
 
 
 # Perfect recall
@@ -50,7 +53,7 @@ def test_utilities_are_those_on_the_tree(game):
     graph = GameDAG.from_tree(game.tree)
     assert graph.nodes < game.tree.histories
     assert_same_utilities(graph, game, random_behaviors(graph))
-    assert_same_utilities(graph, game, [own.uniform() for own in graph.simplices])
+    assert_same_utilities(graph, game, [simplices.uniform() for simplices in graph.simplices])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -78,15 +81,15 @@ def test_dice_games_given_by_their_rules_have_the_same_value():
             expected_mean = graph.utility(player, behaviors)[2]
             assert expected_mean == pytest.approx(game.value(profile)[player], abs=1e-12)
             labels = game.tree.labels[player]
-            utility, own = graph.utility(player, behaviors)[0], graph.simplices[player]
+            utility, simplices = graph.utility(player, behaviors)[0], graph.simplices[player]
             domain = game.domains[player]
             _, expected = domain.counterfactual(
                 game.utility(player, profile), domain.behavior(profile[player])
             )
             for number, label in enumerate(labels):
-                mine = utility[own.block(own.labels.find(label))]
+                found = utility[simplices.block(simplices.labels.find(label))]
                 np.testing.assert_allclose(
-                    mine, expected[domain.simplices.block(number)], atol=1e-12
+                    found, expected[domain.simplices.block(number)], atol=1e-12
                 )
 
 
@@ -103,24 +106,24 @@ def naive_value(tree, player, behaviors):
     ends = dict(zip(tree.terminals.tolist(), tree.payoffs, strict=True))
     utility, reach = np.zeros(behaviors[player].size), np.zeros(behaviors[player].size)
 
-    def visit(history, others, own):
+    def visit(history, reach_of_others, own_reach):
         if history in ends:
             return ends[history][player]
         mover, expected_mean = tree.player[history], 0.0
         for child in children[history]:
             if mover == CHANCE:
                 p = tree.probability[child]
-                expected_mean += p * visit(child, others * p, own * p)
+                expected_mean += p * visit(child, reach_of_others * p, own_reach * p)
                 continue
             place = first[mover][tree.information_set[history]] + tree.action[child]
             p = behaviors[mover][place]
             if mover != player:
-                expected_mean += p * visit(child, others * p, own)
+                expected_mean += p * visit(child, reach_of_others * p, own_reach)
                 continue
-            after = visit(child, others, own * p)
-            utility[place] += others * after
-            reach[place] += own
-            expected_mean += p * after
+            value_of_child = visit(child, reach_of_others, own_reach * p)
+            utility[place] += reach_of_others * value_of_child
+            reach[place] += own_reach
+            expected_mean += p * value_of_child
         return expected_mean
 
     value = visit(0, 1.0, 1.0)
@@ -137,10 +140,12 @@ def test_the_utility_of_a_merged_node_is_the_sum_over_its_histories(make, memory
     for graph in (GameDAG.from_tree(tree), GameDAG.from_history(root)):
         behaviors = random_behaviors(graph, memory)
         order = [
-            np.concatenate([own.coordinates([own.labels.find(label)]) for label in labels])
-            for own, labels in zip(graph.simplices, tree.labels, strict=True)
+            np.concatenate(
+                [behavior.coordinates([behavior.labels.find(label)]) for label in labels]
+            )
+            for behavior, labels in zip(graph.simplices, tree.labels, strict=True)
         ]
-        on_tree = [own[places] for own, places in zip(behaviors, order, strict=True)]
+        on_tree = [behavior[places] for behavior, places in zip(behaviors, order, strict=True)]
 
         expected = naive_value(tree, player, on_tree)
         utility, reach, value = graph.utility(player, behaviors)
@@ -153,18 +158,20 @@ def test_the_utility_of_a_merged_node_is_the_sum_over_its_histories(make, memory
 def fork():
     """Return a game whose second decision lacks the player's first action, and two paths to it."""
 
-    def then(payoffs):
+    def continuation(payoffs):
         return decision(1, "other", l=end(*payoffs[0]), r=end(*payoffs[1]))
 
-    after = decision(0, "again", x=then([(4, -4), (0, 0)]), y=then([(-2, 2), (6, -6)]))
-    return decision(0, "first", a=after, b=after, c=end(1, -1))
+    answer = decision(
+        0, "again", x=continuation([(4, -4), (0, 0)]), y=continuation([(-2, 2), (6, -6)])
+    )
+    return decision(0, "first", a=answer, b=answer, c=end(1, -1))
 
 
 def test_a_small_fork_is_what_comes_out_by_hand():
     graph = GameDAG.from_history(fork(), state=id)
     assert graph.nodes == 9  # the fork, the decision after it, two of the other's, five ends
-    first, again, other = [0.5, 0.25, 0.25], [0.75, 0.25], [0.5, 0.5]
-    behaviors = [np.array(first + again), np.array(other)]
+    first, second, answers = [0.5, 0.25, 0.25], [0.75, 0.25], [0.5, 0.5]
+    behaviors = [np.array(first + second), np.array(answers)]
 
     utility, reach, value = graph.utility(0, behaviors)
     # After x it earns 2 and after y 2 as well; there are two ways to it, each its own.
@@ -184,9 +191,9 @@ def test_a_small_fork_is_what_comes_out_by_hand():
 @pytest.mark.parametrize("memory", [1, 2, 3, None])
 def test_there_is_a_state_for_each_thing_that_still_matters(memory):
     def walk(history):
-        over = history.is_terminal()
-        yield tuple(history.payoffs()) if over else history.state()
-        if not over:
+        terminal = history.is_terminal()
+        yield tuple(history.payoffs()) if terminal else history.state()
+        if not terminal:
             drawn = history.player() == CHANCE
             moves = history.chance_outcomes() if drawn else zip(history.actions())
             for action, *_ in moves:
@@ -245,8 +252,8 @@ def test_what_chance_leaves_has_the_mean_of_the_whole(graph, draws, steps):
             for drawn in itertools.product(numbers, repeat=draws)
         ]
         whole = graph.utility(player, behaviors)
-        for mine, expected in zip(zip(*found, strict=True), whole, strict=True):
-            np.testing.assert_allclose(np.mean(mine, axis=0), expected, atol=1e-12)
+        for actual, expected in zip(zip(*found, strict=True), whole, strict=True):
+            np.testing.assert_allclose(np.mean(actual, axis=0), expected, atol=1e-12)
 
 
 def test_chance_in_the_middle_of_a_game_is_drawn_once_in_each_state():
@@ -255,9 +262,9 @@ def test_chance_in_the_middle_of_a_game_is_drawn_once_in_each_state():
     graph = GameDAG.from_history(root, state=id)
 
     up_heads, up_tails = (graph.sample_chance(Grid([0.1, coin])) for coin in (0.2, 0.3))
-    down = graph.sample_chance(Grid([0.9]))
-    uniform = [own.uniform() for own in graph.simplices]
-    for part, expected in ((up_heads, [4, 4, 0]), (up_tails, [0, 0, 0]), (down, [0, 0, 1])):
+    vertical = graph.sample_chance(Grid([0.9]))
+    uniform = [simplices.uniform() for simplices in graph.simplices]
+    for part, expected in ((up_heads, [4, 4, 0]), (up_tails, [0, 0, 0]), (vertical, [0, 0, 1])):
         assert graph.utility(0, uniform, part)[0].tolist() == expected
     assert graph.sample_chance(Grid([0.1, 0.2])) is up_heads  # kept
 
@@ -343,7 +350,7 @@ def test_levels_and_histories_make_the_same_graph():
     from_history = GameDAG.from_history(as_history(level), state)
     assert from_level.nodes == from_history.nodes
     assert from_level.levels.tolist() == from_history.levels.tolist()
-    assert [own.blocks for own in from_level.simplices] == [48, 48]
+    assert [simplices.blocks for simplices in from_level.simplices] == [48, 48]
 
 
 def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
@@ -351,7 +358,7 @@ def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
         games.liars_dice(dice=2)
     graph = GameDAG.from_history(liars_dice_batch(dice=2, sides=4, memory=1))
     assert graph.nodes < 2**15
-    uniform = [own.uniform() for own in graph.simplices]
+    uniform = [simplices.uniform() for simplices in graph.simplices]
     first, second = (graph.utility(player, uniform)[2] for player in (0, 1))
     assert first == pytest.approx(-second, abs=1e-12)
 
@@ -384,7 +391,7 @@ test_what_makes_no_graph_is_refused = refusals(
 
 def test_a_game_of_other_information_sets_is_no_place_to_unfold():
     graph = GameDAG.from_history(dudo_history(sides=2, memory=1))
-    behaviors = [own.uniform() for own in graph.simplices]
+    behaviors = [simplices.uniform() for simplices in graph.simplices]
 
     with pytest.raises(ValueError, match="which this graph does not have"):
         graph.to_tree_profile(behaviors, games.dudo(sides=2))

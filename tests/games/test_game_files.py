@@ -150,12 +150,12 @@ def test_a_shipped_file_is_a_game_here_and_for_gambit(path):
 
 
 def test_the_shipped_poker_is_kuhns():
-    ours, known = load(SHIPPED / "three_card_poker.efg"), games.kuhn_poker()
-    uniform = [domain.relative_interior_point() for domain in ours.domains]
-    assert [domain.dimension for domain in ours.domains] == [13, 13]
-    np.testing.assert_allclose(ours.value(uniform), known.value(uniform), atol=1e-15)
-    solved = rk.solve(ours, "cfr+", iterations=1_000)
-    assert ours.value(solved.average)[0] == pytest.approx(-1 / 18, abs=1e-3)
+    found, known = load(SHIPPED / "three_card_poker.efg"), games.kuhn_poker()
+    uniform = [domain.relative_interior_point() for domain in found.domains]
+    assert [domain.dimension for domain in found.domains] == [13, 13]
+    np.testing.assert_allclose(found.value(uniform), known.value(uniform), atol=1e-15)
+    solved = rk.solve(found, "cfr+", iterations=1_000)
+    assert found.value(solved.average)[0] == pytest.approx(-1 / 18, abs=1e-3)
 
 
 def test_the_shipped_inspection_has_the_equilibrium_that_indifference_gives():
@@ -166,9 +166,9 @@ def test_the_shipped_inspection_has_the_equilibrium_that_indifference_gives():
 
 def test_the_shipped_voters_are_symmetric():
     payoffs = load(SHIPPED / "three_voters.nfg").payoffs
-    for one, other in [(0, 1), (1, 2), (0, 2)]:
-        swapped = payoffs.swapaxes(1 + one, 1 + other)
-        np.testing.assert_array_equal(swapped[one], payoffs[other])
+    for first, second in [(0, 1), (1, 2), (0, 2)]:
+        swapped = payoffs.swapaxes(1 + first, 1 + second)
+        np.testing.assert_array_equal(swapped[first], payoffs[second])
 
 
 def test_the_shipped_toll_is_paid_on_the_way():

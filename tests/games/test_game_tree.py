@@ -136,8 +136,8 @@ def test_uniform_play_ends_somewhere_with_probability_one(root):
     step = np.where(by_chance, tree.probability[1:], 1.0 / np.bincount(parent)[parent])
 
     reach = np.ones(tree.histories)
-    for history, before in enumerate(parent, start=1):
-        reach[history] = reach[before] * step[history - 1]
+    for history, parent_of_history in enumerate(parent, start=1):
+        reach[history] = reach[parent_of_history] * step[history - 1]
 
     assert reach[tree.terminals].sum() == pytest.approx(1.0, abs=1e-12)
     assert (tree.probability[1:][~by_chance] == 1.0).all()
@@ -177,8 +177,8 @@ def test_labels_and_actions_of_any_kind_are_named_by_str():
 
 
 def test_a_player_without_moves_and_imperfect_recall_are_fine():
-    again = choice(0, "I", a=[1.0, 0.0], b=[2.0, 0.0])
-    tree = tree_of(choice(0, "I", a=again, b=again))
+    repeated = choice(0, "I", a=[1.0, 0.0], b=[2.0, 0.0])
+    tree = tree_of(choice(0, "I", a=repeated, b=repeated))
     assert tree.information_sets == (1, 0)
     assert tree.information_set.tolist() == [0, 0, 0, -1, -1, -1, -1]
 
@@ -244,7 +244,7 @@ test_what_makes_no_tree_is_refused_with_the_history_that_shows_it = refusals(
         (before(choice(player, "K", b=[1.0])), "CHANCE, which is -1, got .* at history 'a'")
         for player in (-2, -7, None, "Alice")
     ),
-    of=tree_of,
+    call=tree_of,
     error=ValueError,
 )
 
@@ -254,7 +254,7 @@ test_what_has_the_wrong_type_is_refused = refusals(
     (before({"player": 0, "actions": None}), r"actions\(\) must be .*, got None at history 'a'"),
     (before(choice(0, "K", x=...)), r"child\('x'\) must be .*, got None at history 'a'"),
     ({"player": 0, "actions": [["x"]]}, r"actions\(\) must be hashable, got \[\['x'\]\]"),
-    of=tree_of,
+    call=tree_of,
     error=TypeError,
 )
 
@@ -314,7 +314,7 @@ test_arrays_that_do_not_fit_together_are_refused = refusals(
     ({"probability": [1.0, 0.5, 0.5]}, r"probability\[1\] is 0\.5, but chance does not lead"),
     ({**CHANCES, "probability": [1, 0.5, 0.4]}, "the empty history sum to 0.9, not to 1"),
     ({**CHANCES, "probability": [1, -1, 2]}, "'h' at the empty history has .* -1.0"),
-    of=lambda changes: one_choice(**changes),
+    call=lambda changes: one_choice(**changes),
     error=ValueError,
 )
 
@@ -347,5 +347,5 @@ def test_numbers_that_are_none_are_refused():
 test_the_path_of_a_history_that_is_not_there_is_refused = refusals(
     *((history, ValueError, "history must be one of 0 to 2") for history in (-1, 3)),
     *((history, TypeError, "history must be a number, got") for history in ("x", None, 1.0)),
-    of=one_choice().history_path,
+    call=one_choice().history_path,
 )

@@ -82,8 +82,8 @@ def assert_same_arrays(tree, expected):
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(tree, name), getattr(expected, name), err_msg=name)
     assert tree.information_sets == expected.information_sets
-    for own, others in zip(tree.sizes, expected.sizes, strict=True):
-        np.testing.assert_array_equal(own, others)
+    for names, expected_sizes in zip(tree.sizes, expected.sizes, strict=True):
+        np.testing.assert_array_equal(names, expected_sizes)
 
 
 # The same tree
@@ -152,20 +152,22 @@ def test_names_are_found_by_number_and_by_label_as_those_that_are_held():
 
 def test_parts_of_a_tree_keep_the_names():
     simplices = games.liars_dice(sides=3).domains[0].simplices
-    some = simplices.select([5, 0])
-    assert some.labels.block(0) == simplices.labels.block(5)
-    assert some.labels.actions(1) == simplices.labels.actions(0)
-    assert some.labels.find(simplices.labels.block(0)) == 1
+    subset = simplices.select([5, 0])
+    assert subset.labels.block(0) == simplices.labels.block(5)
+    assert subset.labels.actions(1) == simplices.labels.actions(0)
+    assert subset.labels.find(simplices.labels.block(0)) == 1
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
-def test_a_game_with_such_names_can_be_copied_and_stored(again):
+@pytest.mark.parametrize(
+    "duplicated", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))]
+)
+def test_a_game_with_such_names_can_be_copied_and_stored(duplicated):
     game = games.goofspiel(cards=3, information="hidden")
-    other = again(game)
-    assert_same_arrays(other.tree, game.tree)
-    assert other.tree.labels == game.tree.labels
-    assert other.tree.actions == game.tree.actions
-    np.testing.assert_array_equal(other.payoffs, game.payoffs)
+    copied = duplicated(game)
+    assert_same_arrays(copied.tree, game.tree)
+    assert copied.tree.labels == game.tree.labels
+    assert copied.tree.actions == game.tree.actions
+    np.testing.assert_array_equal(copied.payoffs, game.payoffs)
 
 
 def test_a_tree_built_from_the_arrays_of_another_is_the_same_and_shares_them():
@@ -219,8 +221,8 @@ class Rounds:
         return answer if change is None else change(answer, *arguments)
 
     def player(self):
-        who = (CHANCE, 0, TERMINAL)[self.length]
-        return self._answer("player", np.full(len(self.moves), who))
+        mover = (CHANCE, 0, TERMINAL)[self.length]
+        return self._answer("player", np.full(len(self.moves), mover))
 
     def actions(self, at):
         return self._answer("actions", np.ones((at.size, 2), dtype=bool))
@@ -319,6 +321,6 @@ def test_a_child_that_is_no_level_is_refused():
 
 
 def test_imperfect_recall_is_refused_as_in_any_tree():
-    again = decision(0, "I", a=end(0.0), b=end(1.0))
+    repeated = decision(0, "I", a=end(0.0), b=end(1.0))
     with pytest.raises(ValueError, match="imperfect recall: player 0 cannot tell"):
-        ExtensiveFormGame.from_batch(AsLevel([decision(0, "I", a=again, b=again)]))
+        ExtensiveFormGame.from_batch(AsLevel([decision(0, "I", a=repeated, b=repeated)]))

@@ -31,8 +31,8 @@ def blurred(seed, kinds=2):
     for player, sizes in enumerate(tree.sizes):
         keys = list(zip(sizes.tolist(), generator.integers(kinds, size=sizes.size), strict=True))
         numbers, names = {}, []
-        here = np.flatnonzero(tree.player == player)
-        for history in here:  # numbered as breadth-first order comes to them
+        histories = np.flatnonzero(tree.player == player)
+        for history in histories:  # numbered as breadth-first order comes to them
             old = int(tree.information_set[history])
             if keys[old] not in numbers:
                 numbers[keys[old]] = len(numbers)
@@ -66,28 +66,30 @@ def naive_cfr(tree, iterations):
         children[tree.parent[history]].append(history)
     end = {history: number for number, history in enumerate(tree.terminals.tolist())}
     for _ in range(iterations):
-        now = [[played(regret) for regret in own] for own in regrets]
+        behavior = [[played(regret) for regret in by_set] for by_set in regrets]
 
-        def walk(history, reach, now=now):
+        def walk(history, reach, behavior=behavior):
             if history in end:
                 return tree.payoffs[end[history]]
-            player, below = int(tree.player[history]), children[history]
-            here = int(tree.information_set[history])
-            chances = [tree.probability[child] for child in below]
-            shares = chances if player == CHANCE else now[player][here]
+            player, following = int(tree.player[history]), children[history]
+            information_set = int(tree.information_set[history])
+            chances = [tree.probability[child] for child in following]
+            shares = chances if player == CHANCE else behavior[player][information_set]
             worths = []
-            for child, share in zip(below, shares, strict=True):
+            for child, share in zip(following, shares, strict=True):
                 more = list(reach)
                 more[player] *= share  # chance's factor is the last one
                 worths.append(walk(child, more))
             value = shares @ np.array(worths)
             if player != CHANCE:
-                others = np.prod(np.delete(reach, player))
-                regrets[player][here] += others * (np.array(worths)[:, player] - value[player])
+                opponents = np.prod(np.delete(reach, player))
+                regrets[player][information_set] += opponents * (
+                    np.array(worths)[:, player] - value[player]
+                )
             return value
 
         walk(0, [1.0] * (tree.players + 1))
-    return [[played(regret) for regret in own] for own in regrets]
+    return [[played(regret) for regret in by_set] for by_set in regrets]
 
 
 def imperfect_recall_games(count):
@@ -108,8 +110,8 @@ def test_regrets_are_those_of_textbook_cfr_on_the_sets_as_they_are(game):
     for player, expected in enumerate(naive_cfr(game.tree, 30)):
         simplices = game.refinement.domains[player].simplices
         for part, kind in enumerate(game.coarse_information_set[player]):
-            mine = behaviors[player][simplices.block(part)]
-            np.testing.assert_allclose(mine, expected[kind], atol=1e-9)
+            found = behaviors[player][simplices.block(part)]
+            np.testing.assert_allclose(found, expected[kind], atol=1e-9)
 
 
 def test_the_parts_of_a_set_share_a_strategy_and_keep_the_past_of_their_player():
@@ -149,11 +151,11 @@ def test_a_target_for_a_gap_is_refused():
 
 
 def test_the_switch_changes_nothing_with_perfect_recall():
-    one, other = (
+    first, second = (
         solve(kuhn_poker(), "cfr+", iterations=20, imperfect_recall=switch)
         for switch in (True, False)
     )
-    for found, expected in zip(one.average, other.average, strict=True):
+    for found, expected in zip(first.average, second.average, strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
@@ -175,7 +177,7 @@ test_groups_that_do_not_fit_are_refused = refusals(
     ([0, -1], "none left out"),
     ([0], "one number for each of the 2 decision points"),
     ([0, 0], "different numbers of actions"),
-    of=lambda groups: SharedStrategies(rk.RegretMatching, groups)(rk.Simplices([2, 3])),
+    call=lambda groups: SharedStrategies(rk.RegretMatching, groups)(rk.Simplices([2, 3])),
     error=ValueError,
 )
 

@@ -22,7 +22,7 @@ def sequence_form(game, behavior):
 def kuhn_profile(game, bets):
     labels = game.tree.labels
     return sequence_form(
-        game, [np.array([[1 - bets[s], bets[s]] for s in own]).ravel() for own in labels]
+        game, [np.array([[1 - bets[s], bets[s]] for s in part]).ravel() for part in labels]
     )
 
 

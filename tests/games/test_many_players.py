@@ -84,8 +84,8 @@ def test_players_without_a_decision_change_nothing_for_the_others():
         run.minimizers[0].observe_utility([0.0, 1.0, -0.25])
         run.run(10)
 
-    for mine, other in zip(*(run.average for run in runs), strict=False):
-        np.testing.assert_array_equal(mine, other)
+    for first, second in zip(*(run.average for run in runs), strict=False):
+        np.testing.assert_array_equal(first, second)
 
 
 def test_an_entry_that_replaces_a_checked_one_is_checked():

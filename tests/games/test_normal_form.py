@@ -24,10 +24,10 @@ def random_profile(generator, shape):
 def naive_utility(game, player, profile, of):
     total = [0.0] * game.payoffs.shape[1 + player]
     for outcome in itertools.product(*map(range, game.payoffs.shape[1:])):
-        others = [
+        opponents = [
             x[a] for i, (x, a) in enumerate(zip(profile, outcome, strict=True)) if i != player
         ]
-        total[outcome[player]] += math.prod(others) * game.payoffs[(of, *outcome)]
+        total[outcome[player]] += math.prod(opponents) * game.payoffs[(of, *outcome)]
     return total
 
 
@@ -47,10 +47,12 @@ def naive_value(game, profile):
 def test_utilities_are_sums_over_what_the_others_do(shape, seed):
     generator = np.random.default_rng(seed)
     game, profile = random_game(generator, shape), random_profile(generator, shape)
-    for player, of in itertools.product(range(game.players), repeat=2):
-        found = game.utility(player, profile, payoff_of=of)
-        np.testing.assert_allclose(found, naive_utility(game, player, profile, of), atol=1e-13)
-        if of == player:
+    for player, payoff_of in itertools.product(range(game.players), repeat=2):
+        found = game.utility(player, profile, payoff_of=payoff_of)
+        np.testing.assert_allclose(
+            found, naive_utility(game, player, profile, payoff_of), atol=1e-13
+        )
+        if payoff_of == player:
             np.testing.assert_array_equal(game.utility(player, profile), found)
 
 
@@ -141,7 +143,7 @@ def test_payoffs_in_units_of_a_power_of_two_change_no_bit(shape, exponent):
 def test_writing_into_a_utility_changes_no_game(shape):
     generator = np.random.default_rng(12)
     game, profile = random_game(generator, shape), random_profile(generator, shape)
-    before = game.payoffs.copy()
+    previous = game.payoffs.copy()
 
     for player in range(game.players):
         kept = game.utility(player, profile)
@@ -149,7 +151,7 @@ def test_writing_into_a_utility_changes_no_game(shape):
         kept[:] = np.nan
 
         np.testing.assert_array_equal(game.utility(player, profile), expected)
-    np.testing.assert_array_equal(game.payoffs, before)
+    np.testing.assert_array_equal(game.payoffs, previous)
 
 
 def test_payoffs_are_copied_in_and_read_only():
@@ -174,7 +176,7 @@ test_payoffs_of_the_wrong_shape_or_not_finite_are_refused = refusals(
     ([[[1.0, 0.0]], [[-np.inf, 0.0]]], r"finite, got -inf at \(1, 0, 0\)"),
     ([[[0.0, 1.1e300]], [[0.0, 0.0]]], r"at most 1e\+300 in size, .* \(0, 0, 1\); rescale"),
     ([[[0.0, 0.0]], [[-1e308, 0.0]]], r"at most 1e\+300 in size, .* \(1, 0, 0\); rescale"),
-    of=NormalFormGame,
+    call=NormalFormGame,
     error=ValueError,
 )
 
@@ -223,7 +225,7 @@ test_names_that_do_not_fit_are_refused = refusals(
     ([list("ab")], "actions must name those of 2 players, got 1 lists"),
     ([list("ab"), list("xy")], r"actions\[1\] must hold 3 strings, got 2"),
     ([list("ab"), list("abcd")], "actions"),
-    of=lambda actions: matrix_game(np.ones((2, 3)), actions=actions),
+    call=lambda actions: matrix_game(np.ones((2, 3)), actions=actions),
     error=ValueError,
 )
 
@@ -239,7 +241,7 @@ test_names_that_are_no_sequences_are_refused = refusals(
     ["ab", "cde"],
     [["a", "b"], 3],
     [None, None],
-    of=lambda actions: matrix_game(np.ones((2, 3)), actions=actions),
+    call=lambda actions: matrix_game(np.ones((2, 3)), actions=actions),
     error=TypeError,
     match="actions must be a sequence of names for each player",
 )

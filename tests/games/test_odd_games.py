@@ -42,10 +42,10 @@ def test_a_player_who_never_moves_sits_through_a_game():
 
 
 def test_an_information_set_with_one_action_is_as_good_as_none():
-    def answer(through):
+    def answer(action):
         ends = {"a": end(1.0), "b": end(3.0)}
         last = decision(0, "last", **ends)
-        return decision(0, "only", on=last) if through else last
+        return decision(0, "only", on=last) if action else last
 
     long, short = game_of(answer(True)), game_of(answer(False))
     mixed = np.array([0.25, 0.75])
@@ -73,18 +73,20 @@ def test_an_outcome_of_probability_zero_is_walked_but_never_counts():
 
 
 def test_forgetting_ones_own_action_is_refused_with_both_histories():
-    again = {"x": end(1.0), "y": end(0.0)}
-    root = decision(0, "first", a=decision(0, "second", **again), b=decision(0, "second", **again))
+    actions = {"x": end(1.0), "y": end(0.0)}
+    root = decision(
+        0, "first", a=decision(0, "second", **actions), b=decision(0, "second", **actions)
+    )
     with pytest.raises(ValueError, match=r"player 0 cannot tell 'a' from 'b', .* 'second'"):
         game_of(root)
 
 
 def test_forgetting_what_was_seen_is_refused_with_both_histories():
     # Player 1 learns the coin before its first move, and no longer knows it at its second.
-    def after(coin):
+    def continuation(coin):
         return decision(1, coin, on=decision(1, "later", x=end(0.0, 1.0), y=end(1.0, 0.0)))
 
-    root = chance([0.5, 0.5], heads=after("heads"), tails=after("tails"))
+    root = chance([0.5, 0.5], heads=continuation("heads"), tails=continuation("tails"))
 
     message = r"imperfect recall: player 1 cannot tell 'heads' 'on' from 'tails' 'on'.* 'later'"
     with pytest.raises(ValueError, match=message):

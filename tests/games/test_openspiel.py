@@ -42,8 +42,8 @@ def load(name):
 
 
 def as_turn_based(game):
-    together = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
-    return pyspiel.convert_to_turn_based(game) if together else game
+    simultaneous = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    return pyspiel.convert_to_turn_based(game) if simultaneous else game
 
 
 # Next to what is known of the games, from OpenSpiel
@@ -82,9 +82,9 @@ def test_what_a_value_is_known_to_lie_between_is_what_both_sides_are_sure_of(nam
     x, y = rk.solve(game, "cfr+", iterations=20).average
 
     most, _ = evaluation.best_response(game, 0, [x, y])
-    other, _ = evaluation.best_response(game, 1, [x, y])
+    best_of_second, _ = evaluation.best_response(game, 1, [x, y])
 
-    assert known["constant_sum"] - other <= known["upper"] + 1e-12
+    assert known["constant_sum"] - best_of_second <= known["upper"] + 1e-12
     assert known["lower"] - 1e-12 <= most
 
 
@@ -171,10 +171,10 @@ def test_every_history_is_the_state_that_openspiel_has_there(name):
 
 def names_of(state):
     """Return what the actions on the way to a state are called."""
-    names, here = [], state.get_game().new_initial_state()
+    names, state_there = [], state.get_game().new_initial_state()
     for action in state.history():
-        names.append(here.action_to_string(here.current_player(), action))
-        here.apply_action(action)
+        names.append(state_there.action_to_string(state_there.current_player(), action))
+        state_there.apply_action(action)
     return tuple(names)
 
 
@@ -208,10 +208,12 @@ def test_a_refined_game_has_more_information_sets_under_the_same_strings():
 
 def test_refining_changes_nothing_with_perfect_recall():
     for name in GAMES:
-        one, other = (games.from_openspiel(name, refine=flag).tree for flag in (False, True))
+        one, best_of_second = (
+            games.from_openspiel(name, refine=flag).tree for flag in (False, True)
+        )
         for field in ("parent", "player", "information_set", "action", "probability", "payoffs"):
-            np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
-        assert one.labels == other.labels
+            np.testing.assert_array_equal(getattr(one, field), getattr(best_of_second, field))
+        assert one.labels == best_of_second.labels
 
 
 def test_a_policy_cannot_play_information_sets_of_one_string_differently():
@@ -248,7 +250,7 @@ test_a_game_that_cannot_be_one_here_is_refused_with_the_reason = refusals(
     ("stones_and_gems", "draws outcomes of chance without listing them"),
     ("phantom_go", "has no information state strings, which define"),
     ("pathfinding", "has no information state strings, which define"),
-    of=games.from_openspiel,
+    call=games.from_openspiel,
     error=ValueError,
 )
 
@@ -279,7 +281,7 @@ test_arguments_of_no_meaning_are_refused = refusals(
         )
         for game in (None, 3, [], games.kuhn_poker())
     ),
-    of=lambda game, limit: games.from_openspiel(game, max_histories=limit),
+    call=lambda game, limit: games.from_openspiel(game, max_histories=limit),
 )
 
 
@@ -288,7 +290,7 @@ test_only_a_game_from_openspiel_knows_its_numbers_of_actions = refusals(
     "kuhn_poker",
     games.kuhn_poker(),
     games.chicken(),
-    of=lambda wrong: games.to_openspiel_policy(wrong, []),
+    call=lambda wrong: games.to_openspiel_policy(wrong, []),
     error=TypeError,
     match="game must come from from_openspiel",
 )
@@ -336,8 +338,8 @@ class Walk(pyspiel.State):
     def current_player(self):
         if self.broken == "all at once" and self.length:
             return pyspiel.PlayerId.SIMULTANEOUS
-        over = self.length >= 2 and self.broken != "endless"
-        return pyspiel.PlayerId.TERMINAL if over else 0
+        terminal = self.length >= 2 and self.broken != "endless"
+        return pyspiel.PlayerId.TERMINAL if terminal else 0
 
     def _legal_actions(self, player):
         if self.broken == "stuck" and self.length:
@@ -369,7 +371,7 @@ test_a_game_with_a_fault_is_refused_with_the_state_that_shows_it = refusals(
     ("all at once", "no single player acts at history '0': OpenSpiel's current_player"),
     ("payoff", "payoffs must be finite, got nan"),
     ("endless", r"more than 5,000 histories; .* \d+ actions long: history '0' '0'"),
-    of=lambda broken: games.from_openspiel(Rules(broken), max_histories=5_000),
+    call=lambda broken: games.from_openspiel(Rules(broken), max_histories=5_000),
     error=ValueError,
 )
 

@@ -74,7 +74,7 @@ test_strategies_that_do_not_fit_the_sets_are_refused = refusals(
     ([np.ones(3)], "profile has 1 strategies, but the game has 2 players"),
     ([np.ones(3)] * 3, "profile has 3 strategies"),
     ([np.ones(3), np.ones(2)], r"profile\[1\] has shape \(2,\), .* pass shape \(3,\)"),
-    of=lambda strategies: Profile(strategies, rock_paper_scissors().domains),
+    call=lambda strategies: Profile(strategies, rock_paper_scissors().domains),
     error=ValueError,
 )
 

@@ -28,12 +28,12 @@ TABLES = [
 @pytest.mark.parametrize("name", [*TREES, *TABLES])
 def test_a_game_comes_back_as_it_was(name):
     game = games.load(name)
-    back = games.from_pygambit(games.to_pygambit(game))
+    returned = games.from_pygambit(games.to_pygambit(game))
     if name in TREES:
-        assert_same_game(game, back)
+        assert_same_game(game, returned)
     else:
-        np.testing.assert_array_equal(back.payoffs, game.payoffs)
-        assert back.name == game.name
+        np.testing.assert_array_equal(returned.payoffs, game.payoffs)
+        assert returned.name == game.name
 
 
 @pytest.mark.parametrize("name", [*TREES, *TABLES])

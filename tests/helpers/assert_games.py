@@ -5,22 +5,22 @@ import numpy as np
 from regretkit import NormalFormGame
 
 
-def assert_same_tree(one, other):
+def assert_same_tree(first, second):
     for field in ("parent", "player", "information_set", "action", "probability", "payoffs"):
-        np.testing.assert_array_equal(getattr(one, field), getattr(other, field), err_msg=field)
+        np.testing.assert_array_equal(getattr(first, field), getattr(second, field), err_msg=field)
     # Names may be made when they are asked for.
-    assert [list(own) for own in one.labels] == [list(own) for own in other.labels]
-    assert [list(map(tuple, own)) for own in one.actions] == [
-        list(map(tuple, own)) for own in other.actions
+    assert [list(part) for part in first.labels] == [list(part) for part in second.labels]
+    assert [list(map(tuple, part)) for part in first.actions] == [
+        list(map(tuple, part)) for part in second.actions
     ]
-    assert list(map(tuple, one.outcomes)) == list(map(tuple, other.outcomes))
+    assert list(map(tuple, first.outcomes)) == list(map(tuple, second.outcomes))
 
 
-def assert_same_game(one, other):
-    assert type(one) is type(other)
-    assert one.name == other.name
-    if isinstance(one, NormalFormGame):
-        np.testing.assert_array_equal(one.payoffs, other.payoffs)
-        assert one.actions == other.actions
+def assert_same_game(first, second):
+    assert type(first) is type(second)
+    assert first.name == second.name
+    if isinstance(first, NormalFormGame):
+        np.testing.assert_array_equal(first.payoffs, second.payoffs)
+        assert first.actions == second.actions
     else:
-        assert_same_tree(one.tree, other.tree)
+        assert_same_tree(first.tree, second.tree)

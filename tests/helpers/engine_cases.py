@@ -130,16 +130,16 @@ def moved(run, engine):
     """Return a new run of the same, continued by another engine."""
     rule = run.minimizers[0].local if isinstance(run.minimizers[0], rk.CFR) else None
     order = random_player if isinstance(run.order, RandomPlayer) else lambda: run.order
-    other = started(run.game, rule or run.minimizers[0].on_domain, order, run.averaging, engine)
-    other.load_state_dict(run.state_dict())
-    return other
+    second = started(run.game, rule or run.minimizers[0].on_domain, order, run.averaging, engine)
+    second.load_state_dict(run.state_dict())
+    return second
 
 
-def switching(game, rule, order, averaging, iterations=100, every=10):
+def switching(game, rule, order, averaging, iterations=100, interval=10):
     """Return a run that changes its way every few iterations."""
     run = started(game, rule, order, averaging)
-    for number in range(iterations // every):
-        run = moved(run, ENGINES[number % len(ENGINES)]).run(every)
+    for number in range(iterations // interval):
+        run = moved(run, ENGINES[number % len(ENGINES)]).run(interval)
     return run
 
 
@@ -165,10 +165,10 @@ def _arrays(state):
 IN_UNITS_OF_REGRET = ("regrets", "predicted_regrets", "errors", "steps")
 
 
-def apart(run, other, unit=0.0):
+def apart(run, second, unit=0.0):
     """Return how far two runs' regrets are apart, in units of the largest of the same block."""
     worst = 0.0
-    for rule, twin in zip(rules_of(run), rules_of(other), strict=True):
+    for rule, twin in zip(rules_of(run), rules_of(second), strict=True):
         found, expected, simplices = learned(rule), learned(twin), rule.simplices
         assert found.keys() == expected.keys()
         largest = np.maximum(simplices.max(np.abs(found["regrets"])), unit)
@@ -176,23 +176,23 @@ def apart(run, other, unit=0.0):
             difference = np.abs(found[name] - expected[name])
             by_block = difference.shape == largest.shape
             units = largest if by_block else simplices.repeat(largest)
-            off = difference > 0.0
-            worst = max([worst, *(difference[off] / units[off])])
+            nonzero = difference > 0.0
+            worst = max([worst, *(difference[nonzero] / units[nonzero])])
     return worst
 
 
-def apart_in_payoffs(run, other):
+def apart_in_payoffs(run, second):
     """Return how far two runs' regrets are apart, in units of the largest payoff at least."""
-    return apart(run, other, np.abs(run.game.payoffs).max())
+    return apart(run, second, np.abs(run.game.payoffs).max())
 
 
-def assert_same_bits(run, other):
-    assert run.iteration == other.iteration
-    for found, expected in zip(run.average, other.average, strict=True):
+def assert_same_bits(run, second):
+    assert run.iteration == second.iteration
+    for found, expected in zip(run.average, second.average, strict=True):
         np.testing.assert_array_equal(found, expected)
-    for found, expected in zip(run.current, other.current, strict=True):
+    for found, expected in zip(run.current, second.current, strict=True):
         np.testing.assert_array_equal(found, expected)
-    for rule, twin in zip(rules_of(run), rules_of(other), strict=True):
+    for rule, twin in zip(rules_of(run), rules_of(second), strict=True):
         found, expected = learned(rule), learned(twin)
         assert found.keys() == expected.keys()
         for name, array in found.items():

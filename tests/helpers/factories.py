@@ -81,7 +81,7 @@ def meets(player, seed, iterations=60):
         player.observe_utility(utility)
 
 
-def same_play(one, other, seed=1, iterations=60, atol=0.0, told=None):
+def same_play(first, second, seed=1, iterations=60, atol=0.0, told=None):
     """Require the same strategies of two players that observe and expect the same.
 
     They expect ``told`` in every iteration, or "sometimes" another random utility.
@@ -89,14 +89,14 @@ def same_play(one, other, seed=1, iterations=60, atol=0.0, told=None):
     generator, adversaries = np.random.default_rng(seed), list(ADVERSARIES.values())
     for t in range(1, iterations + 1):
         if told is not None and (not isinstance(told, str) or t % 4 == 0):
-            coming = generator.normal(size=one.dimension) if isinstance(told, str) else told
-            one.expect_utility(coming)
-            other.expect_utility(coming)
-        strategy = one.next_strategy()
-        np.testing.assert_allclose(strategy, other.next_strategy(), rtol=0.0, atol=atol)
+            coming = generator.normal(size=first.dimension) if isinstance(told, str) else told
+            first.expect_utility(coming)
+            second.expect_utility(coming)
+        strategy = first.next_strategy()
+        np.testing.assert_allclose(strategy, second.next_strategy(), rtol=0.0, atol=atol)
         utility = adversaries[t % len(adversaries)](strategy, t, generator)
-        one.observe_utility(utility)
-        other.observe_utility(utility)
+        first.observe_utility(utility)
+        second.observe_utility(utility)
 
 
 def regret(domain, history):
@@ -117,10 +117,10 @@ def random_tree(generator, points=None, **names):
     sizes = generator.integers(1, 5, size=points).tolist()
     parents = []
     for j in range(points):
-        before = 1 + sum(sizes[:j])
+        previous = 1 + sum(sizes[:j])
         # Half of the time after one of the last sequences, so that some trees are deep.
-        recent = max(0, before - 4) if generator.random() < 0.5 else 0
-        parents.append(int(generator.integers(recent, before)))
+        recent = max(0, previous - 4) if generator.random() < 0.5 else 0
+        parents.append(int(generator.integers(recent, previous)))
     return rk.DecisionTree(parents, sizes, **names)
 
 

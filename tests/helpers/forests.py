@@ -41,8 +41,8 @@ def broad(generator):
     width, depth = 12, 5
     parents = [0] + [1 + a for a in range(width)]
     for level in range(1, depth):
-        before = 1 + width + 2 * width * (level - 1)
-        parents += [before + 2 * a for a in range(width)]
+        previous = 1 + width + 2 * width * (level - 1)
+        parents += [previous + 2 * a for a in range(width)]
     return DecisionTree(parents, [width] + [2] * width * depth)
 
 
@@ -90,12 +90,12 @@ def laid_payoffs(ends, payoffs, forest):
     bound = np.full(forest.players, 0.1)
     if forest.players > 2:
         return terminal_payoffs(ends, payoffs, int(forest.sequence_offsets[-1]), bound)
-    own, sizes = (
+    part, sizes = (
         ends - forest.sequence_offsets[:2, None].astype(np.int64),
         np.diff(forest.sequence_offsets),
     )
     rows = [
-        payoff_rows(own[p], own[1 - p], payoffs[p], int(sizes[p]), int(sizes[1 - p]))
+        payoff_rows(part[p], part[1 - p], payoffs[p], int(sizes[p]), int(sizes[1 - p]))
         for p in range(2)
     ]
     return sparse_payoffs(rows, forest, bound)
@@ -145,8 +145,8 @@ def rule_numbers(kernel, t):
     return kernel.parameters(t) if callable(kernel.parameters) else kernel.parameters
 
 
-def same_bits(one, other):
-    return np.array_equal(one.view(np.int64), other.view(np.int64))
+def same_bits(first, second):
+    return np.array_equal(first.view(np.int64), second.view(np.int64))
 
 
 def some_order(seed):

@@ -114,12 +114,12 @@ def subjects(folder):
 def load(game, make, path):
     """Load a run, and see that minimizers are unchanged where that is refused."""
     minimizers = make()
-    before = [minimizer.state_dict() for minimizer in minimizers]
+    previous = [minimizer.state_dict() for minimizer in minimizers]
     try:
         return SelfPlay.load(path, game, minimizers)
     except ValueError:
-        after = [minimizer.state_dict() for minimizer in minimizers]
-        np.testing.assert_equal(after, before)
+        following = [minimizer.state_dict() for minimizer in minimizers]
+        np.testing.assert_equal(following, previous)
         raise
 
 
@@ -130,13 +130,13 @@ def altered(whole, generator):
     """Return other bytes: some changed, left out, put in, or all that follow cut off."""
     data = bytearray(whole)
     place = int(generator.integers(len(data)))
-    how, size = generator.integers(4), int(generator.integers(1, 9))
-    if how == 0:
-        for at in generator.integers(len(data), size=size):
-            data[at] ^= int(generator.integers(1, 256))
-    elif how == 1:
+    kind, size = generator.integers(4), int(generator.integers(1, 9))
+    if kind == 0:
+        for index in generator.integers(len(data), size=size):
+            data[index] ^= int(generator.integers(1, 256))
+    elif kind == 1:
         del data[place:]
-    elif how == 2:
+    elif kind == 2:
         del data[place : place + size]
     else:
         data[place:place] = generator.bytes(size)
@@ -169,16 +169,16 @@ THINGS = [None, True, [], {}, [[1]], {"x": {}}, {"<kind>": "Uniform"}, [1.0, 2.0
 
 def another_array(array, generator):
     array = np.array(array)
-    how = generator.integers(6)
-    if array.size and how <= 2:
+    kind = generator.integers(6)
+    if array.size and kind <= 2:
         flat = array.reshape(-1)
         number = FLOATS[generator.integers(len(FLOATS))]
         with np.errstate(all="ignore"):
             flat[generator.integers(flat.size)] = number if array.dtype.kind == "f" else 2**31 - 1
         return array
-    if how == 3:
+    if kind == 3:
         return array * 2 if array.dtype.kind != "b" else array
-    if how == 4:
+    if kind == 4:
         return array[:-1] if array.ndim else array
     return array.astype(["f4", "i8", ">f8", "?"][generator.integers(4)])
 
@@ -210,8 +210,8 @@ def forged(whole, generator):
             found = [place for place in found if not isinstance(at(content, place), dict | list)]
         if not found:
             break
-        *above, key = found[generator.integers(len(found))]
-        holder = at(content, above)
+        *parents, key = found[generator.integers(len(found))]
+        holder = at(content, parents)
         if generator.random() < 0.1:
             del holder[key]
         else:
@@ -275,14 +275,14 @@ def trial(read, path, data):
     return bool(refused)
 
 
-def main(how, count, seed):
-    change = {"altered": altered, "forged": forged}[how]
+def main(change_name, count, seed):
+    change = {"altered": altered, "forged": forged}[change_name]
     generator = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as folder:
         files = list(subjects(Path(folder)))
         for whole, read in files:
             assert not trial(read, Path(folder, "run"), whole)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        previous = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         sys.addaudithook(watch)
         refused = 0
@@ -298,7 +298,7 @@ def main(how, count, seed):
                 Path(kept).write_bytes(data)
                 print(f"trial {number} of subject {number % len(files)}, in {kept}")
                 raise
-        grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - previous)
     assert grown < MOST_GROWTH, grown
     print(f"{refused} of {count} refused")
 

@@ -91,8 +91,8 @@ def main(kind, times, seed, folder):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
     generator = np.random.default_rng(seed)
     run, twin = KINDS[kind](), KINDS[kind]()
-    for each in (run, twin):
-        each.run(1)
+    for item in (run, twin):
+        item.run(1)
     ends = []
     for _ in range(times):
         interrupt(run, generator)

@@ -68,20 +68,20 @@ def _accident(draw: random.Random, data: bytes) -> bytes:
         changed[place : place + 1] = bytes([draw.randrange(256)])
         return bytes(changed)
     tokens = TOKEN.findall(data.decode(errors="replace"))
-    here, there = draw.randrange(len(tokens)), draw.randrange(len(tokens))
+    current, present = draw.randrange(len(tokens)), draw.randrange(len(tokens))
     numbers = [place for place, token in enumerate(tokens) if NUMBER.match(token)]
     kinds = ["drop", "double", "swap", "extreme", "extreme"]
     kind = draw.choice([*3 * kinds, "cut", "insert"])  # these two are nearly always refused
     if kind == "drop":
-        del tokens[here]
+        del tokens[current]
     elif kind == "double":
-        tokens[here] += " " + tokens[here]
+        tokens[current] += " " + tokens[current]
     elif kind == "swap":
-        tokens[here], tokens[there] = tokens[there], tokens[here]
+        tokens[current], tokens[present] = tokens[present], tokens[current]
     elif kind == "cut":
-        del tokens[here:]
+        del tokens[current:]
     elif kind == "insert":
-        tokens.insert(here, draw.choice(PIECES))
+        tokens.insert(current, draw.choice(PIECES))
     elif numbers:
         tokens[draw.choice(numbers)] = draw.choice(EXTREMES)
     return "".join(tokens).encode()

@@ -65,8 +65,8 @@ def take_terminal(terminal):
 
 
 def watched(process, terminal, presses):
-    shown, seen, until = b"", 0, time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+    shown, seen, deadline = b"", 0, time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         ready, _, _ = select.select([terminal], [], [], 0.05)
         if ready:
             part = b""

@@ -3,11 +3,11 @@
 import pytest
 
 
-def refusals(*rows, of=None, error=None, match=None):
+def refusals(*rows, call=None, error=None, match=None):
     """Return a test that calls are refused, one call a row.
 
-    A row holds the arguments of ``of`` or, without it, a function that takes none; then the error
-    and the message, unless all rows have the same.
+    A row holds the arguments of ``call`` or, without it, a function that takes none; then the
+    error and the message, unless all rows have the same.
     """
 
     @pytest.mark.parametrize("row", [row if isinstance(row, tuple) else (row,) for row in rows])
@@ -15,8 +15,8 @@ def refusals(*rows, of=None, error=None, match=None):
         row = list(row)
         message = row.pop() if match is None else match
         kind = row.pop() if error is None else error
-        call = row.pop(0) if of is None else of
+        refused = row.pop(0) if call is None else call
         with pytest.raises(kind, match=message):
-            call(*row)
+            refused(*row)
 
     return test

@@ -180,9 +180,11 @@ def test_with_the_euclidean_regularizer_it_is_the_recursion_with_projections():
             for a, probability in enumerate(b[j]):
                 scores[first[j] + a] += probability
         for j in reversed(range(SMALL.points)):
-            here = scores[first[j] : first[j] + sizes[j]]
-            b[j] = naive.project(here)
-            scores[SMALL.parent_sequence[j]] += naive.dot(here, b[j]) - naive.dot(b[j], b[j]) / 2.0
+            block_scores = scores[first[j] : first[j] + sizes[j]]
+            b[j] = naive.project(block_scores)
+            scores[SMALL.parent_sequence[j]] += (
+                naive.dot(block_scores, b[j]) - naive.dot(b[j], b[j]) / 2.0
+            )
         roots = naive.nested(SMALL.parent_sequence.tolist(), sizes)
         expected = naive.sequence_form(roots, sizes, b)
         np.testing.assert_allclose(player.next_strategy(), expected, atol=1e-12)
@@ -251,11 +253,11 @@ def test_magnetic_mirror_descent_finds_the_quantal_response_equilibrium_of_kuhn_
 
 
 def test_the_numbers_quoted_elsewhere_are_off_in_the_seventh_digit_for_a_king_and_a_queen():
-    off = {label: QUOTED[label] - exact for label, exact in QUANTAL.items()}
+    deviation = {label: QUOTED[label] - exact for label, exact in QUANTAL.items()}
 
-    assert off.pop("K") == pytest.approx(1.0936e-7, abs=1e-11)  # 0.52453201 for 0.52453190
-    assert off.pop("Q") == pytest.approx(5.4540e-8, abs=1e-11)  # 0.29690191 for 0.29690186
-    assert max(map(abs, off.values())) < 1e-8
+    assert deviation.pop("K") == pytest.approx(1.0936e-7, abs=1e-11)  # 0.52453201 for 0.52453190
+    assert deviation.pop("Q") == pytest.approx(5.4540e-8, abs=1e-11)  # 0.29690191 for 0.29690186
+    assert max(map(abs, deviation.values())) < 1e-8
 
 
 def test_what_it_finds_responds_to_itself_in_proportion_to_exponentials_of_payoffs():
@@ -309,7 +311,7 @@ test_impossible_parts_are_refused = refusals(
     ({"temperature": -1.0}, ValueError, "temperature must be a finite number, at least 0"),
     ({"magnet": np.ones(SMALL.dimension)}, ValueError, "magnet must be a strategy of"),
     ({"magnet": [1.0]}, ValueError, "dimension 10 is wanted"),
-    of=lambda parts: m.DilatedMirrorDescent(**({"tree": SMALL, "rate": 0.5} | parts)),
+    call=lambda parts: m.DilatedMirrorDescent(**({"tree": SMALL, "rate": 0.5} | parts)),
 )
 
 

@@ -23,22 +23,22 @@ each_rule = pytest.mark.parametrize("name", RULES)
 @each_rule
 def test_a_rule_over_several_blocks_is_bitwise_a_product_of_rules(name):
     sizes, make = [3, 1, 40, 3, 9], RULES[name]
-    together, apart = make(sizes), rk.Product([make(size) for size in sizes])
+    joint, separate = make(sizes), rk.Product([make(size) for size in sizes])
 
-    same_play(together, apart, told="sometimes")
+    same_play(joint, separate, told="sometimes")
 
 
 @pytest.mark.deep_beyond(17)
 @each_rule
 def test_blocks_may_begin_at_different_times(name):
     sizes, make = [3, 1, 30, 3, 2], RULES[name]
-    together, apart = make(sizes), rk.Product([make(size) for size in sizes])
+    joint, separate = make(sizes), rk.Product([make(size) for size in sizes])
 
     for t, utility in enumerate(np.random.default_rng(1).normal(size=(60, 39))):
-        np.testing.assert_array_equal(together.next_strategy(), apart.next_strategy())
+        np.testing.assert_array_equal(joint.next_strategy(), separate.next_strategy())
         utility[: 10 * (5 - t // 10)] *= t > 50
-        together.observe_utility(utility)
-        apart.observe_utility(utility)
+        joint.observe_utility(utility)
+        separate.observe_utility(utility)
 
 
 @pytest.mark.deep_beyond(32)
@@ -67,13 +67,13 @@ def test_what_has_a_rate_a_floor_or_a_temperature_is_not_scale_free():
 def test_a_rate_has_the_inverse_unit_of_utility_and_a_floor_its_unit(name, exponent):
     unit = 2.0**exponent
     rate = {"floor": FLOOR * unit} if name == "stable" else {"rate": RATE / unit}
-    player, other = RULES[name]([3, 5]), RULES[name].func([3, 5], **rate)
+    player, second = RULES[name]([3, 5]), RULES[name].func([3, 5], **rate)
 
     for _, utility in meets(player, seed=5):
         player.expect_utility(utility[::-1])
-        other.expect_utility(unit * utility[::-1])
-        np.testing.assert_array_equal(player.next_strategy(), other.next_strategy())
-        other.observe_utility(unit * utility)
+        second.expect_utility(unit * utility[::-1])
+        np.testing.assert_array_equal(player.next_strategy(), second.next_strategy())
+        second.observe_utility(unit * utility)
 
 
 @pytest.mark.deep_beyond(17)
@@ -102,14 +102,14 @@ def test_an_untrained_rule_is_uniform_and_stays_so_while_all_actions_earn_the_sa
 @pytest.mark.parametrize("exponent", [-200, 0, 200])
 def test_equal_utilities_leave_no_trace_in_regrets(name, exponent):
     generator = np.random.default_rng(14)
-    player, same = train(RULES[name]([3, 7]), generator), RULES[name]([3, 7])
-    same.load_state_dict(player.state_dict())
+    player, equal = train(RULES[name]([3, 7]), generator), RULES[name]([3, 7])
+    equal.load_state_dict(player.state_dict())
 
     player.observe_utility(player.simplices.repeat(generator.normal(size=2) * 10.0**exponent))
-    same.observe_utility(np.zeros(10))
+    equal.observe_utility(np.zeros(10))
 
-    np.testing.assert_array_equal(player.regrets, same.regrets)
-    np.testing.assert_array_equal(player.next_strategy(), same.next_strategy())
+    np.testing.assert_array_equal(player.regrets, equal.regrets)
+    np.testing.assert_array_equal(player.next_strategy(), equal.next_strategy())
 
 
 @pytest.mark.deep_beyond(34)
@@ -172,8 +172,8 @@ def test_a_prediction_of_zero_turns_prediction_off(predictive, plain):
 @pytest.mark.parametrize("name", sorted(MAKERS.keys() - PREDICTIVE.keys()))
 def test_who_predicts_nothing_takes_no_notice_of_what_is_expected(name):
     player = train(MAKERS[name](4), np.random.default_rng(5))
-    before = player.next_strategy()
+    previous = player.next_strategy()
 
     player.expect_utility([0.0, 0.0, 1e3, 0.0])
 
-    np.testing.assert_array_equal(player.next_strategy(), before)
+    np.testing.assert_array_equal(player.next_strategy(), previous)

@@ -157,12 +157,12 @@ def test_discounting_by_one_and_one_plays_as_linear_regret_matching():
 
 def test_an_exponent_of_zero_halves_what_is_not_positive():
     player = train(rk.DiscountedRegretMatching(6, alpha=INF, beta=0.0), np.random.default_rng(8))
-    before = player.regrets
+    previous = player.regrets
 
     player.observe_utility(np.zeros(6))
 
-    assert before.min() < 0.0 < before.max()
-    np.testing.assert_array_equal(player.regrets, np.where(before > 0.0, before, before / 2))
+    assert previous.min() < 0.0 < previous.max()
+    np.testing.assert_array_equal(player.regrets, np.where(previous > 0.0, previous, previous / 2))
 
 
 # Accumulators are pure functions of a state
@@ -184,13 +184,13 @@ def test_an_exponent_of_zero_halves_what_is_not_positive():
 def test_an_update_changes_nothing_that_it_was_given(accumulator):
     generator = np.random.default_rng(16)
     state, regret = {"regrets": generator.normal(size=4)}, generator.normal(size=4)
-    before = state["regrets"].copy(), regret.copy()
+    copies = state["regrets"].copy(), regret.copy()
 
-    after = accumulator.update(Simplices(4), state, regret, 3)
-    after["regrets"] += 1.0
+    updated = accumulator.update(Simplices(4), state, regret, 3)
+    updated["regrets"] += 1.0
 
-    np.testing.assert_array_equal(state["regrets"], before[0])
-    np.testing.assert_array_equal(regret, before[1])
+    np.testing.assert_array_equal(state["regrets"], copies[0])
+    np.testing.assert_array_equal(regret, copies[1])
 
 
 def discounted(alpha, beta, iteration):
@@ -285,7 +285,7 @@ test_a_rule_with_impossible_parameters_is_refused = refusals(
         TypeError,
         r"link must be a LinkFunction, got NonNegative\(\)",
     ),
-    of=lambda rule, arguments: rule(2, **arguments),
+    call=lambda rule, arguments: rule(2, **arguments),
 )
 
 
@@ -324,11 +324,11 @@ def test_an_adaptive_step_without_a_weight_names_accumulators_that_have_one():
 
 def test_a_state_with_negative_regrets_round_trips_where_a_rule_comes_to_them():
     make = partial(contrib.SmoothOptimisticRegretMatchingPlus, 3, rate=3.0)
-    player, other = train(make(), np.random.default_rng(24), iterations=3), make()
+    player, second = train(make(), np.random.default_rng(24), iterations=3), make()
     state = player.state_dict()
 
-    other.load_state_dict(state)
+    second.load_state_dict(state)
 
     assert state["state"]["regrets"].min() < 0.0
-    np.testing.assert_equal(other.state_dict(), state)
-    same_play(player, other, told="sometimes")
+    np.testing.assert_equal(second.state_dict(), state)
+    same_play(player, second, told="sometimes")

@@ -52,12 +52,12 @@ def naive_phi(name, x):
 def naive_slope(name, x):
     """Return the derivatives of phi, one by one, by differences in the fifth digit and below."""
 
-    def at(i, h):
+    def value(i, h):
         return naive_phi(name, [p + h * (i == k) for k, p in enumerate(x)])
 
     widths = [1e-4 * p for p in x]
     return np.array([
-        (8.0 * (at(i, h) - at(i, -h)) - at(i, 2.0 * h) + at(i, -2.0 * h)) / (12.0 * h)
+        (8.0 * (value(i, h) - value(i, -h)) - value(i, 2.0 * h) + value(i, -2.0 * h)) / (12.0 * h)
         for i, h in enumerate(widths)
     ])  # fmt: skip
 
@@ -215,12 +215,12 @@ def test_with_entropy_and_no_magnet_they_are_bitwise_hedge(rule, optimistic):
 @pytest.mark.parametrize("name", INTERIOR)
 @pytest.mark.parametrize("optimistic", ["", "+optimism"])
 def test_in_the_interior_mirror_descent_is_bitwise_the_regularized_leader(name, optimistic):
-    one, other = (
+    first, second = (
         RULES[f"{rule}[{name}]{optimistic}"]([3, 4])
         for rule in ("FollowTheRegularizedLeader", "OnlineMirrorDescent")
     )
 
-    same_play(one, other, told="sometimes")
+    same_play(first, second, told="sometimes")
 
 
 def test_at_the_boundary_they_differ():
@@ -373,10 +373,10 @@ def divergences(optimistic):
 
 
 def test_multiplicative_weights_spiral_out_of_matching_pennies_and_optimistic_ones_spiral_in():
-    out, back = list(divergences(False)), list(divergences(True))
+    out, optimistic = list(divergences(False)), list(divergences(True))
 
     np.testing.assert_allclose(out, [0.1085, 0.1172, 0.2425, 2.788], rtol=1e-3)
-    np.testing.assert_allclose(back[1:], [0.1003, 0.0434, 4.94e-6], rtol=1e-3)
+    np.testing.assert_allclose(optimistic[1:], [0.1003, 0.0434, 4.94e-6], rtol=1e-3)
 
 
 # The conic Blackwell algorithm
@@ -425,14 +425,14 @@ def test_the_conic_algorithm_keeps_its_bound_on_any_set(domain, reach, kappa, ad
 def test_the_conic_algorithm_solves_a_game_of_balls():
     # <x, A y> over two unit balls is 0 at the centers, and worth at most the norm of A anywhere.
     A = np.random.default_rng(22).normal(size=(3, 3))
-    one, other = (m.ConicBlackwell(Ball(np.zeros(3), 1.0)) for _ in "12")
+    first, second = (m.ConicBlackwell(Ball(np.zeros(3), 1.0)) for _ in "12")
     averages = np.zeros((2, 3))
 
-    one.observe_utility([1.0, 0.0, 0.0])  # a perturbation: the centers are a fixed point
+    first.observe_utility([1.0, 0.0, 0.0])  # a perturbation: the centers are a fixed point
     for _ in range(1_000):
-        x, y = one.next_strategy(), other.next_strategy()
-        one.observe_utility(A @ y)
-        other.observe_utility(-A.T @ x)
+        x, y = first.next_strategy(), second.next_strategy()
+        first.observe_utility(A @ y)
+        second.observe_utility(-A.T @ x)
         averages += [x / 1_000, y / 1_000]
 
     gap = np.linalg.norm(A @ averages[1]) + np.linalg.norm(A.T @ averages[0])

@@ -107,10 +107,10 @@ class Adaptive(Naive):
         return positive(add(self.R, scaled(1.0 / (1.0 + alpha), v)))
 
     def update(self, g):
-        before = self.R
+        previous = self.R
         super().update(g)
         self.errors += norm(minus(g, self.v)) ** 2
-        self.steps += norm(minus(self.R, before)) ** 2
+        self.steps += norm(minus(self.R, previous)) ** 2
 
 
 class Smooth(Naive):
@@ -256,11 +256,11 @@ def test_the_norm_never_falls_and_the_shift_is_the_smallest_that_keeps_it(advers
     raised = 0
 
     for t in range(1, 301):
-        strategy, before = player.next_strategy(), player.regrets.copy()
+        strategy, previous = player.next_strategy(), player.regrets.copy()
         utility = ADVERSARIES[adversary](strategy, t, generator)
-        moved = before + player.simplices.regret(utility, strategy)
+        moved = previous + player.simplices.regret(utility, strategy)
         player.observe_utility(utility)
-        length, kept = np.linalg.norm(player.regrets), np.linalg.norm(before)
+        length, kept = np.linalg.norm(player.regrets), np.linalg.norm(previous)
 
         assert length >= kept * (1.0 - 1e-14)
         if np.linalg.norm(np.maximum(moved, 0.0)) < kept * (1.0 - 1e-12):
@@ -337,10 +337,10 @@ class NaiveAdaHedge:
         return self.mix()[0]
 
     def learn(self, utility):
-        x, before = self.mix()
+        x, previous = self.mix()
         lost = -dot(x, utility)
         self.L = [loss - u for loss, u in zip(self.L, utility, strict=True)]
-        self.gap += max(0.0, lost - (self.mix()[1] - before))
+        self.gap += max(0.0, lost - (self.mix()[1] - previous))
 
 
 class NaiveNormalHedge:

@@ -119,9 +119,9 @@ def test_it_goes_into_every_circuit(make, circuit):
 
 
 def test_the_ten_lines_play_as_regret_matching():
-    own, ours = ShortRegretMatching([3, 4]), rk.RegretMatching([3, 4])
+    short, library = ShortRegretMatching([3, 4]), rk.RegretMatching([3, 4])
 
-    np.testing.assert_allclose(learn(own, 7, 50), learn(ours, 7, 50), atol=1e-11)
+    np.testing.assert_allclose(learn(short, 7, 50), learn(library, 7, 50), atol=1e-11)
 
 
 @pytest.mark.parametrize("returned", [np.ones(2) / 2, [[1.0, 0.0, 0.0]], 1.0])

@@ -25,7 +25,9 @@ def seeded(strategy, seed=0):
 
 
 def match(game, strategies, rounds=200, seed=0, **ways):
-    agents = [seeded(own, seed + 1 + i) for i, own in enumerate(strategies)]
+    agents = [
+        seeded(strategy_of_agent, seed + 1 + i) for i, strategy_of_agent in enumerate(strategies)
+    ]
     return play_match(game, agents, rounds, np.random.default_rng(seed), **ways)
 
 
@@ -109,8 +111,8 @@ def test_agents_earn_what_their_strategies_are_worth(seed):
     vectors, _ = random_profile(generator, game)
     profile = Profile(vectors, game.domains)
 
-    for of in (game, root):
-        played = match(of, [profile] * players, 1_500, seed, bounds=(-9.0, 9.0))
+    for form in (game, root):
+        played = match(form, [profile] * players, 1_500, seed, bounds=(-9.0, 9.0))
         for agent, value in enumerate(game.value(vectors)):
             low, high = played.estimate(agent).normal_interval(SURE)
             assert low <= value <= high
@@ -155,8 +157,8 @@ def test_agents_change_places_where_they_are_asked_to():
     rotated = play_match(game, agents, 7, np.random.default_rng(0), rotate=True)
     np.testing.assert_array_equal(rotated.payoffs[:3], [[1, 2, 4], [4, 1, 2], [2, 4, 1]])
     assert agents[0].seats == [0, 2, 1, 0, 2, 1, 0]
-    still = play_match(game, [Seat(), Seat(), Seat()], 2, np.random.default_rng(0))
-    np.testing.assert_array_equal(still.payoffs, [[1, 2, 4]] * 2)
+    fixed = play_match(game, [Seat(), Seat(), Seat()], 2, np.random.default_rng(0))
+    np.testing.assert_array_equal(fixed.payoffs, [[1, 2, 4]] * 2)
 
 
 def test_bounds_are_those_of_whichever_place_an_agent_may_take():
@@ -171,12 +173,12 @@ def test_bounds_are_those_of_whichever_place_an_agent_may_take():
 
 def test_agents_hear_of_each_round_once():
     game = chance([1.0], deal=decision(0, "a", x=decision(1, "b", x=end(1.0, -1.0))))
-    both = Seat()
-    play_match(game, [both, both], 2, np.random.default_rng(0))
+    agent = Seat()
+    play_match(game, [agent, agent], 2, np.random.default_rng(0))
 
-    assert [round.number for round in both.heard] == [1, 2]
-    assert both.heard[0].moves == ("deal", "x", "x")
-    assert both.heard[0].payoffs == (1.0, -1.0)
+    assert [round.number for round in agent.heard] == [1, 2]
+    assert agent.heard[0].moves == ("deal", "x", "x")
+    assert agent.heard[0].payoffs == (1.0, -1.0)
 
 
 class Wrong:

@@ -131,12 +131,12 @@ def test_a_strategy_that_cannot_be_added_is_refused_and_changes_nothing(
     averaging, strategy, error, message
 ):
     average = averaged(np.eye(2), averaging)
-    before = average.strategy
+    previous = average.strategy
 
     with pytest.raises(error, match=message):
         average.add(strategy)
 
-    np.testing.assert_array_equal(average.strategy, before)
+    np.testing.assert_array_equal(average.strategy, previous)
     assert average.iteration == 2
 
 

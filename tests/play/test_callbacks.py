@@ -67,11 +67,11 @@ def test_geometric_calls_are_as_close_as_the_ratio_allows(ratio):
     start().run(300, callbacks=[AtGeometricSteps(noting(seen), ratio=ratio)])
 
     assert seen[0] == 1
-    for before, now in [*itertools.pairwise(seen), (seen[-1], 301)]:
+    for earlier, later in [*itertools.pairwise(seen), (seen[-1], 301)]:
         # One iteration earlier would have been too early, up to the rounding of the product.
-        assert now == before + 1 or (now - 1) / before <= ratio * (1 + 1e-12)
-    for before, now in itertools.pairwise(seen):
-        assert now / before >= ratio * (1 - 1e-12)
+        assert later == earlier + 1 or (later - 1) / earlier <= ratio * (1 + 1e-12)
+    for earlier, later in itertools.pairwise(seen):
+        assert later / earlier >= ratio * (1 - 1e-12)
 
 
 def test_one_geometric_watcher_goes_through_runs_that_go_on():
@@ -153,13 +153,13 @@ def test_a_run_stops_at_the_first_iteration_whose_average_has_the_gap(gap):
 
 def test_a_run_stops_once_its_average_hardly_moves():
     averages = []
-    still = StopWhenConverged(atol=1e-3)
+    converged = StopWhenConverged(atol=1e-3)
 
-    start().run(10_000, callbacks=[lambda run: averages.append(run.average), still])
+    start().run(10_000, callbacks=[lambda run: averages.append(run.average), converged])
 
     moved = [
-        max(np.abs(x - y).max() for x, y in zip(one, other, strict=True))
-        for one, other in itertools.pairwise(averages)
+        max(np.abs(x - y).max() for x, y in zip(first, second, strict=True))
+        for first, second in itertools.pairwise(averages)
     ]
     assert moved[-1] <= 1e-3
     assert min(moved[:-1]) > 1e-3
@@ -194,17 +194,17 @@ def test_a_geometric_watcher_begins_anew_in_another_run_and_in_one_put_back():
 
 
 def test_what_was_still_in_one_run_says_nothing_about_another():
-    still = StopWhenConverged(atol=1e-12, current=True)
+    converged = StopWhenConverged(atol=1e-12, current=True)
     game = games.rock_paper_scissors()
 
     def standing():
         return SelfPlay(game, [rk.RegretMatching(3), rk.RegretMatching(3)])
 
-    one = standing().run(100, callbacks=[still])
-    other = standing().run(100, callbacks=[still])
+    first = standing().run(100, callbacks=[converged])
+    second = standing().run(100, callbacks=[converged])
 
     # Two looks are needed to see that nothing moved.
-    assert one.iteration == other.iteration == 2
+    assert first.iteration == second.iteration == 2
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ def test_a_callback_that_was_called_can_be_copied(duplicate):
     watch, seen = AtGeometricSteps(StopAtGap(1e-9), ratio=2.0), []
     start().run(5, callbacks=[watch])
 
-    other = duplicate(watch)
+    second = duplicate(watch)
 
-    assert start().run(3, callbacks=[other, noting(seen)]).iteration == 3
-    assert other.callback.last > 0.0
+    assert start().run(3, callbacks=[second, noting(seen)]).iteration == 3
+    assert second.callback.last > 0.0
 
 
 # What is written down

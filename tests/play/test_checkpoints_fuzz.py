@@ -76,12 +76,12 @@ def test_many_wrong_bytes_are_refused_and_so_are_pieces_that_were_moved(whole):
     for _ in range(500):
         wrong = bytearray(whole)
         start, end = sorted(generator.integers(len(whole), size=2))
-        how = generator.integers(4)
-        if how == 0:
+        options = generator.integers(4)
+        if options == 0:
             wrong[start : end + 1] = generator.bytes(end + 1 - start)
-        elif how == 1:
+        elif options == 1:
             wrong[start:start] = generator.bytes(1 + end - start)
-        elif how == 2:
+        elif options == 2:
             del wrong[start : end + 1]
         else:
             wrong += wrong[start : end + 1]
@@ -165,10 +165,10 @@ def test_a_forged_file_is_refused_or_loads_and_does_nothing_else(whole, tmp_path
     path, refused = tmp_path / "run", 0
     for place in entries(content):
         for value in VALUES:
-            player, other = minimizers()
+            player, second = minimizers()
             path.write_bytes(forged(content, place, value))
             try:
-                SelfPlay.load(path, GAME, [player, other])
+                SelfPlay.load(path, GAME, [player, second])
             except (ValueError, TypeError) as error:
                 refused += "run" in str(error)
     assert refused > 100

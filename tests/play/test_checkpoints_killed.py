@@ -23,14 +23,14 @@ def whole():
     return crash_victim.solved([record]), record
 
 
-def kill_one(path, after):
+def kill_one(path, delay):
     """Let a process play, and kill it some seconds after it first saved something."""
     process = subprocess.Popen([sys.executable, str(Path(crash_victim.__file__)), str(path)])
     try:
         waited = time.monotonic() + WAIT
         while not path.exists() and process.poll() is None and time.monotonic() < waited:
             time.sleep(0.001)
-        time.sleep(after)
+        time.sleep(delay)
     finally:
         process.kill()  # which is SIGKILL, and cannot be caught
         process.wait()
@@ -59,9 +59,9 @@ def test_a_run_killed_at_random_moments_is_resumed_to_the_same_bits(
     times, unfinished, different, seed, whole, tmp_path
 ):
     lefts = []
-    for number, after in enumerate(np.random.default_rng(seed).uniform(0.0, 0.7, size=times)):
+    for number, delay in enumerate(np.random.default_rng(seed).uniform(0.0, 0.7, size=times)):
         path = tmp_path / f"run{number}"
-        kill_one(path, after)
+        kill_one(path, delay)
         lefts.append(assert_resumed(path, whole))
 
     assert sum(left < crash_victim.ITERATIONS for left in lefts) >= unfinished
@@ -72,8 +72,8 @@ def test_a_run_killed_at_random_moments_is_resumed_to_the_same_bits(
 def test_a_process_that_is_killed_again_and_again_never_spoils_the_file(whole, tmp_path):
     # Each begins anew and writes over what the one before it left.
     path = tmp_path / "run"
-    for after in np.random.default_rng(3).uniform(0.0, 0.3, size=10):
-        kill_one(path, after)
+    for delay in np.random.default_rng(3).uniform(0.0, 0.3, size=10):
+        kill_one(path, delay)
         assert_resumed(path, whole)
     left = {file.name for file in tmp_path.iterdir()} - {"run"}
     assert all(name.startswith(".run.") and name.endswith(".part") for name in left)

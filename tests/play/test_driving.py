@@ -54,8 +54,8 @@ each_kind = pytest.mark.parametrize("start", [with_a_tree, without_a_tree])
 def average(run):
     if isinstance(run, SelfPlay):
         return [strategy.tolist() for strategy in run.average]
-    own = run.average
-    return [{key: own[p][key].tolist() for key in own[p]} for p in range(2)]
+    strategies = run.average
+    return [{key: strategies[p][key].tolist() for key in strategies[p]} for p in range(2)]
 
 
 def press(*_):
@@ -171,22 +171,22 @@ def test_a_run_that_another_thread_drives_refuses_every_call(start, tmp_path):
         arrived.set()
         done.wait(60.0)
 
-    for callback, before in ([wait], ()), ((), [wait]):  # between two iterations, and within one
-        run = start(before)
-        others = calls(run, tmp_path / "run")
+    for callback, previous in ([wait], ()), ((), [wait]):  # between two iterations, and within one
+        run = start(previous)
+        refused_calls = calls(run, tmp_path / "run")
         thread = threading.Thread(target=run.run, args=(5,), kwargs={"callbacks": callback})
         arrived.clear()
         done.clear()
         thread.start()
         assert arrived.wait(60.0)
-        for call in others.values():
+        for call in refused_calls.values():
             with pytest.raises(RuntimeError, match="driven by another call"):
                 call()
         done.set()
         thread.join()
         assert run.iteration == 5
         assert average(run) == average(start().run(5))
-        for call in others.values():
+        for call in refused_calls.values():
             call()
 
 
@@ -195,9 +195,9 @@ def test_a_run_that_another_thread_drives_refuses_every_call(start, tmp_path):
 )
 def test_a_callback_may_not_drive_the_run_that_it_watches(start, call, tmp_path):
     run = start()
-    others = calls(run, tmp_path / "run")
+    refused_calls = calls(run, tmp_path / "run")
     with pytest.raises(RuntimeError, match="driven by another call"):
-        run.run(5, callbacks=[lambda _: others[call]()])
+        run.run(5, callbacks=[lambda _: refused_calls[call]()])
 
     assert run.iteration == 1
     assert average(run.run(4)) == average(start().run(5))

@@ -77,8 +77,8 @@ def test_so_it_is_in_games_of_the_catalogue(game, order):
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
     tree = SelfPlay(game, players, order=order).run(50)
 
-    mine = nash_conv(game, graph.to_tree_profile(run.average, game))
-    assert mine == pytest.approx(nash_conv(game, tree.average), rel=1e-9)
+    found = nash_conv(game, graph.to_tree_profile(run.average, game))
+    assert found == pytest.approx(nash_conv(game, tree.average), rel=1e-9)
 
 
 def test_a_known_number_comes_out():
@@ -98,15 +98,15 @@ def test_what_does_not_matter_changes_nothing():
     root = decision(0, "before the deal", hello=kuhn, well=kuhn)
     graph = GameDAG.from_history(root, state=_of_kuhn)
     alone = GameDAG.from_tree(games.kuhn_poker().tree)
-    one = FixedStrategyIteration(graph, rk.RegretMatching).run(50)
-    other = FixedStrategyIteration(alone, rk.RegretMatching).run(50)
+    first = FixedStrategyIteration(graph, rk.RegretMatching).run(50)
+    second = FixedStrategyIteration(alone, rk.RegretMatching).run(50)
 
     assert graph.nodes == 1 + GameDAG.from_history(kuhn, state=_of_kuhn).nodes
     for known in ("J", "Qpb"):
-        np.testing.assert_allclose(one.average[0, known], other.average[0, known], atol=1e-12)
+        np.testing.assert_allclose(first.average[0, known], second.average[0, known], atol=1e-12)
     for known in ("Jp", "Qb"):
-        np.testing.assert_allclose(one.average[1, known], other.average[1, known], atol=1e-12)
-    assert one.average[0, "before the deal"].tolist() == [0.5, 0.5]
+        np.testing.assert_allclose(first.average[1, known], second.average[1, known], atol=1e-12)
+    assert first.average[0, "before the deal"].tolist() == [0.5, 0.5]
 
 
 def _of_kuhn(history):
@@ -134,7 +134,7 @@ def test_with_some_memory_the_gap_goes_down_as_on_the_tree(memory):
 
 def test_who_remembers_one_claim_is_still_far_better_than_who_plays_anyhow():
     graph, game = forgetful(3, 1)
-    uniform = graph.to_tree_profile([own.uniform() for own in graph.simplices], game)
+    uniform = graph.to_tree_profile([simplices.uniform() for simplices in graph.simplices], game)
     assert nash_conv(game.refinement, uniform) == pytest.approx(10 / 9)
 
     assert gap(FixedStrategyIteration(graph, rk.RegretMatching).run(300), graph, game) < 0.15

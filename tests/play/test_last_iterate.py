@@ -103,9 +103,9 @@ def test_the_last_iterate_converges(make, order):
 
 def test_norm_keeping_does_not_depend_on_the_unit_of_payoff():
     run = play(NORM, Simultaneous(), 300)
-    other = play(NORM, Simultaneous(), 300, rk.matrix_game(PAYOFF * 2.0**40))
+    scaled = play(NORM, Simultaneous(), 300, rk.matrix_game(PAYOFF * 2.0**40))
 
-    for x, y in zip(run.current, other.current, strict=True):
+    for x, y in zip(run.current, scaled.current, strict=True):
         np.testing.assert_array_equal(x, y)
 
 
@@ -241,15 +241,15 @@ def naive_extragradient(iterations, rate):
     payoffs = [[list(row) for row in PAYOFF], [[-entry for entry in row] for row in PAYOFF.T]]
     w = [[1.0 / 3.0] * 3 for _ in "xy"]
 
-    def step(at):
+    def step(strategies):
         """Return where both go from ``w`` by the regrets at the strategies ``at``."""
-        worths = [[dot(row, at[1 - i]) for row in payoffs[i]] for i in (0, 1)]
-        gains = [regret(worths[i], at[i]) for i in (0, 1)]
+        worths = [[dot(row, strategies[1 - i]) for row in payoffs[i]] for i in (0, 1)]
+        gains = [regret(worths[i], strategies[i]) for i in (0, 1)]
         return [lifted(add(w[i], [rate * gain for gain in gains[i]])) for i in (0, 1)]
 
     for _ in range(iterations):
-        ahead = step([in_proportion(block) for block in w])
-        played = [in_proportion(block) for block in ahead]
+        lookahead = step([in_proportion(block) for block in w])
+        played = [in_proportion(block) for block in lookahead]
         yield played
         w = step(played)
 
@@ -282,9 +282,9 @@ def test_orders_without_expectations_play_what_they_always_played():
     run = play(PRM_PLUS, Alternating(), 0)
 
     for _ in range(20):
-        before = run.current
+        previous = run.current
         run.run(1)
-        for x, y in zip(before, run.last_profile, strict=True):
+        for x, y in zip(previous, run.last_profile, strict=True):
             np.testing.assert_array_equal(x, y)
 
 

@@ -60,8 +60,8 @@ LARGE = (
 
 
 def as_turn_based(game):
-    together = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
-    return pyspiel.convert_to_turn_based(game) if together else game
+    simultaneous = game.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    return pyspiel.convert_to_turn_based(game) if simultaneous else game
 
 
 def both(name, algorithm):
@@ -76,20 +76,20 @@ def both(name, algorithm):
 @pytest.mark.parametrize("algorithm", SOLVERS)
 @pytest.mark.parametrize("name", EQUAL)
 def test_the_average_is_as_far_from_equilibrium_as_that_of_openspiel(name, algorithm):
-    game, theirs, solver, run = both(name, algorithm)
+    game, turn_based, solver, run = both(name, algorithm)
     measured = FEWER if name in LARGE else range(1, LAST + 1)
 
     for iteration in range(1, LAST + 1):
         solver.evaluate_and_update_policy()
         run.run(1)
         if iteration in measured:
-            expected = pyspiel.nash_conv(theirs, solver.average_policy())
+            expected = pyspiel.nash_conv(turn_based, solver.average_policy())
             assert evaluation.nash_conv(game, run.average) == pytest.approx(expected, rel=1e-9)
 
     policy = games.to_openspiel_policy(game, run.average)
-    ours = evaluation.nash_conv(game, run.average)
-    assert abs(pyspiel.nash_conv(theirs, policy) - ours) < 1e-10
-    assert ours < evaluation.nash_conv(game, [x.relative_interior_point() for x in game.domains])
+    found = evaluation.nash_conv(game, run.average)
+    assert abs(pyspiel.nash_conv(turn_based, policy) - found) < 1e-10
+    assert found < evaluation.nash_conv(game, [x.relative_interior_point() for x in game.domains])
 
 
 def apart(game, solver, run):
@@ -100,8 +100,8 @@ def apart(game, solver, run):
         behavior = rule.next_strategy()
         for number, label in enumerate(labels):
             block = rule.simplices.block(number)
-            theirs = [probability for _, probability in policy.get_state_policy(label)]
-            if not np.allclose(behavior[block], theirs, rtol=0.0, atol=1e-6):
+            expected = [probability for _, probability in policy.get_state_policy(label)]
+            if not np.allclose(behavior[block], expected, rtol=0.0, atol=1e-6):
                 yield rule.regrets[block]
 
 
@@ -120,4 +120,4 @@ def test_what_is_played_differs_first_where_regrets_tie(name, algorithm):
 
     assert different
     # Of what is positive, nothing is left but rounding.
-    assert max(own.max() for own in different) < 1e-15 * scale
+    assert max(difference.max() for difference in different) < 1e-15 * scale

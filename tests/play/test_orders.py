@@ -31,8 +31,8 @@ class UpdateContext:
         return [self.strategy(player) for player in range(self.players)]
 
     def learn(self, player, profile):
-        others = [int(x[0]) for i, x in enumerate(profile) if i != player]
-        self.seen.append((player, *others))
+        opponents = [int(x[0]) for i, x in enumerate(profile) if i != player]
+        self.seen.append((player, *opponents))
         self.learned[player] += 1
 
 
@@ -72,11 +72,11 @@ def wander(order, iterations=4):
 def test_a_random_player_learns_alone_and_all_have_the_same_share():
     table, order = UpdateContext(3), RandomPlayer(np.random.default_rng(2))
     for t in range(3_000):
-        before = list(table.learned)
+        previous = list(table.learned)
         order.iterate(table)
 
-        player, *others = table.seen[t]
-        assert others == [n for i, n in enumerate(before) if i != player]
+        player, *opponents = table.seen[t]
+        assert opponents == [n for i, n in enumerate(previous) if i != player]
         assert sum(table.learned) == t + 1
     # Five standard deviations of a binomial count
     assert np.abs(np.array(table.learned) - 1_000).max() < 5 * np.sqrt(3_000 * 2 / 9)

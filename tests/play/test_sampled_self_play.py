@@ -56,12 +56,12 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-def pair(game, rule, make, **how):
+def pair(game, rule, make, **options):
     """Return the same run without a tree and on the tree."""
     players = [rk.CFR(tree, rule) for tree in game.domains]
     return (
-        LazyMCCFR(game, rule, make(rng()), **how),
-        SelfPlay(game, players, estimator=make(rng()), engine="numpy", **how),
+        LazyMCCFR(game, rule, make(rng()), **options),
+        SelfPlay(game, players, estimator=make(rng()), engine="numpy", **options),
     )
 
 
@@ -69,13 +69,13 @@ def assert_alike(free, bound):
     """Hold strategies and averages at all information sets that were met to those of the tree."""
     assert free.estimator.visited == bound.estimator.visited
     for player, domain in enumerate(bound.game.domains):
-        now = bound.minimizers[player].rule.next_strategy()
+        strategy = bound.minimizers[player].rule.next_strategy()
         average = domain.behavior(bound.average[player])
         assert len(free.current[player]) == len(free.average[player]) > 0
         for key in free.current[player]:
-            where = domain.simplices.block(key.number)
-            np.testing.assert_allclose(free.current[player][key], now[where], atol=1e-12)
-            np.testing.assert_allclose(free.average[player][key], average[where], atol=1e-12)
+            block = domain.simplices.block(key.number)
+            np.testing.assert_allclose(free.current[player][key], strategy[block], atol=1e-12)
+            np.testing.assert_allclose(free.average[player][key], average[block], atol=1e-12)
 
 
 @pytest.mark.deep_beyond(1)
@@ -185,11 +185,11 @@ def test_a_run_of_any_kind_goes_on_from_a_file_to_the_same_bits(rule, tmp_path):
     assert_same_distributions(half.average, whole.average)
 
 
-def assert_same_distributions(mine, theirs):
-    for own, other in zip(mine, theirs, strict=True):
-        assert list(own) == list(other)
-        for key in own:
-            np.testing.assert_array_equal(own[key], other[key])
+def assert_same_distributions(first, second):
+    for found, expected in zip(first, second, strict=True):
+        assert list(found) == list(expected)
+        for key in found:
+            np.testing.assert_array_equal(found[key], expected[key])
 
 
 def test_a_rule_that_draws_is_refused():
@@ -255,13 +255,13 @@ def on_the_tree(game, run):
 
 @pytest.mark.parametrize("cached", [0, 10])
 def test_what_is_kept_in_memory_changes_nothing(cached):
-    few, all_ = (
+    few, many = (
         LazyMCCFR(
             GAMES["leduc"], rk.RegretMatching, ExternalSampling(rng()), cached_histories=room
         ).run(40)
         for room in (cached, 10**6)
     )
-    assert_same_distributions(few.average, all_.average)
+    assert_same_distributions(few.average, many.average)
 
 
 def test_memory_grows_with_what_was_visited():
@@ -398,11 +398,11 @@ def test_callbacks_and_pauses_change_no_sample():
     for count in (1, 0, 299, 400):
         paused.run(count)
 
-    for other in (watched, paused):
-        state = other.estimator.generator.bit_generator.state
+    for second in (watched, paused):
+        state = second.estimator.generator.bit_generator.state
         assert state == straight.estimator.generator.bit_generator.state
         for key, strategy in ((key, straight.average[0][key]) for key in straight.average[0]):
-            np.testing.assert_array_equal(other.average[0][key], strategy)
+            np.testing.assert_array_equal(second.average[0][key], strategy)
 
 
 def test_callbacks_stop_a_run_and_say_when_they_are_called_as_on_a_tree():

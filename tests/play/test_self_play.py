@@ -120,12 +120,12 @@ def test_every_named_algorithm_closes_the_gap(game, name):
 def test_a_saved_run_goes_on_as_if_never_stopped(way, local):
     run = start(way, local).run(11)
     state = pickle.loads(pickle.dumps(run.state_dict()))
-    other = start(way, local).run(3)
+    second = start(way, local).run(3)
 
-    other.load_state_dict(state)
+    second.load_state_dict(state)
 
-    assert_same_bits(run, other)
-    assert_same_bits(run.run(19), other.run(19))
+    assert_same_bits(run, second)
+    assert_same_bits(run.run(19), second.run(19))
 
 
 @each_way
@@ -144,25 +144,25 @@ def test_a_state_is_a_copy_that_later_iterations_do_not_change(way):
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda run: pickle.loads(pickle.dumps(run))])
 def test_a_copy_goes_its_own_way(way, duplicate):
     run = start(way).run(11)
-    before = run.average
+    previous = run.average
 
-    other = duplicate(run)
-    other.run(10)
+    second = duplicate(run)
+    second.run(10)
 
-    for x, y in zip(run.average, before, strict=True):
+    for x, y in zip(run.average, previous, strict=True):
         np.testing.assert_array_equal(x, y)
-    assert_same_bits(run.run(10), other)
+    assert_same_bits(run.run(10), second)
 
 
 def test_the_state_of_another_game_is_refused_and_nothing_changes():
-    run, other = start(WAYS["plain"]).run(5), games.leduc_poker(merge_suits=True)
-    strange = SelfPlay(other, minimizers(other, rk.RegretMatching)).run(5)
-    before = copy.deepcopy(run)
+    run, second = start(WAYS["plain"]).run(5), games.leduc_poker(merge_suits=True)
+    strange = SelfPlay(second, minimizers(second, rk.RegretMatching)).run(5)
+    previous = copy.deepcopy(run)
 
     with pytest.raises(ValueError, match="state"):
         run.load_state_dict(strange.state_dict())
 
-    assert_same_bits(run.run(3), before.run(3))
+    assert_same_bits(run.run(3), previous.run(3))
 
 
 def test_looking_at_a_run_changes_nothing():
@@ -196,10 +196,10 @@ def test_a_minimizer_on_the_wrong_set_of_the_right_dimension_is_refused(n):
 
 
 def test_a_tree_of_the_same_size_but_other_parents_is_refused():
-    mine, other = rk.DecisionTree([0, 1], [2, 2]), rk.DecisionTree([0, 2], [2, 2])
+    found, second = rk.DecisionTree([0, 1], [2, 2]), rk.DecisionTree([0, 2], [2, 2])
 
     with pytest.raises(ValueError, match="minimizer plays on <DecisionTree"):
-        check_plays_on(rk.CFR(other, rk.RegretMatching), mine, 0, "minimizer")
+        check_plays_on(rk.CFR(second, rk.RegretMatching), found, 0, "minimizer")
 
 
 def test_a_hull_with_one_corner_outside_is_refused():
@@ -266,9 +266,9 @@ def test_an_iteration_that_fails_half_way_breaks_the_run_until_it_is_put_back(or
         run.run(50)
 
     for ask in (lambda: run.run(1), lambda: run.average, lambda: run.current):
-        with pytest.raises(RuntimeError) as again:
+        with pytest.raises(RuntimeError) as repeated:
             ask()
-        assert str(again.value) == str(first.value)
+        assert str(repeated.value) == str(first.value)
     run.load_state_dict(saved)
     assert_same_bits(run.run(5), failing(0, None, order).run(8))
 
@@ -277,21 +277,21 @@ def test_what_a_broken_run_saves_is_broken_as_well():
     run = failing(2, np.full(3, np.nan))
     with pytest.raises(RuntimeError, match="half-way"):
         run.run(1)
-    other = failing(0, None)
+    second = failing(0, None)
 
-    other.load_state_dict(run.state_dict())
+    second.load_state_dict(run.state_dict())
 
     with pytest.raises(RuntimeError, match="half-way"):
-        other.run(1)
+        second.run(1)
 
 
 def test_an_interrupt_propagates_and_breaks_the_run_only_after_an_update():
-    before, between = failing(1, KeyboardInterrupt()), failing(2, KeyboardInterrupt())
-    for run in (before, between):
+    previous, between = failing(1, KeyboardInterrupt()), failing(2, KeyboardInterrupt())
+    for run in (previous, between):
         with pytest.raises(KeyboardInterrupt):
             run.run(1)
 
-    assert before.run(1).iteration == 1
+    assert previous.run(1).iteration == 1
     with pytest.raises(RuntimeError, match="half-way through iteration 1"):
         between.run(1)
 

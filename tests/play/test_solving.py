@@ -73,8 +73,8 @@ def test_a_target_ends_the_run_at_the_first_look_that_meets_it(name, target):
     run = solve(KUHN, name, target_gap=target, callbacks=[AtGeometricSteps(look, ratio=1.05)])
 
     assert look.iterations[-1] == run.iteration
-    *before, last = look.values["gap"]
-    assert last <= target < min(before)
+    *previous, last = look.values["gap"]
+    assert last <= target < min(previous)
 
 
 def test_iterations_are_the_most_there_are():
@@ -93,10 +93,10 @@ def test_a_target_alone_is_enough_where_payoffs_have_a_constant_sum():
 
 def test_an_algorithm_of_ones_own_an_estimator_and_callbacks_take_part():
     seen = []
-    mine = Algorithm(rk.RegretMatching, order=Alternating(first=1), averaging=Power(3.0))
+    found = Algorithm(rk.RegretMatching, order=Alternating(first=1), averaging=Power(3.0))
     estimator = ChanceSampling(np.random.default_rng(1))
 
-    run = solve(KUHN, mine, iterations=5, estimator=estimator, callbacks=[seen.append])
+    run = solve(KUHN, found, iterations=5, estimator=estimator, callbacks=[seen.append])
 
     assert seen == [run] * 5
     assert run.estimator is estimator

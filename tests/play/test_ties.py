@@ -129,8 +129,8 @@ def test_regrets_that_cancel_add_up_to_zero_and_small_ones_are_kept():
 def test_engines_play_the_same_game_of_ties(engine):
     game = load("kuhn_poker(deck=5)")
     runs = [rk.solve(game, "cfr", iterations=50, engine=name) for name in ("numpy", engine)]
-    for one, other in zip(*(run.average for run in runs), strict=True):
-        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)
+    for first, second in zip(*(run.average for run in runs), strict=True):
+        np.testing.assert_allclose(first, second, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.deep_beyond(2)
@@ -141,8 +141,8 @@ def test_small_payoffs_of_a_normal_form_are_not_taken_for_rounding(engine, playe
     payoffs = np.zeros((players, *[2] * players))
     payoffs[0, 0, ...] = 1e-17
     payoffs[(0, slice(None)) + (1,) * (players - 1)] = 1.0
-    for other in range(1, players):
-        np.moveaxis(payoffs[other], other, 0)[1] = -1.0
+    for opponent in range(1, players):
+        np.moveaxis(payoffs[opponent], opponent, 0)[1] = -1.0
     run = rk.solve(rk.NormalFormGame(payoffs), "cfr+", iterations=3, engine=engine)
     assert run.current[1].tolist() == [1.0, 0.0]
     assert run.current[0].tolist() == [1.0, 0.0]

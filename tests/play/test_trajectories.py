@@ -41,9 +41,9 @@ OPENSPIEL = {
 def rounded_otherwise(game, seed):
     """Return the same game with other last bits in its payoffs, the same for all players."""
     bits = np.random.default_rng(seed).integers(-2, 3, game.payoffs.shape[1])
-    other = copy.copy(game)
-    other.payoffs, other._rows = game.payoffs * (1.0 + bits * 2.0**-52), {}
-    return other
+    second = copy.copy(game)
+    second.payoffs, second._rows = game.payoffs * (1.0 + bits * 2.0**-52), {}
+    return second
 
 
 def trajectory(game, name, iterations, engine="numpy"):

@@ -21,18 +21,18 @@ KUHN = games.kuhn_poker()
 FORGING = Path(forging.__file__)
 
 
-@pytest.mark.parametrize("how", ["altered", "forged"])
+@pytest.mark.parametrize("change", ["altered", "forged"])
 @pytest.mark.parametrize(
     ("count", "seed"),
     [(240, 1), *(pytest.param(2_000, seed, marks=pytest.mark.slow) for seed in range(2, 12))],
 )
-def test_a_file_from_a_stranger_does_no_harm(how, count, seed):
-    command = [sys.executable, str(FORGING), how, str(count), str(seed)]
+def test_a_file_from_a_stranger_does_no_harm(change, count, seed):
+    command = [sys.executable, str(FORGING), change, str(count), str(seed)]
     child = subprocess.run(command, capture_output=True, text=True, timeout=3_000)
 
     assert child.returncode == 0, child.stdout + child.stderr
     assert "refused" in child.stdout
-    if how == "altered":
+    if change == "altered":
         assert f"{count} of {count} refused" in child.stdout
 
 
@@ -52,11 +52,11 @@ def assert_refused(path, content, message, **ways):
     path.write_bytes(packed(content))
     players = minimizers()
     players[0].observe_utility(np.ones(players[0].dimension))
-    before = [player.state_dict() for player in players]
+    previous = [player.state_dict() for player in players]
 
     with pytest.raises(ValueError, match=message):
         SelfPlay.load(path, KUHN, players, **ways)
-    np.testing.assert_equal([player.state_dict() for player in players], before)
+    np.testing.assert_equal([player.state_dict() for player in players], previous)
 
 
 @pytest.fixture
@@ -94,9 +94,9 @@ FORGED = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_a_state_that_no_run_comes_to_is_refused(name, content, tmp_path):
-    (*above, key), change, message = FORGED[name]
+    (*upper, key), change, message = FORGED[name]
     holder = content["state"]["run"]
-    for step in above:
+    for step in upper:
         holder = holder[step]
     with np.errstate(invalid="ignore"):
         holder[key] = change(holder[key])
@@ -131,13 +131,13 @@ BITS = {
 
 @pytest.mark.parametrize("name", BITS)
 def test_a_state_that_no_generator_comes_to_is_refused(name, tmp_path):
-    kind, (*above, key), value, message = BITS[name]
+    kind, (*upper, key), value, message = BITS[name]
     order = RandomPlayer(np.random.Generator(getattr(np.random, kind)(1)))
     content = saved(
         SelfPlay(KUHN, minimizers(), order=order, engine="numpy").run(3), tmp_path / "a"
     )
     holder = content["state"]["run"]["order"]["generator"]
-    for step in above:
+    for step in upper:
         holder = holder[step]
     holder[key] = value
 
@@ -199,9 +199,9 @@ UNFOLDED = {name: (("infosets", *place), *rest) for name, (place, *rest) in UNFO
 
 @pytest.mark.parametrize("name", UNFOLDED)
 def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
-    (*above, key), value, message = UNFOLDED[name]
+    (*upper, key), value, message = UNFOLDED[name]
     holder = content = copy.deepcopy(saved(sampled().run(30), tmp_path / "run"))
-    for step in above:
+    for step in upper:
         holder = holder[step]
     holder[key] = value
     (tmp_path / "run").write_bytes(packed(content))

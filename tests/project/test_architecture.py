@@ -56,12 +56,12 @@ def imports(source: str, package: tuple[str, ...]) -> dict[str, bool]:
     """Return the layers that code imports, and of each whether it does so in functions alone."""
     tree, found = ast.parse(source), {}
     defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    inside = {node for function in defined for node in ast.walk(function)}
+    interior = {node for function in defined for node in ast.walk(function)}
     for node in ast.walk(tree):
         for name in imported_modules(node, package):
             if name.startswith("regretkit.") or name == "regretkit":
                 layer = name.removeprefix("regretkit.").split(".")[0]
-                found[layer] = found.get(layer, True) and node in inside
+                found[layer] = found.get(layer, True) and node in interior
     return found
 
 

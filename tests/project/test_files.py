@@ -180,14 +180,14 @@ def test_a_name_that_is_too_long_is_refused_and_the_longest_is_written(tmp_path,
 def test_a_game_that_fails_to_be_written_leaves_the_file_of_before(tmp_path, monkeypatch):
     path = tmp_path / "game.efg"
     games.save(games.kuhn_poker(), path)
-    before = path.read_bytes()
+    previous = path.read_bytes()
     path.chmod(0o600)
     monkeypatch.setattr(os, "fsync", failing_to_settle)
 
     with pytest.raises(OSError, match="no space left"):
         games.save(games.leduc_poker(), path)
 
-    assert path.read_bytes() == before
+    assert path.read_bytes() == previous
     assert names(tmp_path) == ["game.efg"]
 
 

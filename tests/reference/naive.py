@@ -170,13 +170,13 @@ def nested(parent_sequence, sizes):
     """Return the decision points that come first, each with all that follows it."""
     first = [1 + sum(sizes[:j]) for j in range(len(sizes))]
 
-    def after(sequence):
-        return [at(j) for j, parent in enumerate(parent_sequence) if parent == sequence]
+    def subtree(sequence):
+        return [place(j) for j, parent in enumerate(parent_sequence) if parent == sequence]
 
-    def at(j):
-        return j, [after(first[j] + a) for a in range(sizes[j])]
+    def place(j):
+        return j, [subtree(first[j] + a) for a in range(sizes[j])]
 
-    return after(0)
+    return subtree(0)
 
 
 class CFR:
@@ -209,9 +209,9 @@ def sequence_form(roots, sizes, behavior):
     def visit(points, reach):
         for j, followers in points:
             for action, following in enumerate(followers):
-                here = 1 + sum(sizes[:j]) + action
-                strategy[here] = reach * behavior[j][action]
-                visit(following, strategy[here])
+                sequence = 1 + sum(sizes[:j]) + action
+                strategy[sequence] = reach * behavior[j][action]
+                visit(following, strategy[sequence])
 
     visit(roots, 1.0)
     return strategy

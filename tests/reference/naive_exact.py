@@ -87,11 +87,14 @@ def deviations(game, coarse):
         for told, instead in itertools.product([None] if coarse else range(count), range(count)):
             row = []
             for outcome in outcomes:
-                other = list(outcome)
+                changed = list(outcome)
                 if told in (None, outcome[player]):
-                    other[player] = instead
-                here, there = game.payoffs[(player, *outcome)], game.payoffs[(player, *other)]
-                row.append(Fraction(float(there)) - Fraction(float(here)))
+                    changed[player] = instead
+                payoff, changed_payoff = (
+                    game.payoffs[(player, *outcome)],
+                    game.payoffs[(player, *changed)],
+                )
+                row.append(Fraction(float(changed_payoff)) - Fraction(float(payoff)))
             if any(row):
                 rows.append(row)
     return rows
@@ -102,8 +105,8 @@ def best_of_equilibria(game, weights, coarse):
     size = game.payoffs[0].size
     worth = [
         sum(
-            Fraction(float(w)) * Fraction(float(own[outcome]))
-            for w, own in zip(weights, game.payoffs, strict=True)
+            Fraction(float(w)) * Fraction(float(payoffs[outcome]))
+            for w, payoffs in zip(weights, game.payoffs, strict=True)
         )
         for outcome in np.ndindex(*game.payoffs.shape[1:])
     ]
@@ -134,7 +137,7 @@ def reduced_normal_form(game):
     """Return the reduced normal form of an extensive-form game."""
     plans = [pure_reduced(tree) for tree in game.domains]
     letters = "abcdefgh"[: game.players]
-    reached = [own[:, last] for own, last in zip(plans, game.sequences, strict=True)]
+    reached = [payoffs[:, last] for payoffs, last in zip(plans, game.sequences, strict=True)]
     terms = ",".join(f"{letter}e" for letter in letters)
     return NormalFormGame(
         np.einsum(f"pe,{terms}->p{''.join(letters)}", game.payoffs, *reached, optimize=True)

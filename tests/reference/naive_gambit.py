@@ -54,8 +54,8 @@ def outcome(tokens, players, outcomes, earned):
     payoffs = tokens.group()
     if payoffs is not None:
         outcomes[number] = [Fraction(p) for p in payoffs]
-    here = outcomes.get(number, [Fraction(0)] * players)
-    return [a + b for a, b in zip(earned, here, strict=True)]
+    payoffs = outcomes.get(number, [Fraction(0)] * players)
+    return [a + b for a, b in zip(earned, payoffs, strict=True)]
 
 
 def node(tokens, players, sets, outcomes, earned):
@@ -82,7 +82,7 @@ def node(tokens, players, sets, outcomes, earned):
 def normal_form(tokens):
     players = len(tokens.group())
     listed = tokens.group()
-    sizes = [len(own) if isinstance(own, list) else int(own) for own in listed]
+    sizes = [len(entry) if isinstance(entry, list) else int(entry) for entry in listed]
     tokens.string()
     table = tokens.group()
     cells = tokens.left[::-1]
@@ -91,7 +91,7 @@ def normal_form(tokens):
             [Fraction(x) for x in cells[i : i + players]] for i in range(0, len(cells), players)
         ]
     else:
-        outcomes = [[Fraction(0)] * players] + [[Fraction(x) for x in own[1:]] for own in table]
+        outcomes = [[Fraction(0)] * players] + [[Fraction(x) for x in entry[1:]] for entry in table]
         numbers = [outcomes[int(i)] for i in cells]
     payoffs = np.empty((players, *sizes))
     # The first player's strategies go fastest.

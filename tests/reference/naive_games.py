@@ -76,14 +76,17 @@ def random_game(generator, players=2, depth=5, zero_sum=False):
         count = sizes.setdefault((acting, label), int(generator.choice([1, 2, 2, 3])))
         children = {}
         for action in range(count):
-            how = ["own" if p == acting else views[level, p] for p in range(players)]
-            saw = [own + _view(action, view) for own, view in zip(seen, how, strict=True)]
+            views_of_action = ["own" if p == acting else views[level, p] for p in range(players)]
+            saw = [
+                signal + _view(action, view)
+                for signal, view in zip(seen, views_of_action, strict=True)
+            ]
             children[action] = grow(saw, level + 1)
         chances = tuple(generator.dirichlet(np.ones(count))) if acting == CHANCE else ()
         return Node(children, acting, label, chances)
 
     signals = generator.integers(2, size=(4, players))
-    deals = {f"deal {i}": grow([(int(s),) for s in own], 0) for i, own in enumerate(signals)}
+    deals = {f"deal {i}": grow([(int(s),) for s in signal], 0) for i, signal in enumerate(signals)}
     return Node(deals, chances=tuple(generator.dirichlet(np.ones(4))))
 
 
@@ -143,8 +146,8 @@ def utility(root, player, behavior, payoff_of=None):
             worth[last] += reach * history.payoffs()[player if payoff_of is None else payoff_of]
         elif history.player() == player:
             for action in history.actions():
-                here = (str(history.information_set()), str(action))
-                visit(history.child(action), reach, here)
+                place = (str(history.information_set()), str(action))
+                visit(history.child(action), reach, place)
         else:
             for p, child in moves(history, behavior):
                 visit(child, reach * p, last)
@@ -159,17 +162,17 @@ def best_value(weighted, player, behavior):
     With perfect recall an information set follows from one action before it, so that all of its
     histories are met together.
     """
-    total, together = 0.0, defaultdict(list)
+    total, by_set = 0.0, defaultdict(list)
     waiting = list(weighted)
     while waiting:
         weight, history = waiting.pop()
         if history.is_terminal():
             total += weight * history.payoffs()[player]
         elif history.player() == player:
-            together[history.information_set()].append((weight, history))
+            by_set[history.information_set()].append((weight, history))
         else:
             waiting += [(weight * p, child) for p, child in moves(history, behavior)]
-    for histories in together.values():
+    for histories in by_set.values():
         total += max(
             best_value([(weight, h.child(action)) for weight, h in histories], player, behavior)
             for action in histories[0][1].actions()

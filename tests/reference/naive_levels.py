@@ -46,16 +46,16 @@ class LiarsDice:
 
     def information_set(self):
         first = self.player() * self.dice
-        own = sorted(self.rolled[first : first + self.dice])
-        return " ".join(["".join(map(str, own)), *(f"{q}-{face}" for q, face in self.bids)])
+        dice = sorted(self.rolled[first : first + self.dice])
+        return " ".join(["".join(map(str, dice)), *(f"{q}-{face}" for q, face in self.bids)])
 
     def payoffs(self):
         quantity, face = self.bids[-1]
         bidder = (len(self.bids) - 1) % self.players
         caller = len(self.bids) % self.players
-        there = sum(die in (face, self.sides) for die in self.rolled)
+        matching = sum(die in (face, self.sides) for die in self.rolled)
         payoffs = [0.0] * self.players
-        payoffs[bidder] = 1.0 if there >= quantity else -1.0
+        payoffs[bidder] = 1.0 if matching >= quantity else -1.0
         payoffs[caller] = -payoffs[bidder]
         return payoffs
 
@@ -155,7 +155,7 @@ class Goofspiel:
         turns = [bids for bids in self.bids if len(bids) == self.players]
         if self.turns == self.cards and len(turns) == self.turns - 1:
             left = [set(range(1, self.cards + 1)) - {t[p] for t in turns} for p in self._players]
-            turns.append(tuple(own.pop() for own in left))
+            turns.append(tuple(hand.pop() for hand in left))
         return turns
 
     @property
@@ -215,12 +215,12 @@ class Goofspiel:
         if self.returns == "total_points":
             return points
         if self.returns == "point_difference":
-            return [own - sum(points) / self.players for own in points]
+            return [score - sum(points) / self.players for score in points]
         winners = points.count(max(points))
         if winners == self.players:
             return [0.0] * self.players
         losers = self.players - winners
-        return [1.0 / winners if own == max(points) else -1.0 / losers for own in points]
+        return [1.0 / winners if score == max(points) else -1.0 / losers for score in points]
 
 
 # Any rules as a level

@@ -65,9 +65,9 @@ class PreciseGame:
         utility = [ZERO] * self.sizes[player]
         for sequences, payoffs in self.terminals:
             term = payoffs[player]
-            for other in self.players:
-                if other != player:
-                    term *= profile[other][sequences[other]]
+            for opponent in self.players:
+                if opponent != player:
+                    term *= profile[opponent][sequences[opponent]]
             utility[sequences[player]] += term
         return utility
 
@@ -128,10 +128,10 @@ def nash_convs(game: PreciseGame, algorithm: str, iterations: int) -> Iterator[f
     learners = [Learner(game, player, algorithm) for player in game.players]
     for t in range(1, iterations + 1):
         for player, learner in enumerate(learners):
-            learner.learn(game.utility(player, [each.strategy for each in learners]), t)
+            learner.learn(game.utility(player, [learner.strategy for learner in learners]), t)
             weight = mpmath.mpf(t) ** POWERS[algorithm]
             for a, share in enumerate(learner.strategy):
                 learner.total[a] += weight * share
             learner.propose()
-        averages = [[share / each.total[0] for share in each.total] for each in learners]
+        averages = [[share / learner.total[0] for share in learner.total] for learner in learners]
         yield float(game.nash_conv(averages))

@@ -117,13 +117,13 @@ def test_on_a_ball_the_bounds_come_within_their_tolerance_of_the_formula(seed):
     generator = np.random.default_rng(seed)
     normal, utility, center = generator.normal(size=(3, 6))
     normal /= np.linalg.norm(normal)
-    along, across = utility @ normal, utility - (utility @ normal) * normal
-    share, radius = along / np.linalg.norm(utility) - 0.3, 3.0  # less than without a constraint
+    direction, across = utility @ normal, utility - (utility @ normal) * normal
+    share, radius = direction / np.linalg.norm(utility) - 0.3, 3.0  # less than without a constraint
 
     found = restricted(Ball(center, radius), [normal], [normal @ center + radius * share])
     point, lower, upper = found.best_response(utility)
 
-    best = share * along + np.sqrt(1.0 - share**2) * np.linalg.norm(across)
+    best = share * direction + np.sqrt(1.0 - share**2) * np.linalg.norm(across)
     best = utility @ center + radius * best
     assert lower <= best + 1e-12
     assert best <= upper + 1e-12

@@ -69,7 +69,7 @@ def test_behavior_undoes_the_sequence_form_where_play_comes_and_is_uniform_elsew
 
 def test_counterfactual_utilities_are_those_of_the_recursion(case):
     tree, behavior, utility, _ = case
-    before = utility.copy()
+    previous = utility.copy()
 
     value, worths = tree.counterfactual(utility, behavior)
 
@@ -78,7 +78,7 @@ def test_counterfactual_utilities_are_those_of_the_recursion(case):
     )
     assert value == pytest.approx(expected, abs=1e-12)
     np.testing.assert_allclose(worths, np.concatenate(by_points), atol=1e-12)
-    np.testing.assert_array_equal(utility, before)
+    np.testing.assert_array_equal(utility, previous)
 
 
 def test_the_value_of_a_strategy_is_its_inner_product_with_the_utility(case):
@@ -108,18 +108,18 @@ def test_counterfactual_utilities_are_the_gradient_of_the_value_over_reach(seed)
 
 def test_the_order_in_which_points_are_listed_does_not_matter(case):
     tree, behavior, utility, generator = case
-    other, old = shuffled(tree, generator)
+    second, old = shuffled(tree, generator)
     moved = behavior[old[1:] - 1]
 
     value, worths = tree.counterfactual(utility, behavior)
-    other_value, other_worths = other.counterfactual(utility[old], moved)
+    other_value, other_worths = second.counterfactual(utility[old], moved)
 
     assert other_value == pytest.approx(value, abs=1e-12)
     np.testing.assert_allclose(other_worths, worths[old[1:] - 1], atol=1e-12)
     strategy = tree.sequence_form(behavior)
-    np.testing.assert_array_equal(other.sequence_form(moved), strategy[old])
-    assert other.best_response(utility[old])[0] == pytest.approx(tree.best_response(utility)[0])
-    assert other.depth == tree.depth
+    np.testing.assert_array_equal(second.sequence_form(moved), strategy[old])
+    assert second.best_response(utility[old])[0] == pytest.approx(tree.best_response(utility)[0])
+    assert second.depth == tree.depth
 
 
 # As a set
@@ -154,10 +154,10 @@ def test_a_point_is_inside_exactly_when_its_flow_is_conserved(case):
     assert (tree.relative_interior_point() > 0.0).all()
     for coordinate in range(tree.dimension):
         for change in (1e-3, -1e-3):
-            outside = strategy.copy()
-            outside[coordinate] += change
-            assert not tree.contains(outside)
-            assert tree.contains(outside, atol=1e-2)
+            exterior = strategy.copy()
+            exterior[coordinate] += change
+            assert not tree.contains(exterior)
+            assert tree.contains(exterior, atol=1e-2)
 
 
 def test_a_negative_probability_is_outside_even_when_flow_is_conserved():
@@ -216,7 +216,7 @@ test_a_tree_that_is_none_is_refused = refusals(
     ([0.0, 1.0], [2, 2], TypeError, "parent_sequence must be whole numbers"),
     ([0, 1], [2, "b"], TypeError, "sizes must be whole numbers"),
     ([None], [2], TypeError, "parent_sequence must be whole numbers"),
-    of=DecisionTree,
+    call=DecisionTree,
 )
 
 
@@ -224,5 +224,5 @@ test_a_best_response_to_no_utility_is_refused = refusals(
     ([1.0, 2.0], ValueError, r"utility has shape \(2,\), but dimension 3 is wanted"),
     ([1.0, 2.0, np.nan], ValueError, "got nan at coordinate 2"),
     (["a", "b", "c"], TypeError, "utility must be numbers"),
-    of=DecisionTree([0], [2]).best_response,
+    call=DecisionTree([0], [2]).best_response,
 )

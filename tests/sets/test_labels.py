@@ -27,7 +27,7 @@ test_a_label_that_finds_no_single_block_is_refused_with_what_would_do = refusals
     (None, "A", r"none is named here; pass a number from 0 to 2"),
     (["J", "Q", "K"], 3, r"the numbers go from 0 to 2"),
     (["J", "Q", "K"], -1, r"the numbers go from 0 to 2"),
-    of=lambda labels, key: Simplices([2, 3, 2], labels=labels).labels.find(key),
+    call=lambda labels, key: Simplices([2, 3, 2], labels=labels).labels.find(key),
     error=ValueError,
 )
 
@@ -43,7 +43,7 @@ test_names_that_do_not_fit_the_sizes_are_refused = refusals(
     ({"labels": "ab"}, TypeError, "labels must be a sequence of strings"),
     ({"actions": [["x"]]}, ValueError, "actions must name those of 2 decision points"),
     ({"actions": [["x", "y"], ["z"]]}, ValueError, r"actions\[1\] must hold 3 strings, got 1"),
-    of=lambda names: Simplices([2, 3], **names),
+    call=lambda names: Simplices([2, 3], **names),
 )
 
 
@@ -116,7 +116,9 @@ def test_a_lazy_sequence_is_a_sequence():
         lazy[7]
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda lazy: pickle.loads(pickle.dumps(lazy))])
-def test_a_lazy_sequence_can_be_copied_and_stored(again):
+@pytest.mark.parametrize(
+    "duplicated", [copy.deepcopy, lambda lazy: pickle.loads(pickle.dumps(lazy))]
+)
+def test_a_lazy_sequence_can_be_copied_and_stored(duplicated):
     lazy = LazySequence(7, called).select(np.array([3, 6]))
-    assert again(lazy) == lazy
+    assert duplicated(lazy) == lazy

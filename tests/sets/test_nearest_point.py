@@ -204,21 +204,23 @@ def test_a_single_point_is_a_set(n):
 def test_repeated_and_collinear_points_change_nothing():
     generator = np.random.default_rng(1)
     ends = generator.normal(size=(2, 4))
-    along = np.linspace(0.0, 1.0, 7)[:, None]
-    points = np.repeat(ends[0] + along * (ends[1] - ends[0]), 3, axis=0)
+    direction = np.linspace(0.0, 1.0, 7)[:, None]
+    points = np.repeat(ends[0] + direction * (ends[1] - ends[0]), 3, axis=0)
     assert is_within(ends.mean(axis=0), hull(points), 1e-14)
-    off = unit(generator, 4)
-    off -= (ends[1] - ends[0]) * (off @ (ends[1] - ends[0])) / np.sum((ends[1] - ends[0]) ** 2)
-    expected = float(np.linalg.norm(off))
-    assert_distance(ends.mean(axis=0) + off, hull(points), expected, ends.mean(axis=0))
+    deviation = unit(generator, 4)
+    deviation -= (
+        (ends[1] - ends[0]) * (deviation @ (ends[1] - ends[0])) / np.sum((ends[1] - ends[0]) ** 2)
+    )
+    expected = float(np.linalg.norm(deviation))
+    assert_distance(ends.mean(axis=0) + deviation, hull(points), expected, ends.mean(axis=0))
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-9, 1e9, 1e100])
 def test_units_do_not_matter(scale):
     generator = np.random.default_rng(2)
-    points, off = generator.normal(size=(12, 5)), 3.0 * unit(generator, 5)
-    _, _, expected = nearest_point(off, hull(points), 1e-12)
-    _, lower, upper = nearest_point(scale * off, hull(scale * points), 1e-12 * scale)
+    points, deviation = generator.normal(size=(12, 5)), 3.0 * unit(generator, 5)
+    _, _, expected = nearest_point(deviation, hull(points), 1e-12)
+    _, lower, upper = nearest_point(scale * deviation, hull(scale * points), 1e-12 * scale)
     assert lower == pytest.approx(scale * expected, rel=1e-11, abs=0.0)
     assert upper == pytest.approx(scale * expected, rel=1e-11, abs=0.0)
     assert is_within(scale * points.mean(axis=0), hull(scale * points), 0.0)

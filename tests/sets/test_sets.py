@@ -73,8 +73,8 @@ def vertices(domain):
     laid = []
     for choice in itertools.product(*map(vertices, domain.factors)):
         vertex = np.empty(domain.dimension)
-        for where, part in zip(domain.coordinates, choice, strict=True):
-            vertex[where] = part
+        for coordinates, part in zip(domain.coordinates, choice, strict=True):
+            vertex[coordinates] = part
         laid.append(vertex)
     return laid
 
@@ -146,11 +146,11 @@ def test_averages_are_inside_and_what_exceeds_the_best_is_not(kind, seed):
     corners = np.array([domain.best_response(direction)[1] for direction in directions])
 
     farthest = corners[0]
-    outside = farthest + 1e-3 * directions[0] / np.linalg.norm(directions[0])
+    exterior = farthest + 1e-3 * directions[0] / np.linalg.norm(directions[0])
 
     assert domain.contains(generator.dirichlet(np.ones(len(corners))) @ corners)
-    assert not domain.contains(outside)
-    assert domain.contains(outside, atol=1e-2)
+    assert not domain.contains(exterior)
+    assert domain.contains(exterior, atol=1e-2)
 
 
 @KINDS
@@ -172,13 +172,13 @@ def test_the_interior_point_is_on_the_edge_only_where_all_of_the_set_is(kind, se
 
 @KINDS
 def test_sets_built_alike_are_equal_and_others_are_not(kind):
-    ours, theirs, others = some_sets(1), some_sets(1), some_sets(2)
-    assert isinstance(ours[kind], StrategySet)
-    assert ours[kind] == theirs[kind]
-    assert hash(ours[kind]) == hash(theirs[kind])
-    assert [name for name in ours if ours[name] == ours[kind]] == [kind]
+    first, equal, different = some_sets(1), some_sets(1), some_sets(2)
+    assert isinstance(first[kind], StrategySet)
+    assert first[kind] == equal[kind]
+    assert hash(first[kind]) == hash(equal[kind])
+    assert [name for name in first if first[name] == first[kind]] == [kind]
     if kind not in {"flat box", "scaled simplex"}:
-        assert ours[kind] != others[kind]
+        assert first[kind] != different[kind]
 
 
 @KINDS
@@ -189,8 +189,8 @@ def test_a_set_shows_how_to_build_it_again_and_copies_are_equal(kind):
     utility = np.ones(domain.dimension)
     for twin in (copy.deepcopy(domain), pickle.loads(pickle.dumps(domain))):
         assert twin == domain
-        best, theirs = domain.best_response(utility)[1], twin.best_response(utility)[1]
-        np.testing.assert_array_equal(best, theirs)
+        best, best_of_twin = domain.best_response(utility)[1], twin.best_response(utility)[1]
+        np.testing.assert_array_equal(best, best_of_twin)
 
 
 @KINDS
@@ -231,10 +231,10 @@ def test_a_tolerance_that_is_none_is_refused_by_every_set(domain, atol, error):
 
 @pytest.mark.parametrize("domain", EVERY_SET.values(), ids=EVERY_SET)
 def test_a_tolerance_lets_in_what_is_that_near_and_zero_is_one(domain):
-    outside = domain.relative_interior_point() + 1e3
-    assert not domain.contains(outside, atol=0)
-    assert not domain.contains(outside, atol=np.float32(1.0))
-    assert domain.contains(outside, atol=1e4)
+    exterior = domain.relative_interior_point() + 1e3
+    assert not domain.contains(exterior, atol=0)
+    assert not domain.contains(exterior, atol=np.float32(1.0))
+    assert domain.contains(exterior, atol=1e4)
 
 
 @KINDS
@@ -331,8 +331,10 @@ def test_a_projection_is_the_nearest_point(kind, seed):
 
         assert domain.contains(nearest)
         # No point of the set lies further in the direction that leads out to the point.
-        away = point - nearest
-        assert domain.best_response(away)[0] == pytest.approx(away @ nearest, rel=1e-9, abs=1e-9)
+        direction = point - nearest
+        assert domain.best_response(direction)[0] == pytest.approx(
+            direction @ nearest, rel=1e-9, abs=1e-9
+        )
         assert domain.contains(point) == np.allclose(point, nearest, rtol=0.0, atol=1e-9)
         np.testing.assert_allclose(domain.project(nearest), nearest, rtol=1e-12, atol=1e-12)
 
@@ -351,8 +353,8 @@ def test_ties_go_to_the_first_vertex(size):
     # Vertices that differ only where nothing is earned, so that they are worth the same.
     generator = np.random.default_rng(size)
     for utility in generator.normal(size=(50, size)):
-        same = np.tile(generator.normal(size=size), (11, 1))
-        polytope = Polytope(np.hstack([same, np.arange(11.0)[:, None]]))
+        equal = np.tile(generator.normal(size=size), (11, 1))
+        polytope = Polytope(np.hstack([equal, np.arange(11.0)[:, None]]))
         assert polytope.best_response([*utility, 0.0])[1][-1] == 0.0
 
 
@@ -436,9 +438,9 @@ def test_the_sum_of_boxes_is_a_box_and_the_sum_of_balls_a_ball(seed):
 @SEEDS
 def test_the_sum_of_polytopes_is_the_polytope_of_all_sums(seed):
     generator = np.random.default_rng(seed)
-    ours, theirs = generator.normal(size=(4, 3)), generator.normal(size=(5, 3))
-    total = MinkowskiSumSet([Polytope(ours), Polytope(theirs)])
-    sums = np.array([one + other for one in ours for other in theirs])
+    first, second = generator.normal(size=(4, 3)), generator.normal(size=(5, 3))
+    total = MinkowskiSumSet([Polytope(first), Polytope(second)])
+    sums = np.array([one + summand for one in first for summand in second])
 
     for point in generator.normal(size=(20, 3)):
         assert total.contains(point) == combines(sums, point)
@@ -466,14 +468,14 @@ def test_membership_of_a_hull_does_not_depend_on_where_it_lies():
     # The same triangle at the origin and far away, where fewer digits are left for the distance.
     generator = np.random.default_rng(5)
     corners = generator.normal(size=(3, 4))
-    inside = np.array([0.2, 0.3, 0.5]) @ corners
+    interior = np.array([0.2, 0.3, 0.5]) @ corners
     # A normal of the triangle: the right singular vector of its sides that belongs to zero.
     normal = np.linalg.svd(corners[1:] - corners[0])[2][-1]
 
     for shift in (0.0, 10.0, -1e3):
         triangle = Hull([Singleton(corner + shift) for corner in corners])
-        assert triangle.contains(inside + shift)
-        assert not triangle.contains(inside + shift + 1e-6 * normal)
+        assert triangle.contains(interior + shift)
+        assert not triangle.contains(interior + shift + 1e-6 * normal)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -491,8 +493,8 @@ def test_splitting_undoes_joining_for_all_coordinates(seed):
     vector = generator.normal(size=product.dimension)
     parts = product.split(vector)
     np.testing.assert_array_equal(product.join(parts), vector)
-    for where, part in zip(product.coordinates, parts, strict=True):
-        np.testing.assert_array_equal(part, vector[where])
+    for coordinates, part in zip(product.coordinates, parts, strict=True):
+        np.testing.assert_array_equal(part, vector[coordinates])
 
 
 def test_a_product_knows_which_coordinates_are_whose():
@@ -515,15 +517,15 @@ def test_a_tree_is_a_hull_of_products_by_its_definition():
     tree = DecisionTree([0, 2], [2, 2])
     left = Singleton([1.0, 0.0, 0.0, 0.0])
     right = ProductSet([Singleton([0.0, 1.0]), Simplices(2)])
-    same = ProductSet([Singleton([1.0]), Hull([left, right])])
+    equal = ProductSet([Singleton([1.0]), Hull([left, right])])
     generator = np.random.default_rng(6)
 
     for _ in range(20):
         utility = generator.normal(size=5)
-        assert tree.best_response(utility)[0] == pytest.approx(same.best_response(utility)[0])
+        assert tree.best_response(utility)[0] == pytest.approx(equal.best_response(utility)[0])
         strategy = tree.sequence_form(random_behavior(generator, tree.simplices))
-        assert same.contains(strategy)
-        assert not same.contains(strategy + 1e-4 * utility)
+        assert equal.contains(strategy)
+        assert not equal.contains(strategy + 1e-4 * utility)
 
 
 def test_a_product_of_one_of_each_kind_nests():
@@ -536,7 +538,7 @@ def test_a_product_of_one_of_each_kind_nests():
     value, response = product.best_response(utility)
 
     parts = zip(product.factors, product.split(utility), strict=True)
-    assert value == pytest.approx(sum(factor.best_response(own)[0] for factor, own in parts))
+    assert value == pytest.approx(sum(factor.best_response(share)[0] for factor, share in parts))
     assert product.contains(response)
 
 

@@ -42,11 +42,13 @@ def test_sums_products_maxima_and_running_sums_are_those_of_each_block(sizes):
     generator = np.random.default_rng(1)
     simplices = Simplices(sizes)
     u, v = signed(generator, (2, simplices.dimension))
-    blocks, others = in_blocks(sizes, u), in_blocks(sizes, v)
+    blocks, strategy_blocks = in_blocks(sizes, u), in_blocks(sizes, v)
 
     # From left to right, bitwise identical.
     np.testing.assert_array_equal(simplices.sum(u), [naive.total(b) for b in blocks])
-    np.testing.assert_array_equal(simplices.dot(u, v), list(map(naive.dot, blocks, others)))
+    np.testing.assert_array_equal(
+        simplices.dot(u, v), list(map(naive.dot, blocks, strategy_blocks))
+    )
     np.testing.assert_array_equal(simplices.max(u), [max(b) for b in blocks])
     running = [[naive.total(b[: i + 1]) for i in range(len(b))] for b in blocks]
     np.testing.assert_array_equal(simplices.cumulate(u), end_to_end(running))
@@ -110,11 +112,11 @@ def test_many_blocks_are_projected_bitwise_as_each_alone(size, scale):
     rows[::3] = scale * generator.integers(-2, 3, size=(len(rows[::3]), size))  # ties
     rows[::7] = np.sort(rows[::7], axis=1)
 
-    together = Simplices([size] * count).project(rows.ravel()).reshape(rows.shape)
+    joint = Simplices([size] * count).project(rows.ravel()).reshape(rows.shape)
 
-    np.testing.assert_array_equal(together, [Simplices(size).project(row) for row in rows])
+    np.testing.assert_array_equal(joint, [Simplices(size).project(row) for row in rows])
     found = [naive.project([number - max(row) for number in row]) for row in rows.tolist()]
-    np.testing.assert_allclose(together, found, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(joint, found, rtol=0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
@@ -123,9 +125,9 @@ def test_more_blocks_than_a_cache_holds_get_the_bits_that_a_few_get(size, operat
     generator = np.random.default_rng(size)
     few, count = Simplices([size] * 100), 500
     vector = signed(generator, count * few.dimension)
-    together = getattr(Simplices([size] * 100 * count), operation)(vector)
+    joint = getattr(Simplices([size] * 100 * count), operation)(vector)
     parts = [getattr(few, operation)(part) for part in np.split(vector, count)]
-    np.testing.assert_array_equal(together, np.concatenate(parts))
+    np.testing.assert_array_equal(joint, np.concatenate(parts))
 
 
 def test_a_tree_with_decisions_of_every_size_is_projected_size_by_size():
@@ -211,17 +213,17 @@ NEIGHBOURS = {
 @pytest.mark.parametrize("size", [*range(1, 13), 31, 200, 1000])
 def test_a_block_among_others_has_the_bits_that_it_has_alone(operation, neighbours, size):
     generator = np.random.default_rng(size)
-    before, after = NEIGHBOURS[neighbours](size)
-    together, alone = Simplices([*before, size, *after]), Simplices(size)
-    block = together.block(len(before))
-    u, x = signed(generator, together.dimension), random_behavior(generator, together)
+    previous, following = NEIGHBOURS[neighbours](size)
+    joint, alone = Simplices([*previous, size, *following]), Simplices(size)
+    block = joint.block(len(previous))
+    u, x = signed(generator, joint.dimension), random_behavior(generator, joint)
 
-    result = OPERATIONS[operation](together, u, x)
+    result = OPERATIONS[operation](joint, u, x)
     by_itself = OPERATIONS[operation](alone, u[block], x[block])
 
-    per_block = result.size == together.blocks != together.dimension
-    here = result[len(before)] if per_block else result[block]
-    np.testing.assert_array_equal(here, by_itself[0] if per_block else by_itself)
+    per_block = result.size == joint.blocks != joint.dimension
+    found_block = result[len(previous)] if per_block else result[block]
+    np.testing.assert_array_equal(found_block, by_itself[0] if per_block else by_itself)
 
 
 @pytest.mark.parametrize("exponent", [-300, -20, 0, 20, 290])
@@ -265,13 +267,13 @@ def test_operations_leave_their_arguments_alone():
     generator = np.random.default_rng(10)
     simplices = Simplices([2, 3, 4])
     utility, strategy = generator.normal(size=9), random_behavior(generator, simplices)
-    before = utility.copy(), strategy.copy()
+    previous = utility.copy(), strategy.copy()
 
     for operation in OPERATIONS.values():
         operation(simplices, utility, strategy)
 
-    np.testing.assert_array_equal(utility, before[0])
-    np.testing.assert_array_equal(strategy, before[1])
+    np.testing.assert_array_equal(utility, previous[0])
+    np.testing.assert_array_equal(strategy, previous[1])
 
 
 # As a set, and as a value
@@ -292,8 +294,8 @@ def test_simplices_are_equal_when_their_sizes_are():
     assert Simplices([2, 3]) != Simplices([3, 2])
     assert Simplices(6) != Simplices([3, 3])
     assert as_simplices(4) == Simplices([4])
-    same = Simplices(4)
-    assert as_simplices(same) is same
+    equal = Simplices(4)
+    assert as_simplices(equal) is equal
 
 
 def test_the_empty_product_has_dimension_zero():
