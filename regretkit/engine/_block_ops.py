@@ -142,7 +142,7 @@ class CompiledBlockOps(BlockOps):
             if not (supported and vector.flags.c_contiguous):
                 return in_numpy(self, *vectors)
         result = np.empty(size)
-        compiled(self._begin, *vectors, result)
+        compiled(id(self._begin), *map(id, vectors), id(result))
         return result
 
 

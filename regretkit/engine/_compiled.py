@@ -21,6 +21,7 @@ from regretkit.engine._layout import (
     without_singletons,
     zero_iterates,
 )
+from regretkit.engine._machine_code import CannotCompileError
 from regretkit.engine._player_buffers import (
     PlayerBuffers,
     advance_average,
@@ -126,12 +127,10 @@ class KernelExecutor(Executor):
 
     def _compile(self) -> None:
         """Compile for these arrays, by running no iteration at all."""
-        from numba.core.errors import NumbaError, UnsupportedBytecodeError
-
         try:
             self._initialize()
             self._call(*self._upcoming(0))
-        except (NumbaError, UnsupportedBytecodeError) as error:
+        except CannotCompileError as error:
             placed = [rule.rule for player in self._players for rule in player.rules]
             rules = list({repr(rule): None for rule in placed})
             whose = rules[0] if len(rules) == 1 else f"one of {', '.join(rules)}"
@@ -275,23 +274,24 @@ class SampledExecutor(KernelExecutor):
         self._code = compile_sampled_iterations(
             self._kernels, sampler._choose(), sampler.baseline is not None
         )
-        self._plan = self._new_plan()
+        self._arrays = self._new_arrays()
         self._compile()
 
-    def _new_plan(self) -> SamplingPlan:
+    def _new_arrays(self) -> SampledArrays:
         sampler, flat, baseline = self._sampler, self._flat, self._sampler.baseline
         values, rate = np.zeros((1, 1)), 0.0
         if isinstance(baseline, LearnedBaseline):
             values = baseline.baseline_values(flat.game, flat.tree, self._sampled.behavior)
             rate = baseline.rate
         data, parameters = sampler._sampling_data(flat.game), np.array(sampler._parameters())
-        return SamplingPlan(data, parameters, values, rate)
+        plan = SamplingPlan(data, parameters, values, rate)
+        return SampledArrays(flat.tree, flat.buffers, self._trees, self._sampled, plan, self._state)
 
     @override
     def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         if iterations == 0:
             return
-        self._plan = self._new_plan()
+        self._arrays = self._new_arrays()
         self._sampled.utility[:] = 0.0
         for player in self._players:
             player.load()
@@ -365,9 +365,6 @@ class SampledExecutor(KernelExecutor):
         keep_utility: bool = False,
     ) -> None:
         added = np.ascontiguousarray(weights[:, 1])
-        flat = self._flat
-        arrays = SampledArrays(
-            flat.tree, flat.buffers, self._trees, self._sampled, self._plan, self._state
-        )
         given = turns.simultaneous, keep_utility, turns.players, parameters, added
-        self._sampler.visited += self._code.iterate(*given, arrays, self._sampler.generator)
+        visited = self._code.iterate(*given, self._arrays, self._sampler.generator)
+        self._sampler.visited += visited

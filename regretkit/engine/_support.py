@@ -1,6 +1,7 @@
 """Which runs an engine supports, and whether compiling one pays off."""
 
-from functools import cache
+import os
+from importlib.util import find_spec
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -155,13 +156,10 @@ def is_long(run: SelfPlay, iterations: int) -> bool:
     return iterations * seconds > _LONG
 
 
-@cache
 def numba_missing() -> str | None:
     """Return why Numba cannot be used, None if it can."""
-    try:
-        import numba  # not at the top: it is slow to import, and many runs do not need it
-    except Exception as error:  # one of its own dependencies may be missing or incompatible
-        return f"Numba, which makes machine code, cannot be imported ({error})"
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if find_spec("numba") is None:  # it is slow to import, and not needed where code is on disk
+        return "Numba, which makes machine code, cannot be imported"
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return "Numba is told to make no machine code, by NUMBA_DISABLE_JIT"
     return None

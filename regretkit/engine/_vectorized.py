@@ -90,7 +90,7 @@ class _Player:
     ) -> None:
         self._cfr = minimizer if isinstance(minimizer, CFR) else None
         self._rule = minimizer if self._cfr is None else self._cfr.rule
-        self._player, self._code = player, code
+        self._player = player
         begin, end = trees.sequence_offsets[player : player + 2].tolist()
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
         sequences = slice(begin + (minimizer.dimension < end - begin), end)
@@ -102,14 +102,17 @@ class _Player:
         self.total = iterates.total[sequences]
         strategy, behavior = iterates.strategy, iterates.behavior
         changed = strategy, behavior, iterates.utility, iterates.magnitude
-        self._backward_arrays = (*changed, *trees, *payoffs)
-        self._forward_arrays = strategy, behavior, iterates.total, *trees
+        self._arrays = (*changed, *trees, *payoffs), (strategy, behavior, iterates.total, *trees)
+        backward, forward = self._arrays  # which are held here, as machine code takes addresses
+        self._backward = code.backward.entry(player, True, True, *backward)
+        self._forward = code.forward.entry(player, 1.0, 1.0, *forward)
+        self._backward_arrays, self._forward_arrays = [*map(id, backward)], [*map(id, forward)]
 
     def propose(self, decay: float, weight: float) -> None:
         """Add x to the average, and compute the next one."""
         if self._cfr is not None:
             self._behavior[...] = self._rule.next_strategy()
-            self._code.forward(self._player, decay, weight, *self._forward_arrays)
+            self._forward(self._player, decay, weight, *self._forward_arrays)
             return
         self.accumulate(decay, weight)
         self.strategy[...] = self._rule.next_strategy()
@@ -121,12 +124,12 @@ class _Player:
 
     def compute_utility(self) -> None:
         """Compute the utility, before anything is learned from it."""
-        self._code.backward(self._player, True, False, *self._backward_arrays)
+        self._backward(self._player, True, False, *self._backward_arrays)
 
     def learn(self, earning: bool) -> None:
         """Update the minimizer with the utility, computed first if ``earning``."""
         if self._cfr is not None:
-            self._code.backward(self._player, earning, True, *self._backward_arrays)
+            self._backward(self._player, earning, True, *self._backward_arrays)
             self._rule._update(self._counterfactual)
             return
         if earning:

@@ -6,59 +6,64 @@ import subprocess
 import sys
 import textwrap
 import warnings
-from functools import partial
-from pathlib import Path
+from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
 from regretkit._util import _files
-from regretkit.engine import _jit
-from regretkit.engine._jit import CodeCache, cache_on_disk
+from regretkit.engine import _jit, _machine_code
 
-SIGNATURE = (numba.int64,)
-
-
-def double(x):
-    return 2 * x
+NUMBERS = np.array([4.0, 5.0])
 
 
-def triple(x):
-    return 3 * x
+def double(numbers):
+    for k in range(numbers.size):
+        numbers[k] *= 2.0
+
+
+def triple(numbers):
+    for k in range(numbers.size):
+        numbers[k] *= 3.0
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     """Keep machine code in a folder of its own, and give each test its warnings."""
-    # Numba reads its variables anew once they have changed, as other tests change them.
-    numba.config.reload_config()
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    _jit._warn_once.cache_clear()
-    return tmp_path
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    _machine_code.machine.cache_clear()
+    _machine_code._warn_once.cache_clear()
+    yield tmp_path
+    _machine_code.machine.cache_clear()
 
 
 def compiled(function=double):
-    """Return a function as machine code, from disk where it is there."""
-    made = numba.njit(function)
-    cache_on_disk(made)
-    made.compile(SIGNATURE)
-    return made
+    """Return a function as machine code, from disk where it is there, and whether it was."""
+    _machine_code._ENTRIES.clear()
+    code, compilations = _jit.compile_cached(function, {}), []
+
+    def counted(arguments, compile_for=code._compile):
+        compilations.append(arguments)
+        return compile_for(arguments)
+
+    code._compile = counted
+    code.entry(NUMBERS)
+    return code, not compilations
 
 
-def is_loaded(made):
-    return made._cache_hits[SIGNATURE] == 1
+def is_loaded(function=double):
+    return compiled(function)[1]
+
+
+def result(code):
+    numbers = NUMBERS.copy()
+    code(numbers)
+    return numbers.tolist()
 
 
 def kept(folder):
     (path,) = folder.rglob("*.bin")
     return path
-
-
-def loader():
-    """Return a function that looks for machine code on disk, and compiles nothing."""
-    context = numba.njit(double).targetctx
-    return partial(CodeCache(double).load_overload, SIGNATURE, context)
 
 
 def assert_replaced(folder, content):
@@ -67,46 +72,63 @@ def assert_replaced(folder, content):
     whole = path.read_bytes()
     path.write_bytes(content)
     with pytest.warns(RuntimeWarning, match=r"the file is damaged.*compiled again") as caught:
-        rebuilt = compiled()
+        rebuilt, loaded = compiled()
     assert len(caught) == 1
-    assert not is_loaded(rebuilt)
-    assert rebuilt(4) == 8
+    assert not loaded
+    assert result(rebuilt) == [8.0, 10.0]
     assert len(kept(folder).read_bytes()) == pytest.approx(len(whole), abs=64)
-    assert is_loaded(compiled())
+    assert is_loaded()
 
 
 def test_machine_code_is_loaded_where_it_was_kept():
-    assert not is_loaded(compiled())
-    made = compiled()
-    assert is_loaded(made)
-    assert made(21) == 42
+    assert not is_loaded()
+    code, loaded = compiled()
+    assert loaded
+    assert result(code) == [8.0, 10.0]
 
 
-def test_a_file_that_is_truncated_at_any_byte_is_never_used(folder):
-    compiled()
-    path, load = kept(folder), loader()
+def test_arguments_of_other_types_are_compiled_for_themselves(folder):
+    code, _ = compiled()
+    other = np.array([1.0, 0.0, 2.0])[::2]
+    code(other)
+    assert other.tolist() == [2.0, 4.0]
+    assert len(list(folder.rglob("*.bin"))) == 2
+    with pytest.raises(TypeError, match="takes arrays, tuples and numbers, got 'text'"):
+        code("text")
+
+
+@pytest.fixture
+def reader(folder):
+    """The file of compiled machine code, and a function that reads it as it is loaded."""
+    keys = []
+    with pytest.MonkeyPatch.context() as patch:
+        write = _machine_code._write
+        patch.setattr(_machine_code, "_write", lambda *given: keys.append(given) or write(*given))
+        compiled()
+    ((_, key, _),) = keys
+    return kept(folder), lambda: _machine_code._read(kept(folder), key)
+
+
+def test_a_file_that_is_truncated_at_any_byte_is_never_used(reader):
+    path, load = reader
     whole = path.read_bytes()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for size in (*range(100), *range(100, len(whole), 11)):
-            path.write_bytes(whole[:size])
-            assert load() is None
-            assert not path.exists()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(OSError, match="damaged"):
+            load()
     path.write_bytes(whole)
-    assert load() is not None
+    assert load().code in whole
 
 
-def test_a_file_with_any_byte_changed_is_never_used(folder):
-    compiled()
-    path, load = kept(folder), loader()
+def test_a_file_with_any_byte_changed_is_never_used(reader):
+    path, load = reader
     whole = path.read_bytes()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for place in range(0, len(whole), 7):
-            changed = bytearray(whole)
-            changed[place] ^= 1 << place % 8
-            path.write_bytes(changed)
-            assert load() is None
+    for place in range(len(whole)):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 8
+        path.write_bytes(changed)
+        with pytest.raises(OSError, match="damaged"):
+            load()
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 5_000])
@@ -129,29 +151,42 @@ def test_the_code_of_another_function_is_replaced(folder):
     assert_replaced(folder, second)
 
 
-@pytest.mark.parametrize("package", ["numba", "llvmlite"])
-def test_the_code_of_another_version_is_replaced(folder, monkeypatch, package):
+@pytest.mark.parametrize("changed", ["numba", "llvmlite", "processor", "setting"])
+def test_the_code_of_another_version_is_not_even_looked_at(folder, monkeypatch, changed):
     with monkeypatch.context() as patch:
-        patch.setattr(getattr(_jit, package), "__version__", "0.0.1")
+        if changed == "numba":
+            other = folder / "__init__.py"
+            (folder / "_version.py").write_text("0.0.1")
+            patch.setattr(_machine_code, "find_spec", lambda _: SimpleNamespace(origin=other))
+        elif changed == "llvmlite":
+            patch.setattr("llvmlite.__version__", "0.0.1")
+        elif changed == "processor":
+            patch.setattr("llvmlite.binding.get_host_cpu_name", lambda: "another")
+        else:
+            patch.setenv("NUMBA_OPT", "2")
+        _machine_code.machine.cache_clear()
         compiled()
-        foreign = kept(folder)
-        content = foreign.read_bytes()
-    assert loader()() is None  # under its own name it is not even looked at
-    foreign.unlink()
-    compiled()
+    content = kept(folder).read_bytes()
+    kept(folder).unlink()
+    _machine_code.machine.cache_clear()
+    assert not is_loaded()
     assert_replaced(folder, content)
 
 
-def test_code_that_nothing_can_be_made_of_is_replaced(folder, monkeypatch):
-    def renamed(*_):
-        raise AttributeError("Can't get attribute 'Old'")
-
-    compiled()
+def test_code_that_needs_what_is_not_here_is_compiled_again(folder, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(_jit.pickle, "loads", renamed)
-        with pytest.warns(RuntimeWarning, match="attribute 'Old'.*compiled again"):
-            assert compiled()(4) == 8
-    assert is_loaded(compiled())
+        write = _machine_code._write
+
+        def needing(name, key, found):
+            write(name, key, _machine_code.ObjectCode(found.code, ["of_elsewhere"], True))
+
+        patch.setattr(_machine_code, "_write", needing)
+        compiled()
+    with pytest.warns(RuntimeWarning, match="it needs 'of_elsewhere'.*compiled again"):
+        code, loaded = compiled()
+    assert not loaded
+    assert result(code) == [8.0, 10.0]
+    assert is_loaded()
 
 
 def test_many_damaged_files_are_reported_once(folder):
@@ -160,7 +195,8 @@ def test_many_damaged_files_are_reported_once(folder):
     for path in folder.rglob("*.bin"):
         path.write_bytes(b"")
     with pytest.warns(RuntimeWarning) as caught:
-        assert [compiled(function)(2) for function in (double, triple)] == [4, 6]
+        codes = [compiled(function)[0] for function in (double, triple)]
+    assert [result(code) for code in codes] == [[8.0, 10.0], [12.0, 15.0]]
     assert len(caught) == 1
 
 
@@ -170,33 +206,38 @@ def test_a_file_that_cannot_be_read_or_replaced_is_left_and_the_code_runs(folder
     path.unlink()
     path.mkdir()
     with pytest.warns(RuntimeWarning) as caught:
-        assert compiled()(3) == 6
+        assert result(compiled()[0]) == [8.0, 10.0]
     first, second = (str(warning.message) for warning in caught)
     assert "cannot be used (Is a directory)" in first
     assert "cannot be cached" in second
 
 
-def test_a_folder_that_cannot_be_written_any_more_leaves_the_code_to_be_run(folder):
-    made = numba.njit(double)
-    cache_on_disk(made)
-    place = Path(made._cache.cache_path)
-    place.rmdir()
+def test_where_no_folder_can_be_made_the_code_runs_as_well(folder, monkeypatch):
+    place = folder / "file"
     place.write_text("no folder")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(place))
+    _machine_code.machine.cache_clear()
     with pytest.warns(RuntimeWarning) as caught:
-        assert made(5) == 10
+        assert result(compiled()[0]) == [8.0, 10.0]
     first, second = (str(warning.message) for warning in caught)
     assert "cannot be used (Not a directory)" in first
     assert "cannot be cached" in second
     assert "NUMBA_CACHE_DIR" in second
 
 
-def test_where_no_folder_can_be_written_the_code_runs_as_well(monkeypatch):
-    def refuse(locator):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr("numba.core.caching._CacheLocator.ensure_cache_path", refuse)
-    with pytest.warns(RuntimeWarning, match=r"cannot be cached on disk.*NUMBA_CACHE_DIR"):
-        assert compiled()(5) == 10
+def test_without_a_folder_named_code_is_kept_in_the_second_where_the_first_is_closed(
+    folder, monkeypatch
+):
+    (folder / "closed").write_text("no folder")
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setattr(_machine_code, "__file__", str(folder / "closed" / "module.py"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home"))
+    _machine_code.machine.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert not is_loaded()
+        assert is_loaded()
+    assert kept(folder).parent == folder / "home" / "regretkit"
 
 
 def test_a_full_disk_leaves_the_code_to_be_run_and_no_file_behind(folder, monkeypatch):
@@ -206,10 +247,10 @@ def test_a_full_disk_leaves_the_code_to_be_run_and_no_file_behind(folder, monkey
     with monkeypatch.context() as patch:
         patch.setattr(_files.os, "fsync", full)
         with pytest.warns(RuntimeWarning, match="No space left on device.*in every process"):
-            assert compiled()(5) == 10
+            assert result(compiled()[0]) == [8.0, 10.0]
     assert not [path for path in folder.rglob("*") if path.is_file()]
-    assert compiled()(5) == 10
-    assert is_loaded(compiled())
+    assert result(compiled()[0]) == [8.0, 10.0]
+    assert is_loaded()
 
 
 RUN = """

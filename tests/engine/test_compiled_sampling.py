@@ -15,6 +15,7 @@ from regretkit import ExtensiveFormGame, SelfPlay, games
 from regretkit.checks import check_minimizer, run_check
 from regretkit.checks._kernel import kernel_agrees
 from regretkit.engine import _jit
+from regretkit.engine._specialize import specialized
 from regretkit.evaluation import exploitability
 from regretkit.minimizers import DiscountedRegretMatchingPlus, Kernel, KernelTraits, state
 from regretkit.play import (
@@ -131,18 +132,17 @@ def test_so_it_does_with_every_rule_that_rests(rule):
         assert_alike(*runs)
 
 
+def plain_function(template, specialization, results=0):
+    return specialized(template, specialization, plain_function)
+
+
 @each_sampler
 def test_the_same_functions_as_plain_python_come_to_the_same_bits(make, monkeypatch):
-    def forget():
-        _jit._COMPILED.clear()
-
     for order in (Alternating, Simultaneous):
         compiled = started(KUHN, make, "compiled", order=order).run(50)
         with monkeypatch.context() as patched:
-            patched.setattr(_jit, "_jit", lambda function, **_: function)
-            forget()
+            patched.setattr(_jit, "compile_cached", plain_function)
             plain = started(KUHN, make, "compiled", order=order).run(50)
-            forget()
 
         assert isinstance(plain._executor._code.iterate, FunctionType)
         assert not isinstance(compiled._executor._code.iterate, FunctionType)
