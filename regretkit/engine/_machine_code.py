@@ -234,7 +234,7 @@ def _folders() -> list[Path]:
     if named := os.environ.get("NUMBA_CACHE_DIR"):
         return [Path(named)]
     own = [Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "regretkit")]
-    with suppress(RuntimeError):  # nobody's home
+    with suppress(RuntimeError):  # there is no home
         own = [path.expanduser() for path in own]
     return [Path(__file__).parent / "__pycache__", *own]
 
