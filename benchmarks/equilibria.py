@@ -167,7 +167,8 @@ def started(name: str, game: rk.ExtensiveFormGame) -> Race:
 
 def raced(game: rk.ExtensiveFormGame, limit: float) -> Mapping[str, Race]:
     """Run all algorithms in turns, until each is there or out of time."""
-    races = {name: started(name, game) for name in ALGORITHMS}
+    exact = [name for name, algorithm in ALGORITHMS.items() if algorithm.sampling is None]
+    races = {name: started(name, game) for name in exact}
     while going := [race for race in races.values() if not race.is_over(limit)]:
         # The race with the least time so far, so that disturbances are shared equally.
         min(going, key=lambda race: race.seconds).go_on()

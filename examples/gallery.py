@@ -11,7 +11,6 @@ from pathlib import Path
 
 import regretkit as rk
 from regretkit import display
-from regretkit.evaluation import nash_conv
 from regretkit.games import biased_rock_paper_scissors, kuhn_poker, leduc_poker, load, shapley_game
 from regretkit.play import AtGeometricSteps, Recorder, Simultaneous, TrajectoryRecorder
 
@@ -21,7 +20,7 @@ GAMES = Path(__file__).parent / "games"
 def convergence(iterations: int) -> object:
     game, records = leduc_poker(), {}
     for name in ("cfr", "cfr+", "dcfr", "pcfr+"):
-        records[name] = Recorder({"nash_conv": lambda run: nash_conv(run.game, run.average)})
+        records[name] = Recorder("nash_conv")
         watch = AtGeometricSteps(records[name], ratio=1.25)
         rk.solve(game, name, iterations=iterations, callbacks=[watch])
     return display.convergence(records, title="Leduc poker").figure

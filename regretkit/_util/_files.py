@@ -8,11 +8,12 @@ import itertools
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from regretkit._util._lazy_import import optional
 from regretkit._util._validate import quote
 
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -139,6 +140,17 @@ def write_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Sequence[ob
     """
     lines = _lines(itertools.chain([columns], rows))
     replace_file(path, (line.encode(errors="backslashreplace") for line in lines))
+
+
+def rows_to_csv(path: FilePath, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a table of dicts in CSV; a cell that a row lacks is empty."""
+    write_csv(path, columns, ([row.get(column) for column in columns] for row in rows))
+
+
+def rows_to_dataframe(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Return a table of dicts as a data frame of pandas, which has to be installed."""
+    pandas: Any = optional("pandas", "pandas")
+    return pandas.DataFrame(list(rows), columns=list(columns))
 
 
 def _lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:

@@ -16,10 +16,11 @@ from regretkit._util._errors import argument_of
 from regretkit._util._validate import quote
 from regretkit.cli._arguments import NamedGame, Settings, split_at_commas
 from regretkit.cli._console import Failure, Refusal, reason, reporting
+from regretkit.estimators._named import SAMPLINGS
 from regretkit.games._registry import _parsed
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play import ALGORITHMS, Algorithm, SelfPlay, cfr, named
-from regretkit.play._algorithms import doubt_of_reaching
+from regretkit.play import ALGORITHMS, Algorithm, SelfPlay, named
+from regretkit.play._algorithms import default_algorithm, doubt_of_reaching
 
 
 @frozen
@@ -27,45 +28,53 @@ class Choice:
     """An algorithm, and the words that chose it."""
 
     name: str | None
-    """One of ``ALGORITHMS``, or None."""
+    """One of ``ALGORITHMS``, or several by player, or None."""
     rule: str | None
-    """A user-defined rule, or None."""
+    """A user-defined rule, or a list by player that has one, or None."""
     algorithm: Algorithm
     argument: str
     """The option that chose it."""
 
     @classmethod
-    def of(cls, name: str | None, rule: str | None, argument: str = "") -> "Choice":
+    def of(
+        cls, name: str | None, rule: str | None, sample: str | None = None, argument: str = ""
+    ) -> "Choice":
         """Return the algorithm of a name, a rule, or an algorithm with its rule replaced.
 
         A rule alone is played as in CFR: alternating updates, with the uniform average.
         """
         argument = argument or ("--algorithm" if rule is None else "--rule")
+        if rule is None:
+            name = name or default_algorithm(sampled=sample is not None)
+            name, rule = (None, name) if ":" in name else (name, None)
         with reporting(argument):
-            if rule is None:
-                return cls(name or "cfr+", None, named(name or "cfr+"), argument)
-            algorithm = _load_rule(rule)
-            if not isinstance(algorithm, Algorithm):
-                base = cfr if name is None else cls.of(name, None).algorithm
-                algorithm = evolve(base, local=algorithm)
-            elif name is not None:
-                raise ValueError(
-                    f"{quote(rule)} is an Algorithm, which has its own order and averaging, got "
-                    f"--algorithm {name} as well; leave one of them out"
-                )
-            return cls(name, rule, algorithm, argument)
+            algorithm = _algorithm(rule or name or "", named_only=rule is None)
+            if name is not None and rule is not None:
+                if not isinstance(algorithm, Algorithm):
+                    algorithm = evolve(named(name), local=algorithm)
+                else:
+                    raise ValueError(
+                        f"{quote(rule)} is an Algorithm, which has its own order and averaging, "
+                        f"got --algorithm {name} as well; leave one of them out"
+                    )
+            return cls(name, rule, Algorithm(algorithm, sampling=sample), argument)
 
     @property
     def label(self) -> str:
         """The name in reports."""
         return " in ".join(filter(None, (self.rule, self.name)))
 
-    def start(self, game: NamedGame, settings: Settings) -> SelfPlay:
+    def start(self, game: NamedGame, settings: Settings, *, seed: int | None = None) -> SelfPlay:
         """Return a run before its first iteration, or refuse what does not fit together."""
-        estimator, gap = settings.estimator(), settings.gap
+        gap, seed = settings.gap, settings.seed if seed is None else seed
         game.check_gap(gap)
+        if self.algorithm.sampling is None and settings.seed is not None:
+            raise Refusal(
+                f"--seed: got {settings.seed}, but nothing is drawn at random without --sample "
+                f"{' or '.join(SAMPLINGS)}; leave it out"
+            )
         if gap is not None and settings.iterations is None and settings.seconds is None:
-            doubt = doubt_of_reaching(gap, game.played, self.algorithm, estimator)
+            doubt = doubt_of_reaching(gap, game.played, self.algorithm, None)
             if doubt is not None:
                 raise Refusal(
                     f"--gap: {gap:g} alone could go on forever: {doubt}; pass --iterations or "
@@ -74,7 +83,7 @@ class Choice:
         try:
             return self.algorithm.start(
                 game.played,
-                estimator=estimator,
+                seed=seed or 0,
                 horizon=settings.iterations,
                 engine=settings.engine,
                 groups=game.groups,
@@ -90,14 +99,22 @@ class Choice:
             raise Failure(f"{self.argument}: {rule_error(error, self.rule)}") from error
 
 
-def choices_of(texts: tuple[str, ...]) -> list[Choice]:
+def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice]:
     """Return the algorithms of lists such as ``cfr+,dcfr,my_rules:MyRule(power=2)``."""
     words = dict.fromkeys(word for text in texts for word in split_at_commas(text) if word)
     if not words:
         known = ", ".join(ALGORITHMS)
         raise Refusal(f"--algorithms: got none; name some of {known}, or module:Class")
-    pairs = [(None, word) if ":" in word else (word, None) for word in words]
-    return [Choice.of(name, rule, "--algorithms") for name, rule in pairs]
+    return [Choice.of(word, None, sample, "--algorithms") for word in words]
+
+
+def _algorithm(text: str, *, named_only: bool) -> Any:
+    """Return the rule or the algorithm of a text, or that of a list by player."""
+    words = split_at_commas(text)
+    parts = [
+        named(word) if named_only or word in ALGORITHMS else _load_rule(word) for word in words
+    ]
+    return parts[0] if len(parts) == 1 else Algorithm(parts)
 
 
 def _load_rule(text: str) -> Any:

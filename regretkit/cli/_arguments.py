@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias, cast, final
 
 import click
-import numpy as np
 from attrs import evolve, frozen
 from click.shell_completion import CompletionItem
 
@@ -17,7 +16,7 @@ from regretkit import games
 from regretkit._util._files import check_target
 from regretkit._util._validate import quote
 from regretkit.cli._console import Refusal, reason, reporting, silent_descriptor, slow_notice
-from regretkit.estimators import ChanceSampling, Estimator, ExternalSampling, OutcomeSampling
+from regretkit.estimators._named import SAMPLINGS
 from regretkit.games import ExtensiveFormGame, ImperfectRecallGame, NormalFormGame, Profile
 from regretkit.games._extensive_form import game_from_tree
 from regretkit.play import ALGORITHMS
@@ -37,11 +36,6 @@ GAME_HELP = (
 
 UNIFORM, _OPENSPIEL = "uniform", "openspiel:"
 _SOURCES = f"an existing file, or {_OPENSPIEL}NAME"
-_SAMPLERS: dict[str, Callable[[np.random.Generator], Estimator]] = {
-    "chance": ChanceSampling,
-    "external": ExternalSampling,
-    "outcome": OutcomeSampling,
-}
 
 
 def _name(parameter: Parameter) -> str:
@@ -286,20 +280,6 @@ class Settings:
         """Return these settings, with a thousand iterations if there is no limit."""
         return self if self.limited else evolve(self, iterations=1_000)
 
-    def estimator(self) -> Estimator | None:
-        """Return a new estimator, None for exact utilities."""
-        if self.sample is None and self.seed is not None:
-            raise Refusal(
-                f"--seed: got {self.seed}, but nothing is drawn at random without --sample "
-                f"{' or '.join(_SAMPLERS)}; leave it out"
-            )
-        if self.sample is None:
-            return None
-        if self.sample not in _SAMPLERS:
-            known = ", ".join(_SAMPLERS)
-            raise Refusal(f"--sample: must be one of {known}, got {quote(self.sample)}")
-        return _SAMPLERS[self.sample](np.random.default_rng(self.seed or 0))
-
 
 def option(names: str, text: str, kind: Any = None, **more: Any) -> Callable[[Any], Any]:
     """Return an option; files are refused first, before a large game is built."""
@@ -332,7 +312,10 @@ engine = option(
     default="auto",
 )
 algorithm = option(
-    "--algorithm", f"One of {', '.join(ALGORITHMS)}; cfr+ by default.", metavar="NAME"
+    "--algorithm",
+    f"One of {', '.join(ALGORITHMS)}, or a rule as after --rule, or one for each player with "
+    "commas between them; by default cfr+, and lcfr with --sample.",
+    metavar="NAME",
 )
 rule = option(
     "--rule",
@@ -370,8 +353,8 @@ sampling = _together(
     option(
         "--sample",
         "Sample utilities: the chance moves, all actions but a player's own, or one play of the "
-        "game. By default utilities are exact.",
-        click.Choice([*_SAMPLERS]),
+        "game. By default utilities are exact, and external for mccfr.",
+        click.Choice([*SAMPLINGS]),
     ),
-    option("--seed", "The seed of the draws with --sample; 0 by default.", FROM_ZERO),
+    option("--seed", "The seed of the samples; 0 by default.", FROM_ZERO),
 )

@@ -10,10 +10,11 @@ from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.cli._arguments import Settings, is_known
 from regretkit.cli._console import SHORT_OF_GAP, Failure, answer, reporting, say
-from regretkit.cli._run import RunMonitor, clock
+from regretkit.cli._run import RunMonitor
 from regretkit.display._style import number
 from regretkit.games import Profile, fingerprint
 from regretkit.play import SelfPlay
+from regretkit.play._progress import clock
 from regretkit.sets import DecisionTree
 
 Curve: TypeAlias = Mapping[str, Sequence[float]]

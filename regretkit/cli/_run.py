@@ -3,7 +3,6 @@
 import math
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from itertools import chain
@@ -31,9 +30,8 @@ from regretkit.cli._console import (
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.evaluation import nash_conv
 from regretkit.play import AtGeometricSteps, Checkpoint, SelfPlay
-
-_PERIOD = 0.05
-"""Seconds between two calls, about."""
+from regretkit.play._callbacks import Pace
+from regretkit.play._progress import facts
 
 _RATIO, _RATIO_TO_GAP = 1.25, 1.05
 """By how much iterations grow from one measurement to the next; the second is that of `solve`."""
@@ -69,18 +67,14 @@ class RunMonitor(Stateful):
     code: int = field(init=False, default=DONE, metadata=NOT_STATE)
     _start: tuple[float, int] = field(init=False, metadata=NOT_STATE)
     """Seconds and iterations before the run was started or resumed."""
-    _clock: float = field(init=False, metadata=NOT_STATE)
-    _last: int = field(init=False, metadata=NOT_STATE)
-    """The iteration of the last call."""
-    _step: int = field(init=False, default=1, metadata=NOT_STATE)
-    """Iterations until the next call."""
+    _pace: Pace = field(init=False, factory=Pace, metadata=NOT_STATE)
 
     def describe(self, game: NamedGame, choice: Choice, settings: Settings) -> Self:
         """Note what is played, and when to stop; the text names the same game from any folder."""
         text = game.text
         self.named, self.choice = game, choice
         self.game = os.path.abspath(text) if names_file(text) else text  # noqa: PTH100 # keeps links
-        self.algorithm, self.rule, self.sample = choice.name, choice.rule, settings.sample
+        self.algorithm, self.rule, self.sample = choice.name, choice.rule, choice.algorithm.sampling
         self.iterations_limit, self.gap_limit = settings.iterations, settings.gap
         self.time_limit = settings.seconds
         return self
@@ -104,8 +98,8 @@ class RunMonitor(Stateful):
 
     def begin(self, run: SelfPlay) -> None:
         """Start the clock."""
-        self._start, self._last = (self.played, run.iteration), run.iteration
-        self._clock = time.monotonic()
+        self._start = self.played - run.seconds, run.iteration
+        self._pace(run)
 
     @property
     def _measurements(self) -> AtGeometricSteps:
@@ -114,17 +108,14 @@ class RunMonitor(Stateful):
 
     def next_call(self, run: SelfPlay) -> int:
         """Return the next iteration at which to read the clock, or to measure."""
-        return min(self._measurements.next_call(run), run.iteration + self._step)
+        return min(self._measurements.next_call(run), self._pace.next_call(run))
 
     def __call__(self, run: SelfPlay) -> bool:
         """Read the clock, measure if due, show progress, and return whether to stop."""
-        seconds = max(time.monotonic() - self._clock, 1e-9)
-        count, self._last = run.iteration - self._last, run.iteration
-        self.played += seconds
-        self._step = max(1, int(count * min(_PERIOD / seconds, 8.0)))
+        self._pace(run)
+        self.played = self._start[0] + run.seconds
         self._measurements(run)
         self._show_progress(run.iteration)
-        self._clock = time.monotonic()
         return self.request.requested() or bool(self.reached(run))
 
     def measure(self, run: SelfPlay) -> None:
@@ -149,13 +140,7 @@ class RunMonitor(Stateful):
         needed = min(most or math.inf, iterations_to(self.gap_limit, self.iterations, self.gaps))
         remaining = min((needed - iteration) / rate, (self.time_limit or math.inf) - self.played)
         left = max(remaining, 0.0) if remaining < math.inf else None
-        facts = [
-            f"iteration {iteration:,}{'' if most is None else f' of {most:,}'}",
-            f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s",
-            *(f"gap {gap:.2e}" for gap in self.gaps[-1:]),
-            "time left unknown" if left is None else f"{clock(left)} left",
-        ]
-        self.progress(facts, self.played, left)
+        self.progress(facts(iteration, rate, most, self.gaps, left), self.played, left)
 
     def finish(self, run: SelfPlay) -> None:
         """Measure the last gap, and find out why the run ended."""
@@ -177,13 +162,6 @@ class RunMonitor(Stateful):
     def curve(self) -> dict[str, list[Any]]:
         """How the gap fell."""
         return {"iteration": self.iterations, "seconds": self.times, "gap": self.gaps}
-
-
-def clock(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds."""
-    whole = math.ceil(seconds)
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours // 24} days" if hours >= 48 else f"{hours}:{minutes:02}:{whole % 60:02}"
 
 
 def iterations_to(target: float | None, iterations: list[int], gaps: list[float]) -> float:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
-from regretkit._util._files import write_csv
-from regretkit._util._lazy_import import optional
+from regretkit._util._files import rows_to_dataframe, write_csv
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._fingerprint import describe
@@ -346,9 +345,7 @@ class Profile(tuple[Vector, ...]):
         ValueError
             When a player's set has no information sets.
         """
-        pandas: Any = optional("pandas", "pandas")
-        table: pd.DataFrame = pandas.DataFrame(rows(self), columns=list(Row._fields))
-        return table
+        return rows_to_dataframe(Row._fields, (row._asdict() for row in rows(self)))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], game: Game | None = None) -> "Profile":

@@ -27,6 +27,7 @@ from regretkit.estimators import RobustSampling as RobustSampling
 from regretkit.estimators import assert_unbiased as assert_unbiased
 from regretkit.play._algorithms import ALGORITHMS as ALGORITHMS
 from regretkit.play._algorithms import Algorithm as Algorithm
+from regretkit.play._algorithms import AlgorithmLike as AlgorithmLike
 from regretkit.play._algorithms import apcfr_plus as apcfr_plus
 from regretkit.play._algorithms import cfr as cfr
 from regretkit.play._algorithms import cfr_plus as cfr_plus
@@ -35,6 +36,7 @@ from regretkit.play._algorithms import dcfr_plus as dcfr_plus
 from regretkit.play._algorithms import hs_dcfr as hs_dcfr
 from regretkit.play._algorithms import hs_pcfr_plus as hs_pcfr_plus
 from regretkit.play._algorithms import lcfr as lcfr
+from regretkit.play._algorithms import mccfr as mccfr
 from regretkit.play._algorithms import named as named
 from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
@@ -45,6 +47,7 @@ from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every
 from regretkit.play._callbacks import Recorder as Recorder
 from regretkit.play._callbacks import StopAtGap as StopAtGap
+from regretkit.play._callbacks import StopAtTime as StopAtTime
 from regretkit.play._callbacks import StopWhenConverged as StopWhenConverged
 from regretkit.play._checkpoint import Checkpoint as Checkpoint
 from regretkit.play._checkpoint import resume as resume

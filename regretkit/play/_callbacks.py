@@ -1,25 +1,26 @@
 """Callbacks: what watches a run, records it, or stops it."""
 
 import math
-import weakref
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 from attrs import Attribute, define, field
-from typing_extensions import override
 
+from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._state import NOT_STATE, Stateful
-from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, positive, quote
 from regretkit.evaluation import nash_conv
 from regretkit.games import Game, Profile
 from regretkit.play._interrupt import DeferredInterrupt, RunGuard
+from regretkit.play._measures import Measure, StrategyChange, as_measures
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from regretkit.play._self_play import SelfPlay
 
 
@@ -28,6 +29,7 @@ Callback: TypeAlias = Callable[["SelfPlay"], object]
 
 A method ``next_call(run)`` returns the next iteration at which it needs to be called; a callback
 without one is called after every iteration. Calls in between, for other callbacks, must do no harm.
+A method ``begin(run)`` is called once before iterations are played.
 """
 
 
@@ -57,7 +59,17 @@ def as_callbacks(callbacks: Iterable[Function]) -> list[Function]:
     return watching
 
 
+def begin(callbacks: Iterable[Callable[..., object]], run: "SelfPlay") -> None:
+    """Call the method ``begin`` of those that have one."""
+    for callback in callbacks:
+        prepare = getattr(callback, "begin", None)
+        if prepare is not None:
+            prepare(run)
+
+
 class _Run(Protocol):
+    seconds: float
+
     @property
     def iteration(self) -> int: ...
 
@@ -104,8 +116,10 @@ def play_watched(
     end = run.iteration + iterations
     while run.iteration < end and not interrupt.requested():
         due = next_look(run, callbacks, end)
+        began = time.perf_counter()
         with exits_as_errors():
             play(due - run.iteration)
+        run.seconds += time.perf_counter() - began
         if run.iteration == due:
             with guard.watching(interrupt):
                 if stopped(run, callbacks):
@@ -148,6 +162,10 @@ class Every(Stateful):
 
     period: int = field(validator=at_least_one)
     callback: Callback = field(validator=check_callable)
+
+    def begin(self, run: "SelfPlay") -> None:
+        """Let the other callback begin."""
+        begin([self.callback], run)
 
     def __call__(self, run: "SelfPlay") -> object:
         """Pass the call on when it is time."""
@@ -195,6 +213,10 @@ class AtGeometricSteps(Stateful):
     ratio: float = field(default=1.1, kw_only=True, validator=_above_one)
     _at: int = field(default=1, init=False, repr=False, metadata=NOT_STATE)
     """One of these iterations; where the search for others begins."""
+
+    def begin(self, run: "SelfPlay") -> None:
+        """Let the other callback begin."""
+        begin([self.callback], run)
 
     def __call__(self, run: "SelfPlay") -> object:
         """Pass the call on when it is time."""
@@ -254,6 +276,72 @@ class StopAtGap(Stateful):
         return self.last <= self.target
 
 
+_PERIOD = 0.05
+"""Seconds of play between two calls of what reads the clock, about."""
+
+
+@final
+@define(eq=False)
+class Pace:
+    """When to read the clock again: iterations that take about as long as ``_PERIOD``."""
+
+    _iteration: int = field(default=0, init=False)
+    _seconds: float = field(default=0.0, init=False)
+    """Those of the last call."""
+    _step: int = field(default=1, init=False)
+    """Iterations until the next one."""
+
+    def __call__(self, run: _Run) -> None:
+        """Note how long the iterations since the last call took."""
+        count, seconds = run.iteration - self._iteration, run.seconds - self._seconds
+        self._iteration, self._seconds = run.iteration, run.seconds
+        self._step = max(1, int(count * min(_PERIOD / max(seconds, 1e-9), 8.0)))
+
+    def next_call(self, run: _Run) -> int:
+        """Return the next iteration at which to call."""
+        return max(self._iteration + self._step, run.iteration + 1)
+
+
+@final
+@define(eq=False)
+class StopAtTime(Stateful):
+    """Stop after some seconds of play.
+
+    These are the run's ``seconds``: of iterations, without callbacks, and since it was started or
+    loaded.
+
+    Parameters
+    ----------
+    limit
+        The seconds, positive.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When ``limit`` is not a finite number above zero.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> from regretkit.play import solve
+    >>> run = solve(kuhn_poker(), "cfr", iterations=10**9, callbacks=[StopAtTime(0.01)])
+    >>> 0.01 <= run.seconds < 5.0
+    True
+    """
+
+    limit: float = field(validator=positive)
+    _pace: Pace = field(factory=Pace, init=False, repr=False, metadata=NOT_STATE)
+
+    def __call__(self, run: _Run) -> bool:
+        """Say whether to stop."""
+        self._pace(run)
+        return run.seconds >= self.limit
+
+    def next_call(self, run: _Run) -> int:
+        """Return the next iteration at which to read the clock."""
+        return self._pace.next_call(run)
+
+
 @final
 @define(eq=False)
 class StopWhenConverged(Stateful):
@@ -288,32 +376,15 @@ class StopWhenConverged(Stateful):
 
     atol: float = field(validator=positive, kw_only=True)
     current: bool = field(default=False, kw_only=True)
-    _last: tuple[Vector, ...] = field(default=(), init=False, repr=False)
-    _iteration: int = field(default=-1, init=False, repr=False)
-    """That of the last call, -1 before."""
-    _run: "weakref.ref[SelfPlay] | None" = field(
-        default=None, init=False, repr=False, metadata=NOT_STATE
-    )
-    """The run of the last call, None once this was restored: then it is the first that comes."""
+    _change: StrategyChange = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._change = StrategyChange(current=self.current)
 
     def __call__(self, run: "SelfPlay") -> bool:
         """Compare with the last call, and say whether to stop."""
-        same_run = self._run is None or self._run() is run
-        continued = same_run and 0 <= self._iteration <= run.iteration
-        strategies = tuple(run.current if self.current else run.average)
-        last, self._last = self._last, strategies
-        self._run, self._iteration = weakref.ref(run), run.iteration
-        if not continued:
-            return False
-        moved = max(np.abs(x - y).max() for x, y in zip(strategies, last, strict=True))
-        return bool(moved <= self.atol)
-
-    @override
-    def _restored(self) -> None:
-        self._run = None
-
-    def __reduce__(self) -> tuple[Callable[[], "StopWhenConverged"], tuple[()]]:
-        return partial(StopWhenConverged, atol=self.atol, current=self.current), ()  # seen no run
+        change = self._change(run)
+        return change is not None and change <= self.atol
 
 
 @final
@@ -324,7 +395,12 @@ class Recorder(Stateful):
     Parameters
     ----------
     measures
-        By name, functions of the run that return what to write down.
+        Names of measures; or by names of one's own, functions of the run that return what to write
+        down, or such names. Of the average: ``"nash_conv"`` and ``"exploitability"``, and
+        ``"strategy_change"``, how far a coordinate moved since the last call. Of the run:
+        ``"seconds"``, how long its iterations took without callbacks; ``"external_regret"`` and
+        ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the
+        latter in normal form. Regrets have every iteration recorded, which machine code cannot.
 
     Attributes
     ----------
@@ -335,35 +411,74 @@ class Recorder(Stateful):
 
     Raises
     ------
-    TypeError
-        When ``measures`` is no mapping to functions.
+    TypeError, ValueError
+        When ``measures`` is none of these, or there is no measure of a name; and when it is called,
+        where a regret is asked for of a run that had begun before.
 
     Examples
     --------
     >>> from regretkit.games import kuhn_poker
     >>> from regretkit.play import solve
-    >>> record = Recorder({"value": lambda run: float(run.game.value(run.average)[0])})
+    >>> value = lambda run: float(run.game.value(run.average)[0])
+    >>> record = Recorder({"gap": "nash_conv", "value": value})
     >>> run = solve(kuhn_poker(), "cfr+", iterations=100, callbacks=[Every(50, record)])
     >>> record.iterations, [round(value, 2) for value in record.values["value"]]
     ([50, 100], [-0.06, -0.06])
+    >>> [sorted(row) for row in record.to_rows()]
+    [['gap', 'iteration', 'value'], ['gap', 'iteration', 'value']]
     """
 
-    measures: Mapping[str, Callable[["SelfPlay"], object]]
+    measures: Mapping[str, Measure] = field(default=("nash_conv", "seconds"), converter=as_measures)
     iterations: list[int] = field(factory=list, init=False)
     values: dict[str, list[object]] = field(init=False)
+    _stateful: tuple[Stateful, ...] = field(init=False, repr=False)
+    """The measures that remember something, which is saved with the record."""
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.measures, Mapping):
-            raise TypeError(
-                f"measures must map names to functions of the run, got {quote(self.measures)}; "
-                "pass {'gap': measure}"
-            )
-        for name, measure in self.measures.items():
-            _require_callable(measure, f"measures[{quote(name)}]")
         self.values = {name: [] for name in self.measures}
+        measures: Iterable[object] = self.measures.values()
+        self._stateful = tuple(m for m in measures if isinstance(m, Stateful))
+        # As methods, so that these are saved once, and beside functions.
+        self.measures = {
+            name: measure.__call__ if isinstance(measure, Stateful) else measure
+            for name, measure in self.measures.items()
+        }
+
+    def begin(self, run: "SelfPlay") -> None:
+        """Let the measures that need every iteration watch the run."""
+        begin(self.measures.values(), run)
 
     def __call__(self, run: "SelfPlay") -> None:
         """Measure and write down."""
+        measured = {name: measure(run) for name, measure in self.measures.items()}
         self.iterations.append(run.iteration)
-        for name, measure in self.measures.items():
-            self.values[name].append(measure(run))
+        for name, value in measured.items():
+            self.values[name].append(value)
+
+    # In other forms
+
+    def to_rows(self) -> list[dict[str, object]]:
+        """Return a table: a dict for each call, with ``iteration`` and what was written down."""
+        columns = {"iteration": self.iterations, **self.values}
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def to_csv(self, path: FilePath) -> None:
+        """Write the table of ``to_rows`` into a file, for spreadsheets.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
+        rows_to_csv(path, ["iteration", *self.values], self.to_rows())
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the table of ``to_rows`` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
+        return rows_to_dataframe(["iteration", *self.values], self.to_rows())

@@ -185,15 +185,18 @@ def resume(
     saved.check_game(game)
     chosen = named(recognized(saved, game, groups) if algorithm is None else algorithm)
     options = RunOptions(order=chosen.order, averaging=chosen.averaging, callbacks=callbacks)
-    if estimator is not None:
-        options["estimator"] = estimator
+    if estimator is not None or chosen.sampling is not None:
+        options["estimator"] = chosen.estimator() if estimator is None else estimator
     return saved.start(SelfPlay, game, chosen.minimizers(game, groups), options)
 
 
 def recognized(saved: SavedRun, game: Game, groups: Groups | None = None) -> str:
     """Return the name of the algorithm that builds what was saved."""
-    for name, algorithm in ALGORITHMS.items():
+    # Those that sample first: the rule of one may be that of another.
+    for name, algorithm in sorted(ALGORITHMS.items(), key=lambda item: item[1].sampling is None):
+        sampled = {} if algorithm.sampling is None else {"estimator": algorithm.estimator()}
         parts = {
+            **sampled,
             "order": algorithm.order,
             "averaging": algorithm.averaging,
             "minimizers": algorithm.minimizers(game, groups),

@@ -143,6 +143,8 @@ class LazyMCCFR:
     ----------
     iteration
         Number of iterations played.
+    seconds
+        How long they took, without callbacks, since the run was started or loaded.
 
     Raises
     ------
@@ -177,6 +179,7 @@ class LazyMCCFR:
     horizon: int | None = field(default=None, kw_only=True)
     cached_histories: int = field(default=250_000, kw_only=True)
     iteration: int = field(default=0, init=False)
+    seconds: float = field(default=0.0, init=False)
     players: int = field(init=False)
     _guard: RunGuard = field(factory=RunGuard, init=False)
     _tree: LazyTree = field(init=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._files import FilePath, write_csv
+from regretkit._util._files import FilePath, rows_to_dataframe, write_csv
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import candidates, quote
@@ -203,13 +203,7 @@ class TrajectoryRecorder(Stateful):
         ImportError
             When pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_dataframe needs pandas; install it with pip install 'regretkit[pandas]'"
-            ) from error
-        return pd.DataFrame(self._rows(), columns=list(TrajectoryRow._fields))
+        return rows_to_dataframe(TrajectoryRow._fields, self.to_rows())
 
     def _rows(self) -> Iterator[TrajectoryRow]:
         columns = list(zip(self._players, self._numbers, self._labels, self._actions, strict=True))

@@ -18,6 +18,7 @@ from regretkit.averaging import Averaging, Uniform
 from regretkit.averaging._averaging import Average, LazyAverage, average_profile
 from regretkit.circuits._base import as_minimizers, check_distinct
 from regretkit.estimators import Estimator, ExactUtility
+from regretkit.evaluation import exploitability, nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._game import (
     ATOL,
@@ -29,7 +30,7 @@ from regretkit.games._game import (
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.play._callbacks import Callback, as_callbacks, play_watched
+from regretkit.play._callbacks import Callback, as_callbacks, begin, play_watched
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, save_run
 from regretkit.play._engines import (
     AUTO,
@@ -85,6 +86,8 @@ class SelfPlay(Stateful):
         What ran the last iterations.
     iteration
         T, the number of iterations so far.
+    seconds
+        How long they took, without callbacks, since the run was started or loaded.
     last_profile
         x_T, y_T, ...: the strategies of the last iteration.
 
@@ -122,6 +125,7 @@ class SelfPlay(Stateful):
         default=AUTO, kw_only=True, alias="engine", repr=False, metadata=NOT_STATE
     )
     iteration: int = field(default=0, init=False)
+    seconds: float = field(default=0.0, init=False, repr=False, metadata=NOT_STATE)
     last_profile: Sequence[Vector] = field(factory=tuple, init=False, repr=False)
     _averages: list[Average] = field(init=False, repr=False)
     _lazy_averages: list[LazyAverage] = field(init=False, repr=False)
@@ -175,6 +179,7 @@ class SelfPlay(Stateful):
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
+            begin(watching, self)
             executor = self._executor_for(iterations)
             play = partial(executor.play, interrupted=interrupt.requested)
             play_watched(self, self._guard, interrupt, iterations, watching, play)
@@ -354,6 +359,26 @@ class SelfPlay(Stateful):
         """
         self._check_whole()
         return average_profile(self._averages, self.game)
+
+    def nash_conv(self) -> float:
+        """Return ``evaluation.nash_conv`` of the average: what best responses gain in all.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
+        return nash_conv(self.game, self.average)
+
+    def exploitability(self) -> float:
+        """Return ``evaluation.exploitability`` of the average: what best responses gain on average.
+
+        Raises
+        ------
+        ValueError
+            When nothing was played yet.
+        """
+        return exploitability(self.game, self.average)
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import run_html

@@ -216,7 +216,7 @@ def test_a_gap_is_reached_when_it_is_first_measured_to_be_as_small():
 @pytest.mark.sample
 def test_every_algorithm_races_to_the_same_equilibrium_value():
     races = equilibria.raced(tree_game("kuhn_poker"), 0.02)
-    assert list(races) == list(rk.play.ALGORITHMS)
+    assert list(races) == [name for name in rk.play.ALGORITHMS if name != "mccfr"]
     for race in races.values():
         assert race.times == sorted(race.times)
         assert race.gaps[-1] < race.gaps[0]

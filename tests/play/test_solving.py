@@ -143,7 +143,7 @@ NO_GAME = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({}, ValueError, "iterations and target_gap are both missing"),
+        ({}, ValueError, "iterations, target_gap and time_limit are all missing"),
         ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
         ({"iterations": 2.5}, TypeError, "iterations must be a whole number"),
         ({"target_gap": 0.0}, ValueError, "target must be"),
@@ -155,8 +155,8 @@ NO_GAME = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
             for name, values, message in [
                 (
                     "algorithm",
-                    (3, None, rk.RegretMatching, Algorithm),
-                    "algorithm must be a name or an Algorithm, got",
+                    (3, rk.RegretMatching(2), Algorithm, [3, "cfr"]),
+                    "algorithm must be a name, a rule's class, an Algorithm, or a list",
                 ),
                 ("game", ("kuhn_poker", None, solve), NO_GAME),
                 ("callbacks", (print, [3]), "callbacks"),
@@ -179,7 +179,7 @@ NO_GAME = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
         *(
             ({"target_gap": 1e-3} | arguments, ValueError, r"go on forever: .* iterations as well")
             for arguments in (
-                {"algorithm": Algorithm(rk.RegretMatching)},
+                {"algorithm": Algorithm(rk.RegretMatching, averaging=Power(3.0))},
                 {"algorithm": hs_pcfr_plus},
                 {"estimator": ChanceSampling(np.random.default_rng(1))},
                 {"target_gap": 1e-13},

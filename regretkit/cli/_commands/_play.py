@@ -14,11 +14,11 @@ from regretkit.cli import _arguments as arguments
 from regretkit.cli._arguments import COUNT, FROM_ZERO, GAME_HELP, UNIFORM, NamedGame, option
 from regretkit.cli._console import DONE, Refusal, answer, clean, discard, progress, say, table
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
-from regretkit.cli._run import clock
 from regretkit.display._style import number
 from regretkit.evaluation import Estimate, sampled_value
 from regretkit.games import Profile, fingerprint
 from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
+from regretkit.play._progress import clock
 
 _BATCH = 1 << 14
 """Matches between two checks for a stop request."""

@@ -43,7 +43,8 @@ def solve(game: NamedGame, algorithm: str | None, rule: str | None, **given: Any
     Without a limit it plays a thousand iterations; of several, the first one stops it. Ctrl-C ends
     the run between two iterations, saves the checkpoint, and reports the result so far.
     """
-    choice, settings = Choice.of(algorithm, rule), Settings(**given).or_default()
+    settings = Settings(**given).or_default()
+    choice = Choice.of(algorithm, rule, settings.sample)
     _check_new(settings.checkpoint)
     run = choice.start(game.accept(imperfect_recall=settings.imperfect_recall), settings)
     monitor = RunMonitor().describe(game, choice, settings)
@@ -126,13 +127,11 @@ def _restored(
         saved.check_game(game.played)
         if not noted and rule is None:
             monitor.algorithm = recognized(saved, game.played, game.groups)
-    choice = Choice.of(monitor.algorithm, rule)
+    choice = Choice.of(monitor.algorithm, rule, monitor.sample)
     if noted:
-        parts = RunOptions(order=choice.algorithm.order, averaging=choice.algorithm.averaging)
-        settings = evolve(settings, sample=monitor.sample)
-        estimator = settings.estimator()
-        if estimator is not None:
-            parts["estimator"] = estimator  # the state of its generator is in the file
+        algorithm = choice.algorithm  # the state of the estimator's generator is in the file
+        parts = RunOptions(order=algorithm.order, averaging=algorithm.averaging)
+        parts["estimator"] = algorithm.estimator()
     try:
         minimizers = choice.algorithm.minimizers(game.played, game.groups)
         run = saved.start(SelfPlay, game.played, minimizers, parts)
@@ -183,7 +182,7 @@ def compare(
     The limits are those of each run; without one it is a thousand iterations. A rule that fails
     does not stop the others, and Ctrl-C writes the results so far.
     """
-    settings, choices = Settings(**given).or_default(), choices_of(algorithms)
+    settings, choices = Settings(**given).or_default(), choices_of(algorithms, given["sample"])
     recall = settings.imperfect_recall
     unique = {game.text: game.accept(imperfect_recall=recall) for game in games}
     pairs = [(game, choice) for game in unique.values() for choice in choices]

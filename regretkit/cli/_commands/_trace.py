@@ -7,7 +7,7 @@ from regretkit.circuits._base import local_minimizer
 from regretkit.cli import _arguments as arguments
 from regretkit.cli._algorithms import Choice, rule_error
 from regretkit.cli._arguments import option
-from regretkit.cli._console import Failure, answer
+from regretkit.cli._console import Failure, Refusal, answer
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
 from regretkit.trace import UntraceableError, describe_kernel
@@ -34,11 +34,13 @@ def show_trace(name: str, exact: bool, as_json: bool) -> int:
 
 
 def _built(name: str) -> RegretMinimizer:
-    algorithm, rule = (None, name) if ":" in name else (name, None)
-    local = Choice.of(algorithm, rule, "NAME").algorithm.local
+    choice = Choice.of(name, None, argument="NAME")
+    local = choice.algorithm.local
+    if isinstance(local, tuple):
+        raise Refusal(f"NAME: must be one rule, got {name}; name one of them")
     try:
         return local_minimizer(local, Simplices([2, 3]))
     except (Exception, SystemExit) as error:
-        if rule is None:
+        if choice.rule is None:
             raise
-        raise Failure(f"NAME: {rule_error(error, rule)}") from error
+        raise Failure(f"NAME: {rule_error(error, choice.rule)}") from error

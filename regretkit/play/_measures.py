@@ -1,0 +1,155 @@
+"""What can be measured of a run by name."""
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, final
+
+import numpy as np
+from attrs import define, field
+from typing_extensions import override
+
+from regretkit._regret_tracker import RegretTracker
+from regretkit._util._state import NOT_STATE, Stateful
+from regretkit._util._typing import Vector
+from regretkit._util._validate import did_you_mean, quote
+
+if TYPE_CHECKING:
+    from regretkit.play._self_play import SelfPlay
+
+Measure: TypeAlias = Callable[["SelfPlay"], object]
+"""A function of a run, which returns what to write down."""
+
+
+@final
+@define(eq=False)
+class StrategyChange(Stateful):
+    """How far a coordinate of the average, or of the current strategies, moved since the last call.
+
+    It is None at the first call for a run.
+    """
+
+    current: bool = field(default=False, kw_only=True)
+    _last: tuple[Vector, ...] = field(default=(), init=False, repr=False)
+    _iteration: int = field(default=-1, init=False, repr=False)
+    """That of the last call, -1 before."""
+    _run: "weakref.ref[SelfPlay] | None" = field(
+        default=None, init=False, repr=False, metadata=NOT_STATE
+    )
+    """The run of the last call, None once this was restored: then it is the first that comes."""
+
+    def __call__(self, run: "SelfPlay") -> float | None:
+        same_run = self._run is None or self._run() is run
+        continued = same_run and 0 <= self._iteration <= run.iteration
+        strategies = tuple(run.current if self.current else run.average)
+        last, self._last = self._last, strategies
+        self._run, self._iteration = weakref.ref(run), run.iteration
+        if not continued:
+            return None
+        return float(max(np.abs(x - y).max() for x, y in zip(strategies, last, strict=True)))
+
+    @override
+    def _restored(self) -> None:
+        self._run = None
+
+    def __reduce__(self) -> tuple[Callable[[], "StrategyChange"], tuple[()]]:
+        return partial(StrategyChange, current=self.current), ()  # seen no run
+
+
+@final
+@define(eq=False)
+class Seconds(Stateful):
+    """The seconds of a run, continued where it was put back: its own begin at 0 again."""
+
+    _before: float = field(default=0.0, init=False)
+    _last: float = field(default=0.0, init=False)
+    _resumed: bool = field(default=False, init=False, metadata=NOT_STATE)
+
+    def __call__(self, run: "SelfPlay") -> float:
+        if self._resumed:
+            self._before, self._resumed = self._before + self._last, False
+        self._last = run.seconds
+        return self._before + self._last
+
+    @override
+    def _restored(self) -> None:
+        self._resumed = True
+
+
+@final
+@define(eq=False)
+class Regret:
+    """The largest external or swap regret of a player over all iterations, in units of payoff."""
+
+    kind: str
+
+    def begin(self, run: "SelfPlay") -> None:
+        """Track a run from its first iteration on, unless a ledger does."""
+        if run.iteration == 0:
+            for minimizer in run.minimizers:
+                if minimizer._tracker is None:
+                    minimizer._tracker = RegretTracker(minimizer.domain)
+
+    def __call__(self, run: "SelfPlay") -> float:
+        trackers = [minimizer._tracker for minimizer in run.minimizers]
+        known = [tracker for tracker in trackers if tracker is not None and tracker.contiguous]
+        if len(known) < len(trackers):
+            raise ValueError(
+                f"{self.kind}_regret is over all iterations, and this run was not watched from its "
+                "first one on; pass the Recorder to a new run"
+            )
+        return float(max(getattr(tracker, self.kind) for tracker in known))
+
+
+MEASURES: Mapping[str, Callable[[], Measure]] = {
+    "nash_conv": lambda: _nash_conv,
+    "exploitability": lambda: _exploitability,
+    "seconds": Seconds,
+    "strategy_change": StrategyChange,
+    "external_regret": lambda: Regret("external"),
+    "swap_regret": lambda: Regret("swap"),
+}
+"""By the names that ``Recorder`` takes, functions that return a new measure."""
+
+
+def _nash_conv(run: "SelfPlay") -> float:
+    return run.nash_conv()
+
+
+def _exploitability(run: "SelfPlay") -> float:
+    return run.exploitability()
+
+
+def as_measures(measures: object) -> dict[str, Measure]:
+    """Return functions by name, or refuse what came."""
+    named: object = [measures] if isinstance(measures, str) else measures
+    if isinstance(named, Sequence):
+        for name in named:
+            if not isinstance(name, str):
+                raise _no_measures(measures)
+        named = {name: name for name in named}
+    if not isinstance(named, Mapping):
+        raise _no_measures(measures)
+    return {name: _measure(name, measure) for name, measure in named.items()}
+
+
+def _measure(name: str, measure: object) -> Measure:
+    if isinstance(measure, str):
+        if measure not in MEASURES:
+            raise ValueError(
+                f"there is no measure {quote(measure)}, only {', '.join(map(repr, MEASURES))}"
+                f"{did_you_mean(measure.lower(), MEASURES)}"
+            )
+        return MEASURES[measure]()
+    if not callable(measure):
+        raise TypeError(
+            f"measures[{quote(name)}] must be a name or a function of the run, got {quote(measure)}"
+        )
+    return measure
+
+
+def _no_measures(measures: object) -> TypeError:
+    return TypeError(
+        "measures must be names such as ['nash_conv', 'seconds'], or map names to functions of the "
+        f"run, got {quote(measures)}; pass {{'gap': measure}}"
+    )

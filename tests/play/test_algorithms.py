@@ -1,0 +1,251 @@
+"""What solve takes for an algorithm, and how it samples, stops and shows progress."""
+
+import io
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+import regretkit as rk
+from regretkit import games, solve
+from regretkit.evaluation import nash_conv
+from regretkit.play import (
+    ALGORITHMS,
+    Algorithm,
+    ExternalSampling,
+    LazyMCCFR,
+    Linear,
+    OutcomeSampling,
+    Power,
+    SelfPlay,
+    Simultaneous,
+    StopAtTime,
+    Uniform,
+    named,
+)
+from regretkit.play import _progress as progress_module
+
+KUHN = games.kuhn_poker()
+
+
+def same(run, other):
+    for x, y in zip(run.average, other.average, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+# What is an algorithm
+
+
+def test_a_rule_is_played_as_in_cfr():
+    same(solve(KUHN, rk.RegretMatching, iterations=30), solve(KUHN, "cfr", iterations=30))
+    assert named(rk.RegretMatchingPlus).averaging == Uniform()
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_of_a_name_is_the_named_one(name):
+    assert Algorithm(name) == named(name) == Algorithm(named(name)) == ALGORITHMS[name]
+    assert named(name) is ALGORITHMS[name]
+    assert pickle.loads(pickle.dumps(Algorithm("cfr+"))) == Algorithm("cfr+")
+
+
+def test_a_named_algorithm_is_changed_in_part():
+    mine = Algorithm("cfr+", averaging=Power(3.0))
+    assert (mine.local, mine.averaging) == (rk.RegretMatchingPlus, Power(3.0))
+    assert evolve(mine, averaging=Linear()) == ALGORITHMS["cfr+"]
+
+
+def test_a_list_gives_each_player_its_own_rule():
+    run = solve(KUHN, ["cfr", "cfr+"], iterations=40)
+    rules = [rk.RegretMatching, rk.RegretMatchingPlus]
+    players = [rk.CFR(tree, rule) for tree, rule in zip(KUHN.domains, rules, strict=True)]
+    same(run, SelfPlay(KUHN, players).run(40))
+    same(run, solve(KUHN, rules, iterations=40))
+    assert nash_conv(KUHN, solve(KUHN, ["cfr", "cfr+"], iterations=2_000).average) < 0.02
+
+
+def test_a_list_of_one_algorithm_averages_as_it_does():
+    same(solve(KUHN, ["cfr+", "cfr+"], iterations=20), solve(KUHN, "cfr+", iterations=20))
+    mixed = Algorithm(["cfr+", "dcfr"], averaging=Linear())
+    assert mixed.averaging == Linear()
+    assert Algorithm(["cfr+", rk.RegretMatching]).averaging == Uniform()
+
+
+def test_players_of_imperfect_recall_have_their_own_rules_too():
+    driver = games.read_efg("""EFG 2 R "Absent-minded driver" { "Driver" }
+        p "" 1 1 "exit" { "leave" "go on" } 0
+        t "" 1 "first" { 0 }
+        p "" 1 1 0
+        t "" 2 "second" { 4 }
+        t "" 3 "missed" { 1 }""")
+    run = solve(driver, ["cfr"], iterations=50, imperfect_recall=True)
+    same(run, solve(driver, "cfr", iterations=50, imperfect_recall=True))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "problem"),
+    [
+        ([], "one entry for each player, got none"),
+        (["cfr"], "one entry for each of the 2 players, got 1"),
+        (["cfr"] * 3, "one entry for each of the 2 players, got 3"),
+        (["cfr", "cfrplus"], r"did you mean 'cfr\+'"),
+        (["cfr", Algorithm("cfr", order=Simultaneous())], "differ in their order"),
+        (["cfr", "mccfr"], "differ in their sampling"),
+        ([["cfr", "cfr"], "cfr"], "must be a name, a rule's class"),
+        ([Algorithm(["cfr", "cfr"]), "cfr"], "must have one rule"),
+        (rk.RegretMatching(2), "each player needs its own: pass the class, RegretMatching"),
+        (5, "a list of these by player, got 5"),
+    ],
+)
+def test_what_is_no_algorithm_is_refused(algorithm, problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        solve(KUHN, algorithm, iterations=1)
+
+
+def test_a_list_makes_no_minimizer_alone():
+    with pytest.raises(ValueError, match=r"use minimizers\(game\)"):
+        Algorithm(["cfr", "cfr"]).minimizer(KUHN.domains[0])
+
+
+# Sampling
+
+
+@pytest.mark.parametrize(
+    ("sampling", "estimator"), [("external", ExternalSampling), ("outcome", OutcomeSampling)]
+)
+def test_a_sampling_is_an_estimator_with_a_seed(sampling, estimator):
+    run = solve(KUHN, "mccfr", sampling=sampling, seed=3, iterations=50)
+    generator = np.random.default_rng(3)
+    same(run, solve(KUHN, "cfr", estimator=estimator(generator), iterations=50))
+    same(run, solve(KUHN, "cfr", sampling=sampling, seed=np.random.default_rng(3), iterations=50))
+
+
+def test_mccfr_samples_externally_with_seed_zero():
+    run = solve(KUHN, "mccfr", iterations=50)
+    same(run, solve(KUHN, "cfr", sampling="external", seed=0, iterations=50))
+    other = solve(KUHN, "mccfr", seed=1, iterations=50)
+    assert any((x != y).any() for x, y in zip(run.average, other.average, strict=True))
+
+
+def test_the_default_depends_on_the_sampling():
+    same(solve(KUHN, iterations=20), solve(KUHN, "cfr+", iterations=20))
+    sampled = solve(KUHN, sampling="external", iterations=20)
+    same(sampled, solve(KUHN, "lcfr", sampling="external", iterations=20))
+    estimator = ExternalSampling(np.random.default_rng(0))
+    same(sampled, solve(KUHN, estimator=estimator, iterations=20))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"seed": 1}, "seed is 1, but nothing is drawn at random"),
+        ({"sampling": "externl"}, "did you mean 'external'"),
+        ({"sampling": 3}, "sampling must be a name, got 3"),
+        ({"sampling": "external", "seed": -1}, "seed must be a whole number, at least 0"),
+        ({"sampling": "external", "seed": 1.5}, "seed must be a whole number"),
+        ({"algorithm": "mccfr", "target_gap": 0.1, "iterations": None}, "go on forever: with"),
+    ],
+)
+def test_samplings_and_seeds_that_are_none_are_refused(arguments, problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        solve(KUHN, **{"iterations": 1, **arguments})
+
+
+@pytest.mark.parametrize("name", ["sampling", "seed"])
+def test_an_estimator_goes_with_neither_sampling_nor_seed(name):
+    estimator = ExternalSampling(np.random.default_rng(0))
+    given = {"sampling": "external", "seed": 1}
+    with pytest.raises(ValueError, match=f"got {name}="):
+        solve(KUHN, iterations=1, estimator=estimator, **{name: given[name]})
+
+
+def test_a_saved_run_that_samples_is_resumed_by_its_file_alone(tmp_path):
+    whole = solve(KUHN, "mccfr", seed=5, iterations=60)
+    solve(KUHN, "mccfr", seed=5, iterations=40).save(tmp_path / "run")
+    same(rk.play.resume(tmp_path / "run").run(20), whole)
+
+
+# Time
+
+
+def test_a_time_limit_stops_a_run():
+    run = solve(KUHN, "cfr", time_limit=0.2)
+    assert 0.2 <= run.seconds < 2.0
+    assert run.iteration > 1
+    sampled = LazyMCCFR(KUHN, rk.RegretMatching, ExternalSampling(np.random.default_rng(1)))
+    assert sampled.run(10**9, callbacks=[StopAtTime(0.1)]).seconds >= 0.1
+
+
+def test_seconds_are_those_of_iterations_alone():
+    spent = []
+
+    def wait(run):
+        import time
+
+        time.sleep(0.05)
+        spent.append(run.seconds)
+
+    run = solve(games.matching_pennies(), "cfr", iterations=5, callbacks=[wait])
+    assert 0.0 < run.seconds < 0.05
+    assert spent == sorted(spent)
+    assert spent[-1] == run.seconds
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, float("nan"), "1"])
+def test_limits_in_time_that_are_none_are_refused(limit):
+    with pytest.raises((TypeError, ValueError), match="limit must be"):
+        solve(KUHN, time_limit=limit)
+
+
+# Gaps of a run
+
+
+def test_a_run_has_its_gaps():
+    run = solve(KUHN, iterations=50)
+    assert run.nash_conv() == nash_conv(KUHN, run.average) == 2 * run.exploitability()
+    with pytest.raises(ValueError, match="nothing"):
+        solve(KUHN, iterations=0).nash_conv()
+
+
+# Progress
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def every_call(monkeypatch):
+    """Let the clock say that another line is due at every call."""
+    ticks = iter(range(0, 10**9, 100))
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: float(next(ticks)))
+
+
+def test_progress_is_one_line_at_a_terminal(monkeypatch, every_call):
+    monkeypatch.setattr(sys, "stderr", Screen())
+    solve(KUHN, iterations=20, progress=True)
+    text = sys.stderr.getvalue()
+    assert text.endswith("\n")
+    assert text.count("\n") == 1
+    assert "\riteration 1 of 20  " in text
+    assert "\riteration 20 of 20  " in text
+    assert "0:00:00 left" in text
+
+
+def test_progress_is_lines_elsewhere_and_calls_for_a_function(monkeypatch, every_call):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    lines = []
+    solve(KUHN, iterations=3, time_limit=1e6, progress=True)
+    solve(KUHN, time_limit=0.01, progress=lines.append)
+    assert sys.stderr.getvalue().splitlines()[-1].startswith("iteration 3 of 3  ")
+    assert lines[-1].startswith("iteration ")
+    assert "left" in lines[-1]
+
+
+def test_nothing_is_shown_by_default(capsys):
+    solve(KUHN, iterations=20)
+    assert capsys.readouterr() == ("", "")
+    with pytest.raises(TypeError, match="progress must be True, False or a function"):
+        solve(KUHN, iterations=1, progress="yes")

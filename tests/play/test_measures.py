@@ -1,0 +1,178 @@
+"""A Recorder measures by name what could be measured by hand, and hands it on as a table."""
+
+import csv
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import regretkit as rk
+from regretkit import games, solve
+from regretkit.evaluation import CorrelatedPlay, RegretLedger, exploitability, nash_conv
+from regretkit.play import (
+    AtGeometricSteps,
+    Every,
+    ExternalSampling,
+    LazyMCCFR,
+    Recorder,
+    SelfPlay,
+    Simultaneous,
+)
+
+KUHN = games.kuhn_poker()
+SHAPLEY = games.shapley_game()
+
+
+def recorded(record, game=KUHN, algorithm="cfr", iterations=60, every=20):
+    return solve(game, algorithm, iterations=iterations, callbacks=[Every(every, record)])
+
+
+def test_gaps_by_name_are_those_of_the_average():
+    record = Recorder(["nash_conv", "exploitability"])
+    recorded(record)
+    for place, iterations in enumerate(record.iterations):
+        average = solve(KUHN, "cfr", iterations=iterations).average
+        gap = nash_conv(KUHN, average)
+        assert record.values["nash_conv"][place] == pytest.approx(gap, abs=1e-12)
+        assert record.values["exploitability"][place] == pytest.approx(
+            exploitability(KUHN, average), abs=1e-12
+        )
+
+
+def test_seconds_are_those_of_the_run():
+    record = Recorder()
+    run = recorded(record)
+    seconds = record.values["seconds"]
+    assert list(record.values) == ["nash_conv", "seconds"]
+    assert seconds == sorted(seconds)
+    assert 0.0 < seconds[-1] <= run.seconds
+
+
+def test_seconds_continue_in_a_resumed_run(tmp_path):
+    measures = {"seconds": "seconds", "change": "strategy_change", "one": lambda run: 1.0}
+    record, again = Recorder(measures), Recorder(measures)
+    run = recorded(record)
+    run.save(tmp_path / "run", callbacks=[record])
+    resumed = rk.play.resume(tmp_path / "run", callbacks=[again])
+    assert again.values == record.values
+    resumed.run(1, callbacks=[again])
+    assert 0.0 < again.values["change"][-1] < record.values["change"][-1]
+    assert again.values["seconds"][-1] == pytest.approx(
+        record.values["seconds"][-1] + resumed.seconds
+    )
+
+
+def test_the_change_of_strategies_is_the_largest_since_the_last_call():
+    record, averages = Recorder("strategy_change"), []
+    solve(KUHN, "cfr", iterations=30, callbacks=[record, lambda run: averages.append(run.average)])
+    first, *changes = record.values["strategy_change"]
+    assert first is None
+    expected = [
+        max(np.abs(x - y).max() for x, y in zip(now, before, strict=True))
+        for before, now in pairwise(averages)
+    ]
+    np.testing.assert_allclose(changes, expected)
+    assert changes[-1] < changes[0]
+
+
+# Regret
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_regrets_are_those_of_the_correlated_play(every):
+    record, play = Recorder(["external_regret", "swap_regret"]), CorrelatedPlay(SHAPLEY)
+    players = [rk.RegretMatching(3), rk.Hedge(3, rate=0.1)]
+    run = SelfPlay(SHAPLEY, players, order=Simultaneous())
+    run.run(42, callbacks=[play, Every(every, record)])
+    assert record.iterations[-1] == 42
+    assert record.values["external_regret"][-1] == pytest.approx(42 * play.cce_gap())
+    assert record.values["swap_regret"][-1] == pytest.approx(42 * play.ce_gap())
+
+
+def test_regret_on_a_tree_bounds_the_gap_of_the_average():
+    """The folk theorem: NashConv is the sum of the players' regrets over time."""
+    record = Recorder(["external_regret", "nash_conv"])
+    players = [rk.CFR(tree, rk.RegretMatching) for tree in KUHN.domains]
+    run = SelfPlay(KUHN, players, order=Simultaneous())
+    run.run(100, callbacks=[AtGeometricSteps(record, ratio=2.0)])
+    for t, regret, gap in zip(record.iterations, *record.values.values(), strict=True):
+        assert 0.0 < gap <= 2 * regret / t + 1e-12
+
+
+def test_regrets_are_read_from_a_ledger_that_watches_already():
+    players = [rk.RegretMatching(3) for _ in range(2)]
+    run = SelfPlay(SHAPLEY, players)
+    ledger, record = RegretLedger(run), Recorder("swap_regret")
+    run.run(20, callbacks=[Every(20, record)])
+    assert record.values["swap_regret"] == [max(map(ledger.swap, players))]
+
+
+def test_regrets_of_a_run_that_had_begun_are_refused():
+    run = solve(SHAPLEY, "cfr", iterations=5)
+    with pytest.raises(ValueError, match="external_regret is over all iterations"):
+        run.run(5, callbacks=[Recorder("external_regret")])
+    assert run.iteration == 6
+    run.run(1)
+
+
+def test_swap_regret_is_that_of_normal_forms():
+    with pytest.raises(TypeError, match="only external regret is tracked"):
+        recorded(Recorder("swap_regret"))
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("measures", "problem"),
+    [
+        ("nashconv", "did you mean 'nash_conv'"),
+        (["seconds", "NashConv"], "did you mean 'nash_conv'"),
+        ({"gap": "gaps"}, "there is no measure 'gaps', only 'nash_conv', 'exploitability'"),
+        ({"gap": 3}, r"measures\['gap'\] must be a name or a function of the run, got 3"),
+        ([print], "measures must be names such as"),
+        (print, "measures must be names such as"),
+        (3, "measures must be names such as"),
+    ],
+)
+def test_what_are_no_measures_is_refused(measures, problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
+        Recorder(measures)
+
+
+def test_a_measure_that_fails_leaves_whole_rows():
+    def fails(run):
+        if run.iteration == 2:
+            raise ValueError("not this one")
+        return 1.0
+
+    record = Recorder({"one": lambda run: 1.0, "two": fails})
+    with pytest.raises(ValueError, match="not this one"):
+        solve(SHAPLEY, iterations=3, callbacks=[record])
+    assert record.iterations == [1]
+    assert record.values == {"one": [1.0], "two": [1.0]}
+
+
+# Tables
+
+
+def test_a_record_is_a_table(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    record = Recorder({"gap": "nash_conv", "half": "exploitability"})
+    recorded(record)
+    rows = record.to_rows()
+    assert [row["iteration"] for row in rows] == [20, 40, 60]
+    assert all(row["gap"] == 2 * row["half"] for row in rows)
+    pandas.testing.assert_frame_equal(record.to_dataframe(), pandas.DataFrame(rows))
+    record.to_csv(tmp_path / "gaps.csv")
+    with (tmp_path / "gaps.csv").open(newline="") as file:
+        read = list(csv.DictReader(file))
+    assert [{name: float(cell) for name, cell in row.items()} for row in read] == rows
+    assert list(Recorder().to_dataframe().columns) == ["iteration", "nash_conv", "seconds"]
+
+
+def test_a_run_without_a_tree_records_its_seconds():
+    sampling = ExternalSampling(np.random.default_rng(1))
+    record = Recorder("seconds")
+    LazyMCCFR(KUHN, rk.RegretMatching, sampling).run(10, callbacks=[record])
+    assert len(record.values["seconds"]) == 10
