@@ -390,7 +390,7 @@ def solve(
         Stop once ``nash_conv`` of the average, the sum over players in units of payoff, is
         this small. It is measured at iterations that grow by a twentieth.
     time_limit
-        Stop after so many seconds of play.
+        Stop after this number of seconds of play.
     sampling
         Sample utilities: ``"external"``, all actions but a player's own; ``"outcome"``, one play of
         the game; ``"chance"``, the chance moves. By default they are exact, and external for
