@@ -11,6 +11,7 @@ from pathlib import Path
 
 import regretkit as rk
 from regretkit import display
+from regretkit.circuits import Restart
 from regretkit.games import biased_rock_paper_scissors, kuhn_poker, leduc_poker, load, shapley_game
 from regretkit.play import AtGeometricSteps, Recorder, Simultaneous, TrajectoryRecorder
 
@@ -54,12 +55,23 @@ def large_heat_map(iterations: int) -> object:
     return display.heat_map(average, limit=48, title="Leduc poker").figure
 
 
+def nested_circuit(_: int) -> object:
+    def local(simplices: rk.Simplices) -> rk.ConvexHull:
+        restarted = Restart(rk.RegretMatchingPlus(simplices), every=100)
+        swap = rk.SwapRegret(simplices, rk.RegretMatching)
+        return rk.ConvexHull([restarted, swap], mixer=rk.PredictiveRegretMatchingPlus)
+
+    player = rk.CFR(leduc_poker().domains[0], local)
+    return display.draw_circuit(player, title="A circuit on Leduc poker").figure
+
+
 FIGURES: dict[str, Callable[[int], object]] = {
     "convergence.svg": convergence,
     "trajectories.svg": trajectories,
     "simplex.svg": simplex,
     "heat_map.svg": heat_map,
     "large_heat_map.svg": large_heat_map,
+    "circuit.svg": nested_circuit,
     "kuhn_poker.svg": lambda _: display.draw_game(kuhn_poker()).figure,
     "shapley_game.svg": lambda _: display.draw_game(shapley_game()).figure,
     "three_voters.svg": lambda _: display.draw_game(load(GAMES / "three_voters.nfg")).figure,

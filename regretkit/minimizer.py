@@ -249,6 +249,18 @@ class RegretMinimizer(Stateful, abc.ABC):
         learned.pop("iteration")
         return slice_state(learned, self.domain, blocks)
 
+    # Pictures of it and its parts
+
+    def __str__(self) -> str:
+        from regretkit.display._circuits import circuit_text
+
+        return circuit_text(self)
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._circuits import circuit_html
+
+        return circuit_html(self)
+
     # Copies are not tracked, and hold all attributes of a subclass, declared as fields or not.
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:

@@ -14,6 +14,7 @@ They raise an ImportError when matplotlib is not installed, and a TypeError when
 axes object of matplotlib.
 """
 
+from regretkit.display._circuits import draw_circuit as draw_circuit
 from regretkit.display._convergence import Curve as Curve
 from regretkit.display._convergence import convergence as convergence
 from regretkit.display._games import draw_game as draw_game

@@ -143,12 +143,12 @@ def text_size() -> float:
     return float(0.9 * mpl.rcParams["font.size"])
 
 
-def width_of(text: str, size: float) -> float:
+def width_of(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of one line of text in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    font, shown = FontProperties(size=size), text.replace(r"\$", "$")
+    font, shown = FontProperties(size=size, weight=weight), text.replace(r"\$", "$")
     with warnings.catch_warnings(action="ignore"):  # drawing warns of glyphs that the font lacks
         return float(text_to_path.get_text_width_height_descent(shown, font, False)[0])
 

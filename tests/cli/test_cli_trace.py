@@ -30,7 +30,7 @@ class Loops(Powered):
 
 
 def one_each(simplices):
-    return rk.PerDecisionPoint(rk.RegretMatching)(simplices)
+    return rk.PerDecisionPoint(rk.RegretMatching, merge=False)(simplices)
 
 
 def fails(simplices):

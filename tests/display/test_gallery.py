@@ -51,6 +51,6 @@ def test_every_public_figure_is_in_the_gallery():
     functions = [
         name for name, found in vars(display).items() if callable(found) and name.islower()
     ]
-    assert len(functions) == 5
+    assert len(functions) == 6
     for name in functions:
         assert f"`display.{name}`" in PAGE

@@ -1,0 +1,184 @@
+"""Circuits as indented text, as nested boxes, and as figures."""
+
+import xml.etree.ElementTree as ET
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.patches import FancyBboxPatch
+from test_random_compositions import Lot, anywhere
+
+import regretkit as rk
+from regretkit import display
+from regretkit._util._state import with_parts
+from regretkit.circuits import AffineImage, Discount, Restart
+from regretkit.display._circuits import outline
+from regretkit.minimizers import Composed, NonNegative, SoftmaxLink
+from regretkit.sets import Ball, DecisionTree
+
+TREE = DecisionTree([0, 2, 2], [2, 3, 2])
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def nested(simplices):
+    members = [Restart(rk.RegretMatching(simplices), every=10), rk.Hedge(simplices, rate=0.5)]
+    return rk.ConvexHull(members, mixer=rk.RegretMatchingPlus)
+
+
+def boxes(root):
+    """Return what is in each box of HTML without the boxes in it, outer ones first."""
+    found = []
+    for element in root.iter("div"):
+        if "border-radius" in element.get("style", ""):
+            own = [child for child in element if child.find("div") is None]
+            found.append(["".join(child.itertext()) for child in own])
+    return found
+
+
+def shown(player):
+    return boxes(ET.fromstring(player._repr_html_()))
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def test_a_circuit_is_printed_as_an_indented_tree():
+    assert str(rk.CFR(TREE, nested)).splitlines() == [
+        "CFR                                tree of 3 decision points  dimension 8",
+        "  rule: ConvexHull                 3 simplices                dimension 7",
+        "    members[0]: Restart(every=10)  3 simplices                dimension 7",
+        "      minimizer: RegretMatching    3 simplices                dimension 7",
+        "    members[1]: Hedge(rate=0.5)    3 simplices                dimension 7",
+        "    mixer: RegretMatchingPlus      3 simplices                dimension 6",
+    ]
+
+
+def test_a_leaf_is_one_line():
+    assert str(rk.RegretMatching(3)) == "RegretMatching  simplex of 3 actions  dimension 3"
+    assert str(rk.RegretMatching(1)) == "RegretMatching  simplex of 1 action  dimension 1"
+
+
+@pytest.mark.parametrize(
+    ("player", "line"),
+    [
+        (Discount(rk.RegretMatching(2), weight=float), "Discount(weight=float)"),
+        (Discount(rk.RegretMatching(2), weight=lambda t: 1.0), "Discount(weight=function)"),
+        (AffineImage(rk.RegretMatching(2), [[1.0, 0.0]]), "AffineImage(matrix=[[1.0, 0.0]])"),
+        (
+            AffineImage(rk.RegretMatching(2), np.ones((5, 2))),
+            "AffineImage(matrix=array of 5 x 2)",
+        ),
+        (rk.DiscountedRegretMatching(2, alpha=1.5), "DiscountedRegretMatching"),
+        (rk.DiscountedRegretMatching(2, alpha=1.0), "DiscountedRegretMatching(alpha=1)"),
+        (rk.SwapRegret(2, rk.RegretMatching), "SwapRegret"),
+        (
+            Composed(2, accumulator=NonNegative(), link=SoftmaxLink(rate=0.3)),
+            "Composed(accumulator=NonNegative(), link=SoftmaxLink(rate=0.3))",
+        ),
+    ],
+)
+def test_hyperparameters_are_shown_where_they_are_not_the_default_ones(player, line):
+    assert str(player).splitlines()[0].split("  ")[0] == line
+
+
+def test_parts_that_are_alike_are_one_line():
+    lines = str(rk.Product([rk.RegretMatching(2) for _ in range(40)])).splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("  parts[0 to 39], 40 alike: RegretMatching ")
+
+
+def test_of_many_parts_the_first_are_shown():
+    lines = str(rk.Product([rk.RegretMatching(2 + n % 2) for n in range(40)])).splitlines()
+    assert len(lines) == 14
+    assert lines[-1] == "  ... 28 more"
+
+
+def test_one_mixer_for_all_decision_points_is_pointed_out():
+    hull = rk.ConvexHull(
+        [rk.RegretMatching([2, 2]), rk.Hedge([2, 2], rate=0.1)], rk.RegretMatching(2)
+    )
+    assert "no regret bound in CFR" in str(hull).splitlines()[0]
+    assert "one mixer for all blocks, so no regret bound in CFR" in shown(hull)[0]
+    assert "no regret bound" not in str(nested(TREE.simplices))
+
+
+def test_a_notebook_shows_boxes_in_boxes():
+    assert shown(rk.CFR(TREE, nested)) == [
+        ["CFR", "tree of 3 decision points, dimension 8"],
+        ["rule", "ConvexHull", "3 simplices, dimension 7"],
+        ["members[0]", "Restart(every=10)", "3 simplices, dimension 7"],
+        ["minimizer", "RegretMatching", "3 simplices, dimension 7"],
+        ["members[1]", "Hedge(rate=0.5)", "3 simplices, dimension 7"],
+        ["mixer", "RegretMatchingPlus", "3 simplices, dimension 6"],
+    ]
+
+
+def test_names_are_text_in_html():
+    Odd = type("<b>$", (rk.BestResponse,), {})
+    assert shown(Odd(Ball([0.0], 1.0)))[0][0] == "<b>$"
+
+
+def test_a_figure_has_a_box_for_each_part():
+    axes = display.draw_circuit(rk.CFR(TREE, nested), title="A $circuit$")
+    drawn = [patch for patch in axes.patches if isinstance(patch, FancyBboxPatch)]
+    assert len(drawn) == 6
+    assert axes.get_title(loc="left") == r"A \$circuit\$"
+    assert {"CFR", "rule", "Hedge(rate=0.5)", "3 simplices, dimension 6"} <= set(texts(axes))
+
+
+def test_boxes_of_a_figure_hold_their_text_and_no_other_box():
+    axes = display.draw_circuit(rk.CFR(TREE, nested))
+    figure = axes.figure
+    figure.canvas.draw()
+    extents = [patch.get_window_extent() for patch in axes.patches]
+    for number, one in enumerate(extents):
+        assert not any(one.overlaps(other) for other in extents[number + 1 :])
+    for text in axes.texts:
+        inner = text.get_window_extent()
+        holding = [
+            box
+            for box in extents
+            if box.x0 <= inner.x0 and inner.x1 <= box.x1 and box.y0 <= inner.y0 <= box.y1
+        ]
+        assert len(holding) == 1
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+def test_a_figure_is_saved(suffix, tmp_path):
+    path = tmp_path / f"circuit.{suffix}"
+    display.draw_circuit(rk.CFR(TREE, nested)).figure.savefig(path)
+    assert path.stat().st_size > 1000
+
+
+def test_a_figure_obeys_figsize_axes_and_settings():
+    assert (
+        display.draw_circuit(nested(3), figsize=(7, 2)).figure.get_size_inches() == [7, 2]
+    ).all()
+    _, own = plt.subplots()
+    assert display.draw_circuit(nested(3), ax=own) is own
+    with plt.rc_context({"font.size": 20.0}):
+        large = display.draw_circuit(nested(3))
+    small = display.draw_circuit(nested(3))
+    assert (large.figure.get_size_inches() > 1.5 * small.figure.get_size_inches()).all()
+
+
+def test_what_is_no_minimizer_is_not_drawn():
+    with pytest.raises(TypeError, match="minimizer must be a RegretMinimizer"):
+        display.draw_circuit("cfr+")
+
+
+@pytest.mark.deep_beyond(3)
+@pytest.mark.parametrize("seed", range(12))
+def test_any_circuit_has_all_its_pictures(seed):
+    player = anywhere(Lot(seed, promising=False), 3, 5)
+    count = sum(isinstance(part, rk.RegretMinimizer) for part in with_parts(player))
+    assert 1 <= len(str(player).splitlines()) <= count
+    assert len(shown(player)) == len(str(player).splitlines())
+    assert len(display.draw_circuit(player).patches) == len(shown(player))
+    assert outline(player) == outline(player)
