@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
 from types import FunctionType
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
-from attrs import Factory, evolve, frozen
+from attrs import evolve, frozen
 
 from regretkit._util._state import Stateful, attrs_fields, parts
 from regretkit._util._validate import check_kind
@@ -94,11 +94,11 @@ def outline(minimizer: RegretMinimizer, role: str = "") -> Node:
 def _arguments(minimizer: RegretMinimizer) -> str:
     """Return the hyperparameters in parentheses that are not the default ones."""
     shown = []
-    made = {f.name: f.default for f in attrs_fields(type(minimizer))}
+    made: dict[str, Any] = {f.name: f.default for f in attrs_fields(type(minimizer))}
     for name, parameter in inspect.signature(type(minimizer)).parameters.items():
         value, default = getattr(minimizer, name, parameter.default), parameter.default
-        if isinstance(factory := made.get(name), Factory) and not factory.takes_self:
-            default = factory.factory()
+        if not getattr(made.get(name), "takes_self", True):
+            default = made[name].factory()  # an attrs.Factory
         text = "" if name in _BUILDERS else _value(value)
         if text and text != _value(default):
             shown.append(f"{name}={text}")
