@@ -108,6 +108,16 @@ def test_names_are_links_and_formulas_are_mathematics(pages):
     assert "arithmatex" not in "".join(pages.values())
 
 
+def test_notebooks_are_shown_with_what_comes_out_of_them(site, pages):
+    shown = sorted(name for name in pages if name.startswith("notebooks/"))
+    assert len(shown) == 5
+    for name in shown:
+        assert '<img alt="What the cell above draws"' in pages[name]
+        assert "<svg" in next(site.glob(f"{name}_*.svg")).read_text()
+        notebook = json.loads((site / f"{name}.ipynb").read_text())
+        assert {cell["cell_type"] for cell in notebook["cells"]} == {"markdown", "code"}
+
+
 def test_each_list_of_the_reference_is_a_table_with_summaries(pages):
     rows = re.findall(
         r"<tr>\s*<td><a[^>]*><code>(.*?)</code></a></td>\s*<td>(.*?)</td>",
