@@ -23,7 +23,7 @@ from regretkit.games import kuhn_poker
 hull = ConvexHull([rk.RegretMatching(3), rk.Point([0.0, 0.0, 1.0])], mixer=rk.RegretMatching(2))
 second = rk.Hedge(2, rate=0.1)
 player = Product([hull, second])
-player.next_strategy().round(3)
+player
 
 # %% [markdown]
 # ## Regret of the parts

@@ -63,7 +63,8 @@ axes = display.convergence(
 )
 
 # %% [markdown]
-# The strategies of regret matching go round in the simplex, ever slower; those of the player with small swap regret do not.
+# Strategies settle in neither case: those of regret matching go round along the border, the others pass near the middle.
+# What converges is what both players did together.
 
 # %%
 axes = display.simplex(
