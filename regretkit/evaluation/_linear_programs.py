@@ -288,11 +288,6 @@ def saddle_point(
 
     and y are the dual values of the inequalities. Both are projected where HiGHS left them outside
     their sets: negative numbers, of size 1e-10 at most, become zero, and each decision sums to one.
-
-    References
-    ----------
-    von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
-    Behavior 14(2).
     """
     from scipy.sparse import csr_array, hstack
 

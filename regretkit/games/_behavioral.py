@@ -125,13 +125,7 @@ def as_vector(strategy: Vector | BehavioralStrategyLike, domain: StrategySet, pl
 @final
 @define(eq=False)
 class ValidatedStrategy:
-    """A behavioral strategy whose results are checked.
-
-    Examples
-    --------
-    >>> ValidatedStrategy(uniform_behavior, 0)("Kb", ["p", "b"])
-    array([0.5, 0.5])
-    """
+    """A behavioral strategy whose results are checked."""
 
     behavior: BehavioralStrategy
     player: int

@@ -38,23 +38,10 @@ _cap: ContextVar[float] = ContextVar("_cap", default=math.inf)
 
 @contextmanager
 def memory_capped(limit: float | None) -> Iterator[None]:
-    """Cap the memory of every game that is built within the block.
+    """Cap the memory, in bytes, of every game that is built within the block; None for no cap.
 
     A larger ``memory_limit`` of a game does not raise the cap. Blocks may be nested; the smallest
     limit holds.
-
-    Parameters
-    ----------
-    limit
-        Number of bytes, above 0, or None for no cap.
-
-    Examples
-    --------
-    >>> from regretkit.games import kuhn_poker
-    >>> with memory_capped(2**20):
-    ...     kuhn_poker(players=6)
-    Traceback (most recent call last):
-    MemoryError: the game has 1,944,020 histories, which take about ... ...
     """
     previous = _cap.set(min(_cap.get(), math.inf if limit is None else _as_limit(limit)))
     try:
@@ -70,13 +57,7 @@ class MemoryBudget:
     At most ``limit`` bytes, by default what is available, and no more than the enclosing
     ``memory_capped`` blocks allow. Each check raises a MemoryError that states the size of the
     game and the memory it would take.
-
-    Parameters
-    ----------
-    limit
-        Number of bytes, above 0, or None for what is available.
-    walked
-        Whether the game is built with an object for each history.
+    A ``walked`` game is built with an object for each history.
     """
 
     def __init__(self, limit: float | None = None, *, walked: bool = False) -> None:

@@ -51,31 +51,11 @@ _CLOSE = 1e-9
 
 @final
 class ConstrainedSet:
-    """The points of a set that meet linear constraints: one, at least.
+    """The points x of a set X that meet constraints ``A x <= b``: one, at least.
 
-    Parameters
-    ----------
-    source
-        The set X, of dimension n.
-    matrix
-        A, shape ``(k, n)``.
-    bound
-        b, shape ``(k,)``.
-
-    Raises
-    ------
-    ValueError
-        When no point of X meets all constraints, which is proven by a point or by a combination
-        of constraints that is broken everywhere, and by more than rounding.
-    RuntimeError
-        When neither such a proof nor a point is found.
-
-    Examples
-    --------
-    >>> from regretkit.sets import Simplices
-    >>> narrow = ConstrainedSet(Simplices(2), np.array([[1.0, 0.0]]), np.array([0.25]))
-    >>> narrow.best_response(np.array([3.0, 1.0]))
-    (array([0.25, 0.75]), 1.5, 1.5)
+    A ValueError says that no point of X meets all of them, which is proven by a point or by a
+    combination of constraints that is broken everywhere, and by more than rounding; a RuntimeError
+    that neither such a proof nor a point was found.
     """
 
     def __init__(self, source: StrategySet, matrix: Vector, bound: Vector) -> None:
@@ -196,20 +176,10 @@ class RestrictedMaster:
     Ties are broken lexicographically, so that no basis comes twice (Dantzig, Orden and Wolfe 1955).
     A column that leaves the basis is dropped; the pricing step generates it again if needed.
 
-    Parameters
-    ----------
-    utility
-        u, shape ``(n,)``.
-    matrix, bound
-        A and b, shapes ``(k, n)`` and ``(k,)``.
-    start
-        The first point. Constraints that it breaks give way until it meets them.
+    Constraints that the first point breaks give way until the mixture meets them.
 
-    Examples
-    --------
     On an interval from 0, with the constraint x <= 2.5:
 
-    >>> import numpy as np
     >>> mixture = RestrictedMaster(np.ones(1), np.ones((1, 1)), np.array([2.5]), start=np.zeros(1))
     >>> mixture.add(np.array([10.0]))
     True

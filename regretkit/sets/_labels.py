@@ -22,15 +22,6 @@ class LazySequence(Sequence[T]):
 
     A game with millions of information sets can so have a name for each of them.
 
-    Parameters
-    ----------
-    length
-        Number of items.
-    make
-        Called with the number of an item, from 0, returns it.
-
-    Examples
-    --------
     >>> squares = LazySequence(1_000_000, lambda number: number**2)
     >>> squares[3], squares[-1], squares[:4]
     (9, 999998000001, (0, 1, 4, 9))

@@ -43,30 +43,9 @@ def is_within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None =
     and nothing is computed beyond that. A distance that exceeds ``atol`` by rounding only, some
     units in the last place of the longest vector met, may count as within.
 
-    Parameters
-    ----------
-    point
-        Shape ``(n,)``.
-    oracle
-        The set's ``best_response``.
-    atol
-        The distance to compare with. At zero, the boundary of a curved set, or a set that is flat
-        to more than half of a float's digits, may be beyond deciding.
-    limit
-        How often to ask the oracle at most; 500 + 5 n by default.
-
-    Raises
-    ------
-    RuntimeError
-        If that was not enough. The message has the bounds reached.
-
-    Examples
-    --------
-    >>> from regretkit.sets import Simplices
-    >>> is_within(np.array([0.5, 0.5]), Simplices(2).best_response, 1e-9)
-    True
-    >>> is_within(np.array([0.5, 0.6]), Simplices(2).best_response, 1e-9)
-    False
+    The oracle is asked ``limit`` times at most, by default 500 + 5 n, and a RuntimeError has the
+    bounds reached by then. At a tolerance of zero, the boundary of a curved set, or a set that is
+    flat to more than half of a float's digits, may be beyond deciding.
     """
     search = _Search(point, oracle)
     search.run(
