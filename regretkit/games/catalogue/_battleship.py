@@ -7,7 +7,7 @@ from itertools import pairwise
 from string import ascii_lowercase
 from typing import final
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from regretkit._util._validate import must_be, number, quote, vector, whole_number, whole_numbers
 from regretkit.games._extensive_form import ExtensiveFormGame
@@ -95,16 +95,10 @@ def battleship(
             "cells; pass a larger board, or fewer or shorter ships"
         )
     budget.check_levels(_widths(root))
-    name = call_text(
-        battleship,
-        height=rules.height,
-        width=rules.width,
-        lengths=rules.lengths,
-        values=None if set(rules.values) == {1.0} else rules.values,
-        shots=rules.shots,
-        loss_multiplier=rules.loss_multiplier,
-        repeated_shots=rules.repeated_shots,
-    )
+    arguments = asdict(rules, recurse=False)
+    if set(rules.values) == {1.0}:
+        arguments["values"] = None
+    name = call_text(battleship, **arguments)
     return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 

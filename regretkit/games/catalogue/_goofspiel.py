@@ -3,7 +3,7 @@
 from typing import final
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
@@ -91,15 +91,7 @@ def goofspiel(
     turns = cards if turns is None else whole_number(turns, "turns", least=1, most=cards)
     rules = Rules(cards, order, information, players, turns, returns)
     MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
-    name = call_text(
-        goofspiel,
-        cards=cards,
-        order=order,
-        information=information,
-        players=players,
-        turns=None if turns == cards else turns,
-        returns=returns,
-    )
+    name = call_text(goofspiel, **asdict(rules) | {"turns": None if turns == cards else turns})
     return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import final
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
@@ -83,14 +83,8 @@ def leduc_poker(
     """
     rules = _rules(players, ranks, suits, merge_suits, raises)
     MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
-    name = call_text(
-        leduc_poker,
-        players=rules.players,
-        ranks=None if rules.ranks == rules.players + 1 else rules.ranks,
-        suits=rules.suits,
-        merge_suits=merge_suits,
-        raises=rules.raises,
-    )
+    ranks = None if rules.ranks == rules.players + 1 else rules.ranks
+    name = call_text(leduc_poker, **asdict(rules) | {"ranks": ranks})
     return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
 
