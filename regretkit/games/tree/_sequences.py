@@ -28,26 +28,9 @@ def last_sequences(tree: GameTree) -> Indices:
     """Return each player's last sequence at each history, shape ``(players, histories)``."""
     completed = _completed_sequences(tree)
     last = np.zeros((tree.players, tree.histories), dtype=tree.parent.dtype)
-    if _is_narrow(tree):
-        for player, row in enumerate(last):
-            row[:] = completed[_last_moves(tree, player)]
-        return last
-    for level in levels(tree):
-        parent = tree.parent[level]
-        last[:, level] = last[:, parent]
-        mover = tree.player[parent]
-        moved = np.flatnonzero(mover >= 0)
-        last[mover[moved], level.start + moved] = completed[level.start + moved]
+    for player, row in enumerate(last):
+        row[:] = completed[_last_moves(tree, player)]
     return last
-
-
-_NARROW = 50
-"""Mean number of histories per level below which a loop over histories is faster."""
-
-
-def _is_narrow(tree: GameTree) -> bool:
-    most = tree.histories // _NARROW
-    return next(itertools.islice(levels(tree), most, None), None) is not None
 
 
 def _completed_sequences(tree: GameTree) -> Indices:
@@ -79,11 +62,16 @@ def _last_moves(tree: GameTree, player: int) -> Indices:
     return histories_at
 
 
+_NARROW = 50
+"""Mean number of histories per level below which a loop over histories is faster."""
+
+
 def reach_of_chance(tree: GameTree) -> Vector:
     """Return the probability of chance's moves to each history, shape ``(histories,)``."""
     if not (tree.player == CHANCE).any():
         return np.ones(tree.histories)
-    if _is_narrow(tree):
+    depth = sum(1 for _ in itertools.islice(levels(tree), tree.histories // _NARROW + 1))
+    if depth * _NARROW > tree.histories:
         one_by_one = tree.probability.tolist()
         for history, parent in enumerate(tree.parent[1:].tolist(), start=1):
             one_by_one[history] *= one_by_one[parent]
