@@ -28,7 +28,7 @@ _WIDEST = np.iinfo(np.int64).max
 
 
 class BlockOps:
-    """Operations of ``Simplices`` on arrays of the right shape, in NumPy.
+    """Operations of ``Simplices``, which documents them, on arrays of the right shape, in NumPy.
 
     An engine may replace them by machine code, which returns bitwise identical results.
     """
@@ -46,19 +46,15 @@ class BlockOps:
         return BlockOps, (self._sizes, self._first)
 
     def sum(self, vector: Vector) -> Vector:
-        """Add up each block from left to right."""
         return segment_sum(self.block_of, vector, self._sizes.size)
 
     def dot(self, left: Vector, right: Vector) -> Vector:
-        """Return the inner product of each block of two vectors."""
         return self.sum(left * right)
 
     def max(self, vector: Vector) -> Vector:
-        """Return the largest entry of each block."""
         return segment_max(self.block_of, vector, self._first)
 
     def repeat(self, numbers: Vector) -> Vector:
-        """Give every action the number of its block."""
         return np.repeat(numbers, self.width) if self.width else numbers[self.block_of]
 
     def subtract_per_block(self, vector: Vector, numbers: Vector) -> Vector:
@@ -68,11 +64,9 @@ class BlockOps:
         return np.subtract(vector, difference, out=difference)
 
     def add(self, left: Vector, right: Vector) -> Vector:
-        """Add two vectors, exactly zero where they cancel up to rounding."""
         return add_cancelling(left, right)
 
     def expectation(self, utility: Vector, strategy: Vector) -> Vector:
-        """Return the value of ``strategy`` in each block."""
         largest = self.max(utility)
         return self._values(largest, self.subtract_per_block(utility, largest), strategy)[0]
 
@@ -85,7 +79,6 @@ class BlockOps:
         return zero_cancelled(largest + missed, magnitudes), magnitudes
 
     def regret(self, utility: Vector, strategy: Vector) -> Vector:
-        """Return by how much the utility of each action exceeds the value of ``strategy``."""
         largest = self.max(utility)
         regrets = self.subtract_per_block(utility, largest)
         values, magnitudes = self._values(largest, regrets, strategy)
@@ -93,7 +86,6 @@ class BlockOps:
         return zero_cancelled(regrets, self.repeat(magnitudes))
 
     def normalize(self, vector: Vector) -> Vector:
-        """Scale each block of a nonnegative vector to sum to one; uniform if it is all zero."""
         totals = self.sum(vector)
         # Exactly zero, not merely small: no rule may depend on the unit of utility.
         empty = totals == 0.0
@@ -106,14 +98,12 @@ class BlockOps:
         return np.divide(vector, shares, out=shares)
 
     def cumulate(self, vector: Vector) -> Vector:
-        """Return the running sums of each block."""
         running = np.empty(vector.size)
         for _, indices in self._groups():
             running[indices] = np.cumsum(vector[indices], axis=1)
         return running
 
     def norm(self, vector: Vector) -> Vector:
-        """Return the Euclidean norm of each block."""
         largest = self.max(np.abs(vector))
         # In a unit that is a power of two, squares are exact in the same way and do not overflow.
         _, exponents = np.frexp(largest)
@@ -122,11 +112,9 @@ class BlockOps:
             return np.ldexp(np.sqrt(self.dot(scaled, scaled)), exponents)
 
     def uniform(self) -> Vector:
-        """Return the uniform distribution in each block."""
         return 1.0 / self.repeat(self._sizes.astype(np.float64))
 
     def project(self, vector: Vector) -> Vector:
-        """Return the nearest distribution in each block."""
         # A constant changes nothing here, and without it large numbers would drown the one.
         difference = self.subtract_per_block(vector, self.max(vector))
         difference -= self.repeat(self._thresholds(difference))
@@ -148,7 +136,6 @@ class BlockOps:
             yield blocks, self._first[blocks][:, None] + np.arange(int(self._sizes[blocks[0]]))
 
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        """Return the best value, summed over blocks, and the first best action of each block."""
         vector = _validate.vector(utility, self.block_of.size, "utility")
         largest = self.max(vector)
         best = np.flatnonzero(vector == self.repeat(largest))
@@ -160,7 +147,6 @@ class BlockOps:
         return float(largest.sum()), response
 
     def newton(self, start: Vector, step: Step, tolerance: float) -> Vector:
-        """Add ``step(position)`` to positions until each block's own step is small."""
         position, going = start, np.ones(start.shape, dtype=bool)
         for _ in range(NEWTON_STEPS):
             move = np.where(going, step(position), 0.0)
