@@ -4,15 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from engine_cases import (
-    ENGINES,
-    RULES,
-    assert_same_bits,
-    learned,
-    orders,
-    rules_of,
-    started,
-)
+from engine_cases import ENGINES, RULES, assert_same_bits, learned, orders, rules_of, started
 from naive_games import Node, random_game
 
 from regretkit import ExtensiveFormGame, NormalFormGame

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attrs import define, field
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -243,17 +244,12 @@ def test_a_kernel_that_reads_numbers_it_does_not_declare_is_refused_before_it_is
         with_kernel(propose, decaying).run(10)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error", "message"),
-    [
-        ({"state": "regrets"}, TypeError, r"must be several, got 'regrets'; pass \['regrets'\]"),
-        ({"parameters": 0.9}, ValueError, r"parameters has shape \(\)"),
-        ({"parameters": ("0.9",)}, TypeError, "parameters must be numbers"),
-    ],
+test_wrong_names_and_parameters_make_no_kernel = refusals(
+    ({"state": "regrets"}, TypeError, r"must be several, got 'regrets'; pass \['regrets'\]"),
+    ({"parameters": 0.9}, ValueError, r"parameters has shape \(\)"),
+    ({"parameters": ("0.9",)}, TypeError, "parameters must be numbers"),
+    call=lambda wrong: Kernel(propose, learn, **wrong),
 )
-def test_wrong_names_and_parameters_make_no_kernel(wrong, error, message):
-    with pytest.raises(error, match=message):
-        Kernel(propose, learn, **wrong)
 
 
 @pytest.mark.parametrize("function", [3, None, "propose", partial(propose), math.exp, Mine])

@@ -20,10 +20,7 @@ LEAVES = {
     "prm": (rk.PredictiveRegretMatching, naive.PredictiveRegretMatching),
     "prm+": (rk.PredictiveRegretMatchingPlus, naive.PredictiveRegretMatchingPlus),
     "hedge": (partial(rk.Hedge, rate=0.3), partial(naive.Hedge, rate=0.3)),
-    "optimistic": (
-        partial(rk.OptimisticHedge, rate=0.3),
-        partial(naive.OptimisticHedge, rate=0.3),
-    ),
+    "optimistic": (partial(rk.OptimisticHedge, rate=0.3), partial(naive.OptimisticHedge, rate=0.3)),
 }
 for _alpha, _beta in DISCOUNTS:
     LEAVES[f"drm({_alpha:g},{_beta:g})"] = (

@@ -117,11 +117,7 @@ class Writer:
         )
 
     def fill(self, template, kind, depth):
-        given = {
-            "a": ("action", depth),
-            "c": ("action", depth),
-            "b": ("block", depth),
-        }
+        given = {"a": ("action", depth), "c": ("action", depth), "b": ("block", depth)}
         values = {
             name: self.expression(*of) for name, of in given.items() if f"{{{name}}}" in template
         }

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import SelfPlay, games
@@ -247,31 +248,25 @@ def test_a_record_of_the_profile_is_not_overwritten_by_later_iterations():
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        *((partial(Every, n, print), ValueError, "period must be") for n in (0, -1)),
-        *((partial(Every, n, print), TypeError, "period must be") for n in (2.5, "2")),
-        *(
-            (partial(make, **{name: n}), ValueError, f"{name} must be a finite number above")
-            for make, name, wrong in [
-                (partial(AtGeometricSteps, print), "ratio", (1.0, 0.5, -2.0)),
-                (StopAtGap, "target", (0.0, -1e-3)),
-                (StopWhenConverged, "atol", (0.0, -1e-3)),
-            ]
-            for n in (*wrong, np.nan, np.inf)
-        ),
-        (partial(AtGeometricSteps, print, ratio="x"), TypeError, "ratio must be a finite number"),
-        (partial(StopAtGap, "0.1"), TypeError, "target must be a number"),
-        (partial(StopWhenConverged, atol="1"), TypeError, "atol must be a number"),
-        (partial(Every, 3, "x"), TypeError, "callback must"),
-        (partial(AtGeometricSteps, "x"), TypeError, "callback must"),
-        (partial(StopAtGap, 0.1, gap="x"), TypeError, "gap must"),
-        (partial(Recorder, [1]), TypeError, "measures must"),
-        (partial(Recorder, print), TypeError, "measures must"),
-        (partial(Recorder, {"gap": 1.0}), TypeError, r"measures\['gap'\] must"),
-    ],
+test_what_could_never_be_called_or_met_is_refused_at_once = refusals(
+    *((partial(Every, n, print), ValueError, "period must be") for n in (0, -1)),
+    *((partial(Every, n, print), TypeError, "period must be") for n in (2.5, "2")),
+    *(
+        (partial(make, **{name: n}), ValueError, f"{name} must be a finite number above")
+        for make, name, wrong in [
+            (partial(AtGeometricSteps, print), "ratio", (1.0, 0.5, -2.0)),
+            (StopAtGap, "target", (0.0, -1e-3)),
+            (StopWhenConverged, "atol", (0.0, -1e-3)),
+        ]
+        for n in (*wrong, np.nan, np.inf)
+    ),
+    (partial(AtGeometricSteps, print, ratio="x"), TypeError, "ratio must be a finite number"),
+    (partial(StopAtGap, "0.1"), TypeError, "target must be a number"),
+    (partial(StopWhenConverged, atol="1"), TypeError, "atol must be a number"),
+    (partial(Every, 3, "x"), TypeError, "callback must"),
+    (partial(AtGeometricSteps, "x"), TypeError, "callback must"),
+    (partial(StopAtGap, 0.1, gap="x"), TypeError, "gap must"),
+    (partial(Recorder, [1]), TypeError, "measures must"),
+    (partial(Recorder, print), TypeError, "measures must"),
+    (partial(Recorder, {"gap": 1.0}), TypeError, r"measures\['gap'\] must"),
 )
-def test_what_could_never_be_called_or_met_is_refused_at_once(make, error, message):
-    with pytest.raises(error, match=message):
-        make()

@@ -71,26 +71,6 @@ def test_every_wrong_byte_is_refused(whole):
             unpacked(bytes(wrong), "run")
 
 
-def test_many_wrong_bytes_are_refused_and_so_are_pieces_that_were_moved(whole):
-    generator = np.random.default_rng(SEED)
-    for _ in range(500):
-        wrong = bytearray(whole)
-        start, end = sorted(generator.integers(len(whole), size=2))
-        options = generator.integers(4)
-        if options == 0:
-            wrong[start : end + 1] = generator.bytes(end + 1 - start)
-        elif options == 1:
-            wrong[start:start] = generator.bytes(1 + end - start)
-        elif options == 2:
-            del wrong[start : end + 1]
-        else:
-            wrong += wrong[start : end + 1]
-        if bytes(wrong) == whole:
-            continue
-        with pytest.raises(ValueError, match=REFUSED):
-            unpacked(bytes(wrong), "run")
-
-
 @pytest.mark.parametrize("more", [b"\n", b"\0" * 100, None], ids=["a line", "zeros", "itself"])
 def test_what_comes_behind_the_end_is_refused(more, whole):
     with pytest.raises(ValueError, match="or was altered"):
@@ -160,6 +140,7 @@ def forged(content, path, value):
 VALUES = [..., None, True, -1, 2.5, "x", [], {}, [[1]], {"x": {}}, np.ones(3), np.zeros((2, 0))]
 
 
+@pytest.mark.deep
 def test_a_forged_file_is_refused_or_loads_and_does_nothing_else(whole, tmp_path):
     content = unpacked(whole, "run")
     path, refused = tmp_path / "run", 0

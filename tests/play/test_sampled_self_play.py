@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from attrs import define
 from naive_games import chance, decision, end, random_game
+from refusals import refusals
 from test_contract import ROWS, internal
 from test_user_defined_rules import Trembling
 
@@ -333,18 +334,14 @@ def test_who_broke_off_half_way_neither_goes_on_nor_is_saved_nor_has_an_average(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (lambda: ChanceSampling(rng()), "estimator must be"),
-        (lambda: AverageStrategySampling(rng()), "goes by sums along a tree"),
-        (lambda: ExternalSampling(rng(), baseline=LearnedBaseline()), "leave it out"),
-        (lambda: None, "estimator must be"),
-    ],
+test_estimators_that_need_a_tree_are_refused = refusals(
+    (lambda: ChanceSampling(rng()), "estimator must be"),
+    (lambda: AverageStrategySampling(rng()), "goes by sums along a tree"),
+    (lambda: ExternalSampling(rng(), baseline=LearnedBaseline()), "leave it out"),
+    (lambda: None, "estimator must be"),
+    call=lambda estimator: LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, estimator()),
+    error=TypeError,
 )
-def test_estimators_that_need_a_tree_are_refused(estimator, message):
-    with pytest.raises(TypeError, match=message):
-        LazyMCCFR(GAMES["kuhn"], rk.RegretMatching, estimator())
 
 
 def test_weights_must_be_finite():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive_games import decision, end, random_game
+from refusals import refusals
 
 import regretkit as rk
 from regretkit import ExtensiveFormGame, NormalFormGame, SelfPlay, games, matrix_game, solve
@@ -140,56 +141,47 @@ def test_an_unknown_name_is_refused_with_what_is_close(name, hint):
 NO_GAME = r"game must be a Game, .*pass .*games\.load\('kuhn_poker'\)"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({}, ValueError, "iterations, target_gap and time_limit are all missing"),
-        ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
-        ({"iterations": 2.5}, TypeError, "iterations must be a whole number"),
-        ({"target_gap": 0.0}, ValueError, "target must be"),
-        ({"target_gap": -1.0, "iterations": 5}, ValueError, "target must be"),
-        ({"target_gap": np.nan}, ValueError, "target must be"),
-        ({"target_gap": "0.1"}, TypeError, "target must be"),
-        *(
-            ({name: wrong, "iterations": 1}, TypeError, message)
-            for name, values, message in [
-                (
-                    "algorithm",
-                    (3, rk.RegretMatching(2), Algorithm, [3, "cfr"]),
-                    "algorithm must be a name, a rule's class, an Algorithm, or a list",
-                ),
-                ("game", ("kuhn_poker", None, solve), NO_GAME),
-                ("callbacks", (print, [3]), "callbacks"),
-            ]
-            for wrong in values
-        ),
-        # Nothing promises that a target is met.
-        *(
+test_what_cannot_be_solved_is_refused = refusals(
+    ({}, ValueError, "iterations, target_gap and time_limit are all missing"),
+    ({"iterations": -1}, ValueError, "iterations must be a whole number, at least 0"),
+    ({"iterations": 2.5}, TypeError, "iterations must be a whole number"),
+    ({"target_gap": 0.0}, ValueError, "target must be"),
+    ({"target_gap": -1.0, "iterations": 5}, ValueError, "target must be"),
+    ({"target_gap": np.nan}, ValueError, "target must be"),
+    ({"target_gap": "0.1"}, TypeError, "target must be"),
+    *(
+        ({name: wrong, "iterations": 1}, TypeError, message)
+        for name, values, message in [
             (
-                {"game": game, "target_gap": 0.1},
-                ValueError,
-                r"go on forever: .* pass iterations as well",
-            )
-            for game in (
-                COOPERATE_OR_NOT,
-                games.kuhn_poker(players=3),
-                NormalFormGame([[1.0, 2.0]]),
-            )
-        ),
-        *(
-            ({"target_gap": 1e-3} | arguments, ValueError, r"go on forever: .* iterations as well")
-            for arguments in (
-                {"algorithm": Algorithm(rk.RegretMatching, averaging=Power(3.0))},
-                {"algorithm": hs_pcfr_plus},
-                {"estimator": ChanceSampling(np.random.default_rng(1))},
-                {"target_gap": 1e-13},
-            )
-        ),
-    ],
+                "algorithm",
+                (3, rk.RegretMatching(2), Algorithm, [3, "cfr"]),
+                "algorithm must be a name, a rule's class, an Algorithm, or a list",
+            ),
+            ("game", ("kuhn_poker", None, solve), NO_GAME),
+            ("callbacks", (print, [3]), "callbacks"),
+        ]
+        for wrong in values
+    ),
+    # Nothing promises that a target is met.
+    *(
+        (
+            {"game": game, "target_gap": 0.1},
+            ValueError,
+            r"go on forever: .* pass iterations as well",
+        )
+        for game in (COOPERATE_OR_NOT, games.kuhn_poker(players=3), NormalFormGame([[1.0, 2.0]]))
+    ),
+    *(
+        ({"target_gap": 1e-3} | arguments, ValueError, r"go on forever: .* iterations as well")
+        for arguments in (
+            {"algorithm": Algorithm(rk.RegretMatching, averaging=Power(3.0))},
+            {"algorithm": hs_pcfr_plus},
+            {"estimator": ChanceSampling(np.random.default_rng(1))},
+            {"target_gap": 1e-13},
+        )
+    ),
+    call=lambda arguments: solve(**({"game": KUHN} | arguments)),
 )
-def test_what_cannot_be_solved_is_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        solve(**({"game": KUHN} | arguments))
 
 
 def test_a_target_below_rounding_is_measured_by_the_payoffs():

@@ -45,8 +45,7 @@ def test_a_way_to_accumulate_regrets_and_an_averaging_are_told_apart():
     players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
     wrong = minimizers.LinearAccumulator()
     with pytest.raises(
-        TypeError,
-        match=r"averaging must be an Averaging, got LinearAccumulator\(\), an Acc.*; ",
+        TypeError, match=r"averaging must be an Averaging, got LinearAccumulator\(\), an Acc.*; "
     ):
         rk.SelfPlay(game, players, averaging=wrong)
     with pytest.raises(TypeError, match=r"must be an Averaging, got <class '.*Linear'>, a class; "):
