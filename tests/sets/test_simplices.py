@@ -315,5 +315,5 @@ def test_a_block_without_actions_is_refused(sizes):
 
 @pytest.mark.parametrize("sizes", [2.0, [2.5], "3", [True], [[2, 2]], None, ["a"]])
 def test_sizes_that_are_not_whole_numbers_are_refused(sizes):
-    with pytest.raises(TypeError, match="sizes must be (whole numbers|a sequence)"):
+    with pytest.raises(TypeError, match=r"sizes must be (whole numbers|a sequence)"):
         Simplices(sizes)
