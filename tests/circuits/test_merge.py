@@ -149,6 +149,7 @@ def parts_of(rule):
     return rule.parts if isinstance(rule, rk.Product) else (rule,)
 
 
+@pytest.mark.deep_beyond(13)
 @SEEDS
 @pytest.mark.parametrize("name", ALIKE)
 def test_what_is_merged_plays_as_one_minimizer_for_each_decision_point(name, seed):
@@ -164,6 +165,7 @@ def test_what_is_merged_plays_as_one_minimizer_for_each_decision_point(name, see
         np.testing.assert_allclose(merged[point].strategy, apart[point].strategy, atol=1e-9)
 
 
+@pytest.mark.deep_beyond(8)
 @SEEDS
 @pytest.mark.parametrize("name", APART)
 def test_what_does_not_play_alike_stays_apart(name, seed):
@@ -176,6 +178,7 @@ def test_what_does_not_play_alike_stays_apart(name, seed):
     predicted(merged, apart, generator)
 
 
+@pytest.mark.deep_beyond(1)
 @SEEDS
 def test_minimizers_of_several_kinds_are_merged_by_kind(seed):
     generator = np.random.default_rng(seed)
@@ -191,6 +194,7 @@ def test_minimizers_of_several_kinds_are_merged_by_kind(seed):
             assert merged[point].state.keys() == apart[point].state.keys()
 
 
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("name", ["hull", "nested", "swap", "discount"])
 def test_a_game_is_played_as_by_one_minimizer_for_each_decision_point(name):
     game = games.leduc_poker()
