@@ -7,7 +7,7 @@ import numpy as np
 
 from regretkit.trace._block_symbols import STRATEGY, UTILITY, VALUE
 from regretkit.trace._graph import ELEMENTWISE, ITERATION, SIZE, Node, Per, make, nodes_of, number
-from regretkit.trace._rule import RuleGraph
+from regretkit.trace._rule import RuleGraph, number_after, number_before
 
 NumPyFunction: TypeAlias = Callable[..., Any]
 
@@ -40,7 +40,8 @@ def numpy_code(graph: RuleGraph) -> str:
 
     They are called as ``propose(simplices, iteration, strategy, arrays)``, which returns a
     strategy, and ``learn(simplices, iteration, utility, strategy, arrays)``, which returns what
-    becomes of ``arrays``, by name. Iterations count as in a ``RuleGraph``.
+    becomes of ``arrays``, by name; single numbers that the rule learns are among them. Iterations
+    count as in a ``RuleGraph``.
     """
     names = _names(graph)
     lines = ["def propose(simplices, iteration, strategy, arrays):"]
@@ -49,28 +50,39 @@ def numpy_code(graph: RuleGraph) -> str:
     names = _names(graph)
     lines += ["def learn(simplices, iteration, utility, strategy, arrays):"]
     lines += ["    value = simplices.expectation(utility, strategy)"]
-    lines += [f"    {line}" for line in _lines(graph.learned.values(), names)]
-    entries = ", ".join(f"{name!r}: {names[node]}" for name, node in graph.learned.items())
+    learned = {**graph.learned, **graph.numbers}
+    lines += [f"    {line}" for line in _lines(learned.values(), names)]
+    entries = ", ".join(f"{name!r}: {names[node]}" for name, node in learned.items())
     return "\n".join([*lines, f"    return {{{entries}}}", ""])
 
 
 def numpy_functions(graph: RuleGraph) -> tuple[NumPyFunction, NumPyFunction]:
     """Return ``propose`` and ``learn`` of ``numpy_code``."""
-    constants = {name: node.detail for node, name in _names(graph).items() if node.op == "array"}
+    held = ("array", "function")
+    constants = {name: node.detail for node, name in _names(graph).items() if node.op in held}
     namespace: dict[str, Any] = {"np": np, "inf": np.inf, "nan": np.nan, **constants}
     exec(compile(numpy_code(graph), "<NumPy code of a traced rule>", "exec"), namespace)
     return namespace["propose"], namespace["learn"]
 
 
 def _names(graph: RuleGraph) -> dict[Node, str]:
-    """Return the code of each input, and of each array that never changes."""
+    """Return the code of each input, of each array that never changes, and of functions."""
     names = dict(_GIVEN)
     for name, per in graph.per.items():
         names[make("input", per=per, detail=name)] = f"arrays[{name!r}]"
-    for node in nodes_of([graph.strategy, *graph.learned.values()]):
+    for name in graph.numbers:
+        names[number_before(name)] = names[number_after(name)] = f"arrays[{name!r}]"
+    for node in nodes_of([graph.strategy, *graph.learned.values(), *graph.numbers.values()]):
         if node.op == "array":
             names[node] = f"constant_{len(names)}"
+        if node.op == "call":
+            names[_function(node)] = f"function_{len(names)}"
     return names
+
+
+def _function(node: Node) -> Node:
+    """Return a node that stands for the function of a call."""
+    return make("function", per=Per.RULE, detail=node.detail)
 
 
 def _lines(outputs: Iterable[Node], names: dict[Node, str]) -> Iterator[str]:
@@ -96,6 +108,8 @@ def _lines(outputs: Iterable[Node], names: dict[Node, str]) -> Iterator[str]:
                 yield f"    {line}"
             yield f"    return {inside[node.args[2]]}"
             yield f"{name} = simplices.newton({args[0]}, step, tolerance={node.detail!r})"
+        elif node.op == "call":
+            yield f"{name} = {names[_function(node)]}(int({args[0]}))"
         else:
             yield f"{name} = {_expression(node, args)}"
         names[node] = name

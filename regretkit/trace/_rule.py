@@ -1,6 +1,7 @@
 """Tracing of a rule: its hooks are run once on symbols, which record what they compute."""
 
 import copy
+import inspect
 import sys
 import traceback
 import types
@@ -30,7 +31,8 @@ from regretkit.trace._graph import (
 )
 from regretkit.trace._math import places_of_functions, symbolic_functions
 from regretkit.trace._paths import held_at, hold_at, learned_by, owners
-from regretkit.trace._symbols import KIND, Symbol, Trace, UntraceableError
+from regretkit.trace._snapshot import A_GENERATOR, Snapshot
+from regretkit.trace._symbols import KIND, Symbol, Trace, UntraceableError, WrittenError
 
 _TRACE = Path(__file__).parent
 _LIBRARIES = (str(_TRACE), str(_TRACE.parent), str(Path(np.__file__).parent))
@@ -71,9 +73,14 @@ def trace_rule(rule: Any) -> RuleGraph:
     if not isinstance(rule.domain, Simplices):
         raise UntraceableError(f"it plays on {quote(rule.domain)}, and not on simplices")
     pers, numbers = _pers(rule), list[str]()
+    try:
+        snapshot = Snapshot(rule)
+    except UntraceableError as error:
+        raise _refusal(rule, "_learn", str(error)) from None
     while True:
+        _refuse_shared(rule, pers, snapshot)
         try:
-            graphs = [_traced(rule, pers, numbers) for _ in range(2)]
+            one, other = [_traced(rule, pers, numbers, snapshot) for _ in range(2)]
             break
         except _UndeclaredError as found:  # what it changes is learned, declared or not
             value = held_at(rule, found.path)
@@ -81,11 +88,14 @@ def trace_rule(rule: Any) -> RuleGraph:
                 pers = {**pers, found.path: _per_of(value, rule.domain, found.path)}
             else:
                 numbers.append(found.path)
-    one, other = graphs
-    if (one.strategy, one.learned, one.numbers) != (other.strategy, other.learned, other.numbers):
-        raise UntraceableError(
-            f"{type(rule).__name__} computes something else every time, as with random numbers; "
-            "a compiled rule computes with what it learned alone"
+    same = one.strategy is other.strategy
+    if not same or (one.learned, one.numbers) != (other.learned, other.numbers):
+        hook = "_learn" if same else "_propose"
+        raise _refusal(
+            rule,
+            hook,
+            f"{hook} of {type(rule).__name__} computes something else every time, as with random "
+            "numbers; a compiled rule computes with what it learned alone",
         )
     return one
 
@@ -107,23 +117,25 @@ def number_after(path: str) -> Node:
     return make("input", per=Per.RULE, detail=f"{path} after")
 
 
-def _traced(rule: Any, pers: Mapping[str, Per], numbers: list[str]) -> RuleGraph:
+def _traced(
+    rule: Any, pers: Mapping[str, Per], numbers: list[str], snapshot: Snapshot
+) -> RuleGraph:
     inputs = {path: make("input", per=per, detail=path) for path, per in pers.items()}
     before = {**inputs, **{path: number_before(path) for path in numbers}}
     after = {**inputs, **{path: number_after(path) for path in numbers}}
 
     def propose(trace: Trace) -> dict[str, Node]:
         symbolic = _symbolic(rule, after, trace, ITERATION)
-        held = _held(symbolic)
+        held = _attributes(symbolic)
         strategy = symbolic._propose()
         changed = _changed(symbolic, held, after, trace)
         if changed:
-            raise UntraceableError(f"_propose changes self.{changed[0]}; let _learn change it")
+            _refuse_change(rule, "_propose", f"self.{changed[0]}")
         return {"strategy": _as(Per.ACTION, strategy, trace, "_propose returns")}
 
     def learn(trace: Trace) -> dict[str, Node]:
         symbolic = _symbolic(rule, before, trace, elementwise("subtract", ITERATION, ONE))
-        held = _held(symbolic)
+        held = _attributes(symbolic)
         parts = [part for path, part in owners(symbolic) if path]
         if parts:  # they may play what is played
             trace.played = trace.node(symbolic._propose())
@@ -132,9 +144,8 @@ def _traced(rule: Any, pers: Mapping[str, Per], numbers: list[str]) -> RuleGraph
         symbolic._learn(
             trace.symbol(UTILITY, writeable=False), trace.symbol(STRATEGY, writeable=False)
         )
-        for path in _changed(symbolic, held, before, trace):
-            if path not in before:
-                _refuse_undeclared(rule, path)
+        for path in set(_changed(symbolic, held, before, trace)) - before.keys():
+            _refuse_change(rule, "_learn", f"self.{path}")
         changed = {path: held_at(symbolic, path) for path in before}
         _refuse_one_array(changed)
         return {
@@ -143,15 +154,13 @@ def _traced(rule: Any, pers: Mapping[str, Per], numbers: list[str]) -> RuleGraph
         }
 
     spaces = _namespaces(rule)
-    strategy = _all_ways(rule, propose, spaces)["strategy"]
-    learned = _all_ways(rule, learn, spaces)
+    strategy = _all_ways(rule, propose, spaces, snapshot)["strategy"]
+    learned = _all_ways(rule, learn, spaces, snapshot)
     few, one = _at_first(rule, [2, 3], pers), _at_first(rule, [1], pers)
     least = {path: float(np.min(few[path])) if path in few else -np.inf for path in pers}
     alone = {path: float(array[0]) for path, array in one.items()}
-    arrays = {path: learned[path] for path in pers}
-    return RuleGraph(
-        strategy, arrays, {path: learned[path] for path in numbers}, pers, least, alone
-    )
+    numbered = {path: learned.pop(path) for path in numbers}
+    return RuleGraph(strategy, learned, numbered, pers, least, alone)
 
 
 def _refuse_one_array(changed: Mapping[str, Any]) -> None:
@@ -167,19 +176,50 @@ def _refuse_one_array(changed: Mapping[str, Any]) -> None:
                 )
 
 
-def _refuse_undeclared(rule: Any, path: str) -> None:
-    """Refuse a change of what is neither a number nor an array; otherwise take it for learned."""
-    held = {
-        prefix + name: value for prefix, part in owners(rule) for name, value in attributes(part)
-    }
-    value = held.get(path)  # a cached property is not computed for it
+def _refuse_shared(rule: Any, paths: Iterable[str], snapshot: Snapshot) -> None:
+    """Refuse that the numbers of an array that is learned are held under another name."""
+    named = [(f"self.{path}", value) for path, value in _attributes(rule).items()]
+    arrays = [(name, x) for name, x in named if isinstance(x, np.ndarray)] + list(snapshot.arrays())
+    for path in paths:
+        learned = held_at(rule, path)
+        for name, array in arrays:
+            if name != f"self.{path}" and np.may_share_memory(array, learned):
+                text = f"{name} and self.{path}, which is learned, are one array in memory"
+                raise _refusal(rule, "_learn", f"{text}; use self.{path}")
+
+
+def _refuse_change(rule: Any, hook: str, name: str) -> None:
+    """Refuse a change but of an array or a number, which is taken for learned."""
+    if name == A_GENERATOR:
+        raise UntraceableError(f"{hook} draws random numbers; compute with what was learned alone")
+    path = name.removeprefix("self.")
+    if path == name:
+        raise UntraceableError(
+            f"{hook} changes {name}; keep what is learned in the rule: in arrays that are declared "
+            "with state(), or in numbers"
+        )
+    if hook == "_propose":
+        raise UntraceableError(f"_propose changes {name}; let _learn change it")
+    value = _attributes(rule).get(path)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number and not isinstance(value, np.ndarray):
         raise UntraceableError(
-            f"_learn sets self.{path}, which is neither an array nor a number beforehand; declare "
-            "an array with state()"
+            f"_learn changes {name}, which is neither an array nor a number beforehand; declare an "
+            "array with state()"
         )
+    if isinstance(value, np.ndarray):
+        _per_of(value, rule.domain, path)
     raise _UndeclaredError(path)
+
+
+def _attributes(rule: Any) -> dict[str, Any]:
+    """Return what a rule and its parts hold, by path; a cached property is not computed for it."""
+    return {
+        path + name: value
+        for path, part in owners(rule)
+        for name, value in attributes(part)
+        if name not in _PASSING
+    }
 
 
 def _as(per: Per, value: Any, trace: Trace, what: str) -> Node:
@@ -192,24 +232,35 @@ def _as(per: Per, value: Any, trace: Trace, what: str) -> Node:
 
 
 def _all_ways(
-    rule: Any, run: Callable[[Trace], dict[str, Node]], namespaces: list[dict[str, Any]]
+    rule: Any,
+    run: Callable[[Trace], dict[str, Node]],
+    namespaces: list[dict[str, Any]],
+    snapshot: Snapshot,
 ) -> dict[str, Node]:
     """Run a hook for both outcomes of every decision by the iteration, and join what comes out."""
     shape, runs = (rule.domain.blocks, rule.domain.dimension), 0
-    held = frozenset(id(value) for _, part in owners(rule) for _, value in attributes(part))
+    held = {id(value): path for path, value in _attributes(rule).items()}
     places = places_of_functions(namespaces)
 
     def join(taken: tuple[bool, ...]) -> dict[str, Node]:
         nonlocal runs
         runs += 1
         if runs > _MOST_RUNS:
-            raise UntraceableError(
-                "Python decides by the iteration in too many ways, as in a loop; use np.where"
-            )
-        trace = Trace(*shape, taken, held)
+            text = "Python decides by the iteration in too many ways, as in a loop; use np.where"
+            raise _refusal(rule, f"_{run.__name__}", text)
+        trace, changed = Trace(*shape, taken, held.keys()), list[str]()
         try:
-            with symbolic_functions(places, trace), np.errstate(all="ignore"):
-                outputs = run(trace)
+            try:
+                with symbolic_functions(places, trace), np.errstate(all="ignore"):
+                    outputs = run(trace)
+            except WrittenError as error:
+                changed = [f"self.{held[id(error.array)]}"] if id(error.array) in held else []
+                if not changed:
+                    raise
+            finally:
+                changed += snapshot.restore()
+            if changed:
+                _refuse_change(rule, f"_{run.__name__}", changed[0])
         except _UndeclaredError:
             raise
         except UntraceableError as error:
@@ -261,8 +312,17 @@ def _place(error: BaseException, rule: Any) -> str:
     for library in (_LIBRARIES, _LIBRARIES[:1]):  # a rule may be one of this library's own
         if own := [frame for frame in frames if not frame.filename.startswith(library)]:
             return f"{own[-1].filename}:{own[-1].lineno}"
-    hook = type(rule)._propose if str(error).startswith("_propose") else type(rule)._learn
-    return f"{hook.__code__.co_filename}:{hook.__code__.co_firstlineno}"
+    return _line(rule, "_propose" if str(error).startswith("_propose") else "_learn")
+
+
+def _refusal(rule: Any, hook: str, text: str) -> UntraceableError:
+    return UntraceableError(f"{text} ({_line(rule, hook)})")
+
+
+def _line(rule: Any, hook: str) -> str:
+    """Return the file and line of a hook."""
+    code = inspect.unwrap(getattr(type(rule), hook)).__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
 
 
 # The symbolic rule
@@ -275,6 +335,7 @@ def _symbolic(rule: Any, inputs: Mapping[str, Node], trace: Trace, iteration: No
     simplices._ops = SymbolicOps(rule.domain._ops, trace)
     simplices.sizes = trace.symbol(SIZE, writeable=False)
     symbolic = _copy(rule, simplices)
+    _bind(rule, symbolic)
     object.__setattr__(symbolic, "iteration", trace.symbol(iteration))
     object.__setattr__(symbolic, "_strategy", trace.symbol(STRATEGY, writeable=False))
     for path, node in inputs.items():
@@ -294,16 +355,27 @@ def _copy(rule: Any, simplices: Simplices) -> Any:
             copied = _Drawing()
         elif isinstance(value, RegretMinimizer):
             copied = _copy(value, simplices)
-        elif type(value) in (dict, list):
-            copied = copy.copy(value)
         elif isinstance(value, Simplices) and value == rule.domain:
             copied = simplices
         elif callable(value):
             copied = _NumberFunction(value)
+        elif value is learned_by(rule):
+            copied = copy.copy(value)
         object.__setattr__(symbolic, name, copied)
     for name in rule._number_functions:
         object.__setattr__(symbolic, name, _NumberFunction(getattr(rule, name), opaque=True))
     return symbolic
+
+
+def _bind(rule: Any, symbolic: Any) -> None:
+    """Bind the methods of a rule and its parts that these hold to their copies."""
+    pairs = list(zip(owners(rule), owners(symbolic), strict=True))
+    copies = {id(part): copied for (_, part), (_, copied) in pairs}
+    for (_, part), (_, copied) in pairs:
+        for name, value in attributes(part):
+            if isinstance(value, types.MethodType) and id(value.__self__) in copies:
+                bound = types.MethodType(value.__func__, copies[id(value.__self__)])
+                object.__setattr__(copied, name, _NumberFunction(bound))
 
 
 @final
@@ -390,36 +462,19 @@ def _at_first(rule: Any, sizes: list[int], pers: Iterable[str]) -> dict[str, Any
     return {} if fresh is None else {path: held_at(fresh, path) for path in pers}
 
 
-def _held(symbolic: Any) -> dict[str, tuple[Any, ...]]:
-    """Return what a rule and its parts hold, by path, with what is in dicts and lists."""
-    return {
-        path + name: (value, *_entries(value))
-        for path, part in owners(symbolic)
-        for name, value in attributes(part)
-        if name not in _PASSING and not isinstance(value, RegretMinimizer)
-    }
-
-
 _PASSING = {"_strategy", "next_strategy", "_update", "_tracker"}
 """Attributes that every minimizer changes."""
 
 
-def _entries(value: Any) -> tuple[Any, ...]:
-    if type(value) is dict:
-        return tuple(value.values())
-    return tuple(value) if type(value) is list else ()
-
-
 def _changed(
-    symbolic: Any, before: Mapping[str, tuple[Any, ...]], inputs: Mapping[str, Node], trace: Trace
+    symbolic: Any, before: Mapping[str, Any], inputs: Mapping[str, Node], trace: Trace
 ) -> list[str]:
     """Return the paths of what a hook changed."""
     changed = [path for path in inputs if trace.node(held_at(symbolic, path)) is not inputs[path]]
     states = {id(learned_by(part)) for _, part in owners(symbolic)}
-    for path, new in _held(symbolic).items():
-        old = before.get(path, (None,))
-        same = len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
-        if not same and path not in inputs and id(new[0]) not in states:
+    for path, new in _attributes(symbolic).items():
+        same = before.get(path) is new or isinstance(new, RegretMinimizer)
+        if not same and path not in inputs and id(new) not in states:
             changed.append(path)
     return changed
 

@@ -1,7 +1,7 @@
 """Symbolic arrays: running a rule's NumPy code on them records what it computes."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -26,6 +26,17 @@ from regretkit.trace._graph import (
 
 class UntraceableError(Exception):
     """A rule does what cannot be traced; the message says what to write instead."""
+
+
+class WrittenError(UntraceableError):
+    """It writes to an array that was made beforehand."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(
+            "an array that was made beforehand is written to; make it with np.zeros_like(x), or "
+            "write x = x + y"
+        )
+        self.array = array
 
 
 UFUNCS = {ELEMENTWISE[name].numpy: name for name in ELEMENTWISE}
@@ -72,7 +83,7 @@ class Trace:
         blocks: int,
         dimension: int,
         decisions: tuple[bool, ...] = (),
-        held: frozenset[int] = frozenset(),
+        held: Container[int] = (),
     ) -> None:
         self.shapes: dict[Per, tuple[int, ...]] = {
             Per.RULE: (),
@@ -367,10 +378,7 @@ class Symbol(NDArrayOperatorsMixin):
 
 def _check_made(target: Any) -> None:
     if not isinstance(target, Symbol):
-        raise UntraceableError(
-            "an array that was made beforehand is written to; make it with np.zeros_like(x), or "
-            "write x = x + y"
-        )
+        raise WrittenError(target)
 
 
 def _is_all(key: Any) -> bool:

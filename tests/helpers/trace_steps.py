@@ -5,9 +5,13 @@ import numpy as np
 from regretkit.sets import Simplices
 from regretkit.trace import find_kernel
 from regretkit.trace._emit_numpy import numpy_functions
+from regretkit.trace._find import upcoming_parameters
+from regretkit.trace._paths import held_at
 from regretkit.trace._rule import trace_rule
 
 RTOL = 1e-12
+FREE = 1e-9
+"""Where differences of rounding add up."""
 
 
 def as_written(rule, iteration, state, utility):
@@ -24,11 +28,14 @@ def as_written(rule, iteration, state, utility):
     return {"strategy": strategy, **{n: a.copy() for n, a in rule._learned().items()}}
 
 
-def by_kernel(kernel, simplices, iteration, state, utility, *, strategy=None, compiled=None):
+def by_kernel(
+    kernel, simplices, iteration, state, utility, *, strategy=None, compiled=None, parameters=None
+):
     """Return the same by a kernel, as plain Python, block by block.
 
     With a ``strategy``, that one is learned from in place of the proposed one; ``compiled`` are
-    functions to call in place of the plain ones.
+    functions to call in place of the plain ones; ``parameters`` are those before the iteration and
+    after it, where they do not depend on its number alone.
     """
     propose, learn = compiled or (kernel.propose.py_func, kernel.learn.py_func)
     arrays = [state[name].copy() for name in kernel.learned]
@@ -39,15 +46,16 @@ def by_kernel(kernel, simplices, iteration, state, utility, *, strategy=None, co
     begins, ends = simplices.first.tolist(), (simplices.first + simplices.sizes).tolist()
     arrays = tuple(arrays)
     with np.errstate(all="ignore"):
-        parameters = np.array(kernel.parameters_at(iteration), np.float64)
+        if parameters is None:
+            parameters = map(kernel.parameters_at, (iteration, iteration + 1))
+        before, after = (np.array(numbers, np.float64) for numbers in parameters)
         for block, (first, last) in enumerate(zip(begins, ends, strict=True)):
-            propose(block, first, last, proposed, arrays, parameters)
+            propose(block, first, last, proposed, arrays, before)
         played = proposed if strategy is None else strategy.copy()
         values = simplices.expectation(utility, played)
-        parameters = np.array(kernel.parameters_at(iteration + 1), np.float64)
         for block, (first, last) in enumerate(zip(begins, ends, strict=True)):
             value = float(values[block])
-            learn(block, first, last, utility.copy(), value, played, arrays, parameters)
+            learn(block, first, last, utility.copy(), value, played, arrays, after)
     learned = dict(zip(kernel.learned, arrays, strict=False))
     return {"strategy": proposed, **learned}
 
@@ -87,23 +95,58 @@ def are_finite(simplices, outputs):
     return finite
 
 
-def assert_traced(rule, iterations=4, seed=0):
-    """Require that a rule, its kernels and its graph compute the same, from the rule's states."""
-    generator, simplices = np.random.default_rng(seed), rule.simplices
-    functions = numpy_functions(trace_rule(rule))
+def learned_by(rule, graph):
+    """Return copies of the arrays that a rule or a circuit learns, and the numbers, by path."""
+    arrays = {path: held_at(rule, path).copy() for path in graph.per}
+    return arrays, {path: held_at(rule, path) for path in graph.numbers}
+
+
+def assert_traced(rule, iterations=5, seed=0):
+    """Require that a rule, or a circuit, its kernels and the code of its graph compute the same.
+
+    Each iteration from the rule's own state, and all of them in a row, each from the state and the
+    strategy that it came to itself.
+    """
+    generator, simplices = np.random.default_rng(seed), rule.domain
+    graph, ones = trace_rule(rule), np.ones(simplices.blocks)
     kernels = [find_kernel(rule), find_kernel(rule, exact=True)]
-    state = {name: array.copy() for name, array in rule._learned().items()}
-    for t in range(iterations):
+    free = dict.fromkeys([numpy_functions(graph), *kernels], learned_by(rule, graph))
+    for _ in range(iterations):
         utility = generator.normal(size=simplices.dimension)
-        expected = as_written(rule, t, state, utility)
-        strategy, ones = expected["strategy"], np.ones(simplices.blocks)
-        given = simplices, t, state, utility
-        for found in [by_kernel(k, *given, strategy=strategy) for k in kernels] + [
-            by_graph(functions, *given, strategy=strategy)
-        ]:
-            assert found.keys() == expected.keys()
-            assert (errors(simplices, found, expected, ones) <= RTOL).all(), (found, expected)
-        state = {name: array for name, array in expected.items() if name != "strategy"}
+        given, own = (simplices, rule.iteration), learned_by(rule, graph)
+        upcoming = {kernel: upcoming_parameters(rule, kernel, 1) for kernel in kernels}
+        strategy = step(rule, utility)
+        arrays, numbers = learned_by(rule, graph)
+        expected = {"strategy": strategy, **arrays}
+        for way in free:
+            for state, played, rtol in ((own, strategy, RTOL), (free[way], None, FREE)):
+                found, counted = one_way(way, upcoming.get(way), *given, *state, utility, played)
+                assert found.keys() == expected.keys()
+                assert (errors(simplices, found, expected, ones) <= rtol).all(), (found, expected)
+                assert counted == numbers
+            free[way] = {name: found[name] for name in arrays}, counted
+
+
+def one_way(way, upcoming, simplices, iteration, arrays, numbers, utility, strategy):
+    """Return the strategy and the arrays by a kernel, or functions of a graph, and the numbers."""
+    given = simplices, iteration
+    if upcoming is not None:
+        parameters, after = upcoming
+        found = by_kernel(way, *given, arrays, utility, strategy=strategy, parameters=parameters)
+        return found, after
+    found = by_graph(way, *given, {**arrays, **numbers}, utility, strategy=strategy)
+    return found, {path: found.pop(path) for path in numbers}
+
+
+def step(rule, utility):
+    """Let a rule play and learn without the checks of its caller, and return what it played."""
+    with np.errstate(all="ignore"):
+        strategy = rule._strategy = np.array(rule._propose(), np.float64)
+        strategy.setflags(write=False)
+        rule._learn(utility.copy(), strategy)
+    rule.iteration += 1
+    rule._strategy = None
+    return strategy
 
 
 SIMPLICES = Simplices([3, 1, 2, 5])

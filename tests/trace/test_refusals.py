@@ -160,8 +160,9 @@ def counts_by_itself(self, r):
 
 
 def writes_to_an_array(self, r):
-    self.held += np.abs(r)
-    return r
+    made = np.arange(float(r.size))
+    made += np.abs(r)
+    return made
 
 
 def writes_to_constants(self, r):
@@ -204,7 +205,7 @@ FINE_IN_NUMPY = {
     loops_by_index: r"x\[0\] picks single entries; use a mask",
     goes_over_blocks: r"picks single entries; use a mask",
     draws: r"random\(\) draws random numbers",
-    draws_globally: "computes something else every time, as with random numbers",
+    draws_globally: "_learn draws random numbers; compute with what was learned alone",
     sorts: "np.sort is not known",
     sums_all: r"\.sum\(\) mixes the blocks; use self.simplices.sum\(x\)",
     averages_all: r"np.mean mixes the blocks; use self.simplices.sum\(x\), divided by",
@@ -218,10 +219,10 @@ FINE_IN_NUMPY = {
     converts: r"\.sum\(\) mixes the blocks",
     mathematics_of_arrays: r"asks for a value; use NumPy's functions",
     counts_down: r"again and again, as in a loop; use np.where",
-    sets_a_number: f"_learn sets self.scale, {UNDECLARED}",
-    fills_a_dict: f"_learn sets self.seen, {UNDECLARED}",
-    counts_in_a_list: f"_learn sets self.counts, {UNDECLARED}",
-    counts_by_itself: f"_learn sets self.counts, {UNDECLARED}",
+    sets_a_number: f"_learn changes self.scale, {UNDECLARED}",
+    fills_a_dict: f"_learn changes self.seen, {UNDECLARED}",
+    counts_in_a_list: f"_learn changes self.counts, {UNDECLARED}",
+    counts_by_itself: f"_learn changes self.counts, {UNDECLARED}",
     writes_to_an_array: "made beforehand is written to; make it with np.zeros_like",
     writes_to_constants: r"np.array, or a function of other libraries, asks for values",
     other_masks: r"\.sum\(\) mixes the blocks",
@@ -250,7 +251,7 @@ def test_a_refusal_names_what_was_done_where_and_what_to_write(change, message):
     lines, first = inspect.getsourcelines(change)
     places = [f"{__file__}:{first + k}" for k in range(len(lines))]
     text = str(caught.value)
-    if "declare" in text:
+    if "declare" in text or "draws random numbers; compute" in text:
         assert f"({__file__}:{inspect.getsourcelines(Base._learn)[1]})" in text
         return
     assert "every time" in text or any(f"({place})" in text for place in places), text
