@@ -74,6 +74,7 @@ def openspiel_import(name: str, quick: bool) -> Figures:
     rest are arrays: the tree, and the players' sequence forms. The bare walk is what OpenSpiel
     itself takes to make the states and to say what is known there, with the least around it.
     """
+    from regretkit.games._growth import Growth
     from regretkit.games._memory_budget import MemoryBudget
     from regretkit.games.openspiel._tree import States
 
@@ -84,7 +85,9 @@ def openspiel_import(name: str, quick: bool) -> Figures:
     histories, memory = rk.games.from_openspiel(name).tree.histories, peak()
     actions = {
         "s": lambda: rk.games.from_openspiel(name),
-        "walk, s": lambda: States(turns, MemoryBudget(), 1e9, by_string=True),
+        "walk, s": lambda: States(
+            turns, MemoryBudget(), Growth(MemoryBudget()), 1e9, by_string=True
+        ),
         "bare walk, s": lambda: bare(turns),
     }
     times = {name: min(cpu_seconds(act) for _ in range(5)) for name, act in actions.items()}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from itertools import count
 from statistics import NormalDist
 from typing import TypeAlias, TypeVar, final
 
@@ -34,7 +35,7 @@ from regretkit.games._behavioral import (
     is_behavior,
 )
 from regretkit.games._game import check_game, check_player, check_strategy
-from regretkit.games.tree._history import actions_of, outcomes_of, payoffs_of
+from regretkit.games.tree._history import actions_of, check_length, outcomes_of, payoffs_of
 from regretkit.sets import DecisionTree
 
 Action = TypeVar("Action", bound=Hashable)
@@ -260,7 +261,10 @@ def play_out(
     history: History, played: Sequence[ValidatedStrategy], generator: np.random.Generator
 ) -> Sequence[float]:
     """Play from a history to a terminal, and return the payoffs of all players."""
-    while not history.is_terminal():
+    for moves in count():
+        if history.is_terminal():
+            break
+        check_length(moves)
         actions, probabilities = choices(history, played)
         history = history.child(actions[pick(probabilities, generator)])
     payoffs = payoffs_of(history)

@@ -100,17 +100,29 @@ class ExtensiveFormGame:
 
     @classmethod
     def from_history(
-        cls, root: History, *, name: str | None = None, memory_limit: float | None = None
+        cls,
+        root: History,
+        *,
+        name: str | None = None,
+        memory_limit: float | None = None,
+        time_limit: float | None = None,
     ) -> "ExtensiveFormGame":
         """Build a game from its rules; see ``GameTree.from_history``."""
-        return cls(GameTree.from_history(root, memory_limit=memory_limit), name=name)
+        limits = {"memory_limit": memory_limit, "time_limit": time_limit}
+        return cls(GameTree.from_history(root, **limits), name=name)
 
     @classmethod
     def from_batch(
-        cls, root: HistoryBatch, *, name: str | None = None, memory_limit: float | None = None
+        cls,
+        root: HistoryBatch,
+        *,
+        name: str | None = None,
+        memory_limit: float | None = None,
+        time_limit: float | None = None,
     ) -> "ExtensiveFormGame":
         """Build a game from its rules over batches; see ``GameTree.from_batch``."""
-        return cls(GameTree.from_batch(root, memory_limit=memory_limit), name=name)
+        limits = {"memory_limit": memory_limit, "time_limit": time_limit}
+        return cls(GameTree.from_batch(root, **limits), name=name)
 
     @property
     def players(self) -> int:

@@ -68,6 +68,11 @@ class MemoryBudget:
         self._before = resident()
         self._bytes = BYTES_A_HISTORY + _BYTES_AN_OBJECT * walked
 
+    @property
+    def largest(self) -> float:
+        """Number of histories of two players that fit into memory and can be numbered."""
+        return min(self._limit / (self._bytes + 2 * BYTES_A_PLAYER), _NUMBERED)
+
     def check_histories(self, histories: int, players: int = 2, *, more: bool = False) -> None:
         """Raise a MemoryError if a tree of this many histories, or of ``more``, does not fit."""
         self._check(histories, players, 0, more)
@@ -89,10 +94,10 @@ class MemoryBudget:
 
     def check_payoffs(self, outcomes: int) -> None:
         """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
-        self._require(f"{_count(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
+        self._require(f"{count_text(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
 
     def _check(self, histories: int, players: int, extra: int, more: bool) -> None:
-        size = f"{_count(histories, more)} histories"
+        size = f"{count_text(histories, more)} histories"
         # As integers, because some games are larger than the range of floats
         needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
         self._require(size, needed, self._hint if histories <= _NUMBERED else "")
@@ -122,7 +127,8 @@ def _as_limit(limit: float) -> float:
     return float(limit)
 
 
-def _count(number: int, more: bool = False) -> str:
+def count_text(number: int, more: bool = False) -> str:
+    """Return a number for messages, one above 10**15 as a power of ten."""
     if number >= 10**15:
         return f"over 10**{int(math.log10(number))}"
     return f"{'more than ' * more}{number:,}"

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, count
 from typing import Any, Self, TypeAlias, cast, final
 
 import numpy as np
@@ -25,6 +25,7 @@ from regretkit.games.tree._history import (
     TERMINAL,
     History,
     actions_of,
+    check_length,
     outcomes_of,
     payoffs_of,
 )
@@ -161,7 +162,10 @@ class LazyTree:
 
 def players_of(history: History) -> int:
     """Return the number of players: of the payoffs, where the first moves lead."""
-    while not history.is_terminal():
+    for moves in count():
+        if history.is_terminal():
+            break
+        check_length(moves)
         if history.player() == CHANCE:
             history = history.child(outcomes_of(history)[0][0])
         else:

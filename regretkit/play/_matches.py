@@ -14,7 +14,7 @@ from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, ch
 from regretkit.games import CHANCE, BehavioralStrategyLike, History, Playable, Profile
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games._behavioral import ValidatedStrategy, behaviors
-from regretkit.games.tree._history import actions_of, outcomes_of, payoffs_of
+from regretkit.games.tree._history import actions_of, check_length, outcomes_of, payoffs_of
 
 
 @final
@@ -356,8 +356,10 @@ def _as_agents(agents: Sequence[Agent]) -> tuple[Agent, ...]:
 def _play(
     root: History, agents: Sequence[Agent], generator: np.random.Generator
 ) -> tuple[list[str], Sequence[float]]:
-    history, moves = root, []
+    history = root
+    moves: list[str] = []
     while not history.is_terminal():
+        check_length(len(moves))
         player = history.player()
         if player == CHANCE:
             outcomes = outcomes_of(history)

@@ -10,6 +10,8 @@ from attrs import define, field, frozen
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import floats, quote
+from regretkit.games._growth import Growth
+from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import (
     CHANCE,
@@ -214,15 +216,22 @@ class BatchLevel:
         return self.batch.action_name(player, action)
 
 
-def nodes_of_level(root: _Level) -> NodeTable:
-    """Merge the histories with equal keys, from the root downwards.
+def nodes_of_level(
+    root: _Level, memory_limit: float | None = None, time_limit: float | None = None
+) -> NodeTable:
+    """Merge the histories with equal keys, from the root downwards, within the limits.
 
     The children of the first two histories of each node are compared as well.
     """
     merger = _Merger(root)
     level, numbers, new = root, merger.number(root.observe()), [0]
     repeated: dict[int, int]
+    budget, depth = MemoryBudget(memory_limit, walked=True), 0
+    growth = Growth(budget, time_limit)
     while moves := [(h, action) for h in new for action in merger.actions[numbers[h]]]:
+        depth += 1
+        budget.check_objects(len(merger.nodes) + len(moves))
+        growth.check(len(merger.nodes) + len(moves), depth)
         parents, known = [numbers[h] for h, _ in moves], len(merger.nodes)
         level, new, repeated = level.children(moves), [], {}
         numbers = merger.number(level.observe())

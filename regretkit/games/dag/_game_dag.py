@@ -106,7 +106,12 @@ class GameDAG:
 
     @classmethod
     def from_history(
-        cls, game: Playable, state: Callable[[History], Hashable] | None = None
+        cls,
+        game: Playable,
+        state: Callable[[History], Hashable] | None = None,
+        *,
+        memory_limit: float | None = None,
+        time_limit: float | None = None,
     ) -> "GameDAG":
         """Build the graph of a game from its rules, visiting each node once.
 
@@ -118,6 +123,10 @@ class GameDAG:
             Called with a history, returns a key: histories with equal keys must have equal
             continuations, including information sets. By default the history's method ``state()``,
             or a batch's method ``state(rows)``, which returns a row of numbers for each history.
+        memory_limit
+            Largest number of bytes that building may take, by default all that are available.
+        time_limit
+            Largest number of seconds that building may take, by default any number.
 
         Raises
         ------
@@ -127,10 +136,16 @@ class GameDAG:
             When two histories with equal keys differ, an information set has different actions, or
             keys repeat along a path. Children are compared for the first two histories of each
             node only, so a ``state`` that ignores what matters much later may pass unnoticed.
+            Also when a history has more than 20,000 moves.
+        MemoryError
+            When the graph does not fit into memory.
+        TimeoutError
+            When building takes longer than ``time_limit``.
         """
+        limits = memory_limit, time_limit
         root = as_history(game)
         if state is None and root is not game and callable(getattr(game, "state", None)):
-            return cls(nodes_of_level(BatchLevel(game)))  # type: ignore[arg-type]
+            return cls(nodes_of_level(BatchLevel(game), *limits))  # type: ignore[arg-type]
         if state is None:
             state = getattr(type(root), "state", None)
         if not callable(state):
@@ -138,7 +153,7 @@ class GameDAG:
                 f"state must be a function of a history, got {quote(state)}, and {quote(root)} has "
                 "no method state(); return a key that is equal for equal continuations"
             )
-        return cls(nodes_of_level(HistoryLevel([root], state)))
+        return cls(nodes_of_level(HistoryLevel([root], state), *limits))
 
     @classmethod
     def from_tree(cls, tree: GameTree) -> "GameDAG":

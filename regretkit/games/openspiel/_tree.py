@@ -18,6 +18,7 @@ from regretkit._util._typing import Indices
 from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
 from regretkit.games._game import as_strategies
+from regretkit.games._growth import Growth
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.openspiel._states import (
     END,
@@ -27,6 +28,7 @@ from regretkit.games.openspiel._states import (
     State,
     as_turn_based,
     has_strings,
+    openspiel_history,
 )
 from regretkit.games.tree._from_batch import numbered
 from regretkit.games.tree._game_tree import GameTree, compact
@@ -36,7 +38,7 @@ from regretkit.sets._labels import LazySequence
 _CHECK_INTERVAL = 1024
 """Number of histories between two checks of the limits."""
 
-_HISTORIES = 10_000_000
+_HISTORIES, _FEW = 10_000_000, 1_000_000
 
 
 def from_openspiel(
@@ -45,6 +47,7 @@ def from_openspiel(
     refine: bool = False,
     max_histories: float = _HISTORIES,
     memory_limit: float | None = None,
+    time_limit: float | None = None,
 ) -> ExtensiveFormGame:
     """Return a game of OpenSpiel.
 
@@ -66,6 +69,8 @@ def from_openspiel(
         Largest number of histories to visit, each of which takes some microseconds.
     memory_limit
         Bytes that building may take, by default all that are available.
+    time_limit
+        Seconds that building may take, by default any number.
 
     Raises
     ------
@@ -76,7 +81,10 @@ def from_openspiel(
         chance, or has no information states; when actions differ within an information set; or
         when recall is imperfect, with two histories that show it.
     MemoryError
-        When the tree does not fit into memory.
+        When the tree does not fit into memory, by its size so far or by an estimate of its size
+        from random plays, made after a second.
+    TimeoutError
+        When building takes longer than ``time_limit``.
 
     Examples
     --------
@@ -97,7 +105,8 @@ def from_openspiel(
         raise TypeError(f"max_histories must be a number, got {quote(max_histories)}")
     if not max_histories >= 1:
         raise ValueError(f"max_histories must be at least 1, got {quote(max_histories)}")
-    name, tree = tree_from_openspiel(game, MemoryBudget(memory_limit), max_histories, refine=refine)
+    budget = MemoryBudget(memory_limit)
+    name, tree = tree_from_openspiel(game, budget, max_histories, time_limit, refine=refine)
     try:
         return ExtensiveFormGame(tree, name=name)
     except ValueError as error:
@@ -110,12 +119,19 @@ def tree_from_openspiel(
     game: str | OpenSpielGame,
     budget: MemoryBudget | None = None,
     max_histories: float = _HISTORIES,
+    time_limit: float | None = None,
     *,
     refine: bool = False,
 ) -> tuple[str, GameTree]:
     """Return the name and the tree of a game of OpenSpiel, of perfect or imperfect recall."""
     loaded, turns, by_string = as_turn_based(game)
-    states = States(turns, budget or MemoryBudget(), max_histories, by_string=by_string)
+    budget = budget or MemoryBudget()
+    # So few histories are sooner walked than estimated.
+    root = None if max_histories < _FEW else partial(openspiel_history, loaded)
+    longest = turns.max_game_length()
+    claim = f" (OpenSpiel: up to {longest:,} moves of {turns.num_distinct_actions():,} actions)"
+    growth = Growth(budget, time_limit, root, max_histories, claim)
+    states = States(turns, budget, growth, max_histories, by_string=by_string)
     tree = _tree_of(turns, states, refine=refine)
     return game if isinstance(game, str) else str(loaded), tree
 
@@ -125,9 +141,15 @@ class States:
     """The states of a game in depth-first order, as arrays with one entry for each state."""
 
     def __init__(
-        self, game: OpenSpielGame, budget: MemoryBudget, most: float, *, by_string: bool
+        self,
+        game: OpenSpielGame,
+        budget: MemoryBudget,
+        growth: Growth,
+        most: float,
+        *,
+        by_string: bool,
     ) -> None:
-        self._game, self._budget, self._most = game, budget, most
+        self._game, self._budget, self._growth, self._most = game, budget, growth, most
         self._by_string = by_string
         self.parent = array("q")
         self.player = array("q")
@@ -152,6 +174,7 @@ class States:
             self.probability.append(probability)
             if not history % _CHECK_INTERVAL:
                 self._check_size(history, state)
+                self._growth.check(history, len(stack))
             moves = list(enumerate(self._visit(state)))
             if moves:
                 stack.append((state, moves[::-1], history))

@@ -1,5 +1,6 @@
 """Builds a game tree from batches of histories, without an object for each history."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar, final
 
@@ -8,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, quote
+from regretkit.games._growth import Growth
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._from_history import Names, check_acting, path_to
-from regretkit.games.tree._history import CHANCE, TERMINAL, HistoryBatch, path_text
+from regretkit.games.tree._history import CHANCE, TERMINAL, History, HistoryBatch, path_text
 from regretkit.sets._labels import LazySequence
 
 Joined = TypeVar("Joined", bound=np.generic)
@@ -22,11 +24,19 @@ _DENSE = 8
 _LARGEST = np.iinfo(np.int32).max
 
 
-def expand(root: HistoryBatch, budget: MemoryBudget) -> dict[str, Any]:
-    """Return the arguments of the ``GameTree`` with this root."""
+def expand(
+    root: HistoryBatch,
+    budget: MemoryBudget,
+    time_limit: float | None = None,
+    first: Callable[[], History] | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of the ``GameTree`` with this root.
+
+    ``first`` returns the empty history of the same game, by which its size is estimated.
+    """
     if not isinstance(root, HistoryBatch) or isinstance(root, type):
         raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}")
-    expansion = _Expansion(root, budget)
+    expansion = _Expansion(root, budget, Growth(budget, time_limit, first))
     level: HistoryBatch | None = root
     while level is not None:
         level = expansion.visit(level)
@@ -44,9 +54,9 @@ class _Moves(NamedTuple):
 
 @final
 class _Expansion:
-    def __init__(self, root: HistoryBatch, budget: MemoryBudget) -> None:
-        self._root, self._budget = root, budget
-        self._found, self._visited = 1, 0
+    def __init__(self, root: HistoryBatch, budget: MemoryBudget, growth: Growth) -> None:
+        self._root, self._budget, self._growth = root, budget, growth
+        self._found, self._visited, self._depth = 1, 0, 0
         # One array for each visited batch
         self._player: list[Indices] = []
         self._information_set: list[Indices] = []
@@ -61,6 +71,8 @@ class _Expansion:
 
     def visit(self, level: HistoryBatch) -> HistoryBatch | None:
         """Record a batch and return that of the children, None without any."""
+        self._growth.check(self._found, self._depth)
+        self._depth += 1
         player = self._players(level)
         numbers = np.full(player.size, -1, dtype=np.int32)
         self._player.append(player)

@@ -8,6 +8,7 @@ import numpy as np
 
 from regretkit._util._typing import Indices
 from regretkit._util._validate import ordered, quote
+from regretkit.games._growth import Growth
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._history import (
     CHANCE,
@@ -29,7 +30,7 @@ _METHODS = ["is_terminal", "player", "chance_outcomes", "actions", "child"]
 _METHODS += ["information_set", "payoffs"]
 
 
-def walk(root: History, budget: MemoryBudget) -> dict[str, Any]:
+def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -> dict[str, Any]:
     """Return the arguments of the ``GameTree`` with this root."""
     if not isinstance(root, History):
         missing = [name for name in _METHODS if not hasattr(root, name)]
@@ -37,9 +38,10 @@ def walk(root: History, budget: MemoryBudget) -> dict[str, Any]:
             f"root must have the methods of a History, got {quote(root)} without {missing}; "
             "a game without chance has chance_outcomes as well, which is never called"
         )
-    walker = _Walker(budget)
+    walker = _Walker(budget, Growth(budget, time_limit, lambda: root))
     level = [root]
     while level:
+        walker.depth += 1
         level = [child for history in level for child in walker.visit(history)]
     return walker.arrays()
 
@@ -70,8 +72,9 @@ def check_acting(acting: Iterable[int], players: int, path: Callable[[int], str]
 
 @final
 class _Walker:
-    def __init__(self, budget: MemoryBudget) -> None:
-        self._budget = budget
+    def __init__(self, budget: MemoryBudget, growth: Growth) -> None:
+        self._budget, self._growth = budget, growth
+        self.depth = 0
         self._next_check = _CHECK_INTERVAL
         # One entry for each visited history
         self._player = array("q")
@@ -103,6 +106,7 @@ class _Walker:
         found = len(self._parent) + len(actions)
         if found >= self._next_check:
             self._budget.check_objects(found)
+            self._growth.check(found, self.depth)
             self._next_check = found + _CHECK_INTERVAL
         self._parent.extend([len(self._player) - 1] * len(actions))
         self._action.extend(range(len(actions)))

@@ -1,6 +1,7 @@
 """Game trees as flat arrays, of perfect or imperfect recall."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeGuard, TypeVar, final
 
 import numpy as np
@@ -139,7 +140,13 @@ class GameTree:
         self.sizes = _check_tree(self)
 
     @classmethod
-    def from_history(cls, root: History, *, memory_limit: float | None = None) -> "GameTree":
+    def from_history(
+        cls,
+        root: History,
+        *,
+        memory_limit: float | None = None,
+        time_limit: float | None = None,
+    ) -> "GameTree":
         """Build the tree of a game from its rules.
 
         Labels are ``str`` of information sets and actions. Only one level of
@@ -151,6 +158,8 @@ class GameTree:
             The empty history.
         memory_limit
             Largest number of bytes that building may take, by default all that are available.
+        time_limit
+            Largest number of seconds that building may take, by default any number.
 
         Raises
         ------
@@ -160,20 +169,33 @@ class GameTree:
             When the actions of an information set differ, are missing or occur twice, when
             probabilities do not sum to 1, or when payoffs are not one finite number for each
             player; with the path of a history.
+            Also when a history has more than 20,000 moves.
         MemoryError
-            When the tree does not fit into memory.
+            When the tree does not fit into memory, by its size so far or by an estimate of its
+            size from random plays, made after a second.
+        TimeoutError
+            When building takes longer than ``time_limit``.
         """
-        return cls(**walk(root, MemoryBudget(memory_limit)))
+        return cls(**walk(root, MemoryBudget(memory_limit), time_limit))
 
     @classmethod
-    def from_batch(cls, root: HistoryBatch, *, memory_limit: float | None = None) -> "GameTree":
+    def from_batch(
+        cls,
+        root: HistoryBatch,
+        *,
+        memory_limit: float | None = None,
+        time_limit: float | None = None,
+    ) -> "GameTree":
         """Build the tree of a game from its rules over batches of histories.
 
         No object is made for a history or its name; names are made when asked for. Otherwise the
         tree is the same as by ``from_history``. The parameters and errors are the same too,
         but ``root`` is the batch of the empty history.
         """
-        return cls(**expand(root, MemoryBudget(memory_limit)))
+        from regretkit.games._adapters import BatchHistory  # which imports this module
+
+        first = partial(BatchHistory, root, root)
+        return cls(**expand(root, MemoryBudget(memory_limit), time_limit, first))
 
     @property
     def histories(self) -> int:

@@ -19,6 +19,9 @@ TERMINAL = -2
 CHANCE_TOLERANCE = 1e-9
 """How far from 1 the probabilities of a chance history may sum; they are used as they are."""
 
+LONGEST = 20_000
+"""Moves of the longest history of a game that is built or played."""
+
 Action = TypeVar("Action", bound=Hashable, default=Any)
 
 
@@ -195,6 +198,15 @@ def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
     outcomes = history.chance_outcomes()
     ordered(outcomes, "chance_outcomes()")
     return outcomes
+
+
+def check_length(moves: int) -> None:
+    """Raise a ValueError for a history that no game that ends has."""
+    if moves > LONGEST:
+        raise ValueError(
+            f"the game has histories of more than {LONGEST:,} moves; let is_terminal() be true "
+            "at the end of each play"
+        )
 
 
 def path_text(path: Sequence[str]) -> str:

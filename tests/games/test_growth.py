@@ -1,0 +1,192 @@
+"""Games that are endless or far too large are refused soon, and long builds are reported."""
+
+import logging
+import math
+import time
+
+import numpy as np
+import pytest
+from attrs import evolve, frozen
+
+import regretkit as rk
+from regretkit import games
+from regretkit.evaluation import sampled_value
+from regretkit.games import GameDAG, GameTree, _growth
+from regretkit.games._growth import estimated_size
+from regretkit.games.tree import _history
+from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
+
+
+@frozen
+class Endless:
+    """A player moves for ever, or until it stops where it can."""
+
+    choices: int = 2
+    stops: bool = False
+    moves: int = 0
+    over: bool = False
+
+    def is_terminal(self):
+        return self.over
+
+    def player(self):
+        return 0
+
+    def chance_outcomes(self):
+        raise NotImplementedError
+
+    def actions(self):
+        return list(range(self.choices + self.stops))
+
+    def child(self, action):
+        return evolve(self, moves=self.moves + 1, over=action == self.choices)
+
+    def information_set(self):
+        return self.moves
+
+    def payoffs(self):
+        return [0.0]
+
+
+@frozen(eq=False)
+class EndlessBatch:
+    choices: int
+    moves: int = 0
+    size: int = 1
+
+    def player(self):
+        return np.zeros(self.size, dtype=int)
+
+    def actions(self, rows):
+        return np.ones((rows.size, self.choices), dtype=bool)
+
+    def child(self, rows, action):
+        return EndlessBatch(self.choices, self.moves + 1, rows.size)
+
+    def probability(self, rows, action):
+        raise NotImplementedError
+
+    def information_set(self, rows):
+        return np.full(rows.size, self.moves)
+
+    def payoffs(self, rows):
+        raise NotImplementedError
+
+    def action_name(self, player, action):
+        return str(action)
+
+    def label(self, player, information_set):
+        return str(information_set)
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Estimate sizes after a tenth of a second of building."""
+    monkeypatch.setattr(_growth, "_LOOK_AFTER", 0.1)
+
+
+TOO_LARGE = r"by an estimate from 100 random plays, more than [\d,]+ in all"
+TOO_LONG = r"histories of more than 2,000 moves; let is_terminal\(\) be true"
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: GameTree.from_history(Endless(2)),
+        lambda: GameTree.from_history(Endless(2, stops=True)),
+        lambda: GameTree.from_batch(EndlessBatch(2)),
+    ],
+)
+def test_a_game_without_end_is_refused_by_an_estimate_of_its_size(build, soon):
+    start = time.monotonic()
+    with pytest.raises(MemoryError, match=TOO_LARGE):
+        build()
+    assert time.monotonic() - start < 5.0
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: GameTree.from_history(Endless(1)),
+        lambda: GameTree.from_history(Endless(1, stops=True)),
+        lambda: GameTree.from_batch(EndlessBatch(1)),
+        lambda: GameDAG.from_history(Endless(2), state=lambda history: history.moves),
+        lambda: LazyMCCFR(
+            Endless(2), rk.RegretMatching, ExternalSampling(np.random.default_rng(1))
+        ),
+        lambda: sampled_value(
+            Endless(2), [lambda *_: [0.5, 0.5]], samples=1, generator=np.random.default_rng(1)
+        ),
+        lambda: play_match(
+            Endless(2),
+            [StrategyAgent([lambda *_: [0.5, 0.5]], np.random.default_rng(1))],
+            rounds=1,
+            generator=np.random.default_rng(1),
+        ),
+    ],
+)
+def test_a_game_of_endless_histories_is_refused_by_their_length(build, monkeypatch):
+    monkeypatch.setattr(_history, "LONGEST", 2_000)
+    with pytest.raises(ValueError, match=TOO_LONG):
+        build()
+
+
+@pytest.mark.parametrize("name", ["chess", "go"])
+def test_large_games_of_openspiel_are_refused_with_what_they_say_of_their_size(name, soon):
+    pytest.importorskip("pyspiel")
+    with pytest.raises(ValueError, match=TOO_LARGE) as caught:
+        games.from_openspiel(name)
+    assert "(OpenSpiel: up to " in str(caught.value)
+    assert "max_histories is 10,000,000" in str(caught.value)
+    with pytest.raises(MemoryError, match=TOO_LARGE):
+        games.from_openspiel(name, max_histories=math.inf)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda **limit: GameTree.from_history(Endless(2), **limit),
+        lambda **limit: rk.ExtensiveFormGame.from_history(Endless(1), **limit),
+        lambda **limit: rk.ExtensiveFormGame.from_batch(EndlessBatch(2), **limit),
+        lambda **limit: GameDAG.from_history(Endless(2), lambda h: h.moves, **limit),
+        lambda **limit: games.from_openspiel("liars_dice", **limit),
+    ],
+)
+def test_building_stops_at_the_limit_in_seconds(build):
+    with pytest.raises(TimeoutError, match=r"the game has [\d,]+ histories .* a larger time_limit"):
+        build(time_limit=0.01)
+    for wrong, error in (
+        ("1", TypeError),
+        (True, TypeError),
+        (0, ValueError),
+        (math.nan, ValueError),
+    ):
+        with pytest.raises(error, match="time_limit must be a number of seconds"):
+            build(time_limit=wrong)
+
+
+def test_a_long_build_is_reported_at_doubled_times(monkeypatch, caplog):
+    monkeypatch.setattr(_growth, "_REPORT_AFTER", 0.02)
+    with caplog.at_level(logging.WARNING, "regretkit"), pytest.raises(TimeoutError):
+        GameTree.from_history(Endless(1), time_limit=0.2)
+    assert 1 <= len(caplog.messages) <= 4
+    assert caplog.messages[0].startswith("building a game: ")
+    assert "moves after" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "histories"),
+    [("kuhn_poker", 58), ("kuhn_poker(players=3)", 617), ("leduc_poker", 9457)],
+)
+def test_the_estimate_of_a_size_is_about_the_size(call, histories):
+    game = games.load(call)
+    assert game.tree.histories == histories
+    assert estimated_size(games.as_history(game), most=1e9) == pytest.approx(histories, rel=0.3)
+    assert estimated_size(games.as_history(game), most=1.0) > 1.0
+
+
+def test_the_estimate_of_a_size_is_unbiased(monkeypatch):
+    monkeypatch.setattr(_growth, "_PLAYS", 2_000)
+    short = type("Short", (Endless,), {"is_terminal": lambda self: self.over or self.moves == 6})
+    assert estimated_size(short(2), most=1e9) == pytest.approx(2**7 - 1)
+    assert estimated_size(short(2, stops=True), most=1e9) == pytest.approx(2**7 - 1 + 2**6 - 1)
