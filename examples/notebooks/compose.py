@@ -87,4 +87,4 @@ players = [
     rk.CFR(game.domains[1], rk.RegretMatchingPlus),
 ]
 run = rk.SelfPlay(game, players).run(500)
-print(f"NashConv {rk.nash_conv(game, run.average):.4f}")
+print(f"NashConv {run.nash_conv():.4f}")

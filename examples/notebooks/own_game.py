@@ -73,7 +73,7 @@ game
 
 # %%
 exact = solve_zero_sum(game)
-record = Recorder({"nash_conv": lambda run: rk.nash_conv(run.game, run.average)})
+record = Recorder(["nash_conv"])
 run = rk.solve(game, "cfr+", iterations=2_000, callbacks=[AtGeometricSteps(record, ratio=1.2)])
 print(f"exact value {exact.value:.6f}, of the average strategies {game.value(run.average)[0]:.6f}")
 

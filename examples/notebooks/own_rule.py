@@ -72,7 +72,7 @@ algorithms = {
 }
 records, averages = {}, {}
 for name, algorithm in algorithms.items():
-    records[name] = Recorder({"nash_conv": lambda run: rk.nash_conv(run.game, run.average)})
+    records[name] = Recorder(["nash_conv"])
     watch = AtGeometricSteps(records[name], ratio=1.2)
     averages[name] = rk.solve(game, algorithm, iterations=1_000, callbacks=[watch]).average
     print(f"{name:<15} NashConv {rk.nash_conv(game, averages[name]):.6f}")

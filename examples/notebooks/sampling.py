@@ -45,36 +45,28 @@ for kind in (ChanceSampling, ExternalSampling, OutcomeSampling):
 
 # %%
 game = leduc_poker()
-sweep = 2 * game.tree.histories  # by each player
 
 
-def measured(estimator, iterations):
-    """Return how NashConv falls with the histories visited."""
-    record = Recorder(
-        {
-            "visited": lambda run: getattr(run.estimator, "visited", sweep * run.iteration),
-            "nash_conv": lambda run: rk.nash_conv(run.game, run.average),
-        }
-    )
-    players = [rk.CFR(tree, rk.RegretMatching) for tree in game.domains]
-    run = rk.SelfPlay(game, players, estimator=estimator)
-    run.run(iterations, callbacks=[AtGeometricSteps(record, ratio=1.5)])
-    return record
+def visited(run):
+    """Return how many histories a run has visited."""
+    return getattr(run.estimator, "visited", 2 * game.tree.histories * run.iteration)
 
 
-records = {
-    "exact": measured(ExactUtility(), 30),
-    "external": measured(ExternalSampling(np.random.default_rng(1)), 15_000),
-    "outcome": measured(OutcomeSampling(np.random.default_rng(1)), 40_000),
+records = {}
+settings = {
+    "exact": {"iterations": 30},
+    "external": {"iterations": 15_000, "sampling": "external", "seed": 1},
+    "outcome": {"iterations": 40_000, "sampling": "outcome", "seed": 1},
 }
-for name, record in records.items():
-    print(
-        f"{name:<9} {record.values['visited'][-1]:>8} histories, NashConv {record.values['nash_conv'][-1]:.3f}"
-    )
+for name, setting in settings.items():
+    records[name] = Recorder({"visited": visited, "nash_conv": "nash_conv"})
+    watch = AtGeometricSteps(records[name], ratio=1.5)
+    run = rk.solve(game, "cfr", callbacks=[watch], **setting)
+    print(f"{name:<9} {visited(run):>7} histories, NashConv {run.nash_conv():.3f}")
 
 # %%
 axes = display.convergence(records, x="visited", title="Leduc poker")
 
 # %% [markdown]
 # External sampling is ahead here: by the time exact CFR has done its first iterations, it has done thousands.
-# Outcome sampling visits one history in each iteration, and pays for it with variance.
+# Outcome sampling follows one path through the game in each iteration, and pays for it with variance.
