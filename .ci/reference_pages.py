@@ -101,13 +101,21 @@ def summary(path: str) -> str:
 
 def on_page_content(content: str, page: Any, **_: Any) -> str:
     """Make links of the public names that stand in backticks."""
+    # One word in lower case may be a parameter in a docstring, and is a command on that page.
+    source = page.file.src_uri
+    ambiguous = source in pages.values() or source == "how_to/use_the_command_line.md"
 
     def linked(found: re.Match[str]) -> str:
-        path = found[2] and path_of(html.unescape(found[2]))
-        if not path or pages.get(path) == page.file.src_uri:
+        code = html.unescape(found[2] or "")
+        path = None if ambiguous and code.isalpha() and code.islower() else path_of(code)
+        if not path or pages.get(path) == source:
             return found[0]
         return f'<autoref identifier="{path}" optional>{found[0]}</autoref>'
 
+    # The search shows what follows the heading with which a page begins.
+    content = re.sub(
+        r"^(<div class=\"doc doc-object.*?)(<h1.*?</h1>)", r"\2\1", content, flags=re.DOTALL
+    )
     return CODE.sub(linked, content)
 
 
