@@ -78,6 +78,7 @@ def test_a_state_is_plain(make):
         assert not isinstance(value, np.ndarray) or value.dtype != object, path
 
 
+@pytest.mark.deep_beyond(35)
 @every_row
 def test_a_state_saved_before_next_strategy_loads_after_it(make):
     player = trained(make)
@@ -87,6 +88,7 @@ def test_a_state_saved_before_next_strategy_loads_after_it(make):
     np.testing.assert_array_equal(player.next_strategy(), strategy)
 
 
+@pytest.mark.deep_beyond(35)
 @every_row
 def test_a_state_survives_a_prediction_that_is_still_to_come_true(make):
     player, fresh = trained(make), make()

@@ -53,7 +53,7 @@ def assert_resumed(path, whole):
 
 @pytest.mark.parametrize(
     ("times", "unfinished", "different", "seed"),
-    [(5, 1, 2, 1), pytest.param(50, 40, 26, 2, marks=pytest.mark.slow)],
+    [(3, 1, 2, 1), pytest.param(50, 40, 26, 2, marks=pytest.mark.slow)],
 )
 def test_a_run_killed_at_random_moments_is_resumed_to_the_same_bits(
     times, unfinished, different, seed, whole, tmp_path

@@ -36,7 +36,7 @@ def record():
 # What is written down
 
 
-@pytest.mark.deep_beyond(2)
+@pytest.mark.deep_beyond(1)
 @pytest.mark.parametrize("engine", ["compiled", "vectorized", "numpy"])
 @pytest.mark.parametrize("algorithm", [cfr, cfr_plus])
 def test_each_look_sees_what_a_run_of_that_length_has(engine, algorithm):
