@@ -15,8 +15,6 @@ from regretkit.games.tree._game_tree import GameTree
 class PygambitGame(Protocol):
     """A game, as ``pygambit.Game``."""
 
-    @property
-    def is_tree(self) -> bool: ...
     def to_efg(self) -> str: ...
     def to_nfg(self) -> str: ...
 
@@ -48,7 +46,8 @@ def from_pygambit(game: PygambitGame) -> ExtensiveFormGame | ImperfectRecallGame
     pygambit: Any = optional("pygambit", "gambit")
     if not isinstance(game, pygambit.Game):
         raise TypeError(f"game must be a game of pygambit, got {quote(game)}")
-    return read_efg(game.to_efg()) if game.is_tree else read_nfg(game.to_nfg())
+    is_tree = getattr(game, "is_tree", hasattr(game, "get_infosets"))  # before pygambit 17, since
+    return read_efg(game.to_efg()) if is_tree else read_nfg(game.to_nfg())
 
 
 def to_pygambit(
