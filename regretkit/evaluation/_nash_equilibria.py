@@ -70,7 +70,15 @@ def nash_equilibria(game: NormalFormGame, *, solver: str | None = None) -> list[
 
 
 class QuantalResponse(NamedTuple):
-    """A logit quantal response equilibrium."""
+    """A logit quantal response equilibrium.
+
+    Examples
+    --------
+    >>> from regretkit.games import matching_pennies
+    >>> game = matching_pennies()
+    >>> QuantalResponse(0.0, Profile.uniform(game)).precision
+    0.0
+    """
 
     precision: float
     """The precision lambda, in units of 1 / payoff: 0 plays uniformly, infinity best responses."""

@@ -60,8 +60,11 @@ _LATER = {
     "_behavioral": "BehavioralStrategy BehavioralStrategyLike ProfileLike uniform_behavior",
     "_adapters": "InformationSet Playable as_history",
     "gambit._pygambit": "from_pygambit to_pygambit",
-    "openspiel": "from_openspiel openspiel_history to_openspiel_policy",
+    "openspiel._policy": "to_openspiel_policy",
+    "openspiel._states": "openspiel_history",
+    "openspiel._tree": "from_openspiel",
     "dag._game_dag": "GameDAG",
+    "_visited_profile": "VisitedProfile VisitedStrategy",
 }
 if TYPE_CHECKING:
     from regretkit.games._adapters import InformationSet as InformationSet
@@ -71,11 +74,13 @@ if TYPE_CHECKING:
     from regretkit.games._behavioral import BehavioralStrategyLike as BehavioralStrategyLike
     from regretkit.games._behavioral import ProfileLike as ProfileLike
     from regretkit.games._behavioral import uniform_behavior as uniform_behavior
+    from regretkit.games._visited_profile import VisitedProfile as VisitedProfile
+    from regretkit.games._visited_profile import VisitedStrategy as VisitedStrategy
     from regretkit.games.dag._game_dag import GameDAG as GameDAG
     from regretkit.games.gambit._pygambit import from_pygambit as from_pygambit
     from regretkit.games.gambit._pygambit import to_pygambit as to_pygambit
-    from regretkit.games.openspiel import from_openspiel as from_openspiel
-    from regretkit.games.openspiel import openspiel_history as openspiel_history
-    from regretkit.games.openspiel import to_openspiel_policy as to_openspiel_policy
+    from regretkit.games.openspiel._policy import to_openspiel_policy as to_openspiel_policy
+    from regretkit.games.openspiel._states import openspiel_history as openspiel_history
+    from regretkit.games.openspiel._tree import from_openspiel as from_openspiel
 else:
     __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

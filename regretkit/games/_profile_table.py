@@ -181,60 +181,60 @@ def strategies(data: object, game: Game, source: str) -> list[Vector]:
     check_described(game, opened["game"], source)
     players = opened["players"]
     fits = isinstance(players, list) and len(players) == len(game.domains)
-    _expect(fits, f"{source}: players", f"be a list of {len(game.domains)}", players)
+    expect(fits, f"{source}: players", f"be a list of {len(game.domains)}", players)
     return [
-        _strategy(records, domain, player, f"{source}: players[{player}]")
+        strategy_in(records, domain, player, f"{source}: players[{player}]")
         for player, (records, domain) in enumerate(zip(players, game.domains, strict=True))
     ]
 
 
-def _expect(fits: bool, place: str, wanted: str, value: object) -> None:
+def expect(fits: bool, place: str, wanted: str, value: object) -> None:
     """Raise a ValueError unless a value in a file fits."""
     if not fits:
         raise ValueError(f"{place} must {wanted}, got {quote(value, 60)}")
 
 
 def _opened(data: object, source: str) -> dict[str, Any]:
-    top = _entries(data, _KEYS, source)
-    _expect(top["format"] == FORMAT, source, f"have the format {quote(FORMAT)}", top["format"])
+    top = entries_in(data, _KEYS, source)
+    expect(top["format"] == FORMAT, source, f"have the format {quote(FORMAT)}", top["format"])
     if top["version"] != VERSION or isinstance(top["version"], bool):
         raise ValueError(
             f"{source} has version {quote(top['version'], 60)} of the format, but only "
             f"{VERSION} can be read; use the version of regretkit that wrote it"
         )
     described = is_description(top["game"])
-    _expect(described, f"{source}: game", "have a name and a fingerprint, both texts", top["game"])
+    expect(described, f"{source}: game", "have a name and a fingerprint, both texts", top["game"])
     return top
 
 
-def _entries(value: Any, keys: set[str], place: str) -> dict[str, Any]:
+def entries_in(value: Any, keys: set[str], place: str) -> dict[str, Any]:
     held = sorted(map(str, value)) if isinstance(value, dict) else value
     fits = isinstance(value, dict) and value.keys() == keys
-    _expect(fits, place, f"have the entries {sorted(keys)}", held)
+    expect(fits, place, f"have the entries {sorted(keys)}", held)
     entries: dict[str, Any] = value
     return entries
 
 
-def _strategy(records: Any, domain: StrategySet, player: int, context: str) -> Vector:
+def strategy_in(records: Any, domain: StrategySet, player: int, context: str) -> Vector:
     simplices = simplices_of(domain, player)
-    _expect(isinstance(records, list), context, "be a list of information sets", records)
+    expect(isinstance(records, list), context, "be a list of information sets", records)
     behavior = np.full(simplices.dimension, np.nan)
     read = np.zeros(simplices.blocks, dtype=np.bool_)
     for place, entry in enumerate(records):
         path = f"{context}[{place}]"
-        record = _entries(entry, _RECORD_KEYS, path)
+        record = entries_in(entry, _RECORD_KEYS, path)
         number, last = record["information_set"], simplices.blocks - 1
         whole = isinstance(number, int) and not isinstance(number, bool)
         known = whole and 0 <= number <= last
-        _expect(known, path, f"be of an information set from 0 to {last}", number)
+        expect(known, path, f"be of an information set from 0 to {last}", number)
         path = f"{path}, information set {_name_of(simplices, number)}"
         if read[number]:
             raise ValueError(f"{path} is a duplicate; remove it")
         read[number] = True
         label, actions = label_of(simplices, number), list(simplices.labels.actions(number))
-        _expect(record["label"] == label, path, f"have the label {quote(label)}", record["label"])
+        expect(record["label"] == label, path, f"have the label {quote(label)}", record["label"])
         wanted = f"have the actions [{_validate.candidates(actions)}]"
-        _expect(record["actions"] == actions, path, wanted, record["actions"])
+        expect(record["actions"] == actions, path, wanted, record["actions"])
         behavior[simplices.block(number)] = _distribution(
             record["probabilities"], len(actions), path
         )
@@ -250,15 +250,15 @@ def _strategy(records: Any, domain: StrategySet, player: int, context: str) -> V
 
 def _distribution(value: Any, size: int, place: str) -> Vector:
     fits = isinstance(value, list) and len(value) == size
-    _expect(fits, place, f"have {size} probabilities", value)
+    expect(fits, place, f"have {size} probabilities", value)
     for probability in value:
         number = isinstance(probability, int | float) and not isinstance(probability, bool)
         # Comparisons with NaN are false.
         proper = number and 0.0 <= probability <= 1.0 + ATOL
-        _expect(proper, place, "have probabilities from 0 to 1", probability)
+        expect(proper, place, "have probabilities from 0 to 1", probability)
     total = math.fsum(value)
     wanted = f"have probabilities that sum to 1 within {ATOL:g}"
-    _expect(abs(total - 1.0) <= ATOL, place, wanted, total)
+    expect(abs(total - 1.0) <= ATOL, place, wanted, total)
     distribution = np.array(value, dtype=np.float64)
     return distribution if abs(total - 1.0) <= _ROUNDING else distribution / total
 

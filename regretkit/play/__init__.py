@@ -65,7 +65,7 @@ from regretkit.play._self_play import SelfPlay as SelfPlay
 _LATER = {
     "_best_response_play": "BestResponsePlay best_response_play",
     "_fsicfr": "FixedStrategyIteration",
-    "_lazy_mccfr": "LazyMCCFR VisitedStrategy",
+    "_lazy_mccfr": "LazyMCCFR",
     "_matches": ("Agent RoundObserver HumanAgent Match Observation Round StrategyAgent play_match"),
     "_recorder": "TrajectoryRow TrajectoryRecorder",
 }
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from regretkit.play._best_response_play import best_response_play as best_response_play
     from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
     from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
-    from regretkit.play._lazy_mccfr import VisitedStrategy as VisitedStrategy
     from regretkit.play._matches import Agent as Agent
     from regretkit.play._matches import HumanAgent as HumanAgent
     from regretkit.play._matches import Match as Match

@@ -17,8 +17,9 @@ from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten,
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.games._adapters import InformationSet, Playable, as_history
+from regretkit.games._adapters import Playable, as_history
 from regretkit.games._game import ATOL
+from regretkit.games._visited_profile import VisitedInfoset, VisitedProfile, VisitedStrategy
 from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, play_watched
 from regretkit.play._checkpoint_file import described, difference, packed, unpacked
@@ -38,64 +39,6 @@ from regretkit.play._lazy_tree import (
 )
 from regretkit.play._orders import Alternating, Order, UpdateSchedule
 from regretkit.sets import Simplices
-
-
-@final
-@define(eq=False, repr=False)
-class VisitedStrategy:
-    """What a player does at the information sets that were met, and uniformly at all others.
-
-    Called with an information set and its actions, it returns their probabilities, as everything
-    does that takes a behavior.
-
-    Examples
-    --------
-    >>> from regretkit import RegretMatching
-    >>> from regretkit.games import kuhn_poker
-    >>> from regretkit.play import ExternalSampling, LazyMCCFR
-    >>> sampling = ExternalSampling(np.random.default_rng(1))
-    >>> run = LazyMCCFR(kuhn_poker(), RegretMatching, sampling).run(50)
-    >>> first, second = run.average
-    >>> len(first), {str(information_set) for information_set in first} >= {"J", "Q", "K"}
-    (6, True)
-    >>> first("unheard of", ["p", "b"])
-    array([0.5, 0.5])
-    """
-
-    _distributions: dict[Hashable, Vector]
-    _by_label: dict[str, Vector] | None = field(default=None, init=False)
-
-    def __call__(self, information_set: Hashable, actions: Sequence[Hashable]) -> Vector:
-        """Return the probability of each action.
-
-        An information set of the game's tree is found by its label.
-        """
-        known = self._distributions.get(information_set)
-        if known is None and isinstance(information_set, InformationSet):
-            known = self._labeled().get(information_set.label)
-        return np.full(len(actions), 1.0 / len(actions)) if known is None else known
-
-    def _labeled(self) -> dict[str, Vector]:
-        if self._by_label is None:
-            self._by_label = {str(key): known for key, known in self._distributions.items()}
-            if len(self._by_label) < len(self._distributions):
-                raise ValueError("information sets cannot be found by labels, which are not unique")
-        return self._by_label
-
-    def __getitem__(self, information_set: Hashable) -> Vector:
-        return self._distributions[information_set]
-
-    def __contains__(self, information_set: Hashable) -> bool:
-        return information_set in self._distributions
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self._distributions)
-
-    def __len__(self) -> int:
-        return len(self._distributions)
-
-    def __repr__(self) -> str:
-        return f"<what to do at {len(self)} information sets>"
 
 
 @final
@@ -286,7 +229,7 @@ class LazyMCCFR:
         return tuple(map(len, self._tree.infosets))
 
     @property
-    def current(self) -> tuple[VisitedStrategy, ...]:
+    def current(self) -> VisitedProfile:
         """What each player would play next.
 
         Raises
@@ -295,13 +238,13 @@ class LazyMCCFR:
             When an iteration failed half-way.
         """
         self._check_whole()
-        return tuple(
-            VisitedStrategy({key: np.array(record.strategy) for key, record in infosets.items()})
+        return VisitedProfile(
+            _visited((record, np.array(record.strategy)) for record in infosets.values())
             for infosets in self._tree.infosets
         )
 
     @property
-    def average(self) -> tuple[VisitedStrategy, ...]:
+    def average(self) -> VisitedProfile:
         """What each player plays on average over the iterations, weighted.
 
         Raises
@@ -310,23 +253,20 @@ class LazyMCCFR:
             When an iteration failed half-way.
         """
         self._check_whole()
-        averages = []
-        for infosets in self._tree.infosets:
-            sums: dict[InfosetRecord, Vector] = {}
-            distributions: dict[Hashable, Vector] = {}
-            for key, record in infosets.items():  # each stands behind those before it
-                parent = record.parent
-                reach = self._tree.weight if parent is None else sums[parent][record.parent_action]
-                gained = reach - record.reach
-                sums[record] = weighted = np.array(record.total) + gained * np.array(
-                    record.strategy
-                )
-                total = float(weighted.sum())
-                distributions[key] = (
-                    weighted / total if total > 0.0 else np.full(weighted.size, 1 / weighted.size)
-                )
-            averages.append(VisitedStrategy(distributions))
-        return tuple(averages)
+        return VisitedProfile(
+            _visited(self._averages(infosets.values())) for infosets in self._tree.infosets
+        )
+
+    def _averages(self, records: Iterable[InfosetRecord]) -> Iterator[tuple[InfosetRecord, Vector]]:
+        sums: dict[InfosetRecord, Vector] = {}
+        for record in records:  # each stands behind those before it
+            parent = record.parent
+            reach = self._tree.weight if parent is None else sums[parent][record.parent_action]
+            gained = reach - record.reach
+            sums[record] = weighted = np.array(record.total) + gained * np.array(record.strategy)
+            total = float(weighted.sum())
+            uniform = np.full(weighted.size, 1 / weighted.size)
+            yield record, weighted / total if total > 0.0 else uniform
 
     def save(self, path: FilePath) -> None:
         """Write everything into a file, from which ``load`` continues bitwise identically.
@@ -398,6 +338,20 @@ class LazyMCCFR:
     def __repr__(self) -> str:
         met = " + ".join(map(str, self.information_sets))
         return f"<LazyMCCFR: {self.iteration} iterations, {met} information sets met>"
+
+
+def _visited(played: Iterable[tuple[InfosetRecord, Vector]]) -> VisitedStrategy:
+    return VisitedStrategy(
+        {
+            record.key: VisitedInfoset(
+                tuple(record.actions),
+                probabilities,
+                None if record.parent is None else record.parent.key,
+                record.parent_action,
+            )
+            for record, probabilities in played
+        }
+    )
 
 
 # Files
