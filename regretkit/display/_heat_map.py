@@ -16,6 +16,7 @@ from regretkit.play._recorder import Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 _FEW = 40
 """With at most this many rows there are numbers in the cells."""
@@ -25,6 +26,9 @@ _WIDE = 12
 
 _HIGHEST = 14.0
 """The most inches that the cells are high; of more rows, only some are named."""
+
+_LUMINANCE = (0.2126, 0.7152, 0.0722)
+"""How bright red, green and blue are."""
 
 _LIGHT = 0.06
 """Where probability zero is on matplotlib's scale of blues, unlike a cell without an action."""
@@ -158,17 +162,15 @@ def _height(ax: "Axes") -> float:
 
 def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate: bool) -> None:
     """Color the cells, hatch those never reached, and write probabilities into them."""
-    import matplotlib as mpl
-    from matplotlib.colors import ListedColormap
     from matplotlib.patches import Rectangle
 
     cells = np.full((len(rows), len(columns)), np.nan)  # NaN where there is no such action
     column_of = {action: column for column, action in enumerate(columns)}
     for index, row in enumerate(rows):
         cells[index, [column_of[action] for action in row.actions]] = row.probabilities
-    blues = ListedColormap(mpl.colormaps["Blues"](np.linspace(_LIGHT, 1.0, 256)))
+    shades = _shades()
     lines = "white" if len(rows) <= 2 * _FEW else "none"
-    mesh = ax.pcolormesh(cells, cmap=blues, vmin=0.0, vmax=1.0, edgecolor=lines, linewidth=1.0)
+    mesh = ax.pcolormesh(cells, cmap=shades, vmin=0.0, vmax=1.0, edgecolor=lines, linewidth=1.0)
     ax.set_facecolor("0.8")
     shrink = min(1.0, 3.0 / _height(ax))
     ax.figure.colorbar(mesh, ax=ax, label="probability", shrink=shrink, anchor=(0.0, 1.0))
@@ -178,9 +180,21 @@ def _paint(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str], *, annotate
             cell = Rectangle((column, index), 1, 1, fc="0.93", ec="0.55", hatch="////", lw=0.0)
             ax.add_patch(cell)
         if annotate:
-            color = "white" if probability > 0.6 and rows[index].reached else "black"
+            is_dark = float(np.dot(shades(probability)[:3], _LUMINANCE)) < 0.5
+            color = "white" if is_dark and rows[index].reached else "black"
             place, text = (column + 0.5, index + 0.5), f"{probability:.2f}"
             ax.text(*place, text, color=color, ha="center", va="center", fontsize="small")
+
+
+def _shades() -> "Colormap":
+    """Return the user's ``image.cmap``, if there is one, or shades of blue."""
+    import matplotlib as mpl
+    from matplotlib.colors import ListedColormap
+
+    own = mpl.rcParams["image.cmap"]
+    if own != mpl.rcParamsDefault["image.cmap"]:
+        return mpl.colormaps[own]
+    return ListedColormap(mpl.colormaps["Blues"](np.linspace(_LIGHT, 1.0, 256)))
 
 
 def _name(ax: "Axes", rows: Sequence[_Row], columns: Sequence[str]) -> None:

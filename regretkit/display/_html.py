@@ -5,7 +5,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 
 from regretkit.display._games import game_figure, size_of, table_lines, tree_lines, tree_of
-from regretkit.display._style import number, shortened, svg_of, title_of
+from regretkit.display._style import file_of, number, shortened, title_of
 from regretkit.evaluation import nash_conv
 from regretkit.games import (
     ExtensiveFormGame,
@@ -75,7 +75,7 @@ def game_html(game: ExtensiveFormGame | NormalFormGame | ImperfectRecallGame | G
     if size_of(game)[0] > _DRAWN:
         return f"<p><b>{escaped(name)}</b></p>{table(_sizes(game))}{about}"
     try:
-        svg = base64.b64encode(svg_of(game_figure(game, _DRAWN)).encode()).decode()
+        svg = base64.b64encode(file_of(game_figure(game, _DRAWN))).decode()
     except ImportError:
         if isinstance(game, NormalFormGame):
             text = "\n".join(table_lines(game))

@@ -11,10 +11,12 @@ from regretkit._util._validate import floats, quote, strings
 from regretkit.display._style import (
     axes_for,
     label_axes,
+    legend_of,
     plain,
     require_matplotlib,
     style,
     title_of,
+    width_of_line,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def simplex(
         _draw(ax, index, plain(title_of(str(name))), path)
     label_axes(ax, title=title)
     if several:
-        ax.legend(loc="upper right", frameon=False)
+        legend_of(ax, loc="upper right", frameon=False)
     return ax
 
 
@@ -126,7 +128,8 @@ def _frame(ax: "Axes", actions: Sequence[str]) -> None:
 
 
 def _draw(ax: "Axes", index: int, name: str, path: Vector) -> None:
-    line = ax.plot(*path.T, label=name, zorder=3, **style(index))[0]
+    look = style(index) | {"linewidth": width_of_line(path)}
+    line = ax.plot(*path.T, label=name, zorder=3, **look)[0]
     color = line.get_color()
     for end, fill in ((path[0], ax.get_facecolor()), (path[-1], color)):
         ax.plot(*end, "o", markerfacecolor=fill, markeredgecolor=color, markersize=7, zorder=4)

@@ -1,17 +1,22 @@
 """What all figures share: text that is safe to draw, colors and axes."""
 
 import io
+import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from regretkit import games
+from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind
 from regretkit.games._profile_table import printable
 from regretkit.play._algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 # The palette of Okabe and Ito, which color-blind readers tell apart, without its yellow, which is
@@ -23,6 +28,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PLAYERS = ("#0072B2", "#D55E00", "#009E73", "#4B0092", "#661100", "#A0522D")
 """Colors of the players, dark enough for white text."""
 CHANCE_COLOR = "#555555"
+
+_DECADES = 1.3
+"""A logarithmic axis of fewer decades is labeled between powers of ten."""
+_TIMES, _THINNEST = 30.0, 0.3
+"""A line that goes back and forth more often is thinner, to this share of its width."""
 
 LONGEST = 40
 """Characters of a name that are shown."""
@@ -131,9 +141,47 @@ def check_axes(ax: object, name: str = "ax") -> "Axes":
     return cast("Axes", ax)
 
 
-def label_axes(ax: "Axes", **texts: str | None) -> None:
+def label_axes(ax: "Axes", *, title: str | None = None, **texts: str | None) -> None:
     """Set the title and the labels of axes that are given, as text that is no formula."""
-    ax.set(**{name: plain(text, 80) for name, text in texts.items() if text is not None})
+    named = texts | {"title": title and title_of(title)}
+    ax.set(**{name: plain(text, 80) for name, text in named.items() if text is not None})
+
+
+def label_log_axis(axis: "Axis") -> None:
+    """Label a logarithmic axis on which there are few powers of ten by numbers between these."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    low, high = sorted(axis.get_view_interval())
+    decades = math.log10(high / low)
+    if decades >= _DECADES:
+        return
+    between = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 1.0 else (1.0, 3.0))
+    axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]) if decades < 0.6 else between)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def legend_of(ax: "Axes", **look: Any) -> None:
+    """Draw a legend with lines of the common width."""
+    import matplotlib as mpl
+
+    for handle in ax.legend(**look).legend_handles:
+        if isinstance(handle, mpl.lines.Line2D):
+            handle.set_linewidth(mpl.rcParams["lines.linewidth"])
+
+
+def width_of_line(points: Vector) -> float:
+    """Return the width of a line through points, shape ``(points, coordinates)``.
+
+    It is thinner the more often the line goes back and forth, so that it does not fill its area.
+    """
+    import matplotlib as mpl
+
+    extent = float(np.ptp(points, axis=0).max(initial=0.0))
+    length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    times = length / extent if extent else 1.0
+    thinner = max(_THINNEST, min(1.0, math.sqrt(_TIMES / times)))
+    return float(mpl.rcParams["lines.linewidth"]) * thinner
 
 
 def text_size() -> float:
@@ -153,12 +201,13 @@ def width_of(text: str, size: float, weight: str = "normal") -> float:
         return float(text_to_path.get_text_width_height_descent(shown, font, False)[0])
 
 
-def svg_of(figure: "Figure") -> str:
-    """Return a figure as the text of an SVG file, the same whenever it is drawn."""
+def file_of(figure: "Figure", kind: str = "svg") -> bytes:
+    """Return a figure as a file of SVG, PDF or PNG, the same whenever it is drawn."""
     import matplotlib as mpl
 
-    file, look = io.StringIO(), _SVG
+    file, look = io.BytesIO(), _SVG
+    date: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     # The reader's fonts may have glyphs that are missing here.
     with mpl.rc_context(look), warnings.catch_warnings(action="ignore"):
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        figure.savefig(file, format=kind, metadata=date, dpi=150)
     return file.getvalue()

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 from regretkit._util._validate import check_kind, quote
 from regretkit.display._style import (
     check_axes,
+    label_log_axis,
+    legend_of,
     plain,
     require_matplotlib,
     style,
+    width_of_line,
 )
 from regretkit.play import TrajectoryRecorder
 from regretkit.play._recorder import KINDS, Place
@@ -92,7 +95,9 @@ def trajectories(
             _draw(ax, record, place, kind, log)
         row[0].set_ylabel(plain(record.title(place)))
         lines = row[-1].get_lines()[-len(record.actions(place)) :]
-        row[-1].legend(handles=lines, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False)
+        legend_of(
+            row[-1], handles=lines, loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False
+        )
     for kind, top, bottom in zip(kinds, grid[0], grid[-1], strict=True):
         top.set_title(_TITLES[kind], fontsize="medium")
         bottom.set_xlabel("iterations")
@@ -102,11 +107,13 @@ def trajectories(
 def _draw(ax: "Axes", record: TrajectoryRecorder, place: Place, kind: str, log: bool) -> None:
     path, iterations = record.path(place, kind), np.asarray(record.iterations, dtype=np.float64)
     for index, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
-        ax.plot(iterations, values, label=plain(action), **style(index))
+        look = style(index) | {"linewidth": width_of_line(values[np.isfinite(values), None])}
+        ax.plot(iterations, values, label=plain(action), **look)
     if kind != "regret":
         ax.set_ylim(-0.03, 1.03)
     if log:
         ax.set_xscale("log")
+        label_log_axis(ax.xaxis)
     ax.grid(True)
     ax.set_axisbelow(True)
 

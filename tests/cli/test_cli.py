@@ -222,7 +222,7 @@ def test_the_json_facts_of_a_game_agree_with_the_game(report):
 @pytest.mark.parametrize(
     ("line", "texts"),
     [
-        ("show kuhn_poker --svg a.svg", []),
+        ("show kuhn_poker --plot a.svg", []),
         (
             "solve kuhn_poker --iterations 30 --plot a.svg",
             ["Kuhn poker, CFR", "iterations", "NashConv (units of payoff)"],
@@ -245,6 +245,14 @@ def test_figures_are_drawn_into_files(run, folder, line, texts):
     assert ElementTree.fromstring(text).tag.endswith("svg")
     for said in texts:
         assert text.count(f"<!-- {said}") == 1
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
+def test_trees_are_drawn_in_other_formats(run, folder, ending, begins):
+    pytest.importorskip("matplotlib")
+
+    assert run("show", "kuhn_poker", "--plot", f"tree.{ending}")[0] == 0
+    assert (folder / f"tree.{ending}").read_bytes().startswith(begins)
 
 
 # solve

@@ -126,12 +126,11 @@ WRONG = [
     ("solve kuhn_poker --plot pipe.svg", "--plot: 'pipe.svg': is a device or a pipe"),
     ("solve kuhn_poker --checkpoint /dev/null", "'/dev/null': is a device or a pipe"),
     ("convert kuhn_poker pipe.efg", "OUT: 'pipe.efg': is a device or a pipe"),
-    ("show kuhn_poker --svg pipe.svg", "--svg: 'pipe.svg': is a device or a pipe"),
+    ("show kuhn_poker --plot pipe.svg", "--plot: 'pipe.svg': is a device or a pipe"),
     ("solve kuhn_poker --plot a.gif", "--plot: the name of the file must end in .svg"),
     ("solve kuhn_poker --checkpoint folder", "--checkpoint: 'folder': is a folder"),
     ("solve kuhn_poker --checkpoint run", "regretkit resume run continues it"),
-    ("show kuhn_poker --svg a.png", "--svg: the name of the file must end in .svg"),
-    ("show blotto --svg a.svg", "pass --limit 441"),
+    ("show blotto --plot a.svg", "pass --limit 441"),
     ("exact chicken --out a.json", "--out: chicken is no zero-sum game"),
     ("convert kuhn_poker", "Missing argument 'OUT'"),
     ("convert kuhn_poker a.txt", "OUT: the name of the file must end in .efg or .nfg"),
@@ -291,7 +290,7 @@ def test_a_missing_package_is_named_with_its_extra(folder, capsys, monkeypatch):
 
     for line, extra in [
         ("solve kuhn_poker --plot a.svg", "plot"),
-        ("show kuhn_poker --svg a.svg", "plot"),
+        ("show kuhn_poker --plot a.svg", "plot"),
         ("show openspiel:kuhn_poker", "openspiel"),
     ]:
         assert main(line.split()) == 1
@@ -300,7 +299,7 @@ def test_a_missing_package_is_named_with_its_extra(folder, capsys, monkeypatch):
 
 WRITTEN = [
     ("convert kuhn_poker", "old.efg", "OUT: cannot write 'old.efg'"),
-    ("show kuhn_poker --svg", "old.svg", "--svg: cannot write 'old.svg'"),
+    ("show kuhn_poker --plot", "old.svg", "--plot: cannot write 'old.svg'"),
     ("solve kuhn_poker --iterations 3 --out", "old.csv", "strategy to 'old.csv'"),
     ("solve kuhn_poker --iterations 3 --out", "old.json", "strategy to 'old.json'"),
     ("solve kuhn_poker --iterations 3 --plot", "old.svg", "figure to 'old.svg'"),

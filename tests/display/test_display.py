@@ -14,7 +14,7 @@ from naive_games import decision, end
 
 import regretkit as rk
 from regretkit import SelfPlay, display, games
-from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, style, svg_of, title_of
+from regretkit.display._style import CHANCE_COLOR, COLORS, PLAYERS, file_of, style, title_of
 from regretkit.evaluation import nash_conv
 from regretkit.games import ExtensiveFormGame, Profile
 from regretkit.play import Every, Recorder, Simultaneous, TrajectoryRecorder, cfr
@@ -167,7 +167,7 @@ def test_dense_curves_have_few_markers_and_are_drawn_without_what_cannot_be_told
     [line] = curve.get_lines()
     assert len(range(0, across.size, line.get_markevery())) <= 40
     for axes in (curve, spiral):
-        assert len(svg_of(axes.figure)) < 300_000
+        assert len(file_of(axes.figure)) < 300_000
 
 
 @pytest.mark.deep_beyond(2)
@@ -272,7 +272,7 @@ def test_figures_are_well_formed_with_any_character_in_names_and_titles(characte
         display.heat_map(Profile([tree.relative_interior_point()], [tree]), title=name),
     ]
     for axes in drawn:
-        texts = ["".join(text.itertext()) for text in ET.fromstring(svg_of(axes.figure)).iter()]
+        texts = ["".join(text.itertext()) for text in ET.fromstring(file_of(axes.figure)).iter()]
         assert any(re.search("a.*b", text) for text in texts)
 
 
@@ -347,6 +347,31 @@ def test_some_of_them_can_be_drawn_on_logarithmic_iterations():
     assert axes.shape == (1, 1)
     assert axes[0, 0].get_xscale() == "log"
     assert axes[0, 0].get_yscale() == "linear"
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "labels"),
+    [(100, 200, ["100", "200", "300"]), (20, 75, ["20", "50"]), (10, 100, ["10", "30", "100"])],
+)
+def test_short_logarithmic_axes_have_several_labels_that_do_not_overlap(first, count, labels):
+    record, run = TrajectoryRecorder(["J"]), cfr.start(games.kuhn_poker()).run(first)
+    run.run(count, callbacks=[record])
+    axes = display.trajectories(record, log=True)
+    axes[0, 0].figure.canvas.draw()
+    (low, high), ticks = axes[0, 0].get_xlim(), axes[0, 0].get_xticklabels(which="both")
+    shown = [text for text in ticks if text.get_text() and low <= text.get_position()[0] <= high]
+    assert set(labels) <= {text.get_text() for text in shown}
+    assert not overlapping(axes[0, 0], shown)
+
+
+def test_lines_that_go_back_and_forth_are_thin_and_have_thick_ones_in_the_legend():
+    record = TrajectoryRecorder(["J"])
+    cfr.start(games.kuhn_poker()).run(6000, callbacks=[record])
+    current, average, regret = display.trajectories(record)[0]
+    wide = plt.rcParams["lines.linewidth"]
+    assert all(line.get_linewidth() < 0.7 * wide for line in current.get_lines())
+    assert all(line.get_linewidth() > 0.9 * wide for line in average.get_lines())
+    assert {line.get_linewidth() for line in regret.get_legend().get_lines()} == {wide}
 
 
 def test_rules_without_regrets_have_no_panel_of_them():
@@ -548,6 +573,21 @@ def test_there_is_no_cell_where_there_is_no_such_action():
         assert [columns[i] for i in np.flatnonzero(np.isfinite(cells))] == [
             name for name in columns if name in actions
         ]
+
+
+def test_the_users_colormap_is_obeyed_and_numbers_in_it_can_be_read():
+    profile = Profile([np.array([0.0, 1.0])], [rk.Simplices(2)])
+    colors = []
+    for settings in ({"image.cmap": "gray"}, {"image.cmap": "gray_r"}, {}):
+        with plt.rc_context(settings):
+            axes = display.heat_map(profile)
+        colors.append([text.get_color() for text in axes.texts])
+    assert colors == [["white", "black"], ["black", "white"], ["black", "white"]]
+
+
+def test_titles_spell_names_as_papers_do():
+    profile = Profile([np.array([0.0, 1.0])], [rk.Simplices(2)])
+    assert display.heat_map(profile, title="leduc_poker, cfr+").get_title() == "Leduc poker, CFR+"
 
 
 def test_unreached_information_sets_are_hatched():

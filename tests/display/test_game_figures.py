@@ -18,7 +18,7 @@ import regretkit as rk
 from regretkit import games
 from regretkit.display import draw_game
 from regretkit.display._games import game_figure, probability
-from regretkit.display._style import PLAYERS, plain, svg_of
+from regretkit.display._style import PLAYERS, file_of, plain
 from regretkit.games import CHANCE, TERMINAL, ExtensiveFormGame, NormalFormGame, read_efg
 
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing")
@@ -325,7 +325,7 @@ NASTY = '<a&b> "c" \' \x00\x1b\ud800 </svg><script>$x^$'
 )
 def test_names_are_text_and_never_markup(game):
     texts = [
-        text.text or "" for text in ET.fromstring(svg_of(game_figure(game))).iter(f"{SVG}text")
+        text.text or "" for text in ET.fromstring(file_of(game_figure(game))).iter(f"{SVG}text")
     ]
     assert any('<a&b> "c"' in text and "\\x1b" in text for text in texts)
     assert not any("\x1b" in text for text in texts)
@@ -349,7 +349,7 @@ def test_text_of_any_character_is_drawn_into_well_formed_svg(characters):
     for start in range(0, len(characters), 4096):
         text = "".join(characters[start : start + 4096])
         figure.text(0.0, 0.0, plain(text, 10 * len(text)))
-    texts = [text.text for text in ET.fromstring(svg_of(figure)).iter(f"{SVG}text")]
+    texts = [text.text for text in ET.fromstring(file_of(figure)).iter(f"{SVG}text")]
     assert len(texts) == -(-len(characters) // 4096)
     assert all(len(text) > 500 for text in texts)
 
@@ -363,7 +363,7 @@ def test_every_name_in_a_drawing_may_have_control_characters(code):
     )
     three = NormalFormGame(np.zeros((3, 1, 1, 1)), actions=[[name]] * 3, name=name)
     for game in (tree, three):
-        svg = svg_of(game_figure(game))
+        svg = file_of(game_figure(game))
         texts = [text.text for text in ET.fromstring(svg).iter(f"{SVG}text")]
         assert sum(bool(re.search(r"a.*b", text)) for text in texts) >= 4
 

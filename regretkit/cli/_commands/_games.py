@@ -92,17 +92,17 @@ def _documentation(name: str) -> tuple[str, str]:
 @click.command("show", short_help="Show a game as text, or draw it.", epilog=GAME_HELP)
 @arguments.game
 @option("--limit", "Show at most N histories, or outcomes of a normal form.", COUNT, default=250)
-@option("--svg", "Draw it into an SVG file instead.", OutputFile(".svg", figure=True))
+@option("--plot", "Draw it instead, as .svg, .pdf or .png.", arguments.figure_file)
 @arguments.as_json
-def show_game(game: NamedGame, limit: int, svg: Path | None, as_json: bool) -> int:
+def show_game(game: NamedGame, limit: int, plot: Path | None, as_json: bool) -> int:
     """Show a game: its sizes, and its tree or its table of payoffs."""
     facts = _facts(game.game)
-    if svg is not None:
-        drawing = _drawing(game.game, limit)
-        with reporting(f"--svg: cannot write {quote(str(svg))}", Failure):
-            replace_file(svg, [drawing.encode()])
-    lines = _lines(facts, [f"drawing           {svg}"] if svg else ["", *_text(game.game, limit)])
-    return answer({**facts, "svg": svg and str(svg)}, lines, as_json=as_json)
+    if plot is not None:
+        drawing = _drawing(game.game, limit, plot.suffix[1:].lower())
+        with reporting(f"--plot: cannot write {quote(str(plot))}", Failure):
+            replace_file(plot, [drawing])
+    lines = _lines(facts, [f"drawing           {plot}"] if plot else ["", *_text(game.game, limit)])
+    return answer({**facts, "plot": plot and str(plot)}, lines, as_json=as_json)
 
 
 def _lines(facts: dict[str, Any], drawing: Sequence[str]) -> Iterator[str]:
@@ -147,15 +147,15 @@ def _facts(game: AnyGame) -> dict[str, Any]:
     }
 
 
-def _drawing(game: AnyGame, limit: int) -> str:
+def _drawing(game: AnyGame, limit: int, kind: str) -> bytes:
     from regretkit.display._games import game_figure, size_of
-    from regretkit.display._style import svg_of
+    from regretkit.display._style import file_of
 
     try:
-        return svg_of(game_figure(game, limit))
+        return file_of(game_figure(game, limit), kind)
     except (TypeError, ValueError) as error:
         size = size_of(game)[0]
-        raise Refusal(f"--svg: {problem_of(error)}; pass --limit {size} to draw it") from error
+        raise Refusal(f"--plot: {problem_of(error)}; pass --limit {size} to draw it") from error
 
 
 def _text(game: AnyGame, limit: int) -> list[str]:
