@@ -40,8 +40,10 @@ class PublicSignatures(griffe.Extension):
             attr.value = None
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
-        """Show the value of a default that is a private constant."""
+        """Show the value of a default that is a private constant, and no type that is private."""
         for parameter in func.parameters:
+            if PRIVATE.search(str(parameter.annotation)):
+                parameter.annotation = None
             if PRIVATE.match(str(parameter.default)):
                 module = importlib.import_module(func.module.path)
                 parameter.default = default_name(getattr(module, str(parameter.default)))
