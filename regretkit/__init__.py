@@ -21,7 +21,7 @@ _LATER = {
         "OptimisticHedge Point PredictiveRegretMatching PredictiveRegretMatchingPlus "
         "RegretMatching RegretMatchingPlus SimplexRule state"
     ),
-    "play": "play Algorithm Average SelfPlay solve",
+    "play": "play Algorithm Average SelfPlay compare solve",
     "sets": "sets DecisionTree Simplices",
 }
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from regretkit.play import Algorithm as Algorithm
     from regretkit.play import Average as Average
     from regretkit.play import SelfPlay as SelfPlay
+    from regretkit.play import compare as compare
     from regretkit.play import solve as solve
     from regretkit.sets import DecisionTree as DecisionTree
     from regretkit.sets import Simplices as Simplices

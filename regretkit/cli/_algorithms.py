@@ -5,6 +5,7 @@ import inspect
 import operator
 import sys
 import traceback
+from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
@@ -68,11 +69,6 @@ class Choice:
         """Return a run before its first iteration, or refuse what does not fit together."""
         gap, seed = settings.gap, settings.seed if seed is None else seed
         game.check_gap(gap)
-        if self.algorithm.sampling is None and settings.seed is not None:
-            raise Refusal(
-                f"--seed: got {settings.seed}, but nothing is drawn at random without --sample "
-                f"{' or '.join(SAMPLINGS)}; leave it out"
-            )
         if gap is not None and settings.iterations is None and settings.seconds is None:
             doubt = doubt_of_reaching(gap, game.played, self.algorithm, None)
             if doubt is not None:
@@ -97,6 +93,16 @@ class Choice:
             if self.rule is None:
                 raise
             raise Failure(f"{self.argument}: {rule_error(error, self.rule)}") from error
+
+
+def check_seeds(choices: Sequence[Choice], **given: int | None) -> None:
+    """Refuse options of seeds if no algorithm samples."""
+    for name, value in given.items():
+        if value is not None and all(choice.algorithm.sampling is None for choice in choices):
+            raise Refusal(
+                f"--{name}: got {value}, but nothing is drawn at random without --sample "
+                f"{' or '.join(SAMPLINGS)}; leave it out"
+            )
 
 
 def choices_of(texts: tuple[str, ...], sample: str | None = None) -> list[Choice]:

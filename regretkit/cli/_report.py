@@ -127,7 +127,7 @@ def _information_sets(profile: Profile) -> int:
 
 
 def draw_curves(
-    panels: Mapping[str, Mapping[str, Curve]], path: Path, *, x: str = "iteration"
+    panels: Mapping[str, Mapping[str, Curve | Sequence[Curve]]], path: Path, *, x: str = "iteration"
 ) -> None:
     """Draw a panel for each game with a curve for each algorithm, and write them into a file."""
     from regretkit.display._convergence import convergence_panels

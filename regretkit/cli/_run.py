@@ -31,10 +31,8 @@ from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.evaluation import nash_conv
 from regretkit.play import AtGeometricSteps, Checkpoint, SelfPlay
 from regretkit.play._callbacks import Pace
+from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._progress import facts
-
-_RATIO, _RATIO_TO_GAP = 1.25, 1.05
-"""By how much iterations grow from one measurement to the next; the second is that of `solve`."""
 
 
 @final
@@ -103,7 +101,7 @@ class RunMonitor(Stateful):
 
     @property
     def _measurements(self) -> AtGeometricSteps:
-        ratio = _RATIO if self.gap_limit is None else _RATIO_TO_GAP
+        ratio = RATIO if self.gap_limit is None else RATIO_TO_GAP
         return AtGeometricSteps(self.measure, ratio=ratio)
 
     def next_call(self, run: SelfPlay) -> int:

@@ -56,7 +56,7 @@ _MARKED = 40
 
 
 def convergence(
-    curves: Mapping[str, Curve],
+    curves: Mapping[str, Curve | Sequence[Curve]],
     *,
     x: str = "iteration",
     y: str | None = None,
@@ -77,8 +77,10 @@ def convergence(
     ----------
     curves
         By the name of a run, what was measured of it: a ``Recorder``, a
-        mapping of columns to numbers, a list of rows, or a data frame. The legend spells names of
-        algorithms as papers do: ``"cfr+"`` is CFR+.
+        mapping of columns to numbers, a list of rows, or a data frame; or a list of these, one for
+        each seed, of which the mean is a line, and the range from the least to the largest a band,
+        between those measurements that all have. The legend spells names of algorithms as papers
+        do: ``"cfr+"`` is CFR+.
     x
         The column to draw against: ``"iteration"``, or ``"seconds"``, or any other.
     y
@@ -119,9 +121,13 @@ def convergence(
 
     columns = _checked(curves)
     y = _default_column(columns, x) if y is None else y
-    points = [_points(table, x, y, f"curves[{quote(name)}]") for name, table in columns.items()]
+    bands = [
+        _band([_points(table, x, y, f"curves[{quote(name)}]") for table in tables])
+        for name, tables in columns.items()
+    ]
+    points = [(across, heights.mean(axis=0)) for across, heights in bands]
     ax = axes_for(ax, figsize, None)
-    for index, (name, (across, heights)) in enumerate(zip(curves, points, strict=True)):
+    for index, (name, (across, heights)) in enumerate(zip(curves, bands, strict=True)):
         _draw(ax, index, plain(title_of(str(name))), across, heights, log=log)
     if log:
         for values, name in zip(zip(*points, strict=True), "xy", strict=True):
@@ -143,7 +149,9 @@ def convergence(
     return ax
 
 
-def convergence_panels(panels: Mapping[str, Mapping[str, Curve]], **options: Any) -> "Figure":
+def convergence_panels(
+    panels: Mapping[str, Mapping[str, Curve | Sequence[Curve]]], **options: Any
+) -> "Figure":
     """Return a figure, unknown to pyplot, with a panel of ``convergence`` for each game."""
     from matplotlib.figure import Figure
 
@@ -159,19 +167,47 @@ def convergence_panels(panels: Mapping[str, Mapping[str, Curve]], **options: Any
     return figure
 
 
-def _draw(ax: "Axes", index: int, name: str, across: Vector, heights: Vector, *, log: bool) -> None:
-    """Draw one curve, and triangles at the edges for what has no place on the scales."""
-    low, left = ((values <= 0.0) & log for values in (heights, across))
-    shown = np.flatnonzero(~(low | left))
+def _band(curves: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
+    """Return where curves are drawn, and the height of each there, interpolated linearly."""
+    if len(curves) == 1 or not all(across.size for across, _ in curves):
+        return curves[0][0], curves[0][1][None]
+    ordered = [
+        (across[order], heights[order])
+        for across, heights in curves
+        for order in [np.argsort(across, kind="stable")]
+    ]
+    first, last = max(across[0] for across, _ in ordered), min(across[-1] for across, _ in ordered)
+    grid = np.unique(np.concatenate([across for across, _ in ordered]))
+    grid = grid[(first <= grid) & (grid <= last)]
+    return grid, np.array([np.interp(grid, *curve) for curve in ordered])
+
+
+def _draw(ax: "Axes", index: int, name: str, across: Vector, each: Vector, *, log: bool) -> None:
+    """Draw one curve, and triangles at the edges for what has no place on the scales.
+
+    Of several runs, the rows of ``each``, it is the mean, with a band around it.
+    """
+    heights = each.mean(axis=0)
+    below, left = ((values <= 0.0) & log for values in (heights, across))
+    shown = np.flatnonzero(~(below | left))
     look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
     look["markevery"] = max(1, math.ceil(shown.size / _MARKED))
     label = name if shown.size else "_nothing"
     line = ax.plot(across[shown], heights[shown], label=label, **style(index), **look)[0]
+    if len(each) > 1:
+        low, high = each.min(axis=0)[shown], each.max(axis=0)[shown]
+        low = np.where((low <= 0.0) & log, np.nan, low)
+        ax.fill_between(across[shown], low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     # In fractions of the axes, so that zero is the edge; the tips of the triangles lie on it.
     edges = (
-        (low & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
-        (low & left, ax.transAxes, 7, f"{'_' if (low & ~left).any() else ''}{name}: zero or less"),
-        (left & ~low, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
+        (below & ~left, ax.get_xaxis_transform(), 7, f"{name}: zero or less"),
+        (
+            below & left,
+            ax.transAxes,
+            7,
+            f"{'_' if (below & ~left).any() else ''}{name}: zero or less",
+        ),
+        (left & ~below, ax.get_yaxis_transform(), 4, f"{name}: at zero or before"),
     )
     for is_outside, transform, triangle, label in edges:
         if is_outside.any():
@@ -181,8 +217,10 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, heights: Vector, *,
             ax.plot(*places, transform=transform, clip_on=False, label=label, **look)
 
 
-def _checked(curves: Mapping[str, Curve]) -> dict[str, Mapping[str, ArrayLike]]:
-    """Return the columns of each curve."""
+def _checked(
+    curves: Mapping[str, Curve | Sequence[Curve]],
+) -> dict[str, list[Mapping[str, ArrayLike]]]:
+    """Return the columns of each run, one or several under each name."""
     if not isinstance(curves, Mapping):
         raise TypeError(
             "curves must map the names of runs to what was measured of them, as in "
@@ -190,7 +228,23 @@ def _checked(curves: Mapping[str, Curve]) -> dict[str, Mapping[str, ArrayLike]]:
         )
     if not curves:
         raise ValueError("curves must hold at least one curve, got none; pass {'cfr+': record}")
-    return {name: _columns(curve, f"curves[{quote(name)}]") for name, curve in curves.items()}
+    return {
+        name: [_columns(each, f"curves[{quote(name)}]") for each in _runs(curve)]
+        for name, curve in curves.items()
+    }
+
+
+def _runs(curve: Any) -> list[Any]:
+    """Return the runs of a list of them, and else the only one."""
+    several = isinstance(curve, Sequence) and not isinstance(curve, str) and curve
+    return list(curve) if several and not any(map(_is_row, curve)) else [curve]
+
+
+def _is_row(entry: object) -> bool:
+    """Return whether an entry of a list is a row of numbers, and no run of its own."""
+    if isinstance(entry, Mapping):
+        return all(np.ndim(value) == 0 for value in entry.values())
+    return not (isinstance(entry, Recorder | Sequence) or hasattr(entry, "keys"))
 
 
 def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
@@ -212,8 +266,9 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
     )
 
 
-def _default_column(columns: Mapping[str, Mapping[str, ArrayLike]], x: str) -> str:
-    names = dict.fromkeys(name for table in columns.values() for name in table)
+def _default_column(columns: Mapping[str, Sequence[Mapping[str, ArrayLike]]], x: str) -> str:
+    tables = (table for several in columns.values() for table in several)
+    names = dict.fromkeys(name for table in tables for name in table)
     measured = [name for name in names if name not in (x, "iteration", "seconds")]
     known = [name for name in _GAPS if name in measured]
     if known or len(measured) == 1:

@@ -64,6 +64,7 @@ from regretkit.play._self_play import SelfPlay as SelfPlay
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {
     "_best_response_play": "BestResponsePlay best_response_play",
+    "_comparison": "ComparedRun Comparison compare",
     "_fsicfr": "FixedStrategyIteration",
     "_lazy_mccfr": "LazyMCCFR",
     "_matches": ("Agent RoundObserver HumanAgent Match Observation Round StrategyAgent play_match"),
@@ -72,6 +73,9 @@ _LATER = {
 if TYPE_CHECKING:
     from regretkit.play._best_response_play import BestResponsePlay as BestResponsePlay
     from regretkit.play._best_response_play import best_response_play as best_response_play
+    from regretkit.play._comparison import ComparedRun as ComparedRun
+    from regretkit.play._comparison import Comparison as Comparison
+    from regretkit.play._comparison import compare as compare
     from regretkit.play._fsicfr import FixedStrategyIteration as FixedStrategyIteration
     from regretkit.play._lazy_mccfr import LazyMCCFR as LazyMCCFR
     from regretkit.play._matches import Agent as Agent

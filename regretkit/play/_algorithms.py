@@ -110,7 +110,9 @@ class Algorithm:
         parts = [_part(each) for each in given]
         if not parts:
             raise ValueError("algorithm must have one entry for each player, got none")
-        rules = tuple(rule for rule, _ in parts)
+        rules: Any = tuple(rule for rule, _ in parts)
+        if listed and any(isinstance(rule, tuple) for rule in rules):
+            raise ValueError("an algorithm of a list must have one rule, got one by player")
         bases = [base for _, base in parts if base is not None]
         same = all(base.averaging == bases[0].averaging for base in bases)
         mixed = not bases or not same or len(bases) < len(parts)
@@ -191,13 +193,11 @@ AlgorithmLike: TypeAlias = str | LocalRule | Algorithm | Sequence[str | LocalRul
 Part = TypeVar("Part")
 
 
-def _part(local: object) -> tuple[LocalRule, Algorithm | None]:
+def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm | None]:
     """Return the rule of one player, and the algorithm that it comes from, if any."""
     if isinstance(local, str):
         local = ALGORITHMS[_known(local)]
     if isinstance(local, Algorithm):
-        if isinstance(local.local, tuple):
-            raise ValueError("an algorithm of a list must have one rule, got one by player")
         return local.local, local
     if isinstance(local, RegretMinimizer) or not callable(local):
         hint = ""

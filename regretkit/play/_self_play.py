@@ -30,7 +30,7 @@ from regretkit.games._game import (
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.play._callbacks import Callback, as_callbacks, begin, play_watched
+from regretkit.play._callbacks import Callback, as_callbacks, begin, exits_as_errors, play_watched
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, save_run
 from regretkit.play._engines import (
     AUTO,
@@ -182,6 +182,9 @@ class SelfPlay(Stateful):
             begin(watching, self)
             executor = self._executor_for(iterations)
             play = partial(executor.play, interrupted=interrupt.requested)
+            if self.seconds == 0.0 and iterations:
+                with exits_as_errors():
+                    play(0)  # makes machine code, which is no play
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 

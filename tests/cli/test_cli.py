@@ -625,3 +625,54 @@ def test_a_rule_that_fails_does_not_stop_the_others(run, folder, rule):
         ("chicken", "cfr"),
     }
     assert "cfr" in out
+
+
+def test_seeds_of_a_comparison_are_runs_of_their_own(run, report, folder):
+    words = ("compare", "kuhn_poker", "--algorithms", "cfr,mccfr", "--iterations", 20)
+    rows = report(*words, "--seed", 4, "--seeds", 2)["rows"]
+
+    last = {(row["algorithm"], row["seed"]): row["gap"] for row in rows}
+    assert list(last) == [("cfr", None), ("mccfr", 4), ("mccfr", 5)]
+    for seed in (4, 5):
+        solved = rk.solve(games.kuhn_poker(), "mccfr", seed=seed, iterations=20)
+        assert last["mccfr", seed] == pytest.approx(solved.nash_conv(), abs=1e-12)
+    code, out, err = run(*words, "--seeds", 2, "--out", "all.csv", "--plot", "all.svg")
+    assert (code, err) == (0, "")
+    assert list(table(folder / "all.csv")[0])[:3] == ["game", "algorithm", "seed"]
+    assert re.search(r"^kuhn_poker +mccfr .* to .* 2$", out, re.MULTILINE)
+    code, _, err = run("compare", "kuhn_poker", "--algorithms", "cfr", "--seeds", 2)
+    assert code == 2
+    assert "--seeds: got 2, but nothing is drawn at random" in err
+
+
+def test_a_list_of_algorithms_plays_by_player(report):
+    words = ("solve", "kuhn_poker", "--iterations", 20, "--algorithm")
+    for text, rules in {
+        "cfr,cfr+": ["cfr", "cfr+"],
+        "cfr,rules_of_my_own:Mine(power=2)": None,
+        "rules_of_my_own:Mine": None,
+    }.items():
+        shown = report(*words, text)
+        assert shown["iterations"] == 20
+        if rules is not None:
+            solved = rk.solve(games.kuhn_poker(), rules, iterations=20)
+            assert shown["gap"] == pytest.approx(solved.nash_conv(), abs=1e-12)
+
+
+def test_the_default_algorithm_depends_on_the_sampling(report):
+    words = ("solve", "kuhn_poker", "--iterations", 20)
+    assert report(*words)["algorithm"] == "cfr+"
+    assert report(*words, "--sample", "external")["algorithm"] == "lcfr"
+    shown = report(*words, "--algorithm", "mccfr", "--seed", 7)
+    solved = rk.solve(games.kuhn_poker(), "mccfr", seed=7, iterations=20)
+    assert shown["sample"] == "external"
+    assert shown["gap"] == pytest.approx(solved.nash_conv(), abs=1e-12)
+
+
+def test_a_saved_run_of_mccfr_and_of_a_list_is_resumed(report, run):
+    for number, words in enumerate((["mccfr", "--seed", 7], ["cfr,cfr+"])):
+        file = f"{number}.checkpoint"
+        run("solve", "kuhn_poker", "--iterations", 10, "--checkpoint", file, "--algorithm", *words)
+        resumed = report("resume", file, "--iterations", 20)
+        whole = report("solve", "kuhn_poker", "--iterations", 20, "--algorithm", *words)
+        assert resumed["gap"] == whole["gap"]

@@ -730,3 +730,32 @@ def test_no_two_lines_look_alike_as_long_as_there_are_few():
     looks = {tuple(style(number).values()) for number in range(28)}
     assert len(looks) == 28
     assert all(style(i)["linestyle"] != style(i + 1)["linestyle"] for i in range(28))
+
+
+# Bands over seeds
+
+
+def test_several_runs_of_one_name_are_a_mean_and_a_band():
+    runs = [
+        {"iteration": [1, 2, 4], "gap": [4.0, 2.0, 1.0]},
+        {"iteration": [1, 4], "gap": [8.0, 2.0]},
+    ]
+    ax = display.convergence({"cfr": runs, "cfr+": {"iteration": [1, 4], "gap": [3.0, 1.0]}})
+    [band] = ax.collections
+    line = ax.get_lines()[0]
+    np.testing.assert_allclose(line.get_xdata(), [1, 2, 4])
+    np.testing.assert_allclose(line.get_ydata(), [6.0, 4.0, 1.5])  # 8 - 2 = 6 at 2, between the two
+    vertices = band.get_paths()[0].vertices
+    assert {tuple(point) for point in vertices} >= {(1, 4), (1, 8), (2, 2), (2, 6), (4, 1), (4, 2)}
+
+
+def test_a_band_ends_where_a_run_ends_and_rows_are_one_run():
+    runs = [
+        [{"iteration": 1, "gap": 1.0}, {"iteration": 8, "gap": 0.5}],
+        [{"iteration": 2, "gap": 1.0}, {"iteration": 4, "gap": 0.5}],
+    ]
+    line = display.convergence({"cfr": runs}).get_lines()[0]
+    np.testing.assert_allclose(line.get_xdata(), [2, 4])
+    alone = display.convergence({"cfr": runs[0]})
+    assert not alone.collections
+    np.testing.assert_allclose(alone.get_lines()[0].get_xdata(), [1, 8])

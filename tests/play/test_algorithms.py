@@ -70,6 +70,7 @@ def test_a_list_of_one_algorithm_averages_as_it_does():
     mixed = Algorithm(["cfr+", "dcfr"], averaging=Linear())
     assert mixed.averaging == Linear()
     assert Algorithm(["cfr+", rk.RegretMatching]).averaging == Uniform()
+    assert Algorithm(mixed, averaging=Uniform()) == Algorithm(["cfr+", "dcfr"])
 
 
 def test_players_of_imperfect_recall_have_their_own_rules_too():

@@ -8,21 +8,27 @@ from typing import Any, cast
 import click
 from attrs import evolve
 
-from regretkit._util._files import check_target, write_csv
+from regretkit._util._files import check_target
 from regretkit._util._validate import quote, shorten
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._algorithms import Choice, choices_of, rule_error
-from regretkit.cli._arguments import AnyGame, GameType, NamedGame, OutputFile, Settings, option
+from regretkit.cli._algorithms import Choice, check_seeds, choices_of, rule_error
+from regretkit.cli._arguments import (
+    COUNT,
+    AnyGame,
+    GameType,
+    NamedGame,
+    OutputFile,
+    Settings,
+    option,
+)
 from regretkit.cli._console import DONE, FAILED, Failure, Refusal, answer, reporting, say, table
 from regretkit.cli._interrupt import StopRequest
-from regretkit.cli._report import Curve, draw_curves, finish, meaning_of_gap
+from regretkit.cli._report import draw_curves, finish, meaning_of_gap
 from regretkit.cli._run import RunMonitor, play
-from regretkit.display._style import number
-from regretkit.play import SelfPlay
+from regretkit.play import ComparedRun, Comparison, SelfPlay
 from regretkit.play._checkpoint import recognized
 from regretkit.play._checkpoint_file import RunOptions, SavedRun
 
-_COLUMNS = ("game", "algorithm", "iteration", "seconds", "gap")
 _AXES = {"iterations": "iteration", "seconds": "seconds"}
 """The columns that figures can draw gaps against, by the values of ``--against``."""
 
@@ -45,6 +51,7 @@ def solve(game: NamedGame, algorithm: str | None, rule: str | None, **given: Any
     """
     settings = Settings(**given).or_default()
     choice = Choice.of(algorithm, rule, settings.sample)
+    check_seeds([choice], seed=settings.seed)
     _check_new(settings.checkpoint)
     run = choice.start(game.accept(imperfect_recall=settings.imperfect_recall), settings)
     monitor = RunMonitor().describe(game, choice, settings)
@@ -172,84 +179,75 @@ def _shell_word(text: str) -> str:
 @arguments.quiet
 @arguments.as_json
 @arguments.sampling
+@option("--seeds", "Run what samples with N seeds, counted from --seed; figures have bands.", COUNT)
 @arguments.imperfect_recall
 @arguments.engine
 def compare(
-    games: tuple[NamedGame, ...], algorithms: tuple[str, ...], against: str, **given: Any
+    games: tuple[NamedGame, ...],
+    algorithms: tuple[str, ...],
+    against: str,
+    seeds: int | None,
+    **given: Any,
 ) -> int:
     """Run every algorithm on every game, and compare how their gaps fall.
 
     The limits are those of each run; without one it is a thousand iterations. A rule that fails
     does not stop the others, and Ctrl-C writes the results so far.
     """
-    settings, choices = Settings(**given).or_default(), choices_of(algorithms, given["sample"])
-    recall = settings.imperfect_recall
+    settings = Settings(**given).or_default()
+    choices, recall = choices_of(algorithms, settings.sample), settings.imperfect_recall
+    check_seeds(choices, seed=settings.seed, seeds=seeds)
     unique = {game.text: game.accept(imperfect_recall=recall) for game in games}
-    pairs = [(game, choice) for game in unique.values() for choice in choices]
-    for game, choice in pairs:
-        choice.start(game, settings)  # refuses now what could not run later
-    code, results = _play(pairs, settings)
-    rows = [row for monitor in results for row in _rows(monitor)]
+    first = settings.seed or 0
+    numbers: list[int | None] = [*range(first, first + (seeds or 1))]
+    cases = [
+        (game, choice, seed)
+        for game in unique.values()
+        for choice in choices
+        for seed in (numbers if choice.algorithm.sampling is not None else [None])
+    ]
+    for game, choice, seed in cases:
+        choice.start(game, settings, seed=seed)  # refuses now what could not run later
+    code, results = _play(cases, settings)
     if settings.out is not None:
         with reporting(f"--out: cannot write {quote(str(settings.out))}", Failure):
-            write_csv(settings.out, _COLUMNS, rows)
-    if settings.plot is not None and results:
-        panels: dict[str, dict[str, Curve]] = {}
-        for monitor in results:
-            panels.setdefault(monitor.named.text, {})[monitor.choice.label] = monitor.curve
-        draw_curves(panels, settings.plot, x=_AXES[against])
+            results.to_csv(settings.out)
+    if settings.plot is not None and results.runs:
+        draw_curves(results.curves(), settings.plot, x=_AXES[against])
     files = {name: given[name] and str(given[name]) for name in ("out", "plot")}
-    report = {"rows": [dict(zip(_COLUMNS, row, strict=True)) for row in rows], **files}
-    lines, written = _table(results), [file for file in files.values() if file]
+    report = {"rows": results.to_rows(), **files}
+    heads, rows = results.summary()
+    right = range(2, len(heads) - 1)
+    lines = table(heads, rows, right=right, soft=1)
+    written = [file for file in files.values() if file]
     meaning = meaning_of_gap(imperfect_recall=any(game.original is not None for game in games))
-    cut = ", and ... was interrupted" if any(monitor.interrupted for monitor in results) else ""
+    cut = "" if all(run.is_whole for run in results.runs) else ", and ... was interrupted"
     lines += ["", f"Gaps are {meaning}, in units of payoff; * is the smallest of a game{cut}."]
     lines += [f"Written: {', '.join(written)}"] if written else []
     return answer(report, lines, as_json=settings.as_json, code=code)
 
 
-def _rows(monitor: RunMonitor) -> list[tuple[Any, ...]]:
-    names = (monitor.named.text, monitor.choice.label)
-    return [(*names, *row) for row in zip(*monitor.curve.values(), strict=True)]
-
-
 def _play(
-    pairs: Sequence[tuple[NamedGame, Choice]], settings: Settings
-) -> tuple[int, list[RunMonitor]]:
-    """Play all runs, and return the exit code and their monitors."""
-    code, results = DONE, []
+    cases: Sequence[tuple[NamedGame, Choice, int | None]], settings: Settings
+) -> tuple[int, Comparison]:
+    """Play all runs, and return the exit code and what was measured."""
+    code, results = DONE, Comparison()
     with StopRequest() as request:
-        for index, (game, choice) in enumerate(pairs, start=1):
-            place = f"{index} of {len(pairs)}"
+        for index, (game, choice, seed) in enumerate(cases, start=1):
+            place = f"{index} of {len(cases)}"
             monitor = RunMonitor().describe(game, choice, settings)
             try:
-                run = choice.start(game, settings)
+                run = choice.start(game, settings, seed=seed)
                 play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
             except click.ClickException as error:
                 say(f"{game.text}: {error.format_message()}; the other runs continue")
                 code = FAILED
                 continue
             if run.iteration:
-                results.append(monitor)
+                whole, names = not monitor.interrupted, (game.text, choice.label)
+                results.runs.append(ComparedRun(*names, seed, monitor.curve, whole))
             if monitor.interrupted:
                 say(f"interrupted at {place}; these are the results so far")
                 return monitor.code, results
             code = code or monitor.code
     return code, results
-
-
-def _table(results: Sequence[RunMonitor]) -> list[str]:
-    """Return a table of the last gap of every run, with a mark at the smallest of each game."""
-    gaps: dict[str, list[float]] = {}
-    for monitor in results:
-        if not monitor.interrupted:
-            gaps.setdefault(monitor.game, []).append(monitor.gaps[-1])
-    rows = []
-    for monitor in results:
-        game, algorithm, iteration, _, gap = _rows(monitor)[-1]
-        smallest = len(gaps.get(monitor.game, [])) > 1 and gap == min(gaps[monitor.game])
-        mark = "..." if monitor.interrupted else "*" if smallest else ""
-        seconds = f"{monitor.played:.3g}"
-        rows.append((game, algorithm, f"{iteration:,}", seconds, number(gap), mark))
-    heads = ("game", "algorithm", "iterations", "seconds", "gap", "")
-    return table(heads, rows, right=(2, 3, 4), soft=1)

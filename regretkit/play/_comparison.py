@@ -1,0 +1,344 @@
+"""Many algorithms on many games, by several seeds, and how their gaps fall."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, final
+
+from attrs import define, field, frozen
+
+from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
+from regretkit._util._validate import quote, whole_number
+from regretkit.games import Game
+from regretkit.games._game import check_game
+from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, solve
+from regretkit.play._callbacks import AtGeometricSteps, Recorder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+RATIO, RATIO_TO_GAP = 1.25, 1.05
+"""By how much iterations grow from one measurement to the next; the second is that of `solve`."""
+
+
+@final
+@frozen
+class ComparedRun:
+    """What was measured of one run of a comparison.
+
+    Examples
+    --------
+    >>> ComparedRun("kuhn_poker", "cfr", None, {"iteration": [1, 2], "gap": [0.9, 0.5]}).last
+    0.5
+    """
+
+    game: str
+    """The name of the game."""
+    algorithm: str
+    """The name of the algorithm."""
+    seed: int | None
+    """The seed of its samples, None where utilities are exact."""
+    columns: Mapping[str, Sequence[Any]] = field(repr=False)
+    """What was measured: ``"iteration"``, and by name all the rest."""
+    is_whole: bool = True
+    """Whether it went on to a limit, and was not interrupted."""
+
+    @property
+    def measure(self) -> str:
+        """The name of the measure that is compared, the first beside iterations and seconds."""
+        return next(name for name in self.columns if name not in ("iteration", "seconds"))
+
+    @property
+    def last(self) -> float:
+        """The last value of ``measure``."""
+        return float(self.columns[self.measure][-1])
+
+
+@final
+@define(eq=False)
+class Comparison:
+    """The runs of ``compare``: as a table, as curves, and in short when it is printed.
+
+    Parameters
+    ----------
+    runs
+        What was measured of each run.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> found = compare(kuhn_poker(), ["cfr", "cfr+"], iterations=100)
+    >>> found.to_rows()[0]  # doctest: +ELLIPSIS
+    {'game': 'kuhn_poker', 'algorithm': 'cfr', 'iteration': 1, 'nash_conv': 0.9..., 'seconds': ...}
+    >>> print(found)  # doctest: +ELLIPSIS
+    game        algorithm  iterations  seconds  nash_conv
+    kuhn_poker  cfr               100  ...       0.0...
+    kuhn_poker  cfr+              100  ...       0.00...  *
+    """
+
+    runs: list[ComparedRun] = field(factory=list)
+
+    @property
+    def _columns(self) -> list[str]:
+        seeds = ["seed"] if any(run.seed is not None for run in self.runs) else []
+        measured = dict.fromkeys(name for run in self.runs for name in run.columns)
+        return ["game", "algorithm", *seeds, *measured]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a table: a dict for each measurement of each run.
+
+        Its columns are ``game``, ``algorithm``, ``seed`` if there are any, ``iteration`` and what
+        was measured.
+        """
+        rows = []
+        for run in self.runs:
+            named = {"game": run.game, "algorithm": run.algorithm, "seed": run.seed}
+            for values in zip(*run.columns.values(), strict=True):
+                row = named | dict(zip(run.columns, values, strict=True))
+                rows.append({name: row[name] for name in self._columns if name in row})
+        return rows
+
+    def to_csv(self, path: FilePath) -> None:
+        """Write the table of ``to_rows`` into a file, for spreadsheets.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be written.
+        """
+        rows_to_csv(path, self._columns, self.to_rows())
+
+    def to_dataframe(self) -> "pd.DataFrame":
+        """Return the table of ``to_rows`` for pandas, which has to be installed.
+
+        Raises
+        ------
+        ImportError
+            When pandas is not installed.
+        """
+        return rows_to_dataframe(self._columns, self.to_rows())
+
+    def curves(self) -> dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]]:
+        """Return for each game and algorithm the columns of its runs, one for each seed.
+
+        ``display.convergence`` draws those of one game.
+        """
+        found: dict[str, dict[str, list[Mapping[str, Sequence[Any]]]]] = {}
+        for run in self.runs:
+            found.setdefault(run.game, {}).setdefault(run.algorithm, []).append(run.columns)
+        return found
+
+    def plot(self, **options: Any) -> "Figure":
+        """Return a figure, unknown to pyplot, with a panel of ``display.convergence`` per game.
+
+        The mean over seeds is a line, and the range from the least to the largest a band.
+
+        Parameters
+        ----------
+        options
+            What ``display.convergence`` takes, such as ``x="seconds"``.
+
+        Raises
+        ------
+        ImportError
+            When matplotlib is not installed.
+        ValueError
+            When there are no runs, or an option does not fit.
+        """
+        from regretkit.display._convergence import convergence_panels
+        from regretkit.display._style import require_matplotlib
+
+        require_matplotlib("Comparison.plot")
+        if not self.runs:
+            raise ValueError("there are no runs to draw")
+        return convergence_panels(self.curves(), **options)
+
+    def summary(self) -> tuple[list[str], list[list[str]]]:
+        """Return the heads and the cells of a table with a line for each game and algorithm.
+
+        It has the mean over seeds of the last values and their range, a star at the smallest mean
+        of a game, and dots where a run was interrupted.
+        """
+        groups: dict[tuple[str, str], list[ComparedRun]] = {}
+        for run in self.runs:
+            groups.setdefault((run.game, run.algorithm), []).append(run)
+        whole = {
+            place: fmean(run.last for run in runs)
+            for place, runs in groups.items()
+            if all(run.is_whole for run in runs)
+        }
+        seeds = max(map(len, groups.values()), default=1) > 1
+        measure = " or ".join(dict.fromkeys(run.measure for run in self.runs))
+        rows = []
+        for (game, algorithm), runs in groups.items():
+            rivals = [mean for (other, _), mean in whole.items() if other == game]
+            is_best = len(rivals) > 1 and whole.get((game, algorithm)) == min(rivals)
+            mark = ("*" if is_best else "") if (game, algorithm) in whole else "..."
+            last = [run.last for run in runs]
+            spread = f"{min(last):.3g} to {max(last):.3g}" if len(runs) > 1 else ""
+            cells = [f"{fmean(run.columns['iteration'][-1] for run in runs):,.0f}"]
+            cells += [f"{fmean(run.columns['seconds'][-1] for run in runs):.3g}"]
+            cells += [f"{fmean(last):.3g}", *([spread, str(len(runs))] if seeds else []), mark]
+            rows.append([game, algorithm, *cells])
+        more = ["range", "seeds"] if seeds else []
+        return ["game", "algorithm", "iterations", "seconds", measure, *more, ""], rows
+
+    def __str__(self) -> str:
+        heads, rows = self.summary()
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column < 2 else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            )
+            for cells in (heads, *rows)
+        ]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.runs)} runs>"
+
+
+def compare(
+    games: Game | Iterable[Game] | Mapping[str, Game],
+    algorithms: str | Iterable[AlgorithmLike] | Mapping[str, AlgorithmLike],
+    *,
+    iterations: int | None = None,
+    target_gap: float | None = None,
+    time_limit: float | None = None,
+    sampling: str | None = None,
+    seeds: Iterable[int] = (0,),
+    measures: str | Sequence[str] | Mapping[str, Any] = "nash_conv",
+    engine: str = "auto",
+    progress: bool | Callable[[str], object] = False,
+) -> Comparison:
+    """Run every algorithm on every game, and compare how their gaps fall.
+
+    The limits are those of each run. Measurements are taken at iterations that grow by a quarter,
+    by a twentieth with ``target_gap``, and at the last one.
+
+    Parameters
+    ----------
+    games
+        A game, several, or several by names of one's own.
+    algorithms
+        What ``solve`` takes, several of it, or several by names of one's own; by its name or its
+        class, one needs no other name.
+    iterations, target_gap, time_limit
+        When to stop, as ``solve`` takes it.
+    sampling
+        How all algorithms sample utilities, as ``solve`` takes it; by default those that sample do.
+    seeds
+        Whole numbers: an algorithm that samples is run with each of these, all others once.
+    measures
+        What to measure beside the seconds, as ``Recorder`` takes it; the first is compared.
+    engine, progress
+        As ``solve`` takes them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When a game or an algorithm is none, or two have the same name; a seed is given twice; or
+        as ``solve`` does. What can be refused is, before the first run.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker, matching_pennies
+    >>> games = [kuhn_poker(), matching_pennies()]
+    >>> found = compare(games, ["mccfr", "cfr+"], iterations=50, seeds=range(3))
+    >>> [(run.game, run.algorithm, run.seed) for run in found.runs][:4]
+    [('kuhn_poker', 'mccfr', 0), ('kuhn_poker', 'mccfr', 1), ('kuhn_poker', 'mccfr', 2), \
+('kuhn_poker', 'cfr+', None)]
+    """
+    played = _named_games(games)
+    chosen = _named_algorithms(algorithms, sampling)
+    numbers = [whole_number(seed, "seeds", least=0) for seed in seeds]
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"seeds must be different whole numbers, one at least, got {numbers}")
+    cases = [
+        (game, algorithm, seed)
+        for game in played
+        for algorithm, made in chosen.items()
+        for seed in ([None] if made.sampling is None else numbers)
+    ]
+    for game, algorithm in {case[:2]: None for case in cases}:
+        chosen[algorithm].start(played[game], engine=engine)  # refuses now what cannot run later
+    ratio, found = RATIO if target_gap is None else RATIO_TO_GAP, Comparison()
+    for game, algorithm, seed in cases:
+        record = Recorder(_with_seconds(measures))
+        run = solve(
+            played[game],
+            chosen[algorithm],
+            iterations=iterations,
+            target_gap=target_gap,
+            time_limit=time_limit,
+            seed=seed,
+            callbacks=[AtGeometricSteps(record, ratio=ratio)],
+            progress=_titled(progress, f"{game}, {algorithm}"),
+            engine=engine,
+        )
+        if run.iteration and record.iterations[-1:] != [run.iteration]:
+            record(run)
+        columns: dict[str, Any] = {"iteration": record.iterations, **record.values}
+        found.runs.append(ComparedRun(game, algorithm, seed, columns))
+    return found
+
+
+def _with_seconds(measures: str | Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return measures by name, with the seconds at the end."""
+    listed: Any = [measures] if isinstance(measures, str) else measures
+    by_name = dict(listed) if isinstance(listed, Mapping) else {name: name for name in listed}
+    return {**by_name, "seconds": "seconds"}
+
+
+def _titled(progress: bool | Callable[[str], object], title: str) -> bool | Callable[[str], object]:
+    """Return what shows progress, with a title where it is a function."""
+    if not callable(progress):
+        return progress
+    write = progress
+    return lambda line: write(f"{title}: {line}")
+
+
+def _named_games(games: Game | Iterable[Game] | Mapping[str, Game]) -> dict[str, Game]:
+    given: Any = [games] if isinstance(games, str) or hasattr(games, "domains") else games
+    pairs = given.items() if isinstance(given, Mapping) else [(None, game) for game in given]
+    found = []
+    for name, game in pairs:
+        check_game(game)
+        found.append((getattr(game, "name", None) or quote(game) if name is None else name, game))
+    return _distinct(found, "games")
+
+
+def _named_algorithms(algorithms: Any, sampling: str | None) -> dict[str, Algorithm]:
+    one = isinstance(algorithms, str | Algorithm) or callable(algorithms)
+    given = [algorithms] if one else algorithms
+    pairs = given.items() if isinstance(given, Mapping) else [(_name(each), each) for each in given]
+    found = [(name, Algorithm(named(each), sampling=sampling)) for name, each in pairs]
+    return _distinct(found, "algorithms")
+
+
+def _name(algorithm: AlgorithmLike) -> str:
+    """Return what to call an algorithm."""
+    if isinstance(algorithm, str):
+        return algorithm
+    if isinstance(algorithm, Algorithm):
+        known = [name for name, other in ALGORITHMS.items() if other == algorithm]
+        return known[0] if known else _name(algorithm.local)
+    if isinstance(algorithm, Sequence):
+        return " against ".join(map(_name, algorithm))
+    return str(getattr(algorithm, "__name__", None) or quote(algorithm, 60))
+
+
+def _distinct(pairs: Iterable[tuple[str, Any]], argument: str) -> dict[str, Any]:
+    """Return a mapping of pairs, or refuse two of one name."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(
+                f"{argument} has {quote(name)} twice; give them names, as in "
+                f"{{'first': ..., 'second': ...}}"
+            )
+        found[name] = value
+    if not found:
+        raise ValueError(f"{argument} must be one at least, got none")
+    return found

@@ -1,0 +1,130 @@
+"""A comparison is many runs of solve, in one table."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import regretkit as rk
+from regretkit import games
+from regretkit.play import Algorithm, Comparison, Linear, compare
+
+KUHN, PENNIES = games.kuhn_poker(), games.matching_pennies()
+
+
+def ends(found):
+    return {
+        (run.game, run.algorithm, run.seed): (run.columns["iteration"][-1], run.last)
+        for run in found.runs
+    }
+
+
+def test_each_run_is_that_of_solve():
+    found = compare(KUHN, ["cfr", "mccfr"], iterations=40, seeds=[3, 5])
+    expected = {("kuhn_poker", "cfr", None): rk.solve(KUHN, "cfr", iterations=40)}
+    for seed in (3, 5):
+        run = rk.solve(KUHN, "mccfr", seed=seed, iterations=40)
+        expected["kuhn_poker", "mccfr", seed] = run
+    assert ends(found) == {
+        place: (40, pytest.approx(run.nash_conv(), abs=1e-12)) for place, run in expected.items()
+    }
+    for run in found.runs:
+        iterations = run.columns["iteration"]
+        assert iterations[:3] == [1, 2, 3]
+        assert len(iterations) == len(run.columns["nash_conv"]) == len(run.columns["seconds"])
+
+
+def test_names_are_those_of_games_rules_and_mappings():
+    algorithms = [rk.RegretMatching, Algorithm("cfr+"), ["cfr", "cfr+"]]
+    found = compare([KUHN, PENNIES], algorithms, iterations=2)
+    assert list(found.curves()["kuhn_poker"]) == ["RegretMatching", "cfr+", "cfr against cfr+"]
+    given = {"mine": Algorithm("cfr", averaging=Linear()), "its": "cfr"}
+    named = compare({"a": KUHN, "b": games.kuhn_poker()}, given, iterations=2)
+    assert {place: list(curves) for place, curves in named.curves().items()} == {
+        "a": ["mine", "its"],
+        "b": ["mine", "its"],
+    }
+
+
+def test_limits_and_measures_are_those_of_solve_and_recorder():
+    found = compare(KUHN, "cfr+", target_gap=0.01, measures={"gap": "exploitability"})
+    [run] = found.runs
+    assert list(run.columns) == ["iteration", "gap", "seconds"]
+    assert 2 * run.last <= 0.01 < 2 * run.columns["gap"][-2]
+    assert run.columns["iteration"][-1] == rk.solve(KUHN, "cfr+", target_gap=0.01).iteration
+    short = compare(PENNIES, "cfr", time_limit=0.05, measures=["strategy_change", "nash_conv"])
+    assert short.runs[0].measure == "strategy_change"
+    sampled = compare(KUHN, "cfr", iterations=2, sampling="outcome", seeds=[1])
+    assert [run.seed for run in sampled.runs] == [1]
+
+
+def test_a_comparison_is_a_table(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    found = compare([KUHN, PENNIES], ["cfr", "mccfr"], iterations=5, seeds=range(2))
+    rows = found.to_rows()
+    columns = ["game", "algorithm", "seed", "iteration", "nash_conv", "seconds"]
+    assert all(list(row) == columns for row in rows)
+    assert len(rows) == sum(len(run.columns["iteration"]) for run in found.runs)
+    frame = found.to_dataframe()
+    assert list(frame.columns) == columns
+    assert frame.groupby(["game", "algorithm"])["seed"].nunique().tolist() == [0, 2, 0, 2]
+    assert pandas.isna(frame["seed"]).any()
+    found.to_csv(tmp_path / "all.csv")
+    with (tmp_path / "all.csv").open(newline="") as file:
+        read = list(csv.DictReader(file))
+    assert [float(row["nash_conv"]) for row in read] == [row["nash_conv"] for row in rows]
+    assert "seed" not in compare(PENNIES, "cfr", iterations=1).to_rows()[0]
+
+
+def test_what_is_printed_marks_the_smallest_mean():
+    found = compare(KUHN, ["cfr", "mccfr"], iterations=30, seeds=range(3))
+    heads, first, second = str(found).splitlines()
+    assert heads.split() == [
+        *("game", "algorithm", "iterations", "seconds", "nash_conv", "range", "seeds")
+    ]
+    assert first.endswith("*")
+    last = [run.last for run in found.runs if run.algorithm == "mccfr"]
+    assert f"{np.mean(last):.3g}  {min(last):.3g} to {max(last):.3g}" in second
+    assert repr(found) == "<Comparison of 4 runs>"
+    assert str(Comparison()).split() == ["game", "algorithm", "iterations", "seconds"]
+
+
+def test_the_figure_has_a_panel_for_each_game_and_a_band_for_seeds():
+    pytest.importorskip("matplotlib")
+    found = compare([KUHN, PENNIES], ["cfr", "mccfr"], iterations=5, seeds=range(2))
+    figure = found.plot(x="seconds")
+    assert [len(ax.collections) for ax in figure.axes] == [1, 1]
+    with pytest.raises(ValueError, match="no runs to draw"):
+        Comparison().plot()
+
+
+def test_progress_names_the_run():
+    lines = []
+    compare(KUHN, ["cfr", "cfr+"], iterations=3, progress=lines.append)
+    assert lines[0].startswith("kuhn_poker, cfr: iteration 1 of 3")
+    assert lines[-1].startswith("kuhn_poker, cfr+: iteration ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"games": []}, "games must be one at least"),
+        ({"games": "kuhn_poker"}, r"pass games.load\('kuhn_poker'\)"),
+        ({"games": [KUHN, "leduc_poker"]}, r"pass games.load\('leduc_poker'\)"),
+        ({"games": [KUHN, games.kuhn_poker()]}, "games has 'kuhn_poker' twice; give them names"),
+        ({"algorithms": []}, "algorithms must be one at least"),
+        ({"algorithms": ["cfr", "cfr"]}, "algorithms has 'cfr' twice"),
+        ({"algorithms": ["cfr", "cfrs"]}, "did you mean 'cfr'"),
+        ({"algorithms": [["cfr"]]}, "one entry for each of the 2 players"),
+        ({"seeds": []}, "seeds must be different whole numbers"),
+        ({"seeds": [1, 1]}, "seeds must be different whole numbers"),
+        ({"seeds": [-1]}, "seeds must be a whole number, at least 0"),
+        ({"measures": "gap"}, "there is no measure 'gap'"),
+        ({"iterations": None}, "are all missing"),
+        ({"engine": "fast"}, "there is no engine 'fast'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments, problem):
+    given = {"games": KUHN, "algorithms": ["cfr"], "iterations": 1, **arguments}
+    with pytest.raises((TypeError, ValueError), match=problem):
+        compare(**given)
