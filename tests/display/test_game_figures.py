@@ -131,6 +131,7 @@ def test_a_tree_shows_each_history_once_with_its_player_and_information_set(make
         assert shown[PLAYERS[player], caption[:27]] >= count
 
 
+@pytest.mark.deep_beyond(6)
 @each_tree
 def test_a_dashed_line_joins_the_histories_of_an_information_set(make):
     tree, axes = make().tree, drawn(make)

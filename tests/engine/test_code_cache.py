@@ -131,6 +131,7 @@ def test_a_file_with_any_byte_changed_is_never_used(reader):
             load()
 
 
+@pytest.mark.deep_beyond(2)
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 5_000])
 def test_random_bytes_are_replaced(folder, size):
     compiled()

@@ -92,6 +92,7 @@ def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(n
             assert "memory while it is built" in message or "too many" in message
 
 
+@pytest.mark.deep_beyond(6)
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -89,6 +89,7 @@ def assert_same_arrays(tree, expected):
 # The same tree
 
 
+@pytest.mark.deep_beyond(8)
 @pytest.mark.parametrize("call", LARGE)
 def test_a_game_built_in_arrays_is_the_one_that_its_rules_say_history_by_history(call):
     game = games.load(call)

@@ -38,6 +38,7 @@ def test_at_least_17_of_20_rules_have_a_kernel_and_the_others_say_why_not():
         assert ".py:" in reason
 
 
+@pytest.mark.deep_beyond(12)
 @each_compiled
 def test_a_kernel_agrees_with_its_rule(make):
     (check,) = (check for check in CHECKS if check.__name__ == "kernel_agrees")
