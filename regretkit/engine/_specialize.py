@@ -43,6 +43,8 @@ def _replacement(value: Any, specialization: Specialization) -> Any:
 
 def _python(function: Any) -> Any:
     """Return the Python function of one that Numba has compiled."""
+    if isinstance(function, types.FunctionType):
+        return function  # a kernel, whose ``py_func`` is for checks without a compiler
     plain = getattr(function, "py_func", None)
     return plain if isinstance(plain, types.FunctionType) else function
 
