@@ -219,7 +219,7 @@ def test_the_circuit_of_hulls_and_products_plays_the_same():
 
 def test_no_part_is_made_for_each_decision_point():
     counts = [
-        sum(1 for _ in with_parts(rk.CFR(tree, rk.PerDecisionPoint(nested))))
+        sum(1 for _ in with_parts(rk.CFR(tree, rk.PerDecisionPoint(hull))))
         for tree in (DecisionTree([0], [2]), *games.leduc_poker().domains)
     ]
     assert len(set(counts)) == 1
