@@ -1,14 +1,16 @@
 """Results on standard output, messages and progress on standard error, and errors in one line."""
 
 import json
+import logging
 import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, final
 
 import click
+from typing_extensions import override
 
 from regretkit._util._errors import problem_of
 
@@ -153,6 +155,33 @@ def rich_console(stream: TextIO) -> "Console":
 
 Progress: TypeAlias = Callable[[Sequence[str], float, float | None], object]
 """Shows facts, how much is done, and how much is left, None if that is unknown."""
+
+
+@final
+class _Shown(logging.Handler):
+    """Shows what is logged as progress."""
+
+    def __init__(self, update: Progress) -> None:
+        super().__init__()
+        self._update = update
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        self._update([record.getMessage()], 0.0, None)
+
+
+@contextmanager
+def compiling_shown(update: Progress) -> Iterator[None]:
+    """Show as progress what the library logs while it compiles."""
+    handler, logger = _Shown(update), logging.getLogger("regretkit")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 @contextmanager

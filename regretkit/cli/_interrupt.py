@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self, final
 
@@ -102,6 +104,15 @@ class StopRequest(_Handler):
         self.code: int | None = None
         """The exit code of the signal, None while there is no request."""
         self._checked = time.monotonic()
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """Let the first one raise ``KeyboardInterrupt`` for now."""
+        before, self._at_once = self._at_once, True
+        try:
+            yield
+        finally:
+            self._at_once = before
 
     def requested(self) -> bool:
         """Return whether a stop was requested."""

@@ -22,6 +22,7 @@ from regretkit.cli._console import (
     Failure,
     Progress,
     Refusal,
+    compiling_shown,
     progress,
     reason,
     reporting,
@@ -236,7 +237,8 @@ def _run(run: SelfPlay, monitor: RunMonitor, checkpoint: Checkpoint | None) -> N
     iterations = 2**62 if limit is None else limit - run.iteration
     try:
         with redirect_stdout(sys.stderr):  # rules may print, and standard output is for results
-            run._prepare(iterations)  # compiles, so that the first iteration is no slower
+            with monitor.request.raising(), compiling_shown(monitor.progress):
+                run._prepare(iterations)  # compiles, so that the first iteration is no slower
             monitor.begin(run)
             run.run(iterations, callbacks=[monitor if checkpoint is None else _Saver(checkpoint)])
     except ClickException:

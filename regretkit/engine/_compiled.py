@@ -4,7 +4,7 @@ import abc
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from typing_extensions import override
@@ -17,6 +17,7 @@ from regretkit.engine._layout import (
     SparsePayoffs,
     flatten_trees,
     lay_out_payoffs,
+    payoffs_kind,
     shared_sums,
     without_singletons,
     zero_iterates,
@@ -36,6 +37,7 @@ from regretkit.engine._support import (
     all_ignore_singletons,
     is_long,
     numba_missing,
+    placed_rules,
     schedule_of,
     unsupported_minimizer,
     unsupported_rules,
@@ -48,6 +50,11 @@ from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.play._engines import CannotStartError, Engine, Executor
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
+from regretkit.trace import find_kernel
+from regretkit.trace._combine import KernelSet, combine
+
+if TYPE_CHECKING:
+    from regretkit.engine._jit import IterationCode
 
 
 @final
@@ -79,13 +86,32 @@ class Compiled(Engine):
 
     @override
     def pays_off(self, run: SelfPlay, iterations: int) -> bool:
-        return not self._exact and is_long(run, iterations)
+        return not self._exact and is_long(run, iterations, self._is_at_hand)
+
+    def _is_at_hand(self, run: SelfPlay) -> bool:
+        if self.unsupported_reason(run) is not None:
+            return False
+        placed = [placed_rules(minimizer) for minimizer in run.minimizers]
+        kernels = [find_kernel(rule) for rules in placed for rule, *_ in rules]
+        code = code_for(run, combine(kernels, all(len(rules) == 1 for rules in placed)))
+        return all(part.is_at_hand() for part in (code.initialize, code.iterate))
 
     @override
     def start(self, run: SelfPlay) -> Executor:
         if isinstance(run.estimator, TraversalEstimator):
             return SampledExecutor(run, run.estimator)
         return CompiledExecutor(run, self._exact)
+
+
+def code_for(run: SelfPlay, kernels: KernelSet, *, exact: bool = False) -> "IterationCode":
+    """Return the machine code of a run's iterations."""
+    from regretkit.engine._jit import compile_iterations, compile_sampled_iterations
+
+    sampler = run.estimator
+    if isinstance(sampler, TraversalEstimator):
+        with_baseline = sampler.baseline is not None
+        return compile_sampled_iterations(kernels, sampler._choose(), with_baseline)
+    return compile_iterations(kernels, payoffs_kind(run.game), exact=exact)
 
 
 _SECONDS_PER_CALL = 0.1
@@ -188,8 +214,6 @@ class CompiledExecutor(KernelExecutor):
     """Runs iterations over the whole game."""
 
     def __init__(self, run: SelfPlay, exact: bool) -> None:
-        from regretkit.engine._jit import compile_iterations
-
         trees, singletons = flatten_trees(run.game.domains), NO_SINGLETONS
         payoffs = lay_out_payoffs(run.game, trees)
         if isinstance(payoffs, SparsePayoffs) and all_ignore_singletons(run) and not exact:
@@ -199,7 +223,7 @@ class CompiledExecutor(KernelExecutor):
         self._iterates.behavior[singletons.move] = 1.0  # no kernel writes it
         self._arrays = Arrays(payoffs, trees, singletons, self._iterates, self._state)
         self._totals = [self._iterates.total[player.sequences] for player in self._players]
-        self._code = compile_iterations(self._kernels, type(payoffs), exact=exact)
+        self._code = code_for(run, self._kernels, exact=exact)
         self._compile()
 
     @override
@@ -257,8 +281,6 @@ class SampledExecutor(KernelExecutor):
     """
 
     def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
-        from regretkit.engine._jit import compile_sampled_iterations
-
         trees = flatten_trees(run.game.domains)
         super().__init__(run, trees)
         self._sampler, self._flat = sampler, sampler.flat_game(run.game)
@@ -271,9 +293,7 @@ class SampledExecutor(KernelExecutor):
             parent_sums=np.zeros(trees.infoset_offsets[-1]),
             visited=np.zeros(trees.infoset_offsets[-1], dtype=np.uint32),
         )
-        self._code = compile_sampled_iterations(
-            self._kernels, sampler._choose(), sampler.baseline is not None
-        )
+        self._code = code_for(run, self._kernels)
         self._arrays = self._new_arrays()
         self._compile()
 

@@ -181,6 +181,13 @@ class DensePayoffs(NamedTuple):
 Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs
 
 
+def payoffs_kind(game: Game) -> type[Payoffs]:
+    """Return how the payoffs of a game are laid out."""
+    if isinstance(game, NormalFormGame):
+        return DensePayoffs
+    return SparsePayoffs if len(game.domains) == 2 else TerminalPayoffs
+
+
 def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
     """Return the payoffs of a game whose sequences are numbered as in ``trees``."""
     if isinstance(game, NormalFormGame):

@@ -91,6 +91,13 @@ class MachineCode:
         """Return the machine code for arguments of these types, which it will not look at again."""
         return self._prepared(arguments)[0]
 
+    def is_at_hand(self) -> bool:
+        """Return whether it need not be compiled, at least for some types of arguments."""
+        with suppress(OSError):
+            files = (folder.glob(f"{_stem(self._name)}.*.bin") for folder in _folders())
+            return bool(self._entries) or any(any(found) for found in files)
+        return False
+
     def _prepared(self, arguments: tuple[Any, ...]) -> tuple[Entry, list[Any]]:
         leaves: list[Any] = []
         kinds = ""
@@ -214,15 +221,6 @@ def machine() -> str:
         processor,
     )
     return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
-
-
-def is_on_disk(name: str) -> bool:
-    """Return whether there is machine code for a function on disk, for some types of arguments."""
-    if _ENTRIES.get(name):
-        return True
-    with suppress(OSError):
-        return any(any(folder.glob(f"{_stem(name)}.*.bin")) for folder in _folders())
-    return False
 
 
 def _stem(name: str) -> str:

@@ -1,6 +1,7 @@
 """Which runs an engine supports, and whether compiling one pays off."""
 
 import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -20,8 +21,8 @@ from regretkit.play._self_play import SelfPlay
 from regretkit.sets import Simplices, StrategySet
 from regretkit.trace import UntraceableError, find_kernel
 
-_LONG = 1.0
-"""Seconds in NumPy from which loading machine code pays off."""
+_LOADING, _COMPILING = 0.5, 2.0
+"""Seconds in NumPy, as estimated, from which it pays off to load machine code, or to compile."""
 
 _TOTAL_PAYOFFS: WeakKeyDictionary[Game, float] = WeakKeyDictionary()
 
@@ -144,16 +145,15 @@ def all_ignore_singletons(run: SelfPlay) -> bool:
 # Whether it pays off
 
 
-def is_long(run: SelfPlay, iterations: int) -> bool:
-    """Return whether these iterations take so long in NumPy that loading machine code pays off.
+def is_long(run: SelfPlay, iterations: int, is_at_hand: Callable[[SelfPlay], bool]) -> bool:
+    """Return whether these iterations take longer in NumPy than machine code takes to get.
 
-    It depends on the run alone, and neither on the machine nor on a clock, so that the same run
-    always has the same engine.
+    It depends on the run, and on whether its machine code is at hand, but never on a clock.
     """
     sequences = sum(domain.dimension for domain in run.game.domains)
     entries = getattr(run.game, "payoffs", np.empty(0)).size
-    seconds = run.players * 5e-5 + sequences * 1e-7 + entries * 1e-8
-    return iterations * seconds > _LONG
+    seconds = iterations * (run.players * 5e-5 + sequences * 1e-7 + entries * 1e-8)
+    return seconds > _COMPILING or (seconds > _LOADING and is_at_hand(run))
 
 
 def numba_missing() -> str | None:

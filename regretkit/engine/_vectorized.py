@@ -16,6 +16,7 @@ from regretkit.engine._layout import (
     Payoffs,
     flatten_trees,
     lay_out_payoffs,
+    payoffs_kind,
     shared_sums,
     zero_iterates,
 )
@@ -66,7 +67,18 @@ class Vectorized(Engine):
 
     @override
     def pays_off(self, run: SelfPlay, iterations: int) -> bool:
-        return is_long(run, iterations)
+        return is_long(run, iterations, self._is_at_hand)
+
+    def _is_at_hand(self, run: SelfPlay) -> bool:
+        from regretkit.engine._jit import compile_parts, compile_traversal
+
+        if self.unsupported_reason(run) is not None:
+            return False
+        sampler = run.estimator
+        if isinstance(sampler, TraversalEstimator):
+            walk = compile_traversal(sampler._choose(), sampler.baseline is not None)
+            return bool(walk.is_at_hand())
+        return all(code.is_at_hand() for code in compile_parts(payoffs_kind(run.game)))
 
     @override
     def start(self, run: SelfPlay) -> Executor:

@@ -29,6 +29,15 @@ class DeferredInterrupt:
         """Return whether an interrupt was requested."""
         return self._requested
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let Ctrl-C raise at once for now."""
+        self.suspended = True
+        try:
+            yield
+        finally:
+            self.suspended = False
+
     def __enter__(self) -> "DeferredInterrupt":
         handler = signal.getsignal(signal.SIGINT)
         outer = getattr(handler, "__self__", None)
@@ -84,11 +93,12 @@ class RunGuard:
     @contextmanager
     def watching(self, interrupt: DeferredInterrupt) -> Iterator[None]:
         """Let callbacks read the state, and let Ctrl-C end them at once."""
-        self._caller, interrupt.suspended = threading.get_ident(), True
+        self._caller = threading.get_ident()
         try:
-            yield
+            with interrupt.at_once():
+                yield
         finally:
-            self._caller, interrupt.suspended = None, False
+            self._caller = None
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -180,7 +180,8 @@ class SelfPlay(Stateful):
         with self._guard.driving() as interrupt:
             self._check_whole()
             begin(watching, self)
-            executor = self._executor_for(iterations)
+            with interrupt.at_once():  # nothing is played yet
+                executor = self._executor_for(iterations)
             play = partial(executor.play, interrupted=interrupt.requested)
             if self.seconds == 0.0 and iterations:
                 with exits_as_errors():
@@ -191,7 +192,9 @@ class SelfPlay(Stateful):
     def _prepare(self, iterations: int) -> None:
         """Choose an engine for a number of iterations, and have its machine code made."""
         with self._guard.driving() as interrupt:
-            self._executor_for(iterations).play(0, interrupt.requested)
+            with interrupt.at_once():
+                executor = self._executor_for(iterations)
+            executor.play(0, interrupt.requested)
 
     @property
     def engine(self) -> str:

@@ -174,6 +174,17 @@ def test_ctrl_c_in_machine_code_saves_too(folder):
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
 
 
+def test_ctrl_c_ends_compiling_which_is_shown(folder, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "nothing"))
+    words = ["solve", "leduc_poker", "--iterations", "10000000"]
+    code, shown = typed(words, folder, [("compiling, once for this machine", CTRL_C)])
+
+    assert code == 130
+    assert "regretkit: ended within iteration 1" in shown
+    assert "Traceback" not in shown
+    assert not re.search(RUNNING, shown)
+
+
 def test_ctrl_c_without_a_checkpoint_still_writes_the_outputs(folder):
     code, shown = typed([*LONG, "--out", "part.json"], folder, [(RUNNING, CTRL_C)])
 

@@ -22,7 +22,7 @@ from regretkit.cli._arguments import (
     option,
 )
 from regretkit.cli._console import DONE, FAILED, Failure, Refusal, answer, reporting, say, table
-from regretkit.cli._interrupt import StopRequest
+from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.cli._report import draw_curves, finish, meaning_of_gap
 from regretkit.cli._run import RunMonitor, play
 from regretkit.play import ComparedRun, Comparison, SelfPlay
@@ -243,6 +243,11 @@ def _play(
                 say(f"{game.text}: {error.format_message()}; the other runs continue")
                 code = FAILED
                 continue
+            except KeyboardInterrupt:
+                if run.iteration or not results.runs:  # otherwise it was being compiled
+                    raise
+                say(f"interrupted at {place}; these are the results so far")
+                return request.code or INTERRUPTED, results
             if run.iteration:
                 whole, names = not monitor.interrupted, (game.text, choice.label)
                 results.runs.append(ComparedRun(*names, seed, monitor.curve, whole))

@@ -1,0 +1,102 @@
+"""While machine code is made: what is chosen before, what is said, and how it is interrupted."""
+
+import logging
+import signal
+import threading
+import time
+
+import pytest
+from engine_cases import RULES, started
+
+from regretkit import games
+from regretkit.engine import _jit, _machine_code, _numba
+from regretkit.engine._machine_code import CannotCompileError
+
+KUHN = games.kuhn_poker()
+MEDIUM = 10_000
+"""Iterations that take longer than to load machine code, and not as long as to make it."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiled(tmp_path, monkeypatch):
+    """Let the process begin with no machine code, in memory or on disk."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_machine_code, "_ENTRIES", {})
+    monkeypatch.setattr(_jit._Compiler, "_announced", False)
+
+
+def medium(**options):
+    run = started(KUHN, RULES["rm+"], engine="auto", **options)
+    return run.run(MEDIUM, callbacks=[lambda run: run.iteration == 2])
+
+
+def test_a_run_is_compiled_where_its_machine_code_is_at_hand_or_it_is_long(monkeypatch):
+    assert medium().engine == "numpy"
+    started(KUHN, RULES["rm+"], engine="compiled").run(1)
+    assert medium().engine == "compiled"
+    monkeypatch.setattr(_machine_code, "_ENTRIES", {})
+    assert medium().engine == "compiled"  # from disk
+    assert started(KUHN, RULES["rm+"], engine="auto").run(100).engine == "numpy"
+    assert started(games.rock_paper_scissors(), RULES["rm"]).run(MEDIUM).engine == "numpy"
+
+
+def test_without_code_for_its_rule_a_run_does_not_begin_to_compile(monkeypatch):
+    monkeypatch.setattr(_jit, "_compile", lambda *_: pytest.fail("compiled"))
+    assert medium().engine == "numpy"
+
+
+def test_other_code_is_no_reason_to_compile():
+    started(KUHN, RULES["rm+"], engine="compiled").run(1)
+    run = started(KUHN, RULES["hedge"], engine="auto")
+    assert run.run(MEDIUM, callbacks=[lambda run: True]).engine == "numpy"
+
+
+def slow(*_):
+    for _ in range(2_000):
+        time.sleep(0.005)
+    raise CannotCompileError("it took too long")
+
+
+def test_compiling_is_announced_once_and_only_where_it_takes_long(monkeypatch, caplog):
+    caplog.set_level(logging.INFO, "regretkit")
+    started(KUHN, RULES["rm+"], engine="compiled")
+    assert not caplog.messages
+    monkeypatch.setattr(_jit, "_PATIENCE", 0.0)
+    started(KUHN, RULES["rm+"], engine="compiled").run(1)
+    assert caplog.messages == ["compiling, once for this machine"]
+    caplog.clear()
+    monkeypatch.setattr(_machine_code, "_ENTRIES", {})
+    monkeypatch.setattr(_jit._Compiler, "_announced", False)
+    started(KUHN, RULES["rm+"], engine="compiled").run(1)
+    assert not caplog.messages  # it was on disk
+
+
+def test_ctrl_c_ends_compiling_within_a_second_and_the_run_can_go_on(monkeypatch):
+    run = started(KUHN, RULES["rm+"], engine="compiled")
+    with monkeypatch.context() as patch:
+        patch.setattr(_numba, "compile_function", slow)
+        pressed = []
+
+        def press():
+            pressed.append(time.monotonic())
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        timer = threading.Timer(0.3, press)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            run.run(10)
+        assert time.monotonic() - pressed[0] < 1.0
+        timer.join()
+        for thread in threading.enumerate():
+            if isinstance(thread, _jit._Compiler):
+                thread.join(5.0)
+                assert not thread.is_alive()
+    assert run.iteration == 0
+    assert run.run(3).iteration == 3
+
+
+def test_where_numba_cannot_be_imported_the_engine_cannot_start(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "regretkit.engine._numba", None)
+    run = started(KUHN, RULES["rm+"], engine="compiled")
+    with pytest.raises(TypeError, match="cannot be compiled"):
+        run.run(1)
