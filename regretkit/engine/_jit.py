@@ -176,15 +176,14 @@ class _Compiler(threading.Thread):
     @override
     def run(self) -> None:
         try:
-            try:
-                from regretkit.engine._numba import compile_function
-            except ImportError as error:
-                raise CannotCompileError(
-                    f"Numba, which makes machine code, cannot be imported ({error})"
-                ) from error
-            self._importing = False
-            if not self._cancelled:
-                self._found = compile_function(*self._given)
+            with _ONE_AT_A_TIME:  # threads that import Numba at the same time may find half of it
+                try:
+                    from regretkit.engine._numba import compile_function
+                except ImportError as error:
+                    raise CannotCompileError(f"Numba cannot be imported ({error})") from error
+                self._importing = False
+                if not self._cancelled:
+                    self._found = compile_function(*self._given)
         except BaseException as error:  # which is raised where it is waited for
             self._error = error
 
@@ -208,6 +207,8 @@ class _Compiler(threading.Thread):
             raise self._error or CannotCompileError("nothing was compiled")
         return self._found
 
+
+_ONE_AT_A_TIME = threading.Lock()
 
 _PATIENCE = 1.0
 """Seconds of compiling after which it is announced."""
