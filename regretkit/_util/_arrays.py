@@ -1,11 +1,14 @@
 """Array operations whose result never depends on anything but the numbers that belong to it."""
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regretkit._util._typing import Indices, Vector
+
+AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 RESOLUTION = 2.0**-44
 """A sum of at most this share of the magnitudes that were added is rounding, and counts as zero."""
@@ -99,6 +102,12 @@ def depths(parent: Indices) -> Indices:
         depth += np.where(has_parent, depth[ancestor], 0)
         ancestor = np.where(has_parent, ancestor[ancestor], -1)
     return depth
+
+
+def read_only(array: AnyArray) -> AnyArray:
+    """Return an array that can no longer be written to."""
+    array.setflags(write=False)
+    return array
 
 
 Selection: TypeAlias = slice | Indices

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import ArrayLike
 
+from regretkit._util._arrays import read_only
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, number, quote, shorten, vector
@@ -366,9 +367,9 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
     return CorrelatedEquilibrium(
         float(values @ distribution),
         float(bound),
-        _read_only(game.payoffs.reshape(game.players, -1) @ distribution),
-        _read_only(joint),
-        _read_only(cce_gaps(game, joint) if coarse else ce_gaps(game, joint)),
+        read_only(game.payoffs.reshape(game.players, -1) @ distribution),
+        read_only(joint),
+        read_only(cce_gaps(game, joint) if coarse else ce_gaps(game, joint)),
     )
 
 
@@ -416,8 +417,3 @@ def _deviation_gains(game: NormalFormGame, player: int, *, coarse: bool) -> "csr
     rows, count = np.repeat(deviation, outcomes), actions if coarse else recommended.size
     scaled = np.ldexp(gains, -exponent_of(gains)).ravel()
     return csr_array((scaled, (rows, outcome[recommended].ravel())), shape=(count, outcome.size))
-
-
-def _read_only(array: Vector) -> Vector:
-    array.setflags(write=False)
-    return array

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from attrs import field, frozen
 
+from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
 from regretkit.evaluation._gaps import only_opponent
@@ -136,8 +137,7 @@ def _constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vect
             duals[1 + j] = values[first : first + domain.sizes[j]].max()
             values[domain.parent_sequence[j]] += duals[1 + j]
         duals[0] = values[0]
-    duals.setflags(write=False)
-    return duals
+    return read_only(duals)
 
 
 @final
@@ -334,11 +334,8 @@ def _constraints(domain: Simplices | DecisionTree) -> tuple["csr_array", Vector]
 def _repaired(point: Vector, domain: Simplices | DecisionTree) -> Vector:
     weights = np.maximum(point, 0.0)
     if isinstance(domain, DecisionTree):
-        repaired = domain.sequence_form(domain.behavior(weights))
-    else:
-        repaired = domain.normalize(weights)
-    repaired.setflags(write=False)
-    return repaired
+        return read_only(domain.sequence_form(domain.behavior(weights)))
+    return read_only(domain.normalize(weights))
 
 
 def payoff_rows(game: NormalFormGame, player: int) -> Vector:

@@ -12,6 +12,7 @@ from regretkit._util import _validate
 from regretkit._util._arrays import (
     add_cancelling,
     expand_ranges,
+    read_only,
     segment_max,
     segment_sum,
     zero_cancelled,
@@ -211,10 +212,9 @@ class Simplices(StrategySet):
                 f"sizes must be numbers of actions, each at least 1, got {quote(sizes)}; "
                 "leave out what has no action"
             )
-        self.first = np.cumsum(self.sizes) - self.sizes
+        self.first = read_only(np.cumsum(self.sizes) - self.sizes)
         self.labels = Labels(self.sizes, labels, actions)
         self._ops = BlockOps(self.sizes, self.first)
-        self.first.setflags(write=False)
 
     @property
     def blocks(self) -> int:

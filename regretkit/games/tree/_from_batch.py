@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from regretkit._util._arrays import read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import floats, quote
 from regretkit.games._growth import Growth
@@ -92,14 +93,13 @@ class _Expansion:
         probability = np.ones(self._found)
         for first, drawn in self._probability.items():
             probability[first : first + drawn.size] = drawn
-        probability.setflags(write=False)
         sets = [self._sets.get(player, InformationSets()) for player in range(players)]
         return {
             "parent": _joined(self._parent),
             "player": acting,
             "information_set": _joined(self._information_set),
             "action": _joined(self._action),
-            "probability": probability,
+            "probability": read_only(probability),
             "payoffs": _joined(self._payoffs),
             "labels": [infosets.labels(self._root, player) for player, infosets in enumerate(sets)],
             "actions": [
@@ -238,8 +238,7 @@ def _whole(value: ArrayLike, length: int, name: str) -> Indices:
 
 def _joined(parts: list[NDArray[Joined]]) -> NDArray[Joined]:
     """Concatenate the arrays of all batches in place."""
-    parts[:] = [np.concatenate(parts)]
-    parts[0].setflags(write=False)
+    parts[:] = [read_only(np.concatenate(parts))]
     return parts[0]
 
 

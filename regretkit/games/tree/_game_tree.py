@@ -9,7 +9,7 @@ from attrs import define, frozen
 from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util import _validate
-from regretkit._util._arrays import segment_sum
+from regretkit._util._arrays import read_only, segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.games._game import check_payoffs, game_repr_html
@@ -250,17 +250,14 @@ def compact(value: Iterable[int], name: str = "value") -> Indices:
         return value
     array = _validate.whole_numbers(value, name)
     if _SMALL.min <= array.min(initial=0) and array.max(initial=0) <= _SMALL.max:
-        array = array.astype(np.int32)
-        array.setflags(write=False)
+        return read_only(array.astype(np.int32))
     return array
 
 
 def _numbers(value: ArrayLike, name: str) -> Vector:
     if _is_settled(value, np.float64):
         return value
-    array = _validate.floats(value, name).copy()
-    array.setflags(write=False)
-    return array
+    return read_only(_validate.floats(value, name).copy())
 
 
 def _is_settled(value: object, dtype: type[Number]) -> TypeGuard[NDArray[Number]]:
@@ -402,8 +399,7 @@ def _check_information_sets(tree: GameTree, player: int, children: _Children) ->
             f"{numbers[i]} of player {player} has {sizes[numbers[i]]} actions; an information "
             "set has the same actions at all of its histories"
         )
-    sizes.setflags(write=False)
-    return sizes
+    return read_only(sizes)
 
 
 def _check_outcomes(tree: GameTree, children: _Children) -> None:

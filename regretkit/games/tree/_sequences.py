@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regretkit._util._arrays import sum_terms
+from regretkit._util._arrays import read_only, sum_terms
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote, shorten
 from regretkit.games.tree._game_tree import GameTree
@@ -101,9 +101,7 @@ def merge_terminals(
     distinct = np.empty(merged.shape, dtype=np.int64)
     for player, last in enumerate(sequences):
         distinct[player] = last[order]
-    distinct.setflags(write=False)
-    merged.setflags(write=False)
-    return distinct, merged
+    return read_only(distinct), read_only(merged)
 
 
 def _sorted_columns(

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
+from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
 from regretkit._util._validate import of_kind
 from regretkit.minimizers._simplex_rule import SimplexRule
@@ -68,9 +69,7 @@ class ComposedRule(SimplexRule):
     @property
     def regrets(self) -> Vector:
         """R, shape ``(dimension,)``, read-only: what the accumulator made of all regrets."""
-        copy = self.state["regrets"].copy()
-        copy.setflags(write=False)
-        return copy
+        return read_only(self.state["regrets"].copy())
 
     @property
     @final
