@@ -117,7 +117,7 @@ def test_no_argument_of_any_game_takes_more_than_a_second_or_100_mib_to_refuse(n
             f"{sum(3**k for k in range(6)) + 3**6 * (2 * 2**18 - 1):,} h",
         ),
         ("oshi_zumo(coins=999999999)", r"more than 1,000,000,000 histories"),
-        ("oshi_zumo(coins=40, minimum_bid=0, horizon=9)", r"more than [\d,]+ histories"),
+        ("oshi_zumo(coins=60, minimum_bid=0, horizon=2)", r"more than [\d,]+ histories"),
         ("oshi_zumo(1, 0, 0, 1000000)", r"more than [\d,]+ histories"),
     ],
 )

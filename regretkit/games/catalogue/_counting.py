@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 from regretkit.games.tree._history import CHANCE, History
 
+_EXPANDED = 200_000
+"""Largest number of histories that are created to count a level."""
+
 
 class Countable(History, Protocol):
     """A history that knows which others have as many continuations."""
@@ -19,7 +22,8 @@ class Countable(History, Protocol):
 def level_widths(root: Countable, length: int | None = None) -> Iterator[int]:
     """Yield the number of histories of each length, up to ``length`` if given.
 
-    One history of each shape is expanded, and none of a level before the level is counted.
+    One history of each shape is expanded, and none of a level before the level is counted. Levels
+    after one with more than ``_EXPANDED`` children to create are not counted.
     """
     examples, counts = {root.shape(): root}, Counter([root.shape()])
     actions: dict[Hashable, Sequence[Any]] = {}
@@ -32,6 +36,8 @@ def level_widths(root: Countable, length: int | None = None) -> Iterator[int]:
         if not width:
             return
         yield width
+        if sum(len(actions[shape]) for shape in counts.keys() - following.keys()) > _EXPANDED:
+            return
         successors: Counter[Hashable] = Counter()
         for shape, number in counts.items():
             if shape not in following:
