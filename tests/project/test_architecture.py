@@ -1,9 +1,12 @@
 """The shape of the package: layers, sizes, and two things that it never does."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 
 import regretkit
 
@@ -33,6 +36,11 @@ LAYERS = [
 each_module = pytest.mark.parametrize(
     "module", MODULES, ids=[str(path.relative_to(ROOT)) for path in MODULES]
 )
+
+
+@cache
+def parsed(module: Path) -> list[ast.AST]:
+    return [*ast.walk(ast.parse(module.read_text()))]
 
 
 def layer_of(module: Path) -> str:
@@ -66,8 +74,8 @@ def imports(source: str, package: tuple[str, ...]) -> dict[str, bool]:
 
 
 def functions(module: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    nodes = ast.walk(ast.parse(module.read_text()))
-    return [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    return [node for node in parsed(module) if isinstance(node, kinds)]
 
 
 def lines_of(node: ast.AST) -> int:
@@ -130,15 +138,14 @@ def test_a_function_has_at_most_45_lines_besides_its_docstring(module):
 def test_the_library_never_prints(module):
     if layer_of(module) in {"cli", "__main__"}:
         return  # printing is what the command line is for
-    names = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Name)]
+    names = [node for node in parsed(module) if isinstance(node, ast.Name)]
     assert not [node.lineno for node in names if node.id == "print"]
 
 
 @each_module
 def test_the_library_never_validates_with_assert(module):
     # `python -O` removes asserts, and with them the validation.
-    nodes = ast.walk(ast.parse(module.read_text()))
-    assert not [node.lineno for node in nodes if isinstance(node, ast.Assert)]
+    assert not [node.lineno for node in parsed(module) if isinstance(node, ast.Assert)]
 
 
 # Import circles
@@ -164,26 +171,12 @@ def top_level_imports(module: Path) -> set[Path]:
 
 
 def circles(imports: dict[Path, set[Path]]) -> list[list[Path]]:
-    """Return the groups of modules that import each other, by Tarjan's algorithm."""
-    number, low, stack, found = {}, {}, [], []
-
-    def visit(module: Path) -> None:
-        number[module] = low[module] = len(number)
-        stack.append(module)
-        for target in sorted(imports[module]):
-            if target not in number:
-                visit(target)
-            if target in stack:
-                low[module] = min(low[module], low[target])
-        if low[module] == number[module]:
-            group = stack[stack.index(module) :]
-            del stack[stack.index(module) :]
-            found.extend([group] if len(group) > 1 else [])
-
-    for module in imports:
-        if module not in number:
-            visit(module)
-    return found
+    """Return the groups of modules that import each other."""
+    modules = [*imports]
+    edges = [[target in imports[module] for target in modules] for module in modules]
+    _, group = connected_components(np.array(edges), connection="strong")
+    groups = [[modules[i] for i in np.flatnonzero(group == k)] for k in range(group.max() + 1)]
+    return [members for members in groups if len(members) > 1]
 
 
 def test_no_modules_import_each_other_in_a_circle():
