@@ -71,7 +71,8 @@ def on_nav(nav: Any, **_: Any) -> None:
     """Make the list of a part of the reference the page of its heading in the navigation."""
     for page in nav.pages:
         if page.file.src_uri.startswith("reference/") and page.file.src_uri not in pages.values():
-            page.file.url, page.file.name = page.file.url, "index"
+            url = page.file.url  # which is made of the name when it is first asked for
+            page.file.name, page.file.url = "index", url
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
