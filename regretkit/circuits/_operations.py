@@ -281,6 +281,16 @@ class ConvexHull(Circuit):
             return None
         return ConvexHull(built, mixer)
 
+    @override
+    def _state_at(self, blocks: Sequence[int]) -> StateDict:
+        if not isinstance(self.domain, Simplices) or self._couples_blocks():
+            return super()._state_at(blocks)
+        members = enumerate(self.members)
+        return {
+            "members": {str(number): member._state_at(blocks) for number, member in members},
+            "mixer": self.mixer._state_at(blocks),
+        }
+
     def _member_values(self, utility: Vector) -> Vector:
         """Return the value of each member's strategy, in each of the mixer's blocks."""
         if self._by_block:

@@ -1,7 +1,7 @@
 """Circuits around one minimizer that change when it learns, from what, or what is played of it."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import final
 
 import numpy as np
@@ -28,6 +28,10 @@ class _SameDomain(SingleMinimizerCircuit):
     def __attrs_post_init__(self) -> None:
         check_distinct([self.minimizer])
         self.domain = self.minimizer.domain
+
+    @override
+    def _state_at(self, blocks: Sequence[int]) -> StateDict:
+        return super()._state_at(blocks) | {"minimizer": self.minimizer._state_at(blocks)}
 
     @override
     def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:

@@ -145,6 +145,16 @@ def predicted(one, other, generator, iterations=40):
         other.observe_utility(utility)
 
 
+def assert_alike(one, other):
+    """Require two states to be equal to rounding."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for name, value in one.items():
+            assert_alike(value, other[name])
+    else:
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
 def parts_of(rule):
     return rule.parts if isinstance(rule, rk.Product) else (rule,)
 
@@ -163,6 +173,7 @@ def test_what_is_merged_plays_as_one_minimizer_for_each_decision_point(name, see
     predicted(merged, apart, generator)
     for point in range(tree.points):
         np.testing.assert_allclose(merged[point].strategy, apart[point].strategy, atol=1e-9)
+        assert_alike(merged[point].state, apart[point].state)
 
 
 @pytest.mark.deep_beyond(8)
