@@ -15,6 +15,7 @@ from regretkit.trace._graph import (
     Node,
     Per,
     as_boolean,
+    as_float,
     constant,
     elementwise,
     fill,
@@ -205,7 +206,11 @@ class Symbol(NDArrayOperatorsMixin):
         """Return an array of its own."""
         return Symbol(self.trace, self.node, mask=self.mask)
 
-    __copy__ = __pos__ = copy
+    __copy__ = copy
+
+    def __pos__(self) -> "Symbol":
+        _check_booleans(np.positive, (self,), {})
+        return self.copy()
 
     def __deepcopy__(self, memo: object) -> "Symbol":
         return self.copy()
@@ -270,7 +275,7 @@ class Symbol(NDArrayOperatorsMixin):
             raise _broadcast(self.node.per, node.per)
         if node.per is not self.node.per:  # every entry is this number
             node = fill(node, self.node.per)
-        self.node = as_boolean(node) if self.node.boolean else node
+        self.node = as_boolean(node) if self.node.boolean else as_float(node)
 
     # As a number
 
@@ -328,15 +333,16 @@ class Symbol(NDArrayOperatorsMixin):
         mask = _common_mask(inputs)
         nodes = [self.trace.node(value) for value in inputs]
         check_shapes(nodes)
-        if all(node.boolean for node in nodes):
-            name = _OF_BOOLEANS.get(name, name)
-        elif ufunc in _BITWISE:
+        if target is not None:
+            _check_made(target)
+        if not all(node.boolean for node in nodes) and ufunc in _BITWISE:
             raise UntraceableError(
                 f"np.{ufunc.__name__} works on the bits of numbers; use % 2 and //, or compare"
             )
+        _check_booleans(ufunc, inputs, {**options, "out": target})
+        if all(node.boolean for node in nodes) and options.get("dtype") is None:
+            name = _OF_BOOLEANS.get(name, name)
         node = elementwise(name, *nodes)
-        if target is not None:
-            _check_made(target)
         if where is not True:
             if target is None:
                 raise UntraceableError("where= without out= leaves entries undefined; use np.where")
@@ -431,6 +437,24 @@ def _check_dtype(dtype: Any) -> None:
         raise UntraceableError(f"numbers of {np.dtype(dtype)} are not known; leave out dtype")
 
 
+def _check_booleans(function: Any, inputs: Any, options: Mapping[str, Any]) -> None:
+    """Let NumPy refuse what it does not do with booleans, as it says it itself."""
+    arrays = [x for x in (*inputs, *options.values()) if isinstance(x, Symbol | np.ndarray)]
+    if not any(array.dtype == np.bool_ for array in arrays):
+        return
+    options = {name: _empty(value) for name, value in options.items()}
+    dtype = getattr(function(*map(_empty, inputs), **options), "dtype", None)
+    if dtype in (np.float16, np.int8):
+        raise UntraceableError(
+            f"np.{function.__name__} of booleans has numbers of {dtype}; use x.astype(float)"
+        )
+
+
+def _empty(value: Any) -> Any:
+    """Return an empty array of the same type as a symbol or an array."""
+    return np.empty(0, value.dtype) if isinstance(value, Symbol | np.ndarray) else value
+
+
 # Functions of NumPy that are no ufuncs
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -470,8 +494,7 @@ def _clip(values: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> 
         if bound is not None:
             clipped = ufunc(clipped, bound)
     if (out := options.pop("out", None)) is not None:
-        _check_made(out)
-        out[...] = clipped
+        _copyto(out, clipped)
         return out
     return clipped
 
@@ -500,8 +523,9 @@ def _copy(values: Symbol, **_: Any) -> Any:
 
 
 @_implements(np.copyto)
-def _copyto(target: Symbol, source: Any, casting: str = "", where: Any = True) -> None:
+def _copyto(target: Symbol, source: Any, casting: str = "same_kind", where: Any = True) -> None:
     _check_made(target)
+    _check_booleans(np.copyto, (target, source), {"casting": casting})
     target[...] = source if where is True else apply("where", where, source, target)
 
 

@@ -1,12 +1,18 @@
 """A rule that is changed after it was traced is traced anew: what ran before never runs again."""
 
+import math
+import sys
 import textwrap
 import types
+from collections import deque
+from functools import partial
 
 import numpy as np
 import pytest
+from attrs import define
 from trace_steps import SIMPLICES, assert_traced
 
+import regretkit as rk
 from regretkit import SelfPlay, games
 from regretkit.circuits import CFR
 from regretkit.trace import find_kernel
@@ -260,3 +266,170 @@ def test_a_run_in_machine_code_follows_a_change(change):
         averages.append(run.average)
     for one, other in zip(*averages, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+# What is held, or reached by another way
+
+
+def shifted(x):
+    return x + SHIFT
+
+
+def twice(x):
+    return 2.0 * x
+
+
+SHIFT = 0.25
+PAIR = (shifted, {"factor": 0.5})
+
+
+class Descriptor:
+    """Reads a number of its own, which can change."""
+
+    number = 1.0
+
+    def __get__(self, held, kind):
+        return type(self).number
+
+
+@define(eq=False, slots=False)
+class Reading(rk.SimplexRule):
+    """Regret matching that passes its regrets through something that it holds."""
+
+    regrets: np.ndarray = rk.state()
+    described = Descriptor()
+
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        self.prior = np.linspace(0.5, 1.0, self.dimension)
+        self.link, self.held = twice, [1.0]
+
+    def _propose(self):
+        return self.simplices.softmax(self.regrets, 0.5)
+
+    def _learn(self, utility, strategy):
+        r = self.link(self.simplices.regret(utility, strategy))
+        self.regrets = self.regrets + self.change(r)
+
+
+def by_a_computed_array(self, r):
+    return r * (2.0 * self.prior)
+
+
+def by_a_view(self, r):
+    return r * self.prior[:]
+
+
+def by_what_is_in_a_tuple(self, r):
+    return PAIR[0](r) * PAIR[1]["factor"]
+
+
+def by_what_is_held(self, r):
+    return r * self.held[0] + self.described
+
+
+def by_an_import(self, r):
+    import changed_helper
+
+    return changed_helper.change(r)
+
+
+def by_a_name(self, r):
+    return globals()["shifted"](r) * getattr(self, "prior")  # noqa: B009 - by its name
+
+
+def by_a_builtin(self, r):
+    return abs(r)
+
+
+def prior_in_place(rule, monkeypatch):
+    rule.prior[:] = rule.prior[::-1].copy()
+
+
+def global_number(rule, monkeypatch):
+    monkeypatch.setitem(globals(), "SHIFT", 3.0)
+
+
+def dict_in_a_tuple(rule, monkeypatch):
+    monkeypatch.setitem(PAIR[1], "factor", 2.0)
+
+
+def link_of_shift(rule, monkeypatch):
+    rule.link = shifted
+    find_kernel(rule)
+    monkeypatch.setitem(globals(), "SHIFT", 3.0)
+
+
+def link_of_a_partial(rule, monkeypatch):
+    rule.link = partial(lambda function, x: function(x), shifted)
+    find_kernel(rule)
+    monkeypatch.setitem(globals(), "SHIFT", 3.0)
+
+
+def held_deque(rule, monkeypatch):
+    rule.held = deque([1.0])
+    find_kernel(rule)
+    rule.held[0] = 4.0
+
+
+def held_tuple(rule, monkeypatch):
+    rule.held = (np.array(1.0), 2.0)
+    find_kernel(rule)
+    rule.held[0][...] = 4.0
+
+
+def number_of_a_descriptor(rule, monkeypatch):
+    monkeypatch.setattr(Descriptor, "number", 5.0)
+
+
+def module_that_is_imported(rule, monkeypatch):
+    monkeypatch.setattr(sys.modules["changed_helper"], "change", lambda x: -x)
+
+
+def builtin_in_the_module(rule, monkeypatch):
+    monkeypatch.setitem(globals(), "abs", lambda x: 3.0 * x)
+
+
+def class_of_the_rule(rule, monkeypatch):
+    rule.__class__ = type("Other", (type(rule),), {"change": lambda self, r: 3.0 * r})
+
+
+@pytest.mark.parametrize(
+    ("read", "change"),
+    [
+        (by_a_computed_array, prior_in_place),
+        (by_a_view, prior_in_place),
+        (by_what_is_in_a_tuple, global_number),
+        (by_what_is_in_a_tuple, dict_in_a_tuple),
+        (by_a_view, link_of_shift),
+        (by_a_view, link_of_a_partial),
+        (by_what_is_held, held_deque),
+        (by_what_is_held, held_tuple),
+        (by_what_is_held, number_of_a_descriptor),
+        (by_an_import, module_that_is_imported),
+        (by_a_name, global_number),
+        (by_a_builtin, builtin_in_the_module),
+        (by_a_view, class_of_the_rule),
+    ],
+)
+def test_what_changes_out_of_sight_counts(read, change, monkeypatch):
+    helper = types.ModuleType("changed_helper")
+    helper.change = twice
+    monkeypatch.setitem(sys.modules, "changed_helper", helper)
+    rule = type("Mine", (Reading,), {"change": read})(SIMPLICES)
+    assert_traced(rule)
+    change(rule, monkeypatch)
+    assert_traced(rule)
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (1, True), ((1.0, 0.0), (1, -0.0))])
+def test_equal_numbers_that_are_not_the_same_have_kernels_of_their_own(one, other):
+    def change(self, r):
+        part = self.held[1] if isinstance(self.held, tuple) else self.held
+        return r * (2.0 + math.copysign(1.0, part)) * (1.0 + isinstance(part, bool))
+
+    kind = type("Mine", (Reading,), {"change": change})
+    for held in (one, other):
+        rule = kind(SIMPLICES)
+        rule.held = held
+        assert_traced(rule)

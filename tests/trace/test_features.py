@@ -110,6 +110,7 @@ def test_every_ufunc(name):
     ),
     copies=lambda self, u, x: np.copy(u) + u.copy() + u[:] + u[...] + u.astype(float) + u.T,
     shapes=lambda self, u, x: u * len(u) + np.zeros(u.shape) + u.size + u.ndim + (u.dtype == float),
+    sums_of_booleans_as_floats=lambda self, u, x: np.add(u > 0, x > 0.3, dtype=float) + u,
     booleans_as_numbers=lambda self, u, x: (u > 0).astype(float) - (x > 0.3).astype(int),
     infinite=lambda self, u, x: np.isfinite(u) * 1.0 + np.minimum(u, np.inf),
 )
@@ -130,6 +131,13 @@ def in_place(self, u, x):
     y //= 0.125
     y %= 3.0
     return y
+
+
+def floats_of_booleans(self, u, x):
+    y, z = np.zeros_like(u), np.zeros_like(u)
+    y[...] = u > 0
+    np.greater(x, 0.3, out=z)
+    return y + z + y
 
 
 def out(self, u, x):
@@ -216,7 +224,11 @@ EVEN = {"even": property(lambda self: np.arange(self.dimension) % 2 == 0)}
 
 
 @pytest.mark.parametrize(
-    "new", [in_place, out, out_where, masks, copyto, aliases, new_arrays_by_shape, swapped, filled]
+    "new",
+    [
+        *(in_place, floats_of_booleans, out, out_where, masks, copyto, aliases),
+        *(new_arrays_by_shape, swapped, filled),
+    ],
 )
 def test_changes_in_place(new):
     traced(new)

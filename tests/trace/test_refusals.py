@@ -196,6 +196,34 @@ def formats(self, r):
     return r * len(f"{r.sum():.3f}") / len(f"{r.sum():.3f}")
 
 
+def adds_to_booleans(self, r):
+    mask = r > 0
+    mask += 1.0
+    return mask * 1.0
+
+
+def negates_booleans(self, r):
+    return -(r > 0) * 1.0
+
+
+def subtracts_booleans(self, r):
+    return ((r > 0) - (r < 0)) * 1.0
+
+
+def halves_booleans_in_place(self, r):
+    return np.multiply(r > 0, 0.5, out=r > 0) * 1.0
+
+
+def copies_to_booleans(self, r):
+    mask = r > 0
+    np.copyto(mask, r)
+    return mask * 1.0
+
+
+def takes_exponentials_of_booleans(self, r):
+    return r + np.exp(r > 0)
+
+
 UNDECLARED = "which is neither an array nor a number beforehand; declare"
 FINE_IN_NUMPY = {
     decides: r"\.max\(\) mixes the blocks; use self.simplices.max\(x\)",
@@ -226,9 +254,15 @@ FINE_IN_NUMPY = {
     writes_to_an_array: "made beforehand is written to; make it with np.zeros_like",
     writes_to_constants: r"np.array, or a function of other libraries, asks for values",
     other_masks: r"\.sum\(\) mixes the blocks",
+    takes_exponentials_of_booleans: r"of booleans has numbers of float16; use x.astype",
     formats: r"\.sum\(\) mixes the blocks",
 }
 WRONG_IN_NUMPY = {
+    adds_to_booleans: r"Cannot cast ufunc 'add' output from dtype\('float64'\) to dtype\('bool'\)",
+    negates_booleans: "boolean negative, the `-` operator, is not supported",
+    subtracts_booleans: "boolean subtract, the `-` operator, is not supported",
+    halves_booleans_in_place: "Cannot cast ufunc 'multiply' output",
+    copies_to_booleans: "Cannot cast array data from",
     adds_shapes: r"do not fit; use self.simplices.repeat\(x\)",
     sums_blocks: "one number for each block is needed, but there is one number for each action",
     masks_of_blocks: r"picks single entries|sets single entries",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attrs import define
 from random_rules import random_rule
 from trace_steps import RTOL, are_finite, by_kernel, errors
 from user_rules import NEEDS_PYTHON, RULES
@@ -43,6 +44,28 @@ def test_at_least_17_of_20_rules_have_a_kernel_and_the_others_say_why_not():
 def test_a_kernel_agrees_with_its_rule(make):
     (check,) = (check for check in CHECKS if check.__name__ == "kernel_agrees")
     run_check(check, lambda: make(SIMPLICES))
+
+
+@define(eq=False)
+class Dividing(rk.SimplexRule):
+    """Divides and takes powers, which its kernel guards where it is plain Python."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.softmax(self.regrets / (1.0 + np.abs(self.regrets) ** 1.3))
+
+    def _learn(self, utility, strategy):
+        self.regrets = self.regrets + self.simplices.regret(utility, strategy) / 3.0
+
+
+def test_what_is_compiled_is_the_code_that_divides_as_numpy_does():
+    runs = [
+        rk.solve(games.kuhn_poker(), play.Algorithm(Dividing), iterations=5, engine=engine)
+        for engine in ("numpy", "compiled")
+    ]
+    for one, other in zip(*(run.average for run in runs), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
 @pytest.mark.deep
