@@ -7,12 +7,14 @@ from regretkit._util._lazy_import import lazy_import
 # Everything is imported at its first use: the command line begins before NumPy is imported, and so
 # can end in one line when it is interrupted meanwhile.
 _LATER = {
+    "checks": "checks",
     "circuits": (
         "circuits ByDecisionPoint CFR ConvexHull PerDecisionPoint PhiRegret Product SwapRegret "
         "circuit"
     ),
     "display": "display",
     "engine": "engine",
+    "estimators": "estimators",
     "evaluation": "evaluation CorrelatedPlay best_response exploitability nash_conv",
     "games": "games ExtensiveFormGame NormalFormGame load matrix_game",
     "minimizer": "minimizer RegretMinimizer",
@@ -25,9 +27,11 @@ _LATER = {
     "sets": "sets DecisionTree Simplices",
 }
 if TYPE_CHECKING:
+    from regretkit import checks as checks
     from regretkit import circuits as circuits
     from regretkit import display as display
     from regretkit import engine as engine
+    from regretkit import estimators as estimators
     from regretkit import evaluation as evaluation
     from regretkit import games as games
     from regretkit import minimizer as minimizer

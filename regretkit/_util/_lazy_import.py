@@ -21,6 +21,15 @@ def lazy_import(
         For each module, relative to the package, the names that it has, with spaces between them;
         the name of a module stands for the module itself.
     """
+
+    def _where(name: str) -> str:
+        """Return which public module has a name, for the error about a package without it."""
+        if name.startswith("_") or "." in package:
+            return ""
+        public = [importlib.import_module(f"{package}.{module}") for module in modules]
+        found = [module.__name__ for module in public if hasattr(module, name)]
+        return f"; it is {found[0]}.{name}" if found else ""
+
     home = {name: module for module, names in modules.items() for name in names.split()}
     imported = {
         name
@@ -30,7 +39,7 @@ def lazy_import(
 
     def load(name: str) -> object:
         if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{_where(name)}")
         found = importlib.import_module(f"{package}.{home[name]}")
         value = found if home[name] == name else getattr(found, name)
         setattr(sys.modules[package], name, value)

@@ -196,7 +196,8 @@ def sequence(
 ) -> tuple[T, ...]:
     """Return ``values`` as a tuple, each converted by ``convert`` under its name."""
     if isinstance(values, kind):
-        raise TypeError(must_be(name, f"a sequence, not a single {kind.__name__}", values))
+        wanted = f"a sequence, not a single {kind.__name__}"
+        raise TypeError(must_be(name, wanted, values, "pass a list of them"))
     ordered(values, name)
     if not isinstance(values, Iterable):
         raise TypeError(must_be(name, f"a sequence, each {_a(kind.__name__)}", values))
@@ -283,18 +284,21 @@ def of_kind(kind: type, example: str) -> Validator:
     return check
 
 
-def check_generator(_: object, attribute: "Attribute[Any]", value: object) -> None:
-    """Require a numpy ``Generator``."""
-    if not isinstance(value, np.random.Generator):
-        raise TypeError(
-            f"{attribute.name} must be a numpy Generator, got {quote(value)}; "
-            "pass numpy.random.default_rng(seed)"
-        )
+def as_generator(value: np.random.Generator | int) -> np.random.Generator:
+    """Return a numpy ``Generator``, or one that begins at a seed."""
+    if isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+        return np.random.default_rng(int(value))
+    hint = "pass a seed such as 1, or numpy.random.default_rng(seed)"
+    raise TypeError(must_be("generator", "a numpy Generator or a seed, at least 0", value, hint))
 
 
 def check_kind(value: object, kind: type, name: str, example: str) -> None:
     """Require an instance of ``kind``."""
     if not isinstance(value, kind):
+        if isinstance(value, type) and issubclass(value, kind):
+            example = f"{value.__name__}()"
         raise TypeError(
             f"{name} must be {_a(kind.__name__)}, got {quote(value)}{_role(value)}; "
             f"pass one, such as {example}"

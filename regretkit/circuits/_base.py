@@ -29,11 +29,14 @@ def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
     if isinstance(value, RegretMinimizer):
         return value
     if isinstance(value, type) and issubclass(value, RegretMinimizer):
+        arguments = "tree, RegretMatching" if value.__name__ == "CFR" else "3"
         raise TypeError(
             f"{name} must be a minimizer, got the class {value.__name__}; "
-            f"build one, as in {value.__name__}(3)"
+            f"build one, as in {value.__name__}({arguments})"
         )
-    raise TypeError(must_be(name, "a RegretMinimizer", value))
+    alike = all(hasattr(value, method) for method in ("next_strategy", "observe_utility"))
+    hint = "derive its class from RegretMinimizer, with _propose and _learn" if alike else ""
+    raise TypeError(must_be(name, "a RegretMinimizer", value, hint))
 
 
 def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: object) -> None:

@@ -31,6 +31,15 @@ from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionTree, Simplices
 
 
+def _player_hint(value: object) -> str:
+    if hasattr(value, "domains"):
+        return (
+            "CFR plays for one player: pass game.domains[0], or let solve(game, rule) make one for "
+            "each player"
+        )
+    return "pass the set of one player, as in load('kuhn_poker').domains[0]"
+
+
 @final
 @define(eq=False)
 class CFR(Circuit):
@@ -86,7 +95,7 @@ class CFR(Circuit):
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, DecisionTree):
-            raise TypeError(f"tree must be a DecisionTree, got {quote(self.tree)}")
+            raise TypeError(must_be("tree", "a DecisionTree", self.tree, _player_hint(self.tree)))
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
         if reason := self._weaker_guarantee():

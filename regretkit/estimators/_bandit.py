@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
-from regretkit._util._validate import at_least_zero, check_generator, finite, quote
+from regretkit._util._validate import as_generator, at_least_zero, finite, quote
 from regretkit.estimators._estimator import Estimator
 from regretkit.estimators._mccfr import draw_actions
 from regretkit.games import Game, NormalFormGame
@@ -71,7 +71,7 @@ class BanditFeedback(Estimator, Stateful):
     texts could not be checked; the mean is tested, and the regret.
     """
 
-    generator: np.random.Generator = field(repr=False, validator=check_generator)
+    generator: np.random.Generator = field(converter=as_generator, repr=False)
     baseline: float = field(default=0.0, validator=finite, kw_only=True)
     implicit: float = field(default=0.0, validator=at_least_zero, kw_only=True)
 

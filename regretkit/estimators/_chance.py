@@ -12,7 +12,7 @@ from typing_extensions import override
 from regretkit._util._arrays import segment_sum
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import check_generator, quote
+from regretkit._util._validate import as_generator, quote
 from regretkit.estimators._estimator import Estimator
 from regretkit.games import CHANCE, ExtensiveFormGame, Game, GameTree
 from regretkit.games.tree._sequences import last_sequences, levels, reach_of_chance
@@ -203,7 +203,7 @@ class _DrawnChance(Estimator, Stateful):
         When ``generator`` is not a numpy ``Generator``, or a game is not in extensive form.
     """
 
-    generator: np.random.Generator = field(repr=False, validator=check_generator)
+    generator: np.random.Generator = field(converter=as_generator, repr=False)
     visited: int = field(default=0, init=False, repr=False)
     _draws: ChanceDraws | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 

@@ -12,8 +12,8 @@ from typing_extensions import override
 from regretkit._util._state import NOT_STATE, Stateful, is_finite_array
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import (
+    as_generator,
     at_least_one,
-    check_generator,
     constant_vector,
     must_be,
     of_kind,
@@ -87,7 +87,7 @@ class TraversalEstimator(Estimator, Stateful):
         range, or a game is neither in extensive nor in normal form.
     """
 
-    generator: np.random.Generator = field(repr=False, validator=check_generator)
+    generator: np.random.Generator = field(converter=as_generator, repr=False)
     baseline: Baseline | None = field(
         default=None, kw_only=True, validator=optional(of_kind(Baseline, "LearnedBaseline()"))
     )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import segment_sum
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import check_kind, floats, quote, vector, whole_number
+from regretkit._util._validate import as_generator, floats, quote, vector, whole_number
 from regretkit.games import (
     CHANCE,
     ExtensiveFormGame,
@@ -174,7 +174,7 @@ def sampled_value(
     game: Playable,
     strategies: ProfileLike,
     samples: int,
-    generator: np.random.Generator,
+    generator: np.random.Generator | int,
     *,
     bounds: Bounds | None = None,
 ) -> tuple[Estimate, ...]:
@@ -195,7 +195,7 @@ def sampled_value(
     samples
         How many games to play, at least 1.
     generator
-        Draws the actions of chance and of the players.
+        Draws the actions of chance and of the players; or its seed.
     bounds
         Least and largest payoff, for valid confidence intervals; by default those of all terminals,
         where these are in memory.
@@ -212,7 +212,7 @@ def sampled_value(
     True
     """
     samples = whole_number(samples, "samples", least=1)
-    check_generator(generator)
+    generator = as_generator(generator)
     known = payoff_bounds(game)
     if isinstance(game, ImperfectRecallGame):
         game = game.refinement if isinstance(strategies, Profile) else game.tree
@@ -238,11 +238,6 @@ def estimates(
         Estimate.of(payoffs, bounds if bounds is not None or known is None else known[player])
         for player, payoffs in enumerate(drawn.T)
     )
-
-
-def check_generator(generator: np.random.Generator) -> None:
-    """Require a numpy ``Generator``."""
-    check_kind(generator, np.random.Generator, "generator", "numpy.random.default_rng(seed)")
 
 
 def _vectors(game: Playable, strategies: ProfileLike) -> list[Vector] | None:
@@ -446,7 +441,7 @@ def sampled_local_best_response(
     player: int,
     strategies: ProfileLike,
     samples: int,
-    generator: np.random.Generator,
+    generator: np.random.Generator | int,
     *,
     rollouts: int | None = 100,
     continuation: BehavioralStrategyLike | None = None,
@@ -472,7 +467,7 @@ def sampled_local_best_response(
     samples
         How many games to play, at least 1.
     generator
-        Draws the actions of chance and of the players, also in rollouts.
+        Draws the actions of chance and of the players, also in rollouts; or its seed.
     rollouts
         Number of plays for each action; None to enumerate all continuations instead.
     continuation
@@ -493,7 +488,7 @@ def sampled_local_best_response(
     samples = whole_number(samples, "samples", least=1)
     if rollouts is not None:
         rollouts = whole_number(rollouts, "rollouts", least=1)
-    check_generator(generator)
+    generator = as_generator(generator)
     root, played = as_history(game), behaviors_in(game, strategies)
     check_player(player, len(played))
     later = list(played)

@@ -11,7 +11,7 @@ from regretkit._util._arrays import segment_sum, sum_terms
 from regretkit._util._errors import advised
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.games._game import as_profile, check_player, constant, game_repr_html
+from regretkit.games._game import as_profile, as_strategies, check_player, constant, game_repr_html
 from regretkit.games._payoff_rows import PayoffRows, payoff_rows
 from regretkit.games.tree._game_tree import GameTree
 from regretkit.games.tree._history import History, HistoryBatch
@@ -166,7 +166,7 @@ class ExtensiveFormGame:
 
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Return the expected payoff of every player, shape ``(players,)``."""
-        strategies = as_profile(profile, self.domains)
+        strategies = as_strategies(self, profile)
         reach = np.ones(self.sequences.shape[1])
         for strategy, last in zip(strategies, self.sequences, strict=True):
             reach *= strategy[last]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import LARGEST, _squares, floats, ordered, quote
+from regretkit._util._validate import LARGEST, _squares, floats, must_be, ordered, quote
 from regretkit.sets import DecisionTree, StrategySet
 
 ATOL = 1e-6
@@ -53,6 +53,9 @@ def check_game(game: Game) -> None:
     if isinstance(game, str):
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
     wanted = ("domains", "utility", "value")
+    if isinstance(game, np.ndarray | list):
+        hint = "pass matrix_game(A), or NormalFormGame(A, B)"
+        raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
     if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
         raise TypeError(
             f"game must be a Game, with domains, utility and value, got {quote(game)}; "
@@ -109,9 +112,8 @@ def as_profile(
         ordered(profile, "profile")
         strategies = [floats(strategy, "a strategy") for strategy in profile]
     except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"profile must be one vector for each player, got {quote(profile)}"
-        ) from error
+        hint = "pass its average, run.average" if hasattr(profile, "last_profile") else ""
+        raise TypeError(must_be("profile", "one vector for each player", profile, hint)) from error
     if len(strategies) != len(domains):
         raise ValueError(
             f"profile has {len(strategies)} strategies, but the game has {len(domains)} players; "

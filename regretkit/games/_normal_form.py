@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from regretkit._util._arrays import RESOLUTION, zero_cancelled
 from regretkit._util._typing import Vector
 from regretkit._util._validate import floats, quote, strings
-from regretkit.games._game import as_profile, check_payoffs, check_player, constant, game_repr_html
+from regretkit.games._game import (
+    as_profile,
+    as_strategies,
+    check_payoffs,
+    check_player,
+    constant,
+    game_repr_html,
+)
 from regretkit.sets import Simplices
 
 Names: TypeAlias = tuple[tuple[str, ...], ...]
@@ -30,6 +37,17 @@ def _payoffs(value: ArrayLike) -> NDArray[np.float64]:
     return payoffs
 
 
+def _together(*payoffs: ArrayLike) -> NDArray[np.float64]:
+    """Return the payoffs of all players, given one by one."""
+    arrays = [floats(value, f"payoffs of player {i}") for i, value in enumerate(payoffs)]
+    if len({array.shape for array in arrays}) > 1:
+        raise ValueError(
+            "payoffs of all players must have one shape, got "
+            f"{' and '.join(str(array.shape) for array in arrays)}"
+        )
+    return np.stack(arrays)
+
+
 def _names(value: Iterable[Iterable[str]] | None) -> Names | None:
     if value is None:
         return None
@@ -47,7 +65,7 @@ def _sequence(value: Iterable[Item]) -> Iterable[Item]:
 
 
 @final
-@define(eq=False, repr=False)
+@define(eq=False, repr=False, init=False)
 class NormalFormGame:
     """A game in which all players simultaneously choose one action each.
 
@@ -56,6 +74,9 @@ class NormalFormGame:
     payoffs
         Finite payoffs of all players, shape ``(players, n_0, n_1, ...)`` with n_i the number of
         actions of player i.
+    others
+        Where ``payoffs`` are those of player 0 alone, shape ``(n_0, n_1, ...)``, the payoffs of the
+        other players in turn, as in ``NormalFormGame(A, B)``.
     actions
         For each player, a name for each action.
     name
@@ -86,6 +107,16 @@ class NormalFormGame:
     domains: tuple[Simplices, ...] = field(init=False)
     _tensors: dict[tuple[int, int], NDArray[np.float64]] = field(init=False, factory=dict)
     """For a player and the one who is paid, the contiguous payoffs with the player's axis first."""
+
+    def __init__(
+        self,
+        payoffs: ArrayLike,
+        *others: ArrayLike,
+        actions: Iterable[Iterable[str]] | None = None,
+        name: str | None = None,
+    ) -> None:
+        together = _together(payoffs, *others) if others else payoffs
+        self.__attrs_init__(together, actions=actions, name=name)
 
     def __attrs_post_init__(self) -> None:
         names = [None] * self.players if self.actions is None else list(self.actions)
@@ -145,7 +176,7 @@ class NormalFormGame:
 
     def value(self, profile: Sequence[Vector]) -> Vector:
         """Return the expected payoff of every player, shape ``(players,)``."""
-        strategies = as_profile(profile, self.domains)
+        strategies = as_strategies(self, profile)
         return np.array(
             [
                 domain.value(self.utility(player, strategies), strategies[player])

@@ -17,6 +17,9 @@ from regretkit.games.gambit._efg import ExtensiveForm, parse_efg, write_efg
 from regretkit.games.gambit._nfg import parse_nfg, write_nfg
 from regretkit.games.gambit._tokens import Tokens
 
+OPENSPIEL = "openspiel:"
+"""What stands before the name of a game of OpenSpiel."""
+
 _FACTORIES: dict[str, Callable[..., Game]] = {}
 
 _LONGEST_NAME, _LARGEST_IN_NAME = 1_000, 10_000
@@ -79,7 +82,8 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
         A registered name, with arguments in parentheses if there are any: literals such as ``3``,
         ``-0.5``, ``True`` or ``"a"``; nothing is evaluated. Or a path to a file in one of
         Gambit's formats: a ``pathlib.Path``, or a string that ends in ``.efg`` or ``.nfg``.
-        See ``read_efg`` and ``read_nfg``.
+        See ``read_efg`` and ``read_nfg``. Or the name of a game of OpenSpiel after
+        ``openspiel:``, see ``from_openspiel``.
     memory_limit
         Largest number of bytes that building a game by name may take, by default all that are
         available; also for a ``memory_limit`` in ``text``.
@@ -106,6 +110,10 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
         if tokens.current not in {"EFG", "NFG"}:
             raise tokens.unexpected("EFG or NFG, with which a game file begins")
         return parse_efg(tokens) if tokens.current == "EFG" else parse_nfg(tokens)
+    if str(text).startswith(OPENSPIEL):
+        from regretkit.games.openspiel._tree import from_openspiel
+
+        return from_openspiel(str(text).removeprefix(OPENSPIEL), memory_limit=memory_limit)
     name, positional, keywords = _parsed(text)
     if name not in _FACTORIES:
         raise unknown_game(name)
@@ -231,6 +239,9 @@ def _literal(node: ast.expr, text: str) -> Any:
 
 
 def _unreadable(text: str) -> ValueError:
+    plain = text.strip().lower().replace(" ", "_").replace("-", "_")
+    if plain in _FACTORIES:
+        return unknown_game(text)
     return ValueError(
         f"cannot read {quote(text)}; write a name and literal arguments, each once, "
         "as in 'kuhn_poker(deck=5)'"

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Literal, cast, final
+from typing import Literal, Self, cast, final
 
 import attrs
 import numpy as np
@@ -83,6 +83,14 @@ class SimplexRule(RegretMinimizer):
     >>> isinstance(RegretMatching([2, 3]), SimplexRule)
     True
     """
+
+    def __new__(cls, *arguments: object, **named: object) -> Self:
+        if "__dataclass_fields__" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} is a dataclass, which knows no fields of a SimplexRule; put "
+                "@attrs.define(eq=False) before the class in place of @dataclass"
+            )
+        return cast(Self, super().__new__(cls, *arguments, **named))
 
     # Without the hook, attrs would look at every attribute that is set, in every iteration.
     simplices: Simplices = field(converter=as_simplices, on_setattr=attrs.setters.NO_OP)

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._typing import Indices
-from regretkit._util._validate import did_you_mean, quote, whole_number
+from regretkit._util._validate import check_kind, did_you_mean, quote, whole_number
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
 from regretkit.circuits import CFR, LocalRule, SharedStrategies
 from regretkit.circuits._base import local_minimizer
@@ -123,6 +123,8 @@ class Algorithm:
             averaging=common if averaging is None else averaging,
             sampling=_agreed([b.sampling for b in bases], sampling, "sampling", None),
         )
+        check_kind(self.order, Order, "order", "Alternating()")
+        check_kind(self.averaging, Averaging, "averaging", "Linear()")
         if self.sampling is not None:
             sampling_estimator(self.sampling)  # refuses now what it does not know
 
@@ -342,13 +344,13 @@ def named(algorithm: AlgorithmLike) -> Algorithm:
 
 
 def _known(name: str) -> str:
-    if name not in ALGORITHMS:
+    if name.lower() not in ALGORITHMS:
         plain = name.lower().replace("plus", "+").replace("_", "").replace("-", "")
         known = ", ".join(map(repr, ALGORITHMS))
         raise ValueError(
             f"there is no algorithm {quote(name)}, only {known}{did_you_mean(plain, ALGORITHMS)}"
         )
-    return name
+    return name.lower()
 
 
 _EVER = 2**62

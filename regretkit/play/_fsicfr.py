@@ -6,11 +6,12 @@ from typing import Self, final
 
 import numpy as np
 from attrs import define, field
+from attrs.converters import optional
 from typing_extensions import override
 
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, whole_number
+from regretkit._util._validate import as_generator, check_kind, whole_number
 from regretkit.averaging import Average, Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.games import GameDAG, Profile
@@ -89,7 +90,9 @@ class FixedStrategyIteration(Stateful):
     local: LocalRule
     order: Order = field(factory=Simultaneous, kw_only=True)
     averaging: Averaging = field(factory=Uniform, kw_only=True)
-    generator: np.random.Generator | None = field(default=None, kw_only=True, repr=False)
+    generator: np.random.Generator | None = field(
+        default=None, kw_only=True, repr=False, converter=optional(as_generator)
+    )
     iteration: int = field(default=0, init=False)
     visited: int = field(default=0, init=False)
     minimizers: tuple[RegretMinimizer, ...] = field(init=False, repr=False)
@@ -103,8 +106,6 @@ class FixedStrategyIteration(Stateful):
         check_kind(self.graph, GameDAG, "graph", "GameDAG.from_tree(game.tree)")
         check_kind(self.order, Order, "order", "Simultaneous()")
         check_kind(self.averaging, Averaging, "averaging", "Uniform()")
-        if self.generator is not None:
-            check_kind(self.generator, np.random.Generator, "generator", "default_rng(seed)")
         self.order.check_players(self.players)
         self.minimizers = tuple(
             local_minimizer(self.local, simplices) for simplices in self.graph.simplices

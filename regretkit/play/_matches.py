@@ -8,9 +8,8 @@ from attrs import define, field, frozen
 from attrs.validators import is_callable
 from numpy.typing import NDArray
 
-from regretkit._util._validate import check_generator as check_drawing
-from regretkit._util._validate import quote, whole_number
-from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, check_generator, pick
+from regretkit._util._validate import as_generator, quote, whole_number
+from regretkit.evaluation._monte_carlo import Bounds, Estimate, check_bounds, pick
 from regretkit.games import CHANCE, BehavioralStrategyLike, History, Playable, Profile
 from regretkit.games._adapters import as_history, payoff_bounds
 from regretkit.games._behavioral import ValidatedStrategy, behaviors
@@ -86,7 +85,7 @@ class StrategyAgent:
         returns their probabilities, or a dict from information sets to such probabilities: a
         list of these for each player, or one that it plays for every player.
     generator
-        Draws the actions.
+        Draws the actions; or its seed.
 
     Raises
     ------
@@ -106,7 +105,7 @@ class StrategyAgent:
     """
 
     strategy: Profile | BehavioralStrategyLike | Sequence[BehavioralStrategyLike]
-    generator: np.random.Generator = field(validator=check_drawing, repr=False)
+    generator: np.random.Generator = field(converter=as_generator, repr=False)
     _parts: dict[int, ValidatedStrategy] = field(init=False, repr=False)
     """The strategies of the players for which it has acted."""
 
@@ -268,7 +267,7 @@ def play_match(
     game: Playable,
     agents: Sequence[Agent],
     rounds: int,
-    generator: np.random.Generator,
+    generator: np.random.Generator | int,
     *,
     rotate: bool = False,
     bounds: Bounds | None = None,
@@ -284,7 +283,7 @@ def play_match(
     rounds
         How many to play, at least 1.
     generator
-        Draws chance's moves; agents draw from generators of their own.
+        Draws chance's moves; agents draw from generators of their own. Or its seed.
     rotate
         Let agents change places after every round, so that each plays for every player in turn.
     bounds
@@ -315,7 +314,7 @@ def play_match(
     True
     """
     rounds = whole_number(rounds, "rounds", least=1)
-    check_generator(generator)
+    generator = as_generator(generator)
     root, agents = as_history(game), _as_agents(agents)
     known = payoff_bounds(game) if bounds is None else None
     if bounds is not None:

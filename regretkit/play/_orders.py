@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import check_generator, whole_number
+from regretkit._util._validate import as_generator, whole_number
 
 
 class UpdateContext(Protocol):
@@ -172,7 +172,7 @@ class RandomPlayer(Order, Stateful):
     Parameters
     ----------
     generator
-        Draws the player.
+        Draws the player; or its seed.
 
     Raises
     ------
@@ -184,7 +184,7 @@ class RandomPlayer(Order, Stateful):
     >>> order = RandomPlayer(np.random.default_rng(1))
     """
 
-    generator: np.random.Generator = field(repr=False, validator=check_generator)
+    generator: np.random.Generator = field(converter=as_generator, repr=False)
 
     @override
     def iterate(self, context: UpdateContext) -> None:

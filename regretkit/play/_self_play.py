@@ -181,6 +181,8 @@ class SelfPlay(Stateful):
             self._check_whole()
             begin(watching, self)
             with interrupt.at_once():  # nothing is played yet
+                if self.iteration == 0 and iterations:
+                    self._check_first()
                 executor = self._executor_for(iterations)
             play = partial(executor.play, interrupted=interrupt.requested)
             if self.seconds == 0.0 and iterations:
@@ -188,6 +190,13 @@ class SelfPlay(Stateful):
                     play(0)  # makes machine code, which is no play
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
+
+    def _check_first(self) -> None:
+        """Refuse a minimizer whose first strategy is none of its player's."""
+        for player, domain in enumerate(self.game.domains):
+            minimizer = self.minimizers[player]
+            name = f"the first strategy of minimizers[{player}], {quote(minimizer)},"
+            check_strategy(minimizer.next_strategy(), domain, player, name)
 
     def _prepare(self, iterations: int) -> None:
         """Choose an engine for a number of iterations, and have its machine code made."""
@@ -430,6 +439,11 @@ _DIRECTIONS = 4
 def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[RegretMinimizer, ...]:
     """Return one minimizer for each player of a game, or refuse what came."""
     check_game(game)
+    if isinstance(minimizers, type):
+        raise TypeError(
+            f"minimizers must be one for each player, got the class {minimizers.__name__}; "
+            f"let solve(game, {minimizers.__name__}) make them"
+        )
     players = as_minimizers(minimizers, "minimizers")
     if len(players) != len(game.domains):
         raise ValueError(

@@ -442,4 +442,9 @@ def as_simplices(value: SimplicesLike) -> Simplices:
     >>> as_simplices([2, 2])
     Simplices([2] * 2)
     """
+    if isinstance(value, StrategySet) and not isinstance(value, Simplices):
+        raise TypeError(
+            f"simplices must be numbers of actions, or Simplices, got {quote(value)}; "
+            "on a decision tree play CFR(tree, RegretMatching)"
+        )
     return value if isinstance(value, Simplices) else Simplices(value)

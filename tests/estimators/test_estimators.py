@@ -412,7 +412,7 @@ def test_a_minimizer_on_the_whole_tree_learns_from_samples():
 
 
 test_what_draws_nothing_is_refused_with_what_would = refusals(
-    7,
+    -7,
     None,
     np.random,
     np.random.RandomState(1),
@@ -484,7 +484,7 @@ test_bad_arguments_are_refused = refusals(
     (lambda g: LearnedBaseline(rate=1.5), ValueError, "rate must be above 0 and at most 1"),
     (lambda g: LearnedBaseline(rate=0.0), ValueError, "rate must be"),
     (
-        lambda g: ExternalSampling(7),
+        lambda g: ExternalSampling(7.0),
         TypeError,
         r"generator must be a numpy Generator.*default_rng\(seed\)",
     ),

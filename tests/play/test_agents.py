@@ -83,7 +83,7 @@ def test_what_is_no_strategy_is_refused(strategy, error, message):
     with pytest.raises(error, match=message):
         seeded(strategy)
     with pytest.raises(TypeError, match="default_rng"):
-        StrategyAgent(uniform_behavior, 7)
+        StrategyAgent(uniform_behavior, "7")
 
 
 def test_an_agent_refuses_to_play_another_game():
@@ -202,7 +202,7 @@ class Wrong:
         ({"agents": [Wrong("b")] * 2}, ValueError, "index of an action"),
         ({"agents": [Wrong(True)] * 2}, ValueError, "index of an action"),
         ({"rounds": 0}, ValueError, "rounds"),
-        ({"generator": 3}, TypeError, "default_rng"),
+        ({"generator": "3"}, TypeError, "default_rng"),
         ({"bounds": (-0.5, 0.5)}, ValueError, "widen"),
     ],
 )

@@ -202,7 +202,7 @@ def test_what_cannot_be_played_is_refused():
         ((graph, rk.RegretMatching(2)), {}, TypeError, "local must make"),
         ((graph, rk.RegretMatching), {"order": "alternating"}, TypeError, "order"),
         ((graph, rk.RegretMatching), {"averaging": 2}, TypeError, "averaging"),
-        ((graph, rk.RegretMatching), {"generator": 2}, TypeError, "generator"),
+        ((graph, rk.RegretMatching), {"generator": 2.0}, TypeError, "generator"),
         ((graph, rk.RegretMatching), {"order": Alternating(first=2)}, ValueError, "first"),
     ):
         with pytest.raises(error, match=message):

@@ -100,7 +100,7 @@ test_an_order_that_cannot_be_followed_is_refused = refusals(
     ),
     *(
         (partial(RandomPlayer, wrong), TypeError, "generator must be a numpy Gen.*default_rng")
-        for wrong in (3, None, np.random)
+        for wrong in (-3, None, np.random)
     ),
 )
 

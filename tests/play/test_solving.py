@@ -123,7 +123,6 @@ def test_an_algorithm_is_a_value_that_starts_afresh_every_time():
     [
         ("cfrplus", r"did you mean 'cfr\+'"),
         ("CFRplus", r"did you mean 'cfr\+'"),
-        ("CFR+", r"did you mean 'cfr\+'"),
         ("PCFR_Plus", r"did you mean 'pcfr\+'"),
         ("sapcfr-plus", r"did you mean 'sapcfr\+'"),
         ("dcfrs", "did you mean 'dcfr'"),

@@ -265,6 +265,7 @@ ENTRIES = {
     "stationary_distribution(matrix)": lambda bad: stationary_distribution(bad),
     "Average.add(strategy)": lambda bad: rk.Average().add(bad),
     # Games
+    "NormalFormGame(others)": lambda bad: rk.NormalFormGame([1.0, 2.0], bad),
     "NormalFormGame(payoffs)": lambda bad: rk.NormalFormGame(bad),
     "matrix_game(payoffs)": lambda bad: rk.matrix_game(bad),
     "battleship(lengths)": lambda bad: games.battleship(lengths=bad),

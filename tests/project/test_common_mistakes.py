@@ -1,0 +1,179 @@
+"""What a first user types wrongly is taken as it is meant, or refused with the cure."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from attrs import define
+
+import regretkit as rk
+from regretkit import play
+from regretkit.evaluation import sampled_value
+from regretkit.games import Profile
+
+A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+KUHN = rk.load("kuhn_poker")
+PENNIES = rk.games.matching_pennies()
+
+
+@dataclass(eq=False)
+class Dataclass(rk.SimplexRule):
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.uniform()
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+class Undefined(rk.SimplexRule):
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        return self.simplices.uniform()
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+@define(eq=False)
+class Ones(rk.SimplexRule):
+    """Its strategies do not sum to 1."""
+
+    def _propose(self):
+        return np.ones(self.dimension)
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+class OneSimplex(rk.RegretMinimizer):
+    """Is made with a number of actions."""
+
+    def __init__(self, actions):
+        self.domain = rk.Simplices(range(actions, actions + 1))
+
+    def _propose(self):
+        return self.domain.uniform()
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+class Duck:
+    def next_strategy(self):
+        return np.full(2, 0.5)
+
+    def observe_utility(self, utility):
+        pass
+
+
+class Over:
+    def is_terminal(self):
+        return True
+
+    def payoffs(self):
+        return [0.0]
+
+
+def trees(rule):
+    return [rk.CFR(tree, rule) for tree in KUHN.domains]
+
+
+CURES = [
+    (lambda: rk.CFR(KUHN, rk.RegretMatching), "pass game.domains[0], or let solve(game, rule)"),
+    (lambda: rk.CFR("kuhn_poker", rk.RegretMatching), "load('kuhn_poker').domains[0]"),
+    (lambda: rk.SelfPlay(KUHN, rk.RegretMatching), "let solve(game, RegretMatching) make them"),
+    (lambda: rk.SelfPlay(KUHN, [rk.CFR] * 2), "as in CFR(tree, RegretMatching)"),
+    (lambda: rk.SelfPlay(PENNIES, [rk.RegretMatching] * 2), "as in RegretMatching(3)"),
+    (lambda: rk.SelfPlay(PENNIES, [Duck(), Duck()]), "derive its class from RegretMinimizer"),
+    (lambda: rk.SelfPlay(A, []), "pass matrix_game(A), or NormalFormGame(A, B)"),
+    (lambda: rk.solve(A, "cfr", iterations=1), "pass matrix_game(A), or NormalFormGame(A, B)"),
+    (lambda: rk.RegretMatching(KUHN.domains[0]), "CFR(tree, RegretMatching)"),
+    (lambda: rk.NormalFormGame(A), "use matrix_game"),
+    (lambda: rk.NormalFormGame(A, np.eye(2)), "must have one shape, got (3, 3) and (2, 2)"),
+    (lambda: rk.load("kuhn-poker"), "did you mean kuhn_poker?"),
+    (lambda: rk.load("Kuhn poker"), "did you mean kuhn_poker?"),
+    (lambda: rk.solve(KUHN, "cfrplus", iterations=1), "did you mean 'cfr+'?"),
+    (
+        lambda: play.ExternalSampling("1"),
+        "pass a seed such as 1, or numpy.random.default_rng(seed)",
+    ),
+    (lambda: play.ExternalSampling(-1), "a seed, at least 0"),
+    (lambda: rk.Algorithm("cfr", averaging="linear"), "pass one, such as Linear()"),
+    (lambda: rk.Algorithm("cfr", order=play.Simultaneous), "pass one, such as Simultaneous()"),
+    (lambda: rk.Product(rk.Hedge(2, rate=1.0)), "pass a list of them"),
+    (lambda: Dataclass(3), "put @attrs.define(eq=False) before the class in place of @dataclass"),
+    (lambda: Undefined(3), "put @attrs.define(eq=False) before the class"),
+    (lambda: rk.nash_conv(KUHN, rk.solve(KUHN, "cfr", iterations=1)), "pass its average"),
+    (lambda: rk.kuhn_poker, "it is regretkit.games.kuhn_poker"),
+    (lambda: PENNIES.value([[1.0, 1.0], [0.5, 0.5]]), "a point of Simplices(2)"),
+    (lambda: KUHN.value([np.ones(13)] * 2), "tree.sequence_form(behavior)"),
+    (lambda: rk.ExtensiveFormGame.from_history(Over()), "without ['player', 'chance_outcomes'"),
+    (lambda: rk.ExtensiveFormGame(Over()), "build one with GameTree.from_history(root)"),
+    *(
+        (
+            lambda engine=engine, game=game, make=make: rk.SelfPlay(
+                game, make(), engine=engine
+            ).run(1),
+            "the first strategy of minimizers[0], ",
+        )
+        for engine in ("numpy", "vectorized")
+        for game, make in ((PENNIES, lambda: [Ones(2), Ones(2)]), (KUHN, lambda: trees(Ones)))
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "cure"), CURES)
+def test_a_common_mistake_is_answered_by_its_cure(wrong, cure):
+    with pytest.raises((TypeError, ValueError, AttributeError), match=re.escape(cure)):
+        wrong()
+
+
+@pytest.mark.parametrize("take", [trees, lambda rule: rk.SwapRegret(3, rule)])
+def test_a_rule_for_one_simplex_is_referred_to_per_decision_point(take):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        take(OneSimplex)
+    notes = getattr(caught.value, "__notes__", [])
+    assert "PerDecisionPoint(rule)" in " ".join([str(caught.value), *notes])
+
+
+def test_payoffs_of_the_players_may_be_given_one_by_one():
+    one_by_one = rk.NormalFormGame(A, -A, name="rps", actions=[["r", "p", "s"]] * 2)
+    assert np.array_equal(one_by_one.payoffs, rk.matrix_game(A).payoffs)
+    assert one_by_one.name == "rps"
+    assert rk.NormalFormGame(*np.zeros((3, 2, 2, 2))).players == 3
+    assert rk.NormalFormGame(payoffs=[A, -A]).players == 2
+
+
+def test_names_of_algorithms_may_have_capitals():
+    assert rk.Algorithm("CFR+") == rk.Algorithm("cfr+")
+    assert rk.solve(KUHN, "CFR+", iterations=1).iteration == 1
+
+
+def test_games_of_openspiel_are_loaded_by_name():
+    pytest.importorskip("pyspiel")
+    assert rk.load("openspiel:kuhn_poker(players=3)").players == 3
+
+
+def test_a_seed_stands_for_a_generator():
+    def rng():
+        return np.random.default_rng(3)
+
+    uniform = Profile.uniform(KUHN)
+    for kind in (play.ExternalSampling, play.OutcomeSampling, play.BanditFeedback):
+        assert kind(3).generator.random() == rng().random()
+    assert play.RandomPlayer(3).generator.random() == rng().random()
+    assert sampled_value(KUHN, uniform, 10, 3) == sampled_value(KUHN, uniform, 10, rng())
+    matches = [
+        play.play_match(KUHN, [play.StrategyAgent(uniform, seed(3))] * 2, 10, seed(3))
+        for seed in (int, np.int64, np.random.default_rng)
+    ]
+    assert all(np.array_equal(match.payoffs, matches[0].payoffs) for match in matches)
+
+
+@pytest.mark.parametrize("name", ["checks", "estimators", "circuits", "play"])
+def test_every_public_package_is_found_by_attribute(name):
+    assert getattr(rk, name).__name__ == f"regretkit.{name}"
