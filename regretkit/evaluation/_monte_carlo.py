@@ -352,11 +352,8 @@ def _probability(
 def _on_table(
     game: NormalFormGame, strategies: Sequence[Vector], samples: int, generator: np.random.Generator
 ) -> Vector:
-    chosen = []
-    for strategy in strategies:
-        sums = np.cumsum(strategy)
-        drawn = np.searchsorted(sums, generator.random(samples) * sums[-1], side="right")
-        chosen.append(np.minimum(drawn, strategy.size - 1))
+    played = [np.maximum(strategy, 0.0) for strategy in strategies]
+    chosen = [generator.choice(x.size, samples, p=x / x.sum()) for x in played]
     payoffs: Vector = game.payoffs[(slice(None), *chosen)].T
     return payoffs
 

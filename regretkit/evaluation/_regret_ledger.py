@@ -149,11 +149,10 @@ class RegretLedger:
 
     def __str__(self) -> str:
         rows = self._rows()
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
-            f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  "
-            f"{row[3]:>{widths[3]}}  {row[4]}".rstrip()
-            for row in rows
+            "  ".join([name.ljust(first), *map(str.rjust, numbers, widths), stated]).rstrip()
+            for name, *numbers, stated in rows
         ]
         return "\n".join([*lines, *self._omissions()])
 
