@@ -353,8 +353,9 @@ def _on_table(
     game: NormalFormGame, strategies: Sequence[Vector], samples: int, generator: np.random.Generator
 ) -> Vector:
     played = [np.maximum(strategy, 0.0) for strategy in strategies]
-    chosen = [generator.choice(x.size, samples, p=x / x.sum()) for x in played]
-    payoffs: Vector = game.payoffs[(slice(None), *chosen)].T
+    index: list[slice | Indices] = [slice(None)]
+    index += [generator.choice(x.size, samples, p=x / x.sum()) for x in played]
+    payoffs: Vector = game.payoffs[tuple(index)].T
     return payoffs
 
 

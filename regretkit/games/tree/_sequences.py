@@ -1,6 +1,5 @@
 """Sequence numbering and the perfect-recall check."""
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -62,20 +61,10 @@ def _last_moves(tree: GameTree, player: int) -> Indices:
     return histories_at
 
 
-_NARROW = 50
-"""Mean number of histories per level below which a loop over histories is faster."""
-
-
 def reach_of_chance(tree: GameTree) -> Vector:
     """Return the probability of chance's moves to each history, shape ``(histories,)``."""
     if not (tree.player == CHANCE).any():
         return np.ones(tree.histories)
-    depth = sum(1 for _ in itertools.islice(levels(tree), tree.histories // _NARROW + 1))
-    if depth * _NARROW > tree.histories:
-        one_by_one = tree.probability.tolist()
-        for history, parent in enumerate(tree.parent[1:].tolist(), start=1):
-            one_by_one[history] *= one_by_one[parent]
-        return np.array(one_by_one)
     reach: Vector = tree.probability.copy()
     for level in levels(tree):
         reach[level] *= reach[tree.parent[level]]
