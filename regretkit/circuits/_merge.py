@@ -7,7 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from regretkit._util._state import Stateful, attributes, generators, with_parts
+from regretkit._util._state import Stateful, attributes, attrs_fields, generators, with_parts
+from regretkit.circuits._base import BUILDS_PARTS
 from regretkit.circuits._operations import Product
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices, StrategySet
@@ -109,7 +110,10 @@ def _configuration(value: object) -> Hashable:
     if isinstance(value, Mapping):
         return tuple((key, _configuration(item)) for key, item in value.items())
     if isinstance(value, Stateful) or type(value).__module__.startswith("regretkit."):
-        held = ((name, item) for name, item in attributes(value) if name not in _CACHES)
+        fields = attrs_fields(type(value))
+        builders = {f.name for f in fields if f.metadata == BUILDS_PARTS}
+        left_out = builders.union(_CACHES)
+        held = ((name, item) for name, item in attributes(value) if name not in left_out)
         return type(value), tuple((name, _configuration(item)) for name, item in held)
     return _argument(value)
 

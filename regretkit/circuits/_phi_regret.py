@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, final
+from typing import TypeAlias, cast, final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -13,6 +13,7 @@ from regretkit._util._state import StateDict
 from regretkit._util._typing import Vector
 from regretkit._util._validate import at_least_one, must_be, quote, vector, whole_number
 from regretkit.circuits._base import (
+    BUILDS_PARTS,
     Circuit,
     LocalRule,
     as_minimizer,
@@ -389,7 +390,7 @@ class TreeSwap(Circuit):
     stops after M^layers iterations; here the slowest layer then starts afresh like the others.
     """
 
-    make: Callable[[], RegretMinimizer]
+    make: Callable[[], RegretMinimizer] = field(metadata=BUILDS_PARTS)
     layers: int = field(validator=at_least_one, kw_only=True)
     branching: int = field(kw_only=True)
     members: tuple[Restart, ...] = field(init=False, repr=False)
@@ -407,6 +408,21 @@ class TreeSwap(Circuit):
             raise ValueError(f"make must return minimizers on one set, got {quote(domains)}")
         # What each layer has seen of its period: the sum of the mean utilities of the one below.
         self._waiting = np.zeros((self.layers, self.dimension))
+
+    @override
+    def on_domain(self, simplices: Simplices) -> RegretMinimizer | None:
+        rebuilt = [member.minimizer.on_domain(simplices) for member in self.members]
+        layers = iter([layer for layer in rebuilt if layer is not None])
+        if None in rebuilt:
+            return None
+        return TreeSwap(lambda: next(layers), layers=self.layers, branching=self.branching)
+
+    @override
+    def _state_at(self, blocks: Sequence[int]) -> StateDict:
+        places = cast(Simplices, self.domain).coordinates(blocks)
+        members = enumerate(self.members)
+        layers: StateDict = {str(k): member._state_at(blocks) for k, member in members}
+        return {"members": layers, "_waiting": self._waiting[:, places]}
 
     @override
     def _weaker_guarantee(self) -> str:

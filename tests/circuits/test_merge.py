@@ -91,6 +91,7 @@ ALIKE = {
     "freeze": lambda n: Freeze(hull(n), after=15),
     "exploration": lambda n: ExplorationMixture(hull(n), gamma=0.1),
     "threshold": lambda n: Thresholded(hull(n), threshold=0.2),
+    "layers": lambda n: TreeSwap(lambda: hull(n), layers=3, branching=3),
     "last iterate": lambda n: LastIterateByAveraging(hull(n)),
     "a user's rule": partial(hull, members=[ByBlock, rk.RegretMatching], mixer=ByBlock),
 }
@@ -123,7 +124,6 @@ APART = {
     "in a hull": partial(hull, members=[ForOneSimplex, rk.RegretMatching]),
     "random": AtRandom,
     "trained": trained,
-    "layers": lambda n: TreeSwap(lambda: rk.RegretMatching(n), layers=2, branching=3),
     "conic": lambda n: ConicBlackwell(Simplices(n)),
     "one mixer for all rows": lambda n: rk.SwapRegret(n, one_mixer),
 }
