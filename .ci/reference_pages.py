@@ -87,11 +87,15 @@ def table(listed: str, folder: str) -> str:
     """Return the names of one list, each with a link to its page and its summary."""
     rows = []
     for path in LISTED.findall(listed):
-        # On a narrow screen, a name ends its line before a capital.
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=_)", "<wbr>", path.rpartition(".")[2])
+        name = breakable(path.rpartition(".")[2])
         page = posixpath.relpath(pages[path], folder)
         rows.append(f"| [<code>{name}</code>]({page}) | {summary(path)} |")
     return "\n".join(["| name | summary |", "|---|---|", *rows]) + "\n\n"
+
+
+def breakable(name: str) -> str:
+    """Return a name that ends its line before a capital, where a screen is narrow."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=_)", "<wbr>", name)
 
 
 def summary(path: str) -> str:
@@ -111,7 +115,8 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
         path = None if ambiguous and code.isalpha() and code.islower() else path_of(code)
         if not path or pages.get(path) == source:
             return found[0]
-        return f'<autoref identifier="{path}" optional>{found[0]}</autoref>'
+        name = f"<code>{breakable(found[2])}</code>"
+        return f'<autoref identifier="{path}" optional>{name}</autoref>'
 
     # The search shows what follows the heading with which a page begins.
     content = re.sub(
