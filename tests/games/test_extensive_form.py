@@ -216,20 +216,15 @@ TREES = {
 
 
 each_tree = pytest.mark.parametrize("name", TREES)
-each_way = pytest.mark.parametrize("few", [10**9, 1], ids=["narrow", "level by level"])
 
 
-@each_way
 @each_tree
-def test_last_sequences_are_those_of_a_walk(name, few, monkeypatch):
-    monkeypatch.setattr(_sequences, "_NARROW", few)
+def test_last_sequences_are_those_of_a_walk(name):
     np.testing.assert_array_equal(_sequences.last_sequences(TREES[name]), by_walking(TREES[name]))
 
 
-@each_way
 @each_tree
-def test_the_reach_of_chance_is_the_product_along_a_walk(name, few, monkeypatch):
-    monkeypatch.setattr(_sequences, "_NARROW", few)
+def test_the_reach_of_chance_is_the_product_along_a_walk(name):
     tree = TREES[name]
     products = np.ones(tree.histories)
     for history in range(1, tree.histories):
