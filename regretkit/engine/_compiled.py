@@ -237,6 +237,7 @@ class CompiledExecutor(KernelExecutor):
             self._initialize()
             for player in self._players:
                 player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
+                player.check(self._iterates.behavior)
         started_at = self._run.iteration
         try:
             self._play_batches(iterations, interrupted)
@@ -318,6 +319,7 @@ class SampledExecutor(KernelExecutor):
         self._initialize()
         for player in self._players:
             player.keep_strategy(self._sampled.behavior, self._iterates.strategy)
+            player.check(self._sampled.behavior)
         self._load_sums()
         self._play_batches(iterations - 1, interrupted)
         self._finish()

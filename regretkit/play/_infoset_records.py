@@ -110,6 +110,11 @@ class LazyDiscount(NamedTuple):
         return math.exp(self.logarithm - earlier.logarithm) if same_zeros else 0.0
 
 
+def _fits(rule: SimplexRule, kernel: Kernel) -> bool:
+    """Return whether a kernel learns nothing but arrays that its rule declares."""
+    return not kernel.numbers and rule._learned().keys() >= {*kernel.learned}
+
+
 Discounts: TypeAlias = tuple[LazyDiscount, LazyDiscount]
 """Of positive regrets, and of others."""
 NO_DISCOUNTS = LazyDiscount(), LazyDiscount()
@@ -366,7 +371,7 @@ class RecordFactory:
             )
         kernel = kernel_or_none(minimizer) if isinstance(minimizer, SimplexRule) else None
         template: InfosetRecord
-        if kernel is not None and not kernel.numbers and isinstance(minimizer, SimplexRule):
+        if isinstance(minimizer, SimplexRule) and kernel is not None and _fits(minimizer, kernel):
             shared = self.kernels[size] = SharedKernel(minimizer, kernel)
             shared.start(1, NO_DISCOUNTS)
             template = KernelRecord(None, (*range(size),), shared=shared)

@@ -265,8 +265,22 @@ def dividing(block, first, last, strategy, state, numbers):
         strategy[a] = state[0][a] / (state[0][first] + state[0][last - 1])
 
 
-def test_a_kernel_whose_numbers_stop_being_finite_breaks_the_run():
+def dividing_later(block, first, last, strategy, state, numbers):
+    for a in range(first, last):
+        strategy[a] = 0.5 / (1.0 if state[0][first] == 0.0 else 0.0)
+
+
+def test_a_kernel_whose_first_strategy_is_not_finite_is_refused_and_leaves_the_run_whole():
     run = with_kernel(dividing, learn)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"kernel of Mine.* proposed must be finite, got"):
+            run.run(10)
+        assert run.iteration == 0
+        assert not np.any(run.minimizers[0].rule.regrets)
+
+
+def test_a_kernel_whose_numbers_stop_being_finite_breaks_the_run():
+    run = with_kernel(dividing_later, learn)
     with pytest.raises(
         RuntimeError, match=r"broke off after iteration 0: .*kernel of Mine.* finite"
     ):

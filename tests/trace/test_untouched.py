@@ -12,6 +12,9 @@ from attrs import define
 from trace_steps import SIMPLICES, assert_traced
 
 import regretkit as rk
+from regretkit import games, play
+from regretkit.checks import CHECKS, run_check
+from regretkit.estimators import ExternalSampling
 from regretkit.trace import UntraceableError, find_kernel
 
 LOG = []
@@ -153,6 +156,32 @@ def test_an_array_that_is_changed_in_place_is_learned_and_tracing_leaves_it(chan
     assert "weights" in find_kernel(rule).learned
     np.testing.assert_array_equal(rule.weights, before)
     assert_traced(rule)
+
+
+@define(eq=False, slots=False)
+class Fading(rk.SimplexRule):
+    """Discounts what it hears by an array that it does not declare."""
+
+    regrets: np.ndarray = rk.state()
+
+    def __attrs_post_init__(self):
+        super().__attrs_post_init__()
+        self.weights = np.ones(self.dimension)
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.weights *= 0.9
+        self.regrets += self.weights * self.simplices.regret(utility, strategy)
+
+
+def test_an_array_that_is_not_declared_is_learned_where_information_sets_are_visited_too():
+    (check,) = (check for check in CHECKS if check.__name__ == "kernel_agrees")
+    run_check(check, lambda: Fading(SIMPLICES))
+    sampling = ExternalSampling(np.random.default_rng(0))
+    run = play.LazyMCCFR(games.kuhn_poker(), Fading, sampling).run(20)
+    assert run.iteration == 20
 
 
 def test_a_view_and_a_copy_of_what_is_never_changed_are_constants():
