@@ -237,7 +237,7 @@ def check_run(run):
 def check_strategies(run):
     if isinstance(run, LazyMCCFR):
         for player in (*run.average, *run.current):
-            for shares in player._distributions.values():
+            for shares in map(player.__getitem__, player):
                 assert_distribution(shares)
         return
     profiles = [run.current]
