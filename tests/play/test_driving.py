@@ -99,7 +99,8 @@ def test_an_interrupt_within_an_iteration_waits_for_its_end(start):
 
     assert 1 <= run.iteration < 5
     assert seen == list(range(1, run.iteration + 1))
-    assert average(run.run(10)) == average(start().run(run.iteration))
+    # Not of start(), whose rule is traced, and so rounds otherwise
+    assert average(run.run(10)) == average(start([once(0)]).run(run.iteration))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -138,7 +139,7 @@ def test_an_interrupt_of_a_run_within_a_callback_leaves_both_whole(start):
 
     assert outer.iteration == 1
     assert average(outer.run(2)) == average(start().run(3))
-    assert average(inner.run(2)) == average(start().run(inner.iteration))
+    assert average(inner.run(2)) == average(start([once(0)]).run(inner.iteration))
 
 
 @each_kind
