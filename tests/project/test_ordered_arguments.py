@@ -342,6 +342,7 @@ NAMED = {"profile", "profiles", "strategies", "toward", "behavior", "behaviors",
 UNWALKED = {
     "FixedStrategyIteration": "passes what it gets to the game, as SelfPlay does",
     "UpdateContext": "an interface",
+    "compare(seeds)": "whole numbers, in any order",
     "Game": "an interface",
     "Baseline": "an interface",
     "ExactBaseline": "called by estimators only",
