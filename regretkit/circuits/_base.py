@@ -38,8 +38,11 @@ def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
             f"build one, as in {value.__name__}({arguments})"
         )
     alike = all(hasattr(value, method) for method in ("next_strategy", "observe_utility"))
-    hint = "derive its class from RegretMinimizer, with _propose and _learn" if alike else ""
-    raise TypeError(must_be(name, "a RegretMinimizer", value, hint))
+    hint = (
+        "wrap it in a class derived from RegretMinimizer, whose _propose returns its strategy and "
+        "whose _learn passes the utility on"
+    )
+    raise TypeError(must_be(name, "a RegretMinimizer", value, hint if alike else ""))
 
 
 def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: object) -> None:
@@ -74,7 +77,7 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
         raise TypeError(must_be(name, "a function of simplices or a leaf's class", local))
     try:
         made = local(simplices)
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         error.add_note(
             f"{name} was called with {quote(simplices)}; a rule for one simplex goes in as "
             "PerDecisionPoint(rule)"

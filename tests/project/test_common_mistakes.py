@@ -88,7 +88,10 @@ CURES = [
     (lambda: rk.SelfPlay(KUHN, rk.RegretMatching), "let solve(game, RegretMatching) make them"),
     (lambda: rk.SelfPlay(KUHN, [rk.CFR] * 2), "as in CFR(tree, RegretMatching)"),
     (lambda: rk.SelfPlay(PENNIES, [rk.RegretMatching] * 2), "as in RegretMatching(3)"),
-    (lambda: rk.SelfPlay(PENNIES, [Duck(), Duck()]), "derive its class from RegretMinimizer"),
+    (
+        lambda: rk.SelfPlay(PENNIES, [Duck(), Duck()]),
+        "wrap it in a class derived from RegretMinimizer",
+    ),
     (lambda: rk.SelfPlay(A, []), "pass matrix_game(A), or NormalFormGame(A, B)"),
     (lambda: rk.solve(A, "cfr", iterations=1), "pass matrix_game(A), or NormalFormGame(A, B)"),
     (lambda: rk.RegretMatching(KUHN.domains[0]), "CFR(tree, RegretMatching)"),
@@ -112,6 +115,7 @@ CURES = [
     (lambda: PENNIES.value([[1.0, 1.0], [0.5, 0.5]]), "a point of Simplices(2)"),
     (lambda: KUHN.value([np.ones(13)] * 2), "tree.sequence_form(behavior)"),
     (lambda: rk.ExtensiveFormGame.from_history(Over()), "without ['player', 'chance_outcomes'"),
+    (lambda: rk.ExtensiveFormGame.from_batch(Over()), "without ['player', 'actions', 'child', "),
     (lambda: rk.ExtensiveFormGame(Over()), "build one with GameTree.from_history(root)"),
     *(
         (

@@ -19,6 +19,9 @@ from regretkit.sets._labels import LazySequence
 Joined = TypeVar("Joined", bound=np.generic)
 Bits: TypeAlias = NDArray[np.uint8]
 
+_METHODS = ["player", "actions", "child", "probability", "information_set", "payoffs"]
+_METHODS += ["action_name", "label"]
+
 _DENSE = 8
 """Largest number of table entries for each key that is looked up."""
 
@@ -36,7 +39,9 @@ def expand(
     ``first`` returns the empty history of the same game, by which its size is estimated.
     """
     if not isinstance(root, HistoryBatch) or isinstance(root, type):
-        raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}")
+        missing = [name for name in _METHODS if not hasattr(root, name)]
+        without = f" without {missing}" if missing else ""
+        raise TypeError(f"root must have the methods of a HistoryBatch, got {quote(root)}{without}")
     expansion = _Expansion(root, budget, Growth(budget, time_limit, first))
     level: HistoryBatch | None = root
     while level is not None:
