@@ -91,7 +91,7 @@ class RuleBuffers:
     def _place(self, by_action: bool) -> Selection:
         return self.actions if by_action else self.infosets
 
-    def load(self, exact: bool) -> None:
+    def load(self) -> None:
         """Copy the rule's arrays into the buffers unless they are these already."""
         for path, array, part in zip(self._views, self._state, self.kernel.layout, strict=False):
             learned = held_at(self.rule, path)
@@ -100,7 +100,6 @@ class RuleBuffers:
             elif learned is not self._views[path]:
                 self._views[path][...] = learned
                 hold_at(self.rule, path, self._views[path])
-        self.kernel = find_kernel(self.rule, exact=exact)  # whose parameters may have changed
         further = zip(self._state[len(self._views) :], self.kernel.further, strict=True)
         for array, (constant, part) in further:
             if constant is not None:
@@ -113,6 +112,7 @@ class RuleBuffers:
         except UntraceableError:
             return False
         mine = self.kernel.propose, self.kernel.learn, self.kernel.learned
+        self.kernel = kernel  # whose parameters may have changed
         return (kernel.propose, kernel.learn, kernel.learned) == mine
 
     def advance(self, updates: int) -> None:
@@ -198,7 +198,7 @@ class PlayerBuffers:
     def load(self) -> None:
         """Copy the rules' arrays into the buffers."""
         for rule in self.rules:
-            rule.load(self._exact)
+            rule.load()
 
     def same_code(self) -> bool:
         """Return whether the rules still have the functions that were compiled."""
