@@ -20,6 +20,7 @@ from regretkit.engine._layout import (
     shared_sums,
     zero_iterates,
 )
+from regretkit.engine._machine_code import CannotCompileError
 from regretkit.engine._player_buffers import advance_average, frozen_copy, load_total, weight_after
 from regretkit.engine._support import (
     is_long,
@@ -31,7 +32,7 @@ from regretkit.engine._support import (
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
-from regretkit.play._engines import Engine, Executor, NumpyEngine
+from regretkit.play._engines import CannotStartError, Engine, Executor, NumpyEngine
 from regretkit.play._self_play import SelfPlay
 
 if TYPE_CHECKING:
@@ -84,7 +85,10 @@ class Vectorized(Engine):
     def start(self, run: SelfPlay) -> Executor:
         if isinstance(run.estimator, TraversalEstimator):
             return TraversalExecutor(run, run.estimator)
-        return VectorizedExecutor(run)
+        try:
+            return VectorizedExecutor(run)
+        except CannotCompileError as error:
+            raise CannotStartError(str(error)) from error
 
 
 @final

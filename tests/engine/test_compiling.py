@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sys
 import threading
 import time
 
@@ -96,7 +97,9 @@ def test_ctrl_c_ends_compiling_within_a_second_and_the_run_can_go_on(monkeypatch
 
 
 def test_where_numba_cannot_be_imported_the_engine_cannot_start(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "regretkit.engine._numba", None)
-    run = started(KUHN, RULES["rm+"], engine="compiled")
-    with pytest.raises(TypeError, match="cannot be compiled"):
-        run.run(1)
+    monkeypatch.setitem(sys.modules, "regretkit.engine._numba", None)
+    for engine, message in [("compiled", "cannot be compiled"), ("vectorized", "be imported")]:
+        with pytest.raises(TypeError, match=message):
+            started(KUHN, RULES["rm+"], engine=engine).run(1)
+    long = {"iterations": 10**9, "callbacks": [lambda run: run.iteration == 2]}
+    assert started(KUHN, RULES["rm+"], engine="auto").run(**long).engine == "numpy"
