@@ -31,8 +31,6 @@ _EXPENSIVE = {
     "cos",
 }
 _EXPENSIVE |= {"arctan", "sqrt", "divide"}
-_LONG = 8
-"""Operations from which a cheap expression is kept, too, and not computed again."""
 _STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}
 _ROOT_STEPS = 100
 _UNROLLED = 4
@@ -168,7 +166,7 @@ class Loops:
         needed = set(self._inside([node for loop in later for node in loop]))
         kept: dict[Node, str] = {}
         for node in reversed(here):
-            if node in needed and self._is_expensive(node):
+            if node in needed and node.op in _EXPENSIVE:
                 name = next(self._free, None)
                 if name is None:
                     break
@@ -180,10 +178,6 @@ class Loops:
         for node in kept:
             del self._stored[node]
         return kept
-
-    def _is_expensive(self, node: Node) -> bool:
-        operations = (inner for inner in self._inside([node]) if inner.args)
-        return node.op in _EXPENSIVE or sum(1 for _ in operations) >= _LONG
 
     def _reduce(self, reductions: list[Node], kept: dict[Node, str], depth: int) -> None:
         targets = {}

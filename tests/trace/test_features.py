@@ -26,7 +26,6 @@ from regretkit.minimizers import (
     Weighted,
 )
 from regretkit.sets import Simplices
-from regretkit.trace import find_kernel
 from regretkit.trace._graph import ELEMENTWISE
 
 HALF = 0.5
@@ -458,20 +457,3 @@ def test_methods_properties_parents_and_hyperparameters(given):
 )
 def test_roles(accumulator, predictor, link):
     assert_traced(Composed(SIMPLICES, accumulator=accumulator, predictor=predictor, link=link))
-
-
-def test_a_long_expression_that_two_loops_use_is_computed_once():
-    class Long(rk.SimplexRule):
-        def _propose(self):
-            x = self.regrets
-            for _ in range(4):
-                x = np.maximum(0.7 * x, 0.25 * x + 0.1)
-            mean = self.simplices.sum(x) / self.simplices.sizes
-            return self.simplices.normalize(np.maximum(x - self.simplices.repeat(mean), 0.0))
-
-        def _learn(self, utility, strategy):
-            self.regrets = self.regrets + self.simplices.regret(utility, strategy)
-
-    rule = define(eq=False)(type("Mine", (Long,), {"regrets": rk.state()}))(SIMPLICES)
-    assert_traced(rule)
-    assert find_kernel(rule).propose.source.count(" + p") == 4
