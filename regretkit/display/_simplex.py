@@ -128,7 +128,7 @@ def _frame(ax: "Axes", actions: Sequence[str]) -> None:
 
 
 def _draw(ax: "Axes", index: int, name: str, path: Vector) -> None:
-    look = style(index) | {"linewidth": width_of_line(path)}
+    look: Any = style(index) | {"linewidth": width_of_line(path)}
     line = ax.plot(*path.T, label=name, zorder=3, **look)[0]
     color = line.get_color()
     for end, fill in ((path[0], ax.get_facecolor()), (path[-1], color)):

@@ -163,11 +163,12 @@ def label_log_axis(axis: "Axis") -> None:
 
 def legend_of(ax: "Axes", **look: Any) -> None:
     """Draw a legend with lines of the common width."""
-    import matplotlib as mpl
+    from matplotlib import rcParams
+    from matplotlib.lines import Line2D
 
     for handle in ax.legend(**look).legend_handles:
-        if isinstance(handle, mpl.lines.Line2D):
-            handle.set_linewidth(mpl.rcParams["lines.linewidth"])
+        if isinstance(handle, Line2D):
+            handle.set_linewidth(rcParams["lines.linewidth"])
 
 
 def width_of_line(points: Vector) -> float:

@@ -107,7 +107,7 @@ def trajectories(
 def _draw(ax: "Axes", record: TrajectoryRecorder, place: Place, kind: str, log: bool) -> None:
     path, iterations = record.path(place, kind), np.asarray(record.iterations, dtype=np.float64)
     for index, (action, values) in enumerate(zip(record.actions(place), path.T, strict=True)):
-        look = style(index) | {"linewidth": width_of_line(values[np.isfinite(values), None])}
+        look: Any = style(index) | {"linewidth": width_of_line(values[np.isfinite(values), None])}
         ax.plot(iterations, values, label=plain(action), **look)
     if kind != "regret":
         ax.set_ylim(-0.03, 1.03)

@@ -151,11 +151,11 @@ def _flatten(argument: Any) -> tuple[list[Any], str]:
             kinds += kind
         return leaves, kinds + "end "
     if isinstance(argument, np.random.Generator):
-        bits = argument.bit_generator.ctypes
+        bits: Any = argument.bit_generator.ctypes
         pointers = [bits.state, *bits[2:5]]
         addresses = [ctypes.cast(pointer, ctypes.c_void_p).value for pointer in pointers]
         return [bits.state_address, *addresses, bits.bit_generator.value], "address " * 6
-    if isinstance(argument, np.uint32):
+    if type(argument) is np.uint32:
         return [int(argument)], "uint32 "
     for number in (bool, int, float):
         if isinstance(argument, number):

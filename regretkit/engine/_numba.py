@@ -13,6 +13,7 @@ from typing import Any
 
 import numba
 from llvmlite import binding, ir
+from numba.core import cgutils as core_cgutils
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -31,7 +32,7 @@ from regretkit.engine._specialize import Specialization, specialized
 from regretkit.engine.kernels import _iteration
 from regretkit.trace import _combine
 
-cgutils: Any = numba.core.cgutils  # whose functions have no types
+cgutils: Any = core_cgutils  # whose functions have no types
 populate_array: Any = arrayobj.populate_array
 
 _RARE = {_iteration.zero_cancelled_sum}

@@ -1,7 +1,7 @@
 """Games in normal form."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, TypeVar, cast, final
 
 import numpy as np
 from attrs import define, field
@@ -116,7 +116,7 @@ class NormalFormGame:
         name: str | None = None,
     ) -> None:
         together = _together(payoffs, *others) if others else payoffs
-        self.__attrs_init__(together, actions=actions, name=name)
+        cast(Any, self).__attrs_init__(together, actions=actions, name=name)
 
     def __attrs_post_init__(self) -> None:
         names = [None] * self.players if self.actions is None else list(self.actions)

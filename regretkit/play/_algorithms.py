@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, TypeVar, cast, final
 
 import numpy as np
 from attrs import field, frozen
@@ -117,7 +117,7 @@ class Algorithm:
         same = all(base.averaging == bases[0].averaging for base in bases)
         mixed = not bases or not same or len(bases) < len(parts)
         common = Uniform() if mixed else bases[0].averaging
-        self.__attrs_init__(
+        cast(Any, self).__attrs_init__(
             rules if listed else rules[0],
             order=_agreed([b.order for b in bases], order, "order", Alternating()),
             averaging=common if averaging is None else averaging,
@@ -209,7 +209,7 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
             "algorithm must be a name, a rule's class, an Algorithm, or a list of these by player, "
             f"got {quote(local)}{hint}"
         )
-    return local, None
+    return cast(Any, local), None
 
 
 def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part) -> Part:

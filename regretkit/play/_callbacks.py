@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Real
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, final
 
 import numpy as np
 from attrs import Attribute, define, field
@@ -428,7 +428,9 @@ class Recorder(Stateful):
     [['gap', 'iteration', 'value'], ['gap', 'iteration', 'value']]
     """
 
-    measures: Mapping[str, Measure] = field(default=("nash_conv", "seconds"), converter=as_measures)
+    measures: Mapping[str, Measure] = field(
+        default=cast(Any, ("nash_conv", "seconds")), converter=as_measures
+    )
     iterations: list[int] = field(factory=list, init=False)
     values: dict[str, list[object]] = field(init=False)
     _stateful: tuple[Stateful, ...] = field(init=False, repr=False)
@@ -440,7 +442,7 @@ class Recorder(Stateful):
         self._stateful = tuple(m for m in measures if isinstance(m, Stateful))
         # As methods, so that these are saved once, and beside functions.
         self.measures = {
-            name: measure.__call__ if isinstance(measure, Stateful) else measure
+            name: cast(Any, measure).__call__ if isinstance(measure, Stateful) else measure
             for name, measure in self.measures.items()
         }
 

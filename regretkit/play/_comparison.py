@@ -311,7 +311,7 @@ def _named_games(games: Game | Iterable[Game] | Mapping[str, Game]) -> dict[str,
 
 def _named_algorithms(algorithms: Any, sampling: str | None) -> dict[str, Algorithm]:
     one = isinstance(algorithms, str | Algorithm) or callable(algorithms)
-    given = [algorithms] if one else algorithms
+    given: Any = [algorithms] if one else algorithms
     pairs = given.items() if isinstance(given, Mapping) else [(_name(each), each) for each in given]
     found = [(name, Algorithm(named(each), sampling=sampling)) for name, each in pairs]
     return _distinct(found, "algorithms")

@@ -5,13 +5,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO, final
+from typing import Any, TextIO, final
 
 from attrs import define, field
 
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import quote
-from regretkit.play._callbacks import Callback, Pace, Run
+from regretkit.play._callbacks import Callback, Pace
 
 
 def clock(seconds: float) -> str:
@@ -46,10 +46,10 @@ class _Progress(Stateful):
     _pace: Pace = field(factory=Pace, init=False, metadata=NOT_STATE)
     _written: float = field(default=-math.inf, init=False, metadata=NOT_STATE)
 
-    def next_call(self, run: Run) -> int:
+    def next_call(self, run: Any) -> int:
         return self._pace.next_call(run)
 
-    def __call__(self, run: Run) -> None:
+    def __call__(self, run: Any) -> None:
         self._pace(run)
         now = time.monotonic()
         if now - self._written < self.every:

@@ -235,7 +235,7 @@ def _play(
     with StopRequest() as request:
         for index, (game, choice, seed) in enumerate(cases, start=1):
             place = f"{index} of {len(cases)}"
-            monitor = RunMonitor().describe(game, choice, settings)
+            monitor, run = RunMonitor().describe(game, choice, settings), None
             try:
                 run = choice.start(game, settings, seed=seed)
                 play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
@@ -244,7 +244,9 @@ def _play(
                 code = FAILED
                 continue
             except KeyboardInterrupt:
-                if run.iteration or not results.runs:  # otherwise it was being compiled
+                if (
+                    run is None or run.iteration or not results.runs
+                ):  # otherwise it was being compiled
                     raise
                 say(f"interrupted at {place}; these are the results so far")
                 return request.code or INTERRUPTED, results

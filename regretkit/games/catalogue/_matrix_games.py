@@ -355,8 +355,8 @@ def sealed_bid_auction(
     if price not in ("first", "second"):
         raise ValueError(must_be("price", "'first' or 'second'", price))
     default = max(math.floor(worth.max()), 0) + 1
-    bids = default if bids is None else whole_number(bids, "bids", least=1)
-    bid = _profiles(worth.size, bids)
+    count = default if bids is None else whole_number(bids, "bids", least=1)
+    bid = _profiles(worth.size, count)
     ranked = np.sort(bid, axis=0)
     wins = bid == ranked[-1]
     paid = ranked[-1] if price == "first" else ranked[-2]
@@ -366,9 +366,9 @@ def sealed_bid_auction(
         sealed_bid_auction,
         values=tuple(worth.tolist()),
         price=price,
-        bids=None if bids == default else bids,
+        bids=None if count == default else count,
     )
-    actions = [[str(number) for number in range(bids)]] * worth.size
+    actions = [[str(number) for number in range(count)]] * worth.size
     return NormalFormGame(payoffs, actions=actions, name=name)
 
 

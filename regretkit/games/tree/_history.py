@@ -1,7 +1,7 @@
 """The rules of a game as histories, one by one or in batches."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,7 +188,7 @@ def payoffs_of(history: History) -> list[float]:
 def actions_of(history: History[Action]) -> Sequence[Action]:
     """Return the legal actions, which must be in an order; a text is a sequence of letters."""
     actions = history.actions()
-    if not isinstance(actions, str):
+    if not isinstance(cast(object, actions), str):
         ordered(actions, "actions()")
     return actions
 
