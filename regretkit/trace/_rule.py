@@ -248,8 +248,7 @@ def _all_ways(
         if runs > _MOST_RUNS:
             text = "Python decides by the iteration in too many ways, as in a loop; use np.where"
             raise _refusal(rule, f"_{run.__name__}", text)
-        trace, changed = Trace(*shape, taken, held.keys()), list[str]()
-        outputs: dict[str, Node] = {}
+        trace, changed, outputs = Trace(*shape, taken, held.keys()), list[str](), {}
         try:
             try:
                 with symbolic_functions(places, trace), np.errstate(all="ignore"):
