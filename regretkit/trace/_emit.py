@@ -31,6 +31,8 @@ _EXPENSIVE = {
     "cos",
 }
 _EXPENSIVE |= {"arctan", "sqrt", "divide"}
+_LONG = 8
+"""Operations from which a cheap expression is kept, too, and not computed again."""
 _STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}
 _ROOT_STEPS = 100
 _UNROLLED = 4
@@ -166,7 +168,7 @@ class Loops:
         needed = set(self._inside([node for loop in later for node in loop]))
         kept: dict[Node, str] = {}
         for node in reversed(here):
-            if node in needed and node.op in _EXPENSIVE:
+            if node in needed and self._is_expensive(node):
                 name = next(self._free, None)
                 if name is None:
                     break
@@ -178,6 +180,10 @@ class Loops:
         for node in kept:
             del self._stored[node]
         return kept
+
+    def _is_expensive(self, node: Node) -> bool:
+        operations = (inner for inner in self._inside([node]) if inner.args)
+        return node.op in _EXPENSIVE or sum(1 for _ in operations) >= _LONG
 
     def _reduce(self, reductions: list[Node], kept: dict[Node, str], depth: int) -> None:
         targets = {}
@@ -299,8 +305,7 @@ class Loops:
                 code = f"(1.0 if {index} == {self._names[node.args[0]]} else 0.0)"
             elif node.op == "cumulate":
                 self._write(depth, f"{self._names[node]} += {codes[node.args[0]]}")
-                codes[node] = self._names[node]
-                continue
+                code = self._names[node]
             else:
                 code = self._expression(node, codes)
             if node in kept:

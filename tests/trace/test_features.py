@@ -26,6 +26,7 @@ from regretkit.minimizers import (
     Weighted,
 )
 from regretkit.sets import Simplices
+from regretkit.trace import find_kernel
 from regretkit.trace._graph import ELEMENTWISE
 
 HALF = 0.5
@@ -457,3 +458,33 @@ def test_methods_properties_parents_and_hyperparameters(given):
 )
 def test_roles(accumulator, predictor, link):
     assert_traced(Composed(SIMPLICES, accumulator=accumulator, predictor=predictor, link=link))
+
+
+def long_expression(simplices, regrets, last=lambda _, x: x):
+    x = regrets
+    for _ in range(4):
+        x = np.maximum(0.7 * x, 0.25 * x + 0.1)
+    return last(simplices, x)
+
+
+LONG = {
+    "elementwise": long_expression,
+    "running sum": partial(long_expression, last=Simplices.cumulate),
+    "of a running sum": lambda s, x: long_expression(s, s.cumulate(x)),
+}
+
+
+@pytest.mark.parametrize("expression", LONG.values(), ids=LONG)
+def test_a_long_expression_that_two_loops_use_is_computed_once(expression):
+    class Long(rk.SimplexRule):
+        def _propose(self):
+            x = expression(self.simplices, self.regrets)
+            mean = self.simplices.sum(x) / self.simplices.sizes
+            return self.simplices.normalize(np.maximum(x - self.simplices.repeat(mean), 0.0))
+
+        def _learn(self, utility, strategy):
+            self.regrets = self.regrets + self.simplices.regret(utility, strategy)
+
+    rule = define(eq=False)(type("Mine", (Long,), {"regrets": rk.state()}))(SIMPLICES)
+    assert_traced(rule)
+    assert find_kernel(rule).propose.source.count(" + p") == 4
