@@ -13,11 +13,14 @@ from regretkit.display._style import (
     MARKERS,
     axes_for,
     label_axes,
+    label_log_axis,
+    legend_of,
     plain,
     require_matplotlib,
     shortened,
     style,
     title_of,
+    width_of_line,
 )
 from regretkit.play import Recorder
 
@@ -117,8 +120,6 @@ def convergence(
     ['CFR', 'CFR+']
     """
     require_matplotlib("display.convergence")
-    from matplotlib.ticker import LogFormatterSciNotation
-
     columns = _checked(curves)
     y = _default_column(columns, x) if y is None else y
     bands = [
@@ -134,8 +135,9 @@ def convergence(
             # A scale with nothing positive to show stays linear.
             positive = any((curve > 0.0).any() for curve in values)
             ax.set(**{f"{name}scale": "log"} if positive else {f"{name}lim": (0.0, 1.0)})
-        if ax.get_yscale() == "log":  # labeled between powers of ten where there are few of these
-            ax.yaxis.set_minor_formatter(LogFormatterSciNotation(minor_thresholds=(3.0, 1.0)))
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_scale() == "log":
+                label_log_axis(axis)
     label_axes(
         ax,
         xlabel=_LABELS.get(x, x) if xlabel is None else xlabel,
@@ -145,7 +147,7 @@ def convergence(
     ax.grid(True, which="major")
     ax.set_axisbelow(True)
     if len(points) > 1 or len(ax.get_lines()) > 1:
-        ax.legend()
+        legend_of(ax)
     return ax
 
 
@@ -192,6 +194,8 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, each: Vector, *, lo
     shown = np.flatnonzero(~(below | left))
     look: dict[str, Any] = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.5}
     look["markevery"] = max(1, math.ceil(shown.size / _MARKED))
+    path = np.stack([across[shown], heights[shown]], axis=1)
+    look["linewidth"] = width_of_line(np.log10(path) if log else path) if shown.size else None
     label = name if shown.size else "_nothing"
     line = ax.plot(across[shown], heights[shown], label=label, **style(index), **look)[0]
     if len(each) > 1:
