@@ -21,7 +21,7 @@ from regretkit.estimators._named import SAMPLINGS
 from regretkit.games._registry import _parsed
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play import ALGORITHMS, Algorithm, SelfPlay, named
-from regretkit.play._algorithms import default_algorithm, doubt_of_reaching
+from regretkit.play._solve import default_algorithm, doubt_of_reaching
 
 
 @frozen

@@ -83,6 +83,12 @@ def as_history(game: Playable) -> History:
     )
 
 
+def has_rules_alone(game: object) -> bool:
+    """Return whether something is a game that is given by its rules, without a tree."""
+    known = isinstance(game, HistoryBatch | History) and not isinstance(game, type)
+    return known or is_openspiel(game, "Game", "State")
+
+
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of actions with their numbers, if they are not unique, as in some files."""
     if len(set(names)) == len(names):

@@ -41,7 +41,6 @@ from regretkit.play._algorithms import named as named
 from regretkit.play._algorithms import pcfr_plus as pcfr_plus
 from regretkit.play._algorithms import pdcfr_plus as pdcfr_plus
 from regretkit.play._algorithms import sapcfr_plus as sapcfr_plus
-from regretkit.play._algorithms import solve as solve
 from regretkit.play._callbacks import AtGeometricSteps as AtGeometricSteps
 from regretkit.play._callbacks import Callback as Callback
 from regretkit.play._callbacks import Every as Every
@@ -60,6 +59,7 @@ from regretkit.play._orders import Simultaneous as Simultaneous
 from regretkit.play._orders import UpdateContext as UpdateContext
 from regretkit.play._orders import UpdateSchedule as UpdateSchedule
 from regretkit.play._self_play import SelfPlay as SelfPlay
+from regretkit.play._solve import solve as solve
 
 # Loaded when asked for, so that importing the library stays quick
 _LATER = {

@@ -10,8 +10,9 @@ from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._validate import quote, whole_number
 from regretkit.games import Game
 from regretkit.games._game import check_game
-from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, solve
+from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
 from regretkit.play._callbacks import AtGeometricSteps, Recorder
+from regretkit.play._solve import solve
 
 if TYPE_CHECKING:
     import pandas as pd

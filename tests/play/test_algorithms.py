@@ -250,3 +250,41 @@ def test_nothing_is_shown_by_default(capsys):
     assert capsys.readouterr() == ("", "")
     with pytest.raises(TypeError, match="progress must be True, False or a function"):
         solve(KUHN, iterations=1, progress="yes")
+
+
+# By the rules alone
+
+
+@pytest.mark.parametrize(
+    ("given", "rule", "averaging"),
+    [
+        ({"algorithm": "mccfr", "sampling": "outcome"}, rk.RegretMatching, Uniform()),
+        ({}, rk.minimizers.LinearRegretMatching, Linear()),
+        ({"algorithm": rk.RegretMatchingPlus}, rk.RegretMatchingPlus, Uniform()),
+    ],
+)
+def test_a_history_is_solved_without_its_tree(given, rule, averaging):
+    history = rk.games.as_history(rk.games.kuhn_poker())
+    run = rk.solve(history, **given, seed=3, iterations=40)
+    sampler = OutcomeSampling if given.get("sampling") == "outcome" else ExternalSampling
+    generator = np.random.default_rng(3)
+    same = LazyMCCFR(history, rule, sampler(generator), averaging=averaging).run(40)
+    assert [*map(len, run.average)] == [*map(len, same.average)]
+    for one, other in zip(run.average, same.average, strict=True):
+        for key in one:
+            np.testing.assert_array_equal(one[key], other[key])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"target_gap": 0.1, "iterations": 3}, "target_gap needs the game's tree"),
+        ({"engine": "compiled", "iterations": 3}, "engine needs the game's tree"),
+        ({"imperfect_recall": True, "iterations": 3}, "imperfect_recall needs the game's tree"),
+        ({"algorithm": ["cfr", "cfr+"], "iterations": 3}, "one for all players"),
+        ({}, "are all missing"),
+    ],
+)
+def test_what_needs_a_tree_is_refused_without_one(given, message):
+    with pytest.raises(ValueError, match=message):
+        rk.solve(rk.games.liars_dice_batch(dice=2), **given)
