@@ -183,7 +183,7 @@ def _link(found: ObjectCode, kinds: str, results: int) -> Entry:
         import numba.core.cpu  # noqa: F401 - which makes functions of its own known
 
         if missing := [name for name in missing if not llvm.address_of_symbol(name)]:
-            raise OSError(f"it needs {missing[0]!r}, which is not here")
+            raise OSError(f"it needs {quote(missing[0])}, which is not here")
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
     # An engine for each, as object code of one function may define what that of another does.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

@@ -188,7 +188,7 @@ UNIFORM = [uniform_behavior] * 2
         ({"strategies": [lambda *_: "p"] * 2}, TypeError, "no numbers"),
         ({"samples": 0}, ValueError, "samples"),
         ({"samples": 1.5}, TypeError, "samples"),
-        ({"generator": 7}, TypeError, "default_rng"),
+        ({"generator": "7"}, TypeError, "default_rng"),
         ({"bounds": (0.0, 1.0)}, ValueError, "widen"),
         ({"bounds": 1.0}, TypeError, "two numbers"),
     ],

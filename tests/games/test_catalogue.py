@@ -210,7 +210,8 @@ test_a_name_of_no_game_is_refused_unevaluated = refusals(
         (f"kuhn_poker(deck={argument})", LITERAL.format(re.escape(argument)))
         for argument in ("deck", "1 + 1", "print()", "[x for x in 'ab']", "f'{1}'")
     ),
-    *((text, CALL) for text in ("", "kuhn poker", "a.b()", "3", "a; b", "\0", "(" * 1000)),
+    ("kuhn poker", r"no game .kuhn poker.; did you mean kuhn_poker\?"),
+    *((text, CALL) for text in ("", "a.b()", "3", "a; b", "\0", "(" * 1000)),
     *((f"kuhn_poker{text}", CALL) for text in ("(", "(2", "()()", "(deck=3, deck=4)")),
     ("kuhn_poker(**{'deck': 3})", CALL),
     call=load,
