@@ -14,7 +14,7 @@ from regretkit.trace._build import build_kernel
 from regretkit.trace._kernel import Kernel
 from regretkit.trace._numbers import Schedule
 from regretkit.trace._paths import held_at, owners
-from regretkit.trace._rule import trace_rule
+from regretkit.trace._rule import refusal, trace_rule
 from regretkit.trace._sources import Source, is_plain, may_change, named, sources_of
 from regretkit.trace._symbols import UntraceableError
 
@@ -118,7 +118,7 @@ def _found(rule: Any, exact: bool) -> _Found:
         if _is_current(None, equal):
             return _Found(equal.kernel, sources, shape)
     try:
-        kernel: Kernel | UntraceableError = build_kernel(trace_rule(rule), exact=exact)
+        kernel: Kernel | UntraceableError = _built(rule, exact)
     except UntraceableError as error:
         kernel = error.with_traceback(None)
     if isinstance(kernel, Kernel):
@@ -130,6 +130,21 @@ def _found(rule: Any, exact: bool) -> _Found:
         shared = [source for source in sources if source[0] is not None]
         _EQUAL[key] = _Found(kernel, shared)
     return _Found(kernel, sources, shape, numbers)
+
+
+def _built(rule: Any, exact: bool) -> Kernel:
+    """Return a kernel whose numbers are those of Python.
+
+    Whole numbers are exact in Python alone, as in a linear congruential generator.
+    """
+    kernel = build_kernel(trace_rule(rule), exact=exact)
+    schedule = kernel.parameters
+    if isinstance(schedule, Schedule):
+        numbers = {path: float(held_at(rule, path)) for path in kernel.numbers}
+        if schedule.loses_digits(numbers, rule.iteration):
+            text = "whole numbers beyond 2**53 are divided (%, //), where floats are not exact"
+            raise refusal(rule, "_learn", f"{text}; keep products smaller")
+    return kernel
 
 
 def _key(rule: Any, sources: list[Source], exact: bool) -> Hashable | None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from regretkit.trace._symbols import Symbol, Trace, apply
+from regretkit.trace._symbols import RAISED, Symbol, Trace, apply
 
 
 def _scalar_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -96,7 +96,8 @@ def places_of_functions(namespaces: list[dict[str, Any]]) -> list[Place]:
 def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
     """Let functions of ``math`` take symbols, and new arrays by action or block be symbols.
 
-    All else is what it was, in other threads as well.
+    All else is what it was, in other threads as well. A refusal that a rule's code caught is raised
+    again.
     """
     new = {name: _new(name, trace) for name in _NEW}
     symbolic = {**_SYMBOLIC, **new, "numpy": _NumPy(new)}
@@ -104,7 +105,10 @@ def symbolic_functions(places: list[Place], trace: Trace) -> Iterator[None]:
         try:
             for namespace, name, value in places:
                 namespace[name] = symbolic[_ACTUAL[id(value)]]
+            RAISED.last = None
             yield
+            if RAISED.last is not None:
+                raise RAISED.last
         finally:
             for namespace, name, value in places:
                 namespace[name] = value

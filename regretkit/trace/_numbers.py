@@ -16,6 +16,12 @@ from regretkit.trace._rule import number_after, number_before
 
 Numbers = Mapping[str, float]
 
+_DIVISIONS = {"remainder", "floor_divide", "fmod"}
+_EXACT = 2.0**53
+"""Whole numbers below it are exact as floats, as those of Python always are."""
+_TRIED, _LATE = 64, 10**7
+"""Iterations in which numbers are looked at before a kernel is used, at once and later."""
+
 
 def values_at(
     nodes: Sequence[Node], iterations: Vector, known: Mapping[Node, Vector] | None = None
@@ -31,10 +37,13 @@ def values_at(
             elif node.op == "iteration":
                 values[node] = iterations
             elif node.op == "call":
-                [given] = (values[arg] for arg in node.args)
-                values[node] = np.array([node.detail(int(t)) for t in given], np.float64)
+                [times] = (values[arg] for arg in node.args)
+                values[node] = np.array([node.detail(int(t)) for t in times], np.float64)
             else:
-                values[node] = ELEMENTWISE[node.op].numpy(*(values[arg] for arg in node.args))
+                given = [values[arg] for arg in node.args]
+                value = ELEMENTWISE[node.op].numpy(*given)
+                inexact = node.op in _DIVISIONS and np.abs(given[0]) >= _EXACT
+                values[node] = np.where(inexact, np.nan, value) if np.any(inexact) else value
     rows = [np.broadcast_to(values[node], iterations.shape) for node in nodes]
     return np.array(rows, np.float64).reshape(len(nodes), iterations.size)
 
@@ -80,6 +89,15 @@ class Schedule:
             known[number_before(path)], known[number_after(path)] = row[:-1], row[1:]
         rows = values_at(self.nodes, iterations, known).T
         return np.ascontiguousarray(rows), dict(zip(paths, learned[:, -1].tolist(), strict=True))
+
+    def loses_digits(self, numbers: Numbers, passed: int) -> bool:
+        """Return whether a whole number that is divided soon becomes too large to be exact."""
+        nodes = list(nodes_of([*self.nodes, *self.updates.values()]))
+        divided = tuple(node.args[0] for node in nodes if node.op in _DIVISIONS)
+        schedule = Schedule(divided, self.updates)
+        starts = [passed] if any(node.op == "call" for node in nodes) else [passed, _LATE]
+        rows = [schedule.following(numbers, start, _TRIED)[0] for start in starts if divided]
+        return any((np.abs(row) >= _EXACT).any() for row in rows)
 
     def _learn(self, learned: NDArray[np.float64], iterations: Vector) -> None:
         """Fill in what the numbers are after each iteration, one after the other."""

@@ -32,7 +32,7 @@ from regretkit.trace._graph import (
 from regretkit.trace._math import places_of_functions, symbolic_functions
 from regretkit.trace._paths import held_at, hold_at, learned_by, owners
 from regretkit.trace._snapshot import A_GENERATOR, Snapshot
-from regretkit.trace._symbols import KIND, Symbol, Trace, UntraceableError, WrittenError
+from regretkit.trace._symbols import KIND, RAISED, Symbol, Trace, UntraceableError, WrittenError
 
 _TRACE = Path(__file__).parent
 _LIBRARIES = (str(_TRACE), str(_TRACE.parent), str(Path(np.__file__).parent))
@@ -76,7 +76,7 @@ def trace_rule(rule: Any) -> RuleGraph:
     try:
         snapshot = Snapshot(rule)
     except UntraceableError as error:
-        raise _refusal(rule, "_learn", str(error)) from None
+        raise refusal(rule, "_learn", str(error)) from None
     while True:
         _refuse_shared(rule, pers, snapshot)
         try:
@@ -91,7 +91,7 @@ def trace_rule(rule: Any) -> RuleGraph:
     same = one.strategy is other.strategy
     if not same or (one.learned, one.numbers) != (other.learned, other.numbers):
         hook = "_learn" if same else "_propose"
-        raise _refusal(
+        raise refusal(
             rule,
             hook,
             f"{hook} of {type(rule).__name__} computes something else every time, as with random "
@@ -185,7 +185,7 @@ def _refuse_shared(rule: Any, paths: Iterable[str], snapshot: Snapshot) -> None:
         for name, array in arrays:
             if name != f"self.{path}" and np.may_share_memory(array, learned):
                 text = f"{name} and self.{path}, which is learned, are one array in memory"
-                raise _refusal(rule, "_learn", f"{text}; use self.{path}")
+                raise refusal(rule, "_learn", f"{text}; use self.{path}")
 
 
 def _refuse_change(rule: Any, hook: str, name: str) -> None:
@@ -247,7 +247,7 @@ def _all_ways(
         runs += 1
         if runs > _MOST_RUNS:
             text = "Python decides by the iteration in too many ways, as in a loop; use np.where"
-            raise _refusal(rule, f"_{run.__name__}", text)
+            raise refusal(rule, f"_{run.__name__}", text)
         trace, changed, outputs = Trace(*shape, taken, held.keys()), list[str](), {}
         try:
             try:
@@ -315,7 +315,8 @@ def _place(error: BaseException, rule: Any) -> str:
     return _line(rule, "_propose" if str(error).startswith("_propose") else "_learn")
 
 
-def _refusal(rule: Any, hook: str, text: str) -> UntraceableError:
+def refusal(rule: Any, hook: str, text: str) -> UntraceableError:
+    """Return an error that names the file and line of a hook."""
     return UntraceableError(f"{text} ({_line(rule, hook)})")
 
 
@@ -391,11 +392,13 @@ class _NumberFunction:
         is_number = isinstance(number, Symbol) and number.node.per is Per.RULE
         if is_number and self.opaque:
             return self._called(number)
+        before = getattr(RAISED, "last", None)
         try:
             return self.function(*given, **named)
         except (UntraceableError, TypeError):
             if not is_number:
                 raise
+            RAISED.last = before
             return self._called(number)
 
     def _called(self, number: Any) -> Any:

@@ -1,6 +1,7 @@
 """Symbolic arrays: running a rule's NumPy code on them records what it computes."""
 
 import math
+import threading
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, final
 
@@ -24,9 +25,16 @@ from regretkit.trace._graph import (
     repeat,
 )
 
+RAISED = threading.local()
+"""``last``, the last refusal: a rule's code may catch it, and would do something else then."""
+
 
 class UntraceableError(Exception):
     """A rule does what cannot be traced; the message says what to write instead."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        RAISED.last = self
 
 
 class WrittenError(UntraceableError):
@@ -220,9 +228,10 @@ class Symbol(NDArrayOperatorsMixin):
         kind = np.dtype(dtype).kind
         if kind == "b":
             return self._new(elementwise("not_equal", self.node, ZERO))
-        if kind == "f" or (kind in "iu" and self.node.boolean):
+        if np.dtype(dtype) == np.float64 or (kind in "iu" and self.node.boolean):
             return self._new(elementwise("as_float", self.node) if self.node.boolean else self.node)
-        raise UntraceableError(f"astype({quote(dtype)}) cuts numbers off; use np.floor")
+        hint = "rounds numbers; leave it out" if kind == "f" else "cuts numbers off; use np.floor"
+        raise UntraceableError(f"astype({quote(dtype)}) {hint}")
 
     def clip(self, min: Any = None, max: Any = None, **options: Any) -> Any:
         """Return it, clipped."""
@@ -304,7 +313,17 @@ class Symbol(NDArrayOperatorsMixin):
             return int(self.node.detail)
         raise UntraceableError("int() asks for a value; use np.floor")
 
-    __index__ = None
+    def __index__(self) -> int:
+        raise UntraceableError(
+            "Python asks for a whole number (range, x[k], math.factorial); compare, as in "
+            "self.iteration % 3 == 0, or write a formula"
+        )
+
+    def __hash__(self) -> int:
+        raise UntraceableError(
+            "a set or a dict asks for a value; use a tuple, as in self.iteration in (3, 4), or "
+            "np.where"
+        )
 
     def __iter__(self) -> Iterator[Any]:
         raise UntraceableError("a Python loop goes over entries; write it for whole arrays")

@@ -25,6 +25,7 @@ class Base(rk.SimplexRule):
     regrets: np.ndarray = rk.state()
     total: np.ndarray = rk.state("block")
     seen: dict = field(factory=dict, init=False, repr=False)
+    seed: int = field(default=1, init=False, repr=False)
     counts: list = field(factory=lambda: [0], init=False, repr=False)
     generator: np.random.Generator = field(
         factory=lambda: np.random.default_rng(5), init=False, repr=False
@@ -139,6 +140,34 @@ def counts_down(self, r):
     return r
 
 
+def counts_up(self, r):
+    return r * sum(1.0 for _ in range(self.iteration))
+
+
+def picks_by_the_iteration(self, r):
+    return r * [0.5, 1.0, 2.0][self.iteration % 3]
+
+
+def looks_the_iteration_up(self, r):
+    return r * {0: 0.5}.get(self.iteration, 1.0)
+
+
+def rounds_to_single_precision(self, r):
+    return r.astype(np.float32)
+
+
+def passes_over_what_fails(self, r):
+    try:
+        return np.sort(r) * 0.5 + r
+    except Exception:
+        return r
+
+
+def draws_by_remainders(self, r):
+    self.seed = (1103515245 * self.seed + 12345) % 2**31
+    return r * (self.seed / 2**31)
+
+
 def sets_a_number(self, r):
     self.scale = 2.0
     return r
@@ -247,6 +276,12 @@ FINE_IN_NUMPY = {
     converts: r"\.sum\(\) mixes the blocks",
     mathematics_of_arrays: r"asks for a value; use NumPy's functions",
     counts_down: r"again and again, as in a loop; use np.where",
+    counts_up: r"asks for a whole number \(range, .*; compare, as in self.iteration % 3 == 0",
+    picks_by_the_iteration: r"asks for a whole number \(range, x\[k\]",
+    looks_the_iteration_up: r"a set or a dict asks for a value; use a tuple",
+    rounds_to_single_precision: r"astype\(.*float32.*\) rounds numbers; leave it out",
+    passes_over_what_fails: "np.sort is not known",
+    draws_by_remainders: r"whole numbers beyond 2\*\*53 are divided",
     sets_a_number: f"_learn changes self.scale, {UNDECLARED}",
     fills_a_dict: f"_learn changes self.seen, {UNDECLARED}",
     counts_in_a_list: f"_learn changes self.counts, {UNDECLARED}",
@@ -285,7 +320,7 @@ def test_a_refusal_names_what_was_done_where_and_what_to_write(change, message):
     lines, first = inspect.getsourcelines(change)
     places = [f"{__file__}:{first + k}" for k in range(len(lines))]
     text = str(caught.value)
-    if "declare" in text or "draws random numbers; compute" in text:
+    if any(t in text for t in ("declare", "draws random numbers; compute", "beyond 2**53")):
         assert f"({__file__}:{inspect.getsourcelines(Base._learn)[1]})" in text
         return
     assert "every time" in text or any(f"({place})" in text for place in places), text
