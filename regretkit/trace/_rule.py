@@ -1,6 +1,8 @@
 """Tracing of a rule: its hooks are run once on symbols, which record what they compute."""
 
+import contextlib
 import copy
+import functools
 import inspect
 import sys
 import traceback
@@ -10,10 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final
 
+import attrs
 import numpy as np
 from attrs import frozen
 
-from regretkit._util._state import attributes
+from regretkit._util._state import attributes, attrs_fields
 from regretkit._util._validate import quote
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import Simplices
@@ -28,6 +31,7 @@ from regretkit.trace._graph import (
     as_float,
     elementwise,
     make,
+    nodes_of,
 )
 from regretkit.trace._math import places_of_functions, symbolic_functions
 from regretkit.trace._paths import held_at, hold_at, learned_by, owners
@@ -186,6 +190,35 @@ def _refuse_shared(rule: Any, paths: Iterable[str], snapshot: Snapshot) -> None:
             if name != f"self.{path}" and np.may_share_memory(array, learned):
                 text = f"{name} and self.{path}, which is learned, are one array in memory"
                 raise refusal(rule, "_learn", f"{text}; use self.{path}")
+
+
+def _kept_constants(symbolic: Any) -> set[str]:
+    """Return the paths of cached properties; refuse those of what changes, as NumPy keeps them."""
+    kept = {(path, n): x for path, part in owners(symbolic) for n, x in _cached(part).items()}
+    for (_, name), value in kept.items():
+        nodes = nodes_of([value.node]) if isinstance(value, Symbol) else ()
+        if any(node.op in ("input", "iteration") for node in nodes):
+            raise UntraceableError(
+                f"self.{name} is computed once, of what changes; write @property in place of "
+                "@cached_property"
+            )
+    return {path + name for path, name in kept}
+
+
+def _cached(part: Any) -> dict[str, object]:
+    """Return the cached properties of a part that were computed."""
+    found = {n: x for n, x in getattr(part, "__dict__", {}).items() if _is_cached(part, n)}
+    fields = {field.name for field in attrs_fields(type(part))}
+    for kind in filter(attrs.has, type(part).__mro__):  # which keeps them in slots
+        for name, item in vars(kind).items():
+            if isinstance(item, types.MemberDescriptorType) and name not in fields:
+                with contextlib.suppress(AttributeError):
+                    found[name] = item.__get__(part)
+    return found
+
+
+def _is_cached(part: Any, name: str) -> bool:
+    return isinstance(getattr(type(part), name, None), functools.cached_property)
 
 
 def _refuse_change(rule: Any, hook: str, name: str) -> None:
@@ -475,8 +508,9 @@ def _changed(
     """Return the paths of what a hook changed."""
     changed = [path for path in inputs if trace.node(held_at(symbolic, path)) is not inputs[path]]
     states = {id(learned_by(part)) for _, part in owners(symbolic)}
+    constants = _kept_constants(symbolic)
     for path, new in _attributes(symbolic).items():
-        same = before.get(path) is new or isinstance(new, RegretMinimizer)
+        same = before.get(path) is new or isinstance(new, RegretMinimizer) or path in constants
         if not same and path not in inputs and id(new) not in states:
             changed.append(path)
     return changed

@@ -22,6 +22,7 @@ _GENERATORS = (np.random.BitGenerator, np.random.Generator, np.random.RandomStat
 _MOST = 2000
 """Objects that are looked at, the nearest ones first."""
 _ATOMS = {bool, int, float, complex, str, bytes, type(None), types.CodeType, types.ModuleType}
+_ARITHMETIC = {"ArithmeticError", "FloatingPointError", "OverflowError", "ZeroDivisionError"}
 _HIDDEN = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "_abc_impl"}
 
 Contents: TypeAlias = np.ndarray[Any, Any] | bytes | list[Any]
@@ -45,7 +46,8 @@ class Snapshot:
     Raises
     ------
     UntraceableError
-        When something that the rule holds refers to the rule itself, or changes when it is read.
+        When something that the rule holds refers to the rule itself, or changes when it is read; or
+        when its code goes by errors of arithmetic, which symbols do not raise.
     """
 
     def __init__(self, rule: Any) -> None:
@@ -72,6 +74,11 @@ class Snapshot:
                 if not {id(value), id(getattr(value, "__self__", None))} & self._parts:
                     yield f"self.{name}", value
             elif isinstance(namespace, types.FunctionType):
+                if errors := _ARITHMETIC.intersection(namespace.__code__.co_names):
+                    raise UntraceableError(
+                        f"{namespace.__name__} goes by {min(errors)}, which machine code does not "
+                        "raise; compare with 0 before you divide"
+                    )
                 yield f"a default argument of {namespace.__name__}", value
                 yield f"an attribute of {namespace.__name__}", namespace
             elif isinstance(namespace, types.CellType):

@@ -11,6 +11,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from regretkit._util._validate import quote
 from regretkit.trace._graph import (
     ELEMENTWISE,
+    ITERATION,
+    ONE,
     SIZE,
     ZERO,
     Node,
@@ -75,6 +77,9 @@ KIND = {
     Per.ACTION: "one number for each action",
 }
 
+
+WHOLE = {ITERATION, elementwise("subtract", ITERATION, ONE)}
+"""Numbers that are whole ones in Python: the iteration, in either hook."""
 
 _MOST_DECISIONS = 64
 """In one run of a hook."""
@@ -179,6 +184,13 @@ class Symbol(NDArrayOperatorsMixin):
         self.trace, self.node, self.mask, self._writeable = trace, node, mask, writeable
 
     # As an array
+
+    @property  # type: ignore[misc]  # nothing sets it
+    def __class__(self) -> type:
+        """What it stands for, which a rule may ask for by ``isinstance`` or ``np.isscalar``."""
+        if self.node.per is not Per.RULE:
+            return np.ndarray
+        return int if self.node in WHOLE else type(self)
 
     @property
     def shape(self) -> tuple[int, ...]:

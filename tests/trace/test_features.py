@@ -433,6 +433,28 @@ def test_methods_properties_parents_and_hyperparameters(given):
     assert_traced(Elaborate(SIMPLICES, **given))
 
 
+class Kinds(Arrays):
+    """Asks what kind of numbers there are, and keeps a constant in its dictionary."""
+
+    @cached_property
+    def halves(self):
+        return self.simplices.repeat(0.5 * self.simplices.sizes)
+
+    def new(self, u, x):
+        if not isinstance(u, np.ndarray):
+            return u
+        match self.iteration:
+            case 2:
+                return u * self.halves
+            case int():
+                return u * (0.5 if np.isscalar(self.iteration) else 2.0)
+        return x
+
+
+def test_kinds_of_numbers_and_constants_that_are_kept():
+    assert_traced(Kinds(SIMPLICES))
+
+
 @pytest.mark.parametrize("link", [PositivePartLink(), SoftmaxLink(rate=0.5)], ids=repr)
 @pytest.mark.parametrize(
     "predictor",

@@ -3,6 +3,7 @@
 import inspect
 import math
 import random
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -163,6 +164,21 @@ def passes_over_what_fails(self, r):
         return r
 
 
+def divides_and_sees(self, r):
+    try:
+        return r * min(1 / (self.iteration - 2), 2.0)
+    except ZeroDivisionError:
+        return r
+
+
+def first_regrets(self):
+    return 1.0 + self.regrets
+
+
+def keeps_the_first_regrets(self, r):
+    return r * self.first
+
+
 def draws_by_remainders(self, r):
     self.seed = (1103515245 * self.seed + 12345) % 2**31
     return r * (self.seed / 2**31)
@@ -281,6 +297,8 @@ FINE_IN_NUMPY = {
     looks_the_iteration_up: r"a set or a dict asks for a value; use a tuple",
     rounds_to_single_precision: r"astype\(.*float32.*\) rounds numbers; leave it out",
     passes_over_what_fails: "np.sort is not known",
+    divides_and_sees: "divides_and_sees goes by ZeroDivisionError, .*; compare with 0 before",
+    keeps_the_first_regrets: "self.first is computed once, of what changes; write @property",
     draws_by_remainders: r"whole numbers beyond 2\*\*53 are divided",
     sets_a_number: f"_learn changes self.scale, {UNDECLARED}",
     fills_a_dict: f"_learn changes self.seen, {UNDECLARED}",
@@ -304,8 +322,14 @@ WRONG_IN_NUMPY = {
 }
 
 
+HOOK = ("declare", "numbers; compute", "beyond 2**53", "goes by", "computed once")
+"""What is known of a hook alone, and not of a line in it."""
+
+
 def rule(change, kind=Base):
-    return type("Mine", (kind,), {"change": change})
+    first = cached_property(first_regrets)
+    first.__set_name__(None, "first")
+    return type("Mine", (kind,), {"change": change, "first": first})
 
 
 def each(functions):
@@ -320,7 +344,7 @@ def test_a_refusal_names_what_was_done_where_and_what_to_write(change, message):
     lines, first = inspect.getsourcelines(change)
     places = [f"{__file__}:{first + k}" for k in range(len(lines))]
     text = str(caught.value)
-    if any(t in text for t in ("declare", "draws random numbers; compute", "beyond 2**53")):
+    if any(part in text for part in HOOK):
         assert f"({__file__}:{inspect.getsourcelines(Base._learn)[1]})" in text
         return
     assert "every time" in text or any(f"({place})" in text for place in places), text
