@@ -59,6 +59,14 @@ UFUNCS |= {
     np.float_power: "power",
     np.fabs: "absolute",
 }
+_COMPOSED: dict[Any, Callable[..., Any]] = {
+    np.divmod: lambda x, y: (x // y, x % y),
+    np.exp2: lambda x: 2.0**x,
+    np.logaddexp: lambda x, y: np.where(
+        x == y, x + math.log(2.0), np.maximum(x, y) + np.log1p(np.exp(-np.abs(x - y)))
+    ),
+}
+"""Those that are made of others."""
 _BITWISE = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
 _OF_BOOLEANS = {
     "add": "logical_or",
@@ -351,6 +359,8 @@ class Symbol(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "reduceat" and ufunc in _REDUCED and inputs[1] is self.trace.first:
             return self._new(reduction(_REDUCED[ufunc], self.node))
+        if ufunc in _COMPOSED and method == "__call__" and not options:
+            return _COMPOSED[ufunc](*inputs)
         name = UFUNCS.get(ufunc)
         if name is None or method != "__call__":
             raise UntraceableError(
@@ -364,8 +374,7 @@ class Symbol(NDArrayOperatorsMixin):
         mask = _common_mask(inputs)
         nodes = [self.trace.node(value) for value in inputs]
         check_shapes(nodes)
-        if target is not None:
-            _check_made(target)
+        _check_made(target)
         if not all(node.boolean for node in nodes) and ufunc in _BITWISE:
             raise UntraceableError(
                 f"np.{ufunc.__name__} works on the bits of numbers; use % 2 and //, or compare"
@@ -414,7 +423,7 @@ class Symbol(NDArrayOperatorsMixin):
 
 
 def _check_made(target: Any) -> None:
-    if not isinstance(target, Symbol):
+    if not isinstance(target, Symbol | None):
         raise WrittenError(target)
 
 

@@ -90,6 +90,8 @@ def test_every_ufunc(name):
     floor_divide=lambda self, u, x: u // 0.3 + 2 // (x + 0.1),
     remainder=lambda self, u, x: u % 0.3 + 2 % (x + 0.1),
     power=lambda self, u, x: u**2 + x**0.5 + 2**u + u**3 + (x + 1) ** -1 + u**0 + u**1,
+    composed=lambda self, u, x: np.exp2(u) + np.logaddexp(u, x) + np.logaddexp(-np.inf, u - u),
+    quotient_and_rest=lambda self, u, x: divmod(u, 0.3)[0] - divmod(2, x + 0.1)[1],
     negative=lambda self, u, x: -u + +x,
     absolute=lambda self, u, x: abs(u),
     comparisons=lambda self, u, x: (u > 0) + 2.0 * (u <= x) - (u == u) * 0.5 + (u != x) * 1,
@@ -310,6 +312,7 @@ def test_operations_by_block(new):
     operators=lambda self, u, x: (
         u * (self.iteration + 1) ** -0.5 + self.iteration // 2 - self.iteration % 3
     ),
+    phases=lambda self, u, x: u * divmod(self.iteration, 3)[1] + divmod(7, self.iteration + 1)[0],
     math=lambda self, u, x: (
         u * math.sqrt(self.iteration + 1)
         + math.log(self.iteration + 2)
