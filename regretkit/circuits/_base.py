@@ -78,10 +78,7 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
     try:
         made = local(simplices)
     except (AttributeError, TypeError, ValueError) as error:
-        error.add_note(
-            f"{name} was called with {quote(simplices)}; a rule for one simplex goes in as "
-            "PerDecisionPoint(rule)"
-        )
+        error.add_note(f"{name} was called with {quote(simplices)}; {_advice(local, simplices)}")
         raise
     rule = as_minimizer(made, f"what {name} returned")
     if rule.domain != simplices:
@@ -90,6 +87,18 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
             f"{quote(simplices)}; a rule for one simplex goes in as PerDecisionPoint(rule)"
         )
     return rule
+
+
+def _advice(local: LocalRule, simplices: Simplices) -> str:
+    """Return what to pass in place of a rule that could not be called."""
+    try:
+        inspect.signature(local).bind(simplices)
+    except TypeError:
+        called = getattr(local, "__name__", "rule")
+        return f"fix its other arguments, as in functools.partial({called}, name=value)"
+    except ValueError:
+        pass  # some that are built in do not say what they take
+    return "a rule for one simplex goes in as PerDecisionPoint(rule)"
 
 
 def check_function(value: object, name: str, *arguments: object, hint: str) -> None:

@@ -87,7 +87,7 @@ class Choice:
         except (TypeError, ValueError) as error:
             if argument_of(error) == "engine":
                 raise Refusal(f"--engine: {reason(error)}; leave it out") from error
-            told = f"{self.label} cannot play {quote(game.played)}: {reason(error)}"
+            told = f"{self.label} cannot play {quote(game.played)}: {_with_notes(error)}"
             raise Refusal(f"{self.argument}: {told}") from error
         except (Exception, SystemExit) as error:
             if self.rule is None:
@@ -128,7 +128,9 @@ def _load_rule(text: str) -> Any:
     place, parenthesis, arguments = text.partition("(")
     module, colon, name = map(str.strip, place.partition(":"))
     if not colon or not module or not name:
-        raise ValueError(f"must be module:Class, got {quote(text)}; write my_rules:{name or text}")
+        wanted = f"{place.strip().removesuffix('.py')}:MyRule" if ".py" in place else ""
+        wanted = wanted or f"my_rules:{name or text}"
+        raise ValueError(f"must be module:Class, got {quote(text)}; write {wanted}")
     if module.endswith(".py") or "/" in module:
         raise ValueError(
             f"must name a module of this folder and not a file, got {quote(text)}; write "
@@ -206,6 +208,10 @@ def _problem(rule: object, *, with_arguments: bool) -> str:
     return f"abstract, it lacks {missing}; write these first" if missing else ""
 
 
+def _with_notes(error: BaseException) -> str:
+    return "; ".join([reason(error), *getattr(error, "__notes__", ())])
+
+
 def rule_error(error: BaseException, rule: str) -> str:
     """Return the message of an error in a user's code, with the line that raised it."""
     if isinstance(error, SyntaxError):
@@ -215,6 +221,6 @@ def rule_error(error: BaseException, rule: str) -> str:
         if not frame.filename.startswith(foreign) and "site-packages" not in frame.filename:
             location = f" ({Path(frame.filename).name}, line {frame.lineno}, in {frame.name})"
     return (
-        f"{rule} failed with {type(error).__name__}: {reason(error)}{location}; "
+        f"{rule} failed with {type(error).__name__}: {_with_notes(error)}{location}; "
         "--traceback shows all of it"
     )

@@ -112,7 +112,9 @@ def as_profile(
         ordered(profile, "profile")
         strategies = [floats(strategy, "a strategy") for strategy in profile]
     except (TypeError, ValueError) as error:
-        hint = "pass its average, run.average" if hasattr(profile, "last_profile") else ""
+        hint = "Profile.from_labels(game, ...) makes one of probabilities by information set"
+        if hasattr(profile, "last_profile"):
+            hint = "pass its average, run.average"
         raise TypeError(must_be("profile", "one vector for each player", profile, hint)) from error
     if len(strategies) != len(domains):
         raise ValueError(

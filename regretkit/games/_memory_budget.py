@@ -23,6 +23,8 @@ Measured by ``python -m benchmarks building`` and rounded up.
 _BYTES_AN_OBJECT = 200
 """Additional memory of a walk with one object for each history."""
 
+_ADVICE = "choose a smaller game, or learn without its tree, as LazyMCCFR does"
+
 _BYTES_AN_OUTCOME = 48
 """Peak memory of building a payoff matrix, for each outcome of two players."""
 
@@ -100,21 +102,22 @@ class MemoryBudget:
         size = f"{count_text(histories, more)} histories"
         # As integers, because some games are larger than the range of floats
         needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
-        self._require(size, needed, self._hint if histories <= _NUMBERED else "")
+        self._require(size, needed, self._hint if histories <= _NUMBERED else "", _ADVICE)
         if histories > _NUMBERED:
             raise MemoryError(
-                f"the game has {size}, but at most {_NUMBERED:,} can be numbered; "
-                "choose a smaller game"
+                f"the game has {size}, but at most {_NUMBERED:,} can be numbered; {_ADVICE}"
             )
 
-    def _require(self, size: str, needed: int, hint: str = "") -> None:
+    def _require(
+        self, size: str, needed: int, hint: str = "", advice: str = "choose a smaller game"
+    ) -> None:
         limit = self._limit
         if needed <= min(limit, _EVER):
             return
         remaining = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
         problem = (
             f"the game has {size}, which take about {_size(needed)} of memory while it is built, "
-            f"but {remaining}; choose a smaller game"
+            f"but {remaining}; {advice}"
         )
         raise advised(MemoryError, problem, hint, joint=", or ") if hint else MemoryError(problem)
 

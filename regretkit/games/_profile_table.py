@@ -195,6 +195,10 @@ def expect(fits: bool, place: str, wanted: str, value: object) -> None:
 
 
 def _opened(data: object, source: str) -> dict[str, Any]:
+    if isinstance(data, dict) and "parents" in data:
+        raise ValueError(
+            f"{source} holds strategies of play without a tree; read it by VisitedProfile"
+        )
     top = entries_in(data, _KEYS, source)
     expect(top["format"] == FORMAT, source, f"have the format {quote(FORMAT)}", top["format"])
     if top["version"] != VERSION or isinstance(top["version"], bool):

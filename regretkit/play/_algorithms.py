@@ -341,6 +341,7 @@ def _known(name: str) -> str:
         plain = name.lower().replace("plus", "+").replace("_", "").replace("-", "")
         known = ", ".join(map(repr, ALGORITHMS))
         raise ValueError(
-            f"there is no algorithm {quote(name)}, only {known}{did_you_mean(plain, ALGORITHMS)}"
+            f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class"
+            f"{did_you_mean(plain, ALGORITHMS)}"
         )
     return name.lower()

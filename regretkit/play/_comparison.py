@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 from attrs import define, field, frozen
 
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import must_be, quote, whole_number
 from regretkit.games import Game
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
@@ -253,9 +253,7 @@ def compare(
     """
     played = _named_games(games)
     chosen = _named_algorithms(algorithms, sampling)
-    numbers = [whole_number(seed, "seeds", least=0) for seed in seeds]
-    if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"seeds must be different whole numbers, one at least, got {numbers}")
+    numbers = _as_seeds(seeds)
     cases = [
         (game, algorithm, seed)
         for game in played
@@ -298,6 +296,17 @@ def _titled(progress: bool | Callable[[str], object], title: str) -> bool | Call
         return progress
     write = progress
     return lambda line: write(f"{title}: {line}")
+
+
+def _as_seeds(seeds: Iterable[int]) -> list[int]:
+    if not isinstance(seeds, Iterable):
+        raise TypeError(
+            must_be("seeds", "several whole numbers", seeds, "pass range(3) for 0, 1 and 2")
+        )
+    numbers = [whole_number(seed, "seeds", least=0) for seed in seeds]
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"seeds must be different whole numbers, one at least, got {numbers}")
+    return numbers
 
 
 def _named_games(games: Game | Iterable[Game] | Mapping[str, Game]) -> dict[str, Game]:

@@ -444,6 +444,11 @@ def _as_players(game: Game, minimizers: Iterable[RegretMinimizer]) -> tuple[Regr
             f"minimizers must be one for each player, got the class {minimizers.__name__}; "
             f"let solve(game, {minimizers.__name__}) make them"
         )
+    if isinstance(minimizers, str):
+        raise TypeError(
+            f"minimizers must be one for each player, got the name {quote(minimizers)}; "
+            f"let solve(game, {quote(minimizers)}) make them"
+        )
     players = as_minimizers(minimizers, "minimizers")
     if len(players) != len(game.domains):
         raise ValueError(

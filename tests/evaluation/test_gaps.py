@@ -233,3 +233,8 @@ def test_what_is_no_game_is_not_measured(measure, game):
 def test_what_is_no_profile_is_refused(measure, profile):
     with pytest.raises(TypeError, match="profile must be one vector for each player"):
         measure(RPS, profile)
+
+
+def test_a_mapping_in_place_of_a_profile_is_refused_with_what_takes_it():
+    with pytest.raises(TypeError, match=r"Profile\.from_labels\(game, \.\.\.\)"):
+        nash_conv(games.kuhn_poker(), {"J": [0.8, 0.2]})

@@ -118,6 +118,7 @@ def test_progress_names_the_run():
         ({"algorithms": [["cfr"]]}, "one entry for each of the 2 players"),
         ({"seeds": []}, "seeds must be different whole numbers"),
         ({"seeds": [1, 1]}, "seeds must be different whole numbers"),
+        ({"seeds": 3}, r"seeds must be several .* pass range\(3\)"),
         ({"seeds": [-1]}, "seeds must be a whole number, at least 0"),
         ({"measures": "gap"}, "there is no measure 'gap'"),
         ({"iterations": None}, "are all missing"),

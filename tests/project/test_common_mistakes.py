@@ -70,6 +70,34 @@ class Duck:
         pass
 
 
+class Coin:
+    """A game in which chance does all; its outcomes are a mapping."""
+
+    def __init__(self, side=""):
+        self.side = side
+
+    def is_terminal(self):
+        return bool(self.side)
+
+    def player(self):
+        return rk.games.CHANCE
+
+    def chance_outcomes(self):
+        return {"heads": 0.5, "tails": 0.5}
+
+    def actions(self):
+        return []
+
+    def child(self, action):
+        return Coin(action)
+
+    def information_set(self):
+        return ""
+
+    def payoffs(self):
+        return [0.0]
+
+
 class Over:
     def is_terminal(self):
         return True
@@ -86,6 +114,7 @@ CURES = [
     (lambda: rk.CFR(KUHN, rk.RegretMatching), "pass game.domains[0], or let solve(game, rule)"),
     (lambda: rk.CFR("kuhn_poker", rk.RegretMatching), "load('kuhn_poker').domains[0]"),
     (lambda: rk.SelfPlay(KUHN, rk.RegretMatching), "let solve(game, RegretMatching) make them"),
+    (lambda: rk.SelfPlay(KUHN, "cfr"), "let solve(game, 'cfr') make them"),
     (lambda: rk.SelfPlay(KUHN, [rk.CFR] * 2), "as in CFR(tree, RegretMatching)"),
     (lambda: rk.SelfPlay(PENNIES, [rk.RegretMatching] * 2), "as in RegretMatching(3)"),
     (
@@ -114,6 +143,13 @@ CURES = [
     (lambda: rk.kuhn_poker, "it is regretkit.games.kuhn_poker"),
     (lambda: PENNIES.value([[1.0, 1.0], [0.5, 0.5]]), "a point of Simplices(2)"),
     (lambda: KUHN.value([np.ones(13)] * 2), "tree.sequence_form(behavior)"),
+    (lambda: rk.ExtensiveFormGame.from_history(Coin), "got its class Coin; pass Coin()"),
+    (lambda: rk.ExtensiveFormGame.from_history(Coin()), "return list(outcomes.items())"),
+    (lambda: rk.solve(KUHN, "hedge", iterations=1), "or pass a rule's class"),
+    (
+        lambda: Profile.from_dict({"format": "", "version": 1, "parents": [], "players": []}),
+        "read it by VisitedProfile",
+    ),
     (lambda: rk.ExtensiveFormGame.from_history(Over()), "without ['player', 'chance_outcomes'"),
     (lambda: rk.ExtensiveFormGame.from_batch(Over()), "without ['player', 'actions', 'child', "),
     (lambda: rk.ExtensiveFormGame(Over()), "build one with GameTree.from_history(root)"),
@@ -142,6 +178,12 @@ def test_a_rule_for_one_simplex_is_referred_to_per_decision_point(take):
         take(OneSimplex)
     notes = getattr(caught.value, "__notes__", [])
     assert "PerDecisionPoint(rule)" in " ".join([str(caught.value), *notes])
+
+
+def test_a_rule_with_other_arguments_is_referred_to_partial():
+    with pytest.raises(TypeError, match="rate") as caught:
+        rk.solve(KUHN, rk.Hedge, iterations=1)
+    assert "functools.partial(Hedge, name=value)" in " ".join(caught.value.__notes__)
 
 
 def test_payoffs_of_the_players_may_be_given_one_by_one():

@@ -229,7 +229,8 @@ class States:
         if found > self._most:
             problem = (
                 f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game"
+                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game, "
+                "or learn without its tree, as LazyMCCFR does"
             )
             raise advised(ValueError, problem, "pass max_histories to walk on", joint=", or ")
 

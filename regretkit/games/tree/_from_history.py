@@ -38,6 +38,10 @@ def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -
             f"root must have the methods of a History, got {quote(root)} without {missing}; "
             "a game without chance has chance_outcomes as well, which is never called"
         )
+    if isinstance(root, type):
+        raise TypeError(
+            f"root must be the first history, got its class {root.__name__}; pass {root.__name__}()"
+        )
     walker = _Walker(budget, Growth(budget, time_limit, lambda: root))
     level = [root]
     while level:

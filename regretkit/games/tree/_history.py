@@ -1,6 +1,6 @@
 """The rules of a game as histories, one by one or in batches."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import floats, ordered, shorten
+from regretkit._util._validate import floats, must_be, ordered, shorten
 
 CHANCE = -1
 """The player number of chance."""
@@ -196,6 +196,15 @@ def actions_of(history: History[Action]) -> Sequence[Action]:
 def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
     """Return the outcomes of chance, which must be a sequence."""
     outcomes = history.chance_outcomes()
+    if isinstance(outcomes, Mapping):
+        raise TypeError(
+            must_be(
+                "chance_outcomes()",
+                "pairs of an action and its probability",
+                outcomes,
+                "return list(outcomes.items())",
+            )
+        )
     ordered(outcomes, "chance_outcomes()")
     return outcomes
 
