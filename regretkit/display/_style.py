@@ -155,7 +155,7 @@ def label_log_axis(axis: "Axis") -> None:
     decades = math.log10(high / low)
     if decades >= _DECADES:
         return
-    between = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 1.0 else (1.0, 3.0))
+    between = LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades < 1.0 else (1.0, 3.0))
     axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]) if decades < 0.6 else between)
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -236,8 +236,9 @@ class CompiledExecutor(KernelExecutor):
         if not all(player.is_current() for player in self._players):
             self._initialize()
             for player in self._players:
-                player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
                 player.check(self._iterates.behavior)
+            for player in self._players:
+                player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
         started_at = self._run.iteration
         try:
             self._play_batches(iterations, interrupted)
@@ -318,8 +319,9 @@ class SampledExecutor(KernelExecutor):
             player.load()
         self._initialize()
         for player in self._players:
-            player.keep_strategy(self._sampled.behavior, self._iterates.strategy)
             player.check(self._sampled.behavior)
+        for player in self._players:
+            player.keep_strategy(self._sampled.behavior, self._iterates.strategy)
         self._load_sums()
         self._play_batches(iterations - 1, interrupted)
         self._finish()
