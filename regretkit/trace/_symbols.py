@@ -194,7 +194,7 @@ class Symbol(NDArrayOperatorsMixin):
     # As an array
 
     @property  # type: ignore[misc]  # nothing sets it
-    def __class__(self) -> type:
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         """What it stands for, which a rule may ask for by ``isinstance`` or ``np.isscalar``."""
         if self.node.per is not Per.RULE:
             return np.ndarray
