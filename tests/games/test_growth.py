@@ -168,7 +168,7 @@ def test_building_stops_at_the_limit_in_seconds(build):
 def test_a_long_build_is_reported_at_doubled_times(monkeypatch, caplog):
     monkeypatch.setattr(_growth, "_REPORT_AFTER", 0.02)
     with caplog.at_level(logging.WARNING, "regretkit"), pytest.raises(TimeoutError):
-        GameTree.from_history(Endless(1), time_limit=0.2)
+        GameTree.from_history(Endless(2), time_limit=0.2)
     assert 1 <= len(caplog.messages) <= 4
     assert caplog.messages[0].startswith("building a game: ")
     assert "moves after" in caplog.messages[0]
