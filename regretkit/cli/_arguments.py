@@ -19,6 +19,7 @@ from regretkit.cli._console import Refusal, reason, reporting, silent_descriptor
 from regretkit.estimators._named import SAMPLINGS
 from regretkit.games import ExtensiveFormGame, ImperfectRecallGame, NormalFormGame, Profile
 from regretkit.games._extensive_form import game_from_tree
+from regretkit.games._registry import _parsed
 from regretkit.play import ALGORITHMS
 from regretkit.play._algorithms import Groups
 from regretkit.play._engines import engine_names
@@ -163,6 +164,16 @@ class NamedGame:
             raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
 
 
+@frozen
+class NamedRules:
+    """A game whose tree does not fit, by its rules."""
+
+    text: str
+    rules: Any
+    refusal: str
+    """Why there is no tree."""
+
+
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     """A game of the catalogue, in a file, or of OpenSpiel."""
 
@@ -178,6 +189,42 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
     ) -> list[CompletionItem]:
         found = [CompletionItem(name) for name in games.names() if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
+
+
+class GameOrRules(GameType):
+    """The same, or the rules of a game whose tree does not fit."""
+
+    def convert(self, value: Any, param: Parameter, ctx: Context) -> NamedGame | NamedRules:  # type: ignore[override]
+        try:
+            return super().convert(value, param, ctx)
+        except Refusal as refusal:
+            if not isinstance(cause := refusal.__cause__, MemoryError | ValueError):
+                raise
+            if isinstance(cause, ValueError) and "max_histories" not in str(cause):
+                raise
+            rules = _rules(value)
+            if rules is None:
+                raise
+            return NamedRules(value, rules, refusal.message)
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    "dudo": games.dudo_history,
+    "leduc_poker": games.leduc_batch,
+    "liars_dice": games.liars_dice_batch,
+}
+"""The games of the catalogue that can be played without a tree."""
+
+
+def _rules(text: str) -> Any:
+    """Return the rules of a game that a text names, None where only its tree is known."""
+    if text.startswith(_OPENSPIEL):
+        return games.openspiel_history(text.removeprefix(_OPENSPIEL))
+    if not is_known(text) or text.partition("(")[0].strip() not in _RULES:
+        return None
+    name, positional, keywords = _parsed(text)
+    keywords.pop("memory_limit", None)
+    return _RULES[name](*positional, **keywords)
 
 
 def load_game(text: str, argument: str) -> AnyGame:
@@ -293,6 +340,7 @@ def _together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 game = click.argument("game", type=GameType())
+game_or_rules = click.argument("game", type=GameOrRules())
 as_json = option("--json as_json", "Write one JSON object and nothing else.", is_flag=True)
 quiet = option("--quiet", "Show no progress.", is_flag=True)
 strategy_out = option(

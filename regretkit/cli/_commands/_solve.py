@@ -17,10 +17,12 @@ from regretkit.cli._arguments import (
     AnyGame,
     GameType,
     NamedGame,
+    NamedRules,
     OutputFile,
     Settings,
     option,
 )
+from regretkit.cli._by_rules import solve_by_rules
 from regretkit.cli._console import DONE, FAILED, Failure, Refusal, answer, reporting, say, table
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.cli._report import draw_curves, finish, meaning_of_gap
@@ -34,7 +36,7 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 
 
 @click.command(short_help="Solve a game by self-play.", epilog=arguments.GAME_HELP)
-@arguments.game
+@arguments.game_or_rules
 @arguments.algorithm
 @arguments.rule
 @arguments.limits
@@ -43,15 +45,22 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 @arguments.sampling
 @arguments.imperfect_recall
 @arguments.engine
-def solve(game: NamedGame, algorithm: str | None, rule: str | None, **given: Any) -> int:
+def solve(
+    game: NamedGame | NamedRules, algorithm: str | None, rule: str | None, **given: Any
+) -> int:
     """Solve a game by self-play, and report the gap of the average strategies.
 
     Without a limit it plays a thousand iterations; of several, the first one stops it. Ctrl-C ends
     the run between two iterations, saves the checkpoint, and reports the result so far.
+
+    With --sample, a game whose tree does not fit is played by its rules alone: liars_dice, dudo,
+    leduc_poker, and games of OpenSpiel.
     """
     settings = Settings(**given).or_default()
     choice = Choice.of(algorithm, rule, settings.sample)
     check_seeds([choice], seed=settings.seed)
+    if isinstance(game, NamedRules):
+        return solve_by_rules(game, choice, settings)
     _check_new(settings.checkpoint)
     run = choice.start(game.accept(imperfect_recall=settings.imperfect_recall), settings)
     monitor = RunMonitor().describe(game, choice, settings)
