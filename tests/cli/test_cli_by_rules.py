@@ -6,10 +6,16 @@ import pytest
 import regretkit as rk
 from regretkit.games import VisitedProfile, liars_dice_batch
 
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 TOO_LARGE = "liars_dice(dice=2)"
 
 
-def test_a_game_without_a_tree_is_played_as_solve_plays_its_rules(report, tmp_path):
+def test_a_game_without_a_tree_is_played_as_solve_plays_its_rules(report):
     words = ("--sample", "external", "--iterations", 2, "--seed", 3, "--out", "dice.json")
     told = report("solve", TOO_LARGE, *words)
     mine = rk.solve(liars_dice_batch(dice=2), sampling="external", seed=3, iterations=2)
