@@ -5,6 +5,7 @@ import math
 import os
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast, final
 
@@ -202,7 +203,9 @@ class GameOrRules(GameType):
                 raise
             if isinstance(cause, ValueError) and "max_histories" not in str(cause):
                 raise
-            rules = _rules(value)
+            rules = None
+            with suppress(TypeError, ValueError):  # rules of this size may not exist either
+                rules = _rules(value)
             if rules is None:
                 raise
             return NamedRules(value, rules, refusal.message)

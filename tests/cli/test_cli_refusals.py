@@ -101,7 +101,7 @@ WRONG = [
     ("evaluate kuhn_poker uniform --purify --threshold .1", "--purify: it is"),
     # Rules
     ("solve kuhn_poker --rule my_rules.py", "got 'my_rules.py'; write my_rules:MyRule"),
-    ("solve kuhn_poker --rule regretkit:Hedge", "functools.partial(Hedge, name=value)"),
+    ("solve kuhn_poker --rule regretkit:Hedge", "as in 'regretkit:Hedge(name=value)'"),
     ("solve kuhn_poker --rule Mine", "--rule: must be module:Class, got 'Mine'"),
     ("solve kuhn_poker --rule rules_typed.py:Other", "write rules_typed:Other"),
     ("solve kuhn_poker --rule nothere:X", "there is no module 'nothere'"),
