@@ -56,6 +56,12 @@ def check_game(game: Game) -> None:
     if isinstance(game, np.ndarray | list):
         hint = "pass matrix_game(A), or NormalFormGame(A, B)"
         raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
+    if hasattr(game, "information_set") and hasattr(game, "payoffs") and hasattr(game, "child"):
+        hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""
+        raise TypeError(
+            f"game must be a Game, got its rules, {quote(game)}; {hint}build its tree with "
+            "ExtensiveFormGame.from_history or from_batch; solve and sampled_value need none"
+        )
     if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
         raise TypeError(
             f"game must be a Game, with domains, utility and value, got {quote(game)}; "

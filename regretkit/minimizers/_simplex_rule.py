@@ -142,3 +142,10 @@ class SimplexRule(RegretMinimizer):
                 by_action = attribute.metadata[_PER] == "action"
                 size = self.simplices.dimension if by_action else self.simplices.blocks
                 setattr(self, attribute.name, np.full(size, attribute.metadata[_START]))
+            elif isinstance(attribute.default, np.ndarray):
+                raise TypeError(
+                    f"{type(self).__name__} has one array as the default of {attribute.name}, "
+                    "which all of its minimizers would share; declare what is learned as "
+                    f"{attribute.name}: np.ndarray = rk.state(), other arrays with "
+                    "attrs.field(factory=...)"
+                )

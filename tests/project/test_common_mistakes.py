@@ -15,6 +15,7 @@ from regretkit.games import Profile
 A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
 KUHN = rk.load("kuhn_poker")
 PENNIES = rk.games.matching_pennies()
+ZEROS = np.zeros(3)
 
 
 @dataclass(eq=False)
@@ -47,6 +48,19 @@ class Ones(rk.SimplexRule):
 
     def _learn(self, utility, strategy):
         pass
+
+
+@define(eq=False)
+class SharedArray(rk.SimplexRule):
+    """Its regrets are one array for all players."""
+
+    regrets: np.ndarray = ZEROS
+
+    def _propose(self):
+        return self.simplices.normalize(np.maximum(self.regrets, 0.0))
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
 
 
 class OneSimplex(rk.RegretMinimizer):
@@ -138,6 +152,9 @@ CURES = [
     (lambda: rk.Algorithm("cfr", order=play.Simultaneous), "pass one, such as Simultaneous()"),
     (lambda: rk.Product(rk.Hedge(2, rate=1.0)), "pass a list of them"),
     (lambda: Dataclass(3), "put @attrs.define(eq=False) before the class in place of @dataclass"),
+    (lambda: SharedArray(3), "as regrets: np.ndarray = rk.state()"),
+    (lambda: rk.solve(Coin, "cfr", iterations=1), "pass an object, Coin(), and build its tree"),
+    (lambda: rk.nash_conv(Coin(), []), "solve and sampled_value need none"),
     (lambda: Undefined(3), "put @attrs.define(eq=False) before the class"),
     (lambda: rk.nash_conv(KUHN, rk.solve(KUHN, "cfr", iterations=1)), "pass its average"),
     (lambda: rk.kuhn_poker, "it is regretkit.games.kuhn_poker"),
