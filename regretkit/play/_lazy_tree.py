@@ -20,6 +20,7 @@ from regretkit.estimators.flat._traversal import (
     follow_average,
     follow_one,
 )
+from regretkit.games._memory_budget import available
 from regretkit.games.tree._history import (
     CHANCE,
     TERMINAL,
@@ -30,6 +31,12 @@ from regretkit.games.tree._history import (
     payoffs_of,
 )
 from regretkit.play._infoset_records import InfosetRecord, RecordFactory
+
+_LOOK_EVERY = 4096
+"""Number of information sets of a player between two looks at the memory that is left."""
+
+_SPARE = 2**28
+"""Bytes that play without a tree leaves."""
 
 LastActions: TypeAlias = tuple[tuple[InfosetRecord | None, int], ...]
 """For each player, its last information set and its action there."""
@@ -151,6 +158,8 @@ class LazyTree:
                 raise ValueError(f"player {player} has no actions at information set {quote(key)}")
             record = self.factories[player].make(key, actions, parent, parent_action)
             self.infosets[player][key] = record
+            if len(self.infosets[player]) % _LOOK_EVERY == 0:
+                self._check_memory()
         elif record.parent is not parent or record.parent_action != parent_action:
             raise ValueError(
                 f"imperfect recall: player {player} comes to information set {quote(key)} after "
@@ -158,6 +167,16 @@ class LazyTree:
                 "them apart"
             )
         return record
+
+    def _check_memory(self) -> None:
+        """Refuse to grow once little memory is left."""
+        if available() < _SPARE:
+            met = sum(map(len, self.infosets))
+            raise MemoryError(
+                f"{met:,} information sets were visited, and less than {_SPARE >> 20} MiB "
+                "of memory are left; external sampling goes through all actions of a player, "
+                "so take OutcomeSampling, or a smaller game"
+            )
 
 
 def players_of(history: History) -> int:

@@ -16,7 +16,7 @@ from attrs import define, field
 
 import regretkit as rk
 from regretkit import SelfPlay, games
-from regretkit.play import Every, ExternalSampling, LazyMCCFR
+from regretkit.play import Every, ExternalSampling, LazyMCCFR, _lazy_tree
 
 KUHN = games.kuhn_poker()
 
@@ -231,3 +231,10 @@ def test_copies_made_by_a_callback_may_be_driven_at_once():
 
     run.run(1, callbacks=[duplicate])
     assert copies == [average(with_a_tree().run(4))] * 2
+
+
+def test_play_without_a_tree_is_refused_before_memory_ends(monkeypatch):
+    monkeypatch.setattr(_lazy_tree, "_LOOK_EVERY", 8)
+    monkeypatch.setattr(_lazy_tree, "available", lambda: 2.0**27)
+    with pytest.raises(MemoryError, match=r"information sets were visited, .* OutcomeSampling"):
+        rk.solve(games.dudo_history(sides=2), "mccfr", iterations=10, seed=1)
