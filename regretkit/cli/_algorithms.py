@@ -87,7 +87,7 @@ class Choice:
         except (TypeError, ValueError) as error:
             if argument_of(error) == "engine":
                 raise Refusal(f"--engine: {reason(error)}; leave it out") from error
-            told = f"{self.label} cannot play {quote(game.played)}: {_with_notes(error)}"
+            told = f"{self.label} cannot play {quote(game.played)}: {reason(error)}"
             raise Refusal(f"{self.argument}: {told}") from error
         except (Exception, SystemExit) as error:
             if self.rule is None:
@@ -208,10 +208,6 @@ def _problem(rule: object, *, with_arguments: bool) -> str:
     return f"abstract, it lacks {missing}; write these first" if missing else ""
 
 
-def _with_notes(error: BaseException) -> str:
-    return "; ".join([reason(error), *getattr(error, "__notes__", ())])
-
-
 def rule_error(error: BaseException, rule: str) -> str:
     """Return the message of an error in a user's code, with the line that raised it."""
     if isinstance(error, SyntaxError):
@@ -221,6 +217,6 @@ def rule_error(error: BaseException, rule: str) -> str:
         if not frame.filename.startswith(foreign) and "site-packages" not in frame.filename:
             location = f" ({Path(frame.filename).name}, line {frame.lineno}, in {frame.name})"
     return (
-        f"{rule} failed with {type(error).__name__}: {_with_notes(error)}{location}; "
+        f"{rule} failed with {type(error).__name__}: {reason(error)}{location}; "
         "--traceback shows all of it"
     )

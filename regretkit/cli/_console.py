@@ -34,11 +34,12 @@ class Failure(click.ClickException):
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of an error without advice for Python, or its class if it has none."""
+    """Return the message of an error without advice for Python, or its class, and its notes."""
     if isinstance(error, OSError) and error.strerror:
         location = f"{str(error.filename)!r}: " if error.filename is not None else ""
         return f"{location}{error.strerror}"
-    return problem_of(error) or type(error).__name__
+    problem = problem_of(error) or type(error).__name__
+    return "; ".join([problem, *getattr(error, "__notes__", ())])
 
 
 @contextmanager

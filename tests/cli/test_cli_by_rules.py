@@ -54,3 +54,23 @@ def test_what_needs_the_tree_is_refused(run, words, problem):
     code, out, err = run("solve", *words)
     assert (code, out) == (2, "")
     assert problem in err
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", TOO_LARGE])
+def test_a_rule_for_one_simplex_is_referred_to_per_decision_point(folder, run, game, tmp_path):
+    lines = [
+        "import regretkit as rk",
+        "class Uniform(rk.RegretMinimizer):",
+        "    def __init__(self, actions):",
+        "        self.domain = rk.Simplices([actions])",
+        "    def _propose(self):",
+        "        return self.domain.uniform()",
+        "    def _learn(self, utility, strategy):",
+        "        pass",
+    ]
+    (tmp_path / "one_simplex.py").write_text("\n".join(lines))
+    words = ("--rule", "one_simplex:Uniform", "--sample", "external", "--iterations", 1)
+    code, _, err = run("solve", game, *words)
+    assert code == 2
+    assert "PerDecisionPoint(rule)" in err
+    assert err.count("\n") == 1
