@@ -200,7 +200,7 @@ def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
         raise TypeError(
             must_be(
                 "chance_outcomes()",
-                "pairs of an action and its probability",
+                "a sequence of pairs of an action and its probability",
                 outcomes,
                 "return list(outcomes.items())",
             )
