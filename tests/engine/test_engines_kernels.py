@@ -334,7 +334,8 @@ def test_machine_code_from_disk_is_never_taken_for_that_of_another_rule(tmp_path
 
 def compiled_elsewhere(names, cache):
     code = textwrap.dedent(SEPARATELY).format(tests=str(Path(__file__).parent), names=names)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    folders = os.pathsep.join(filter(None, sys.path))  # also those of the tests' helpers
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": folders}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
