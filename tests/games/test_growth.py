@@ -33,7 +33,7 @@ class Endless:
         return 0
 
     def chance_outcomes(self):
-        raise NotImplementedError
+        raise AssertionError("chance has no move in this game")
 
     def actions(self):
         return list(range(self.choices + self.stops))
@@ -64,13 +64,13 @@ class EndlessBatch:
         return EndlessBatch(self.choices, self.moves + 1, rows.size)
 
     def probability(self, rows, action):
-        raise NotImplementedError
+        raise AssertionError("chance has no move in this game")
 
     def information_set(self, rows):
         return np.full(rows.size, self.moves)
 
     def payoffs(self, rows):
-        raise NotImplementedError
+        raise AssertionError("this game has no end")
 
     def action_name(self, player, action):
         return str(action)
