@@ -16,6 +16,7 @@ from regretkit.trace._graph import (
     fill,
     make,
     nodes_of,
+    nonnegative_nodes,
     rebuild,
     reduction,
     repeat,
@@ -74,7 +75,10 @@ def _zero_cancelled(total: Node, magnitude: Node) -> Node:
 def _normalize(vector: Node) -> Node:
     total = reduction("sum", vector)
     empty = repeat(elementwise("equal", total, ZERO))
-    uniform = elementwise("divide", elementwise("add", vector, ONE), repeat(SIZE))
+    if vector in nonnegative_nodes([vector], set()):  # whose sum is zero where all of it is
+        uniform = repeat(elementwise("divide", ONE, SIZE))
+    else:
+        uniform = elementwise("divide", elementwise("add", vector, ONE), repeat(SIZE))
     return elementwise("where", empty, uniform, elementwise("divide", vector, repeat(total)))
 
 
