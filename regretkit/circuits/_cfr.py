@@ -28,7 +28,7 @@ from regretkit.circuits._merge import merged, together
 from regretkit.circuits._operations import ConvexHull, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching
-from regretkit.sets import DecisionTree, Simplices
+from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices
 
 
 def _player_hint(value: object) -> str:
@@ -56,10 +56,16 @@ class CFR(Circuit):
     the product of what may follow; ``circuit`` builds it so. Its regret is at most the sum of
     the local minimizers' positive regrets.
 
+    Over a ``DecisionDAG``, x of the parents is a sum, and every parent's q has the V of the
+    decision points that it leads to. With r_j the positive regret at j, the regret is at most the
+    largest flow through the regrets, and no more than each at its largest inflow:
+
+        R  <=  max over y of  sum of (inflow of j in y) r_j  <=  sum of (largest inflow of j) r_j
+
     Parameters
     ----------
     tree
-        The player's decisions.
+        The player's decisions, a ``DecisionTree`` or a ``DecisionDAG``.
     local
         Called with the tree's ``simplices``, returns one minimizer for all decision points. The
         class of any leaf will do, and so will ``PerDecisionPoint`` and
@@ -88,13 +94,13 @@ class CFR(Circuit):
     composability of regret minimizers", ICML, PMLR 97.
     """
 
-    tree: DecisionTree
+    tree: DecisionProblem
     local: LocalRule
     rule: RegretMinimizer = field(init=False, repr=False)
     _utilities: Vector | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.tree, DecisionTree):
+        if not isinstance(self.tree, DecisionProblem):
             raise TypeError(must_be("tree", "a DecisionTree", self.tree, _player_hint(self.tree)))
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
@@ -126,9 +132,14 @@ class CFR(Circuit):
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
-        bound = float(np.maximum(tracker_of(self.rule).blocks, 0.0).sum())
-        statement = "R <= sum over decision points of their positive R"
-        return RegretBound(statement, tracker_of(self).external, bound, exact=False)
+        positive = np.maximum(tracker_of(self.rule).blocks, 0.0)
+        statement, bound = "R <= sum over decision points of their positive R", positive.sum()
+        if isinstance(self.tree, DecisionDAG):
+            statement = "R <= largest sum over decision points of inflow times positive R"
+            by_parent = np.repeat(positive, self.tree.parent_counts)
+            weights = segment_sum(self.tree.parent_sequences, by_parent, self.tree.dimension)
+            bound = self.tree.best_response(weights)[0]
+        return RegretBound(statement, tracker_of(self).external, float(bound), exact=False)
 
     @override
     def _propose(self) -> Vector:

@@ -1,23 +1,22 @@
-"""The sequence-form polytope of one player: where CFR plays."""
+"""A player's decisions in a game of perfect recall."""
 
 from collections.abc import Iterable, Sequence
 from typing import final
 
 import numpy as np
-from attrs import define, frozen
-from numpy.typing import ArrayLike
+from attrs import define
 from typing_extensions import override
 
 from regretkit._util import _validate
-from regretkit._util._arrays import Selection, as_slice, depths, segment_sum, zero_cancelled
+from regretkit._util._arrays import depths
 from regretkit._util._typing import Indices, Vector
-from regretkit.sets._base import StrategySet
+from regretkit.sets._decision_problem import DecisionProblem, Level, points_by_depth
 from regretkit.sets._simplices import Simplices
 
 
 @final
 @define(eq=False, repr=False, init=False)
-class DecisionTree(StrategySet):
+class DecisionTree(DecisionProblem):
     """One player's decisions in a game of perfect recall, and its sequence-form strategies.
 
     A sequence is an action together with all that the player did to get there. Coordinate 0
@@ -59,9 +58,6 @@ class DecisionTree(StrategySet):
 
     parent_sequence: Indices
     """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
-    simplices: Simplices
-    """The decision points side by side, where behavioural strategies live."""
-    _levels_built: "tuple[Level, ...] | None"
 
     def __init__(
         self,
@@ -89,184 +85,21 @@ class DecisionTree(StrategySet):
             )
         self._levels_built = None
 
-    @property
-    def _levels(self) -> "tuple[Level, ...]":
-        # When first needed: an engine does without, and a deep tree has very many.
-        if self._levels_built is None:
-            self._levels_built = levels_of(self.parent_sequence, self.simplices)
-        return self._levels_built
-
-    @property
     @override
-    def dimension(self) -> int:
-        return 1 + self.simplices.dimension
-
-    @property
-    def sizes(self) -> Indices:
-        """Number of actions of each decision point, shape ``(points,)``."""
-        return self.simplices.sizes
-
-    @property
-    def first_sequence(self) -> Indices:
-        """Coordinate of each decision point's first action, shape ``(points,)``."""
-        return 1 + self.simplices.first
-
-    @property
-    def points(self) -> int:
-        """Number of decision points."""
-        return self.simplices.blocks
-
-    @property
-    def depth(self) -> int:
-        """Largest number of decisions on one path."""
-        return len(self._levels)
-
-    # Down the tree, and up
-
-    def sequence_form(self, behavior: Vector) -> Vector:
-        """Return the sequence form of a behavioural strategy, shape ``(dimension,)``.
-
-        ``behavior`` has one distribution per decision point, shape ``(dimension - 1,)``.
-        """
-        behavior = self._as_behavior(behavior)
-        strategy = np.empty(self.dimension)
-        strategy[0] = 1.0
-        for level in self._levels:
-            reach = strategy[level.parent_of_action]
-            strategy[level.sequences] = behavior[level.actions] * reach
-        return strategy
-
-    def _as_behavior(self, value: Vector) -> Vector:
-        behavior = _validate.floats(value, "behavior")
-        if behavior.shape != (self.simplices.dimension,):
-            raise ValueError(
-                f"behavior has shape {behavior.shape}, but the decision points have "
-                f"{self.simplices.dimension} actions; pass shape ({self.simplices.dimension},)"
-            )
-        return behavior
-
-    def behavior(self, strategy: Vector) -> Vector:
-        """Return the behavioural strategy of a sequence form, uniform where it has no weight.
-
-        The inverse of ``sequence_form``, shape ``(dimension - 1,)``.
-        """
-        return self.simplices.normalize(strategy[1:])
-
     def reach(self, strategy: Vector) -> Vector:
-        """Return the weight of ``strategy`` before each decision point, shape ``(points,)``."""
         return strategy[self.parent_sequence]
 
-    def counterfactual(self, utility: Vector, behavior: Vector) -> tuple[float, Vector]:
-        """Return the value of ``behavior`` and the counterfactual utility of each action.
-
-        From the leaves to the root, with V the value of the decision points that follow:
-
-            q[a] = u[a] + sum of V over the decision points after a,    V[j] = <b_j, q_j>
-
-        ``utility`` has shape ``(dimension,)``; q has shape ``(dimension - 1,)``.
-        """
-        values = _validate.floats(utility, "utility").copy()
-        if values.shape != (self.dimension,):
-            raise ValueError(
-                f"utility has shape {values.shape}, but the tree has {self.dimension} sequences; "
-                f"pass shape ({self.dimension},)"
-            )
-        behavior = self._as_behavior(behavior)
-        for level in reversed(self._levels):
-            earned = level.simplices.expectation(values[level.sequences], behavior[level.actions])
-            level.add_to_parents(values, earned)
-        return float(values[0]), values[1:]
-
-    # As a strategy set
-
     @override
-    def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        values = _validate.vector(utility, self.dimension, "utility").copy()
-        behavior = np.empty(self.simplices.dimension)
-        for level in reversed(self._levels):
-            at_level = values[level.sequences]
-            _, behavior[level.actions] = level.simplices.best_response(at_level)
-            level.add_to_parents(values, level.simplices.max(at_level))
-        return float(values[0]), self.sequence_form(behavior)
-
-    @override
-    def value(self, utility: Vector, point: Vector) -> float:
-        return self.counterfactual(utility, self.behavior(point))[0]
-
-    @override
-    def contains(self, point: ArrayLike, atol: float = 1e-9) -> bool:
-        point = _validate.point(point, self.dimension, atol)
-        flow = self.simplices.sum(point[1:]) - self.reach(point)
-        return bool(
-            abs(point[0] - 1.0) <= atol and (point >= -atol).all() and (np.abs(flow) <= atol).all()
+    def _cut(self) -> tuple[Level, ...]:
+        if not self.points:
+            return ()
+        point_of_sequence = np.append(-1, np.repeat(np.arange(self.points), self.sizes))
+        depth = depths(point_of_sequence[self.parent_sequence])
+        return tuple(
+            Level.of(self.simplices, points, self.parent_sequence[points])
+            for points in points_by_depth(depth)
         )
-
-    @override
-    def relative_interior_point(self) -> Vector:
-        return self.sequence_form(self.simplices.uniform())
 
     @override
     def _key(self) -> tuple[object, ...]:
         return self.simplices, self.parent_sequence.tobytes()
-
-    def __repr__(self) -> str:
-        return f"<DecisionTree: {self.points} decision points, {self.dimension} sequences>"
-
-
-@frozen(eq=False)
-class Level:
-    """All decision points with the same number of decisions before them."""
-
-    simplices: Simplices
-    """The level's decision points side by side, without names."""
-    actions: Selection
-    """Where the level's actions stand in a behavioural strategy."""
-    sequences: Selection
-    """Where they stand in a sequence-form vector."""
-    parent_of_action: Indices
-    """For each action, the sequence before its decision point."""
-    parents: Indices
-    """The sequences before the level's decision points, each once."""
-    parent_of_point: Indices
-    """For each decision point, last to first, the place of its parent sequence in ``parents``."""
-
-    def add_to_parents(self, vector: Vector, values: Vector) -> None:
-        """Add one number for each decision point of the level to its parent sequence.
-
-        From the last decision point to the first, one order in all engines; a sum of at most
-        2^-44 of the values' magnitudes is zero.
-        """
-        count, reversed_values = self.parents.size, values[::-1]
-        addends = np.concatenate([vector[self.parents], reversed_values])
-        targets = np.concatenate([np.arange(count), self.parent_of_point])
-        magnitudes = segment_sum(self.parent_of_point, np.abs(reversed_values), count)
-        vector[self.parents] = zero_cancelled(segment_sum(targets, addends, count), magnitudes)
-
-
-def levels_of(parent_sequence: Indices, simplices: Simplices) -> tuple[Level, ...]:
-    """Cut a tree into its levels, the root's first."""
-    if not simplices.blocks:
-        return ()
-    point_of_sequence = np.append(-1, np.repeat(np.arange(simplices.blocks), simplices.sizes))
-    depth = depths(point_of_sequence[parent_sequence])
-    # Numbers of few bits are sorted by counting them.
-    order = np.argsort(depth.astype(np.min_scalar_type(depth.max())), kind="stable")
-    ends = np.cumsum(np.bincount(depth))
-    return tuple(
-        _level(points, parent_sequence, simplices) for points in np.split(order, ends[:-1])
-    )
-
-
-def _level(points: Indices, parent_sequence: Indices, simplices: Simplices) -> Level:
-    part = Simplices(simplices.sizes[points])
-    actions = simplices.coordinates(points)
-    parents = parent_sequence[points]
-    distinct, parent_of_point = np.unique(parents, return_inverse=True)
-    return Level(
-        simplices=part,
-        actions=as_slice(actions),
-        sequences=as_slice(actions + 1),
-        parent_of_action=np.repeat(parents, part.sizes),
-        parents=distinct,
-        parent_of_point=np.ascontiguousarray(parent_of_point[::-1]),
-    )

@@ -38,7 +38,7 @@ from regretkit.circuits import (
     internal_maps,
 )
 from regretkit.minimizers import Composed, LastUtilityPrediction, NonNegative, SoftmaxLink, contrib
-from regretkit.sets import Ball, Box, Hull, Simplices, Singleton
+from regretkit.sets import Ball, Box, DecisionDAG, Hull, Simplices, Singleton
 
 TREE = rk.DecisionTree([0, 2, 0, 5, 2], [2, 3, 2, 1, 2], labels=list("abcde"))
 PRM = rk.PredictiveRegretMatchingPlus
@@ -112,6 +112,7 @@ ROWS |= {
         rk.CFR, rk.DecisionTree([0, 2], [2, 3]), rk.PerDecisionPoint(internal)
     ),
     "cfr[mixed]": lambda: rk.CFR(TREE, rk.ByDecisionPoint(LOCALS, otherwise=MAKERS["hedge"])),
+    "cfr[dag]": lambda: rk.CFR(DecisionDAG([[0], [0, 1], [2, 4]], [2, 3, 2]), PRM),
     "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
     "circuit": partial(rk.circuit, TREE, rk.RegretMatching),
     "circuit[predictive]": partial(rk.circuit, TREE, PRM),

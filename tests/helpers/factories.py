@@ -121,6 +121,30 @@ def random_tree(generator, points=None, **names):
     return rk.DecisionTree(parents, sizes, **names)
 
 
+def random_dag(generator, points=None):
+    """Return a DAG of random shape: a decision point has one to three parents."""
+    points = int(generator.integers(1, 8)) if points is None else points
+    sizes = generator.integers(1, 4, size=points)
+    previous = 1 + np.cumsum(sizes) - sizes
+    parents = [
+        generator.choice(n, size=min(n, generator.integers(1, 4)), replace=False) for n in previous
+    ]
+    return rk.sets.DecisionDAG(parents, sizes)
+
+
+def unrolled(dag):
+    """Return the tree of all paths through a DAG, and the DAG's coordinate of each of its own."""
+    listed = np.split(dag.parent_sequences, np.cumsum(dag.parent_counts)[:-1])
+    parents, points, coordinates = [], [], [0]
+    for point, sequences in enumerate(listed):
+        own = range(dag.first_sequence[point], dag.first_sequence[point] + dag.sizes[point])
+        for place in [p for p, c in enumerate(coordinates) if c in sequences]:
+            parents.append(place)
+            points.append(point)
+            coordinates.extend(own)
+    return rk.DecisionTree(parents, dag.sizes[points]), np.array(coordinates), np.array(points)
+
+
 def labelled_tree(generator, points=None):
     """Return a random tree whose decision points are called "point 0", "point 1", ..."""
     points = int(generator.integers(1, 12)) if points is None else points
