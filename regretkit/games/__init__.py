@@ -11,6 +11,7 @@ from regretkit.games._normal_form import NormalFormGame as NormalFormGame
 from regretkit.games._normal_form import matrix_game as matrix_game
 from regretkit.games._profile import Profile as Profile
 from regretkit.games._registry import load as load
+from regretkit.games._registry import load_rules as load_rules
 from regretkit.games._registry import names as names
 from regretkit.games._registry import register as register
 from regretkit.games._registry import save as save

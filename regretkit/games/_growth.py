@@ -4,13 +4,13 @@ import logging
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import final
+from typing import Any, final
 
 from regretkit._util._errors import advised
 from regretkit._util._validate import must_be
-from regretkit.games._memory_budget import MemoryBudget, count_text
+from regretkit.games._memory_budget import PLAY_BY_RULES, MemoryBudget, count_text
 from regretkit.games.tree._history import CHANCE, History, actions_of, check_length, outcomes_of
 
 _log = logging.getLogger("regretkit")
@@ -18,15 +18,11 @@ _log = logging.getLogger("regretkit")
 _LOOK_AFTER = 1.0
 """Seconds of building after which the size of the whole game is estimated."""
 
-_PLAYS, _SECONDS = 100, 1.0
-"""Random plays of an estimate, and the seconds that they take at most."""
+_SAMPLES, _SECONDS = 100, 1.0
+"""Samples of a tree for an estimate of its size, and the seconds that they take at most."""
 
 _CERTAIN = 1000.0
-"""A game is refused if its estimated size is this many times the largest size.
-
-The estimate is unbiased and above zero, so a game of at most the largest size is refused with
-probability 1/1000 at most, by Markov's inequality.
-"""
+"""One over the probability with which a game is refused wrongly, at most."""
 
 _REPORT_AFTER = 10.0
 """Seconds of building until the first report; the time is doubled for each following one."""
@@ -88,18 +84,28 @@ class Growth:
             _log.warning("building a game: %s after %.0f seconds", size, elapsed)
         if elapsed > _LOOK_AFTER and self._root is not None:
             root, self._root = self._root(), None
-            self._check_estimate(histories, estimated_size(root, _CERTAIN * self._most))
+            self._check_estimate(histories, root)
 
-    def _check_estimate(self, histories: int, estimate: float) -> None:
-        if estimate < _CERTAIN * self._most:
-            return
-        fits = self._most == self._largest
+    def _check_estimate(self, histories: int, root: History) -> None:
+        """Refuse a game of which samples show that it is too large.
+
+        Estimates are unbiased and above zero. Of a game of at most the largest size, the products
+        of (1 + estimate / largest size) / 2 are a supermartingale that begins at 1, and reach
+        1000 with probability 1/1000 at most, by Ville's inequality.
+        """
+        evidence, sizes, until = 1.0, list[float](), time.monotonic() + _SECONDS
+        generator = random.Random(1)
+        while evidence < _CERTAIN:
+            if len(sizes) == _SAMPLES or time.monotonic() > until:
+                return
+            sizes.append(estimated_size(root, generator, 2.0 * _CERTAIN * self._most, until))
+            evidence *= (1.0 + sizes[-1] / self._most) / 2.0
+        fits, estimate = self._most == self._largest, int(sum(sizes) / len(sizes))
         largest = "of which {} can be built" if fits else "and max_histories is {}"
         raise (MemoryError if fits else ValueError)(
-            f"the game has {histories:,} histories so far and, by an estimate from {_PLAYS} random "
-            f"plays, {count_text(int(estimate), more=True)} in all{self._claim}, "
-            f"{largest.format(f'{int(self._most):,}')}; choose a smaller game, or learn without "
-            "its tree, as LazyMCCFR does"
+            f"the game has {histories:,} histories so far and, by an estimate from samples of its "
+            f"tree, about {count_text(estimate)} or more in all{self._claim}, "
+            f"{largest.format(f'{int(self._most):,}')}; choose a smaller game, or {PLAY_BY_RULES}"
         )
 
 
@@ -113,40 +119,48 @@ def _as_seconds(limit: float | None) -> float:
     return float(limit)
 
 
-def estimated_size(root: History, most: float) -> float:
-    """Return an unbiased estimate of the number of histories of a game, or one above ``most``.
+def estimated_size(
+    root: History, generator: random.Random, most: float = math.inf, until: float = math.inf
+) -> float:
+    """Return an unbiased estimate of the number of histories of a game.
 
-    The mean of 1 + c_1 + c_1 c_2 + ... over random plays, in which chance and the players avoid the
-    end of the game while they can: c_t is the number of children at move t, of which the factors of
-    later terms count those that are not terminal.
+    At each depth there is one history for each player and number of actions, with a weight: of the
+    next histories of the same player and number of actions, one is drawn by their weights, and has
+    the sum of them. It ends above ``most``, and at the time ``until``.
 
     Examples
     --------
     >>> from regretkit.games import as_history, kuhn_poker
-    >>> round(estimated_size(as_history(kuhn_poker()), most=1e6))
-    58
+    >>> estimated_size(as_history(kuhn_poker()), random.Random(1))
+    58.0
 
     References
     ----------
-    Knuth (1975), "Estimating the efficiency of backtrack programs", Mathematics of Computation
-    29(129).
+    Chen (1992), "Heuristic sampling: a method for predicting the performance of tree searching
+    programs", SIAM Journal on Computing 21(2).
     """
-    generator, deadline, total = random.Random(1), time.monotonic() + _SECONDS, 0.0
-    for _ in range(_PLAYS):
-        history, weight = root, 1.0
-        total += 1.0
-        ended = root.is_terminal()
-        while not ended and total <= most * _PLAYS and time.monotonic() < deadline:
-            children = _children(history)
-            total += weight * len(children)
-            inner = [child for child in children if not child.is_terminal()]
-            ended = not inner
-            if inner:
-                history, weight = generator.choice(inner), weight * len(inner)
-    return total / _PLAYS
+    total, level = 1.0, {(0, 0): (1.0, root)}
+    if root.is_terminal():
+        return total
+    while level and total <= most:
+        following: dict[tuple[int, int], tuple[float, History]] = {}
+        for weight, history in level.values():
+            if time.monotonic() > until:
+                return total
+            for child in map(history.child, _moves(history)):
+                total += weight
+                if child.is_terminal():
+                    continue
+                kind = child.player(), len(_moves(child))
+                sum_before, drawn = following.get(kind, (0.0, child))
+                summed = sum_before + weight
+                keep = generator.random() * summed < sum_before
+                following[kind] = summed, drawn if keep else child
+        level = following
+    return total
 
 
-def _children(history: History) -> list[History]:
+def _moves(history: History) -> Sequence[Any]:
     if history.player() == CHANCE:
-        return [history.child(outcome) for outcome, _ in outcomes_of(history)]
-    return [history.child(action) for action in actions_of(history)]
+        return [outcome for outcome, _ in outcomes_of(history)]
+    return actions_of(history)

@@ -23,7 +23,8 @@ Measured by ``python -m benchmarks building`` and rounded up.
 _BYTES_AN_OBJECT = 200
 """Additional memory of a walk with one object for each history."""
 
-_ADVICE = "choose a smaller game, or learn without its tree, as LazyMCCFR does"
+PLAY_BY_RULES = "play by the rules without a tree, as solve(load_rules(...), ...) does"
+_ADVICE = f"choose a smaller game, or {PLAY_BY_RULES}"
 
 _BYTES_AN_OUTCOME = 48
 """Peak memory of building a payoff matrix, for each outcome of two players."""

@@ -3,7 +3,8 @@
 import ast
 import difflib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,21 +12,26 @@ from typing import Any, TypeVar
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.games._game import Game
-from regretkit.games._memory_budget import memory_capped
+from regretkit.games._memory_budget import PLAY_BY_RULES, memory_capped
 from regretkit.games._normal_form import NormalFormGame
 from regretkit.games.gambit._efg import ExtensiveForm, parse_efg, write_efg
 from regretkit.games.gambit._nfg import parse_nfg, write_nfg
 from regretkit.games.gambit._tokens import Tokens
+from regretkit.games.tree._history import History, HistoryBatch
 
 OPENSPIEL = "openspiel:"
 """What stands before the name of a game of OpenSpiel."""
 
 _FACTORIES: dict[str, Callable[..., Game]] = {}
+_RULES: dict[str, Callable[..., History | HistoryBatch]] = {}
+"""By name, functions of the same arguments that return the rules alone."""
 
 _LONGEST_NAME, _LARGEST_IN_NAME = 1_000, 10_000
 """Limits on the characters and on the integers in the name of a game in a file."""
 
 Factory = TypeVar("Factory", bound=Callable[..., Game])
+Made = TypeVar("Made")
+RulesFactory = TypeVar("RulesFactory", bound=Callable[..., History | HistoryBatch])
 
 
 def register(factory: Factory) -> Factory:
@@ -55,6 +61,16 @@ def register(factory: Factory) -> Factory:
     return factory
 
 
+def rules_of(name: str) -> Callable[[RulesFactory], RulesFactory]:
+    """Register what returns the rules of a game, so that ``load_rules`` finds it by this name."""
+
+    def registered(factory: RulesFactory) -> RulesFactory:
+        _RULES[name] = factory
+        return factory
+
+    return registered
+
+
 def names() -> tuple[str, ...]:
     """Return the names of all registered games, in alphabetical order.
 
@@ -68,9 +84,10 @@ def names() -> tuple[str, ...]:
 
 def unknown_game(name: str) -> ValueError:
     """Return the error about a name that is not registered."""
-    close = difflib.get_close_matches(name, names()) or [n for n in names() if name and name in n]
+    known = sorted({*names(), *_RULES})
+    close = difflib.get_close_matches(name, known) or [n for n in known if name and name in n]
     hint = f"did you mean {' or '.join(close)}? The" if close else "the"
-    return ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(names())}")
+    return ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(known)}")
 
 
 def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Game:
@@ -114,18 +131,69 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
         from regretkit.games.openspiel._tree import from_openspiel
 
         return from_openspiel(str(text).removeprefix(OPENSPIEL), memory_limit=memory_limit)
+    name = _parsed(text)[0]
+    if name in _RULES and name not in _FACTORIES:
+        raise MemoryError(f"no memory holds the tree of {name}; {PLAY_BY_RULES}")
+    build = _checked_call(_FACTORIES, text)
+    with memory_capped(memory_limit):
+        return build()
+
+
+def load_rules(text: str) -> History | HistoryBatch:
+    """Return the rules of the game called ``text``, for play without its tree.
+
+    A game of any size can be played so: by ``solve`` with samples, ``LazyMCCFR``, ``play_match``,
+    ``sampled_value``, and all else that takes rules. Where the tree fits into memory, ``load`` is
+    better: with it gaps are exact.
+
+    Parameters
+    ----------
+    text
+        A game of the catalogue as in ``load``: ``battleship``, ``dudo``, ``goofspiel``,
+        ``kuhn_poker``, ``leduc_poker``, ``liars_dice``, ``oshi_zumo``, ``sheriff``, and
+        ``phantom_tic_tac_toe``, of which no tree fits; or ``openspiel:`` and a name, see
+        ``openspiel_history``.
+
+    Raises
+    ------
+    TypeError
+        When ``text`` is no string, or an argument has the wrong type.
+    ValueError
+        When ``text`` is no such call, or there are no rules of this name.
+
+    Examples
+    --------
+    >>> from regretkit.play import solve
+    >>> solve(load_rules("battleship(height=6, width=6)"), sampling="outcome", iterations=1)
+    <LazyMCCFR: 1 iterations, ... information sets met>
+    """
+    if str(text).startswith(OPENSPIEL):
+        from regretkit.games.openspiel._states import openspiel_history
+
+        return openspiel_history(text.removeprefix(OPENSPIEL))
+    return _checked_call(_RULES, text)()
+
+
+def _checked_call(factories: Mapping[str, Callable[..., Made]], text: str) -> Callable[[], Made]:
+    """Return the call that a text names, or refuse it."""
     name, positional, keywords = _parsed(text)
-    if name not in _FACTORIES:
+    if name in _FACTORIES and name not in factories:
+        raise ValueError(
+            f"of {name} there is only the tree, which load builds; the games with rules are "
+            f"{', '.join(sorted(_RULES))}"
+        )
+    if name not in factories:
         raise unknown_game(name)
-    factory = _FACTORIES[name]
+    factory = factories[name]
     signature = inspect.signature(factory)
+    if factories is _RULES:
+        keywords.pop("memory_limit", None)  # rules take none
     try:
         signature.bind(*positional, **keywords)
     except TypeError as error:
         shown = signature.replace(return_annotation=inspect.Signature.empty)
         raise ValueError(f"{quote(text)}: {error}; it is {name}{shown}") from error
-    with memory_capped(memory_limit):
-        return factory(*positional, **keywords)
+    return partial(factory, *positional, **keywords)
 
 
 def save(

@@ -68,7 +68,8 @@ class LazyMCCFR:
     rule
         Called with simplices of a single block, once for each player and number of actions, returns
         a new minimizer on them: a leaf's class, or any circuit. It may not draw random numbers, and
-        must not change its strategy before it has earned anything.
+        must not change its strategy before it has earned anything. Or a tuple of these, one for
+        each player.
     estimator
         ``ExternalSampling``, ``OutcomeSampling`` or ``RobustSampling``, without a
         baseline and with uniform exploration.
@@ -115,7 +116,7 @@ class LazyMCCFR:
     """
 
     game: History = field(converter=as_history)
-    rule: LocalRule
+    rule: LocalRule | tuple[LocalRule, ...]
     estimator: TraversalEstimator
     order: Order = field(factory=Alternating, kw_only=True)
     averaging: Averaging = field(factory=Uniform, kw_only=True)
@@ -144,8 +145,18 @@ class LazyMCCFR:
             )
         room = whole_number(self.cached_histories, "cached_histories", least=0)
         generator = self.estimator.generator
-        factories = [RecordFactory(self.rule, generator) for _ in range(self.players)]
+        factories = [RecordFactory(rule, generator) for rule in self._rules]
         self._tree = LazyTree(self.game, factories, room)
+
+    @property
+    def _rules(self) -> tuple[LocalRule, ...]:
+        """The rule of each player."""
+        rules = self.rule if isinstance(self.rule, tuple) else (self.rule,) * self.players
+        if len(rules) != self.players:
+            raise ValueError(
+                f"rule must be one for each of the {self.players} players, got {len(rules)}"
+            )
+        return rules
 
     def run(self, iterations: int, *, callbacks: Iterable[Any] = ()) -> Self:
         """Play on for some iterations, or until a callback returns ``True``; return the run.
@@ -297,7 +308,7 @@ class LazyMCCFR:
         cls,
         path: FilePath,
         game: Playable,
-        rule: LocalRule,
+        rule: LocalRule | tuple[LocalRule, ...],
         estimator: TraversalEstimator,
         *,
         order: Order | None = None,
@@ -367,7 +378,7 @@ def _built(run: LazyMCCFR) -> dict[str, Any]:
         "order": described(run.order),
         "averaging": described(run.averaging),
         "estimator": described(run.estimator),
-        "rule": described(local_minimizer(run.rule, Simplices(2))),
+        "rules": [described(local_minimizer(rule, Simplices(2))) for rule in run._rules],
         "horizon": run.horizon,
         "players": run.players,
     }

@@ -188,10 +188,6 @@ def _start_by_rules(
 ) -> "LazyMCCFR":
     from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
 
-    if isinstance(algorithm.local, tuple):
-        raise ValueError(
-            "algorithm must be one for all players in play by the rules alone, got one by player"
-        )
     estimator = algorithm.estimator(seed) if estimator is None else estimator
     order, averaging = algorithm.order, algorithm.averaging
     return LazyMCCFR(

@@ -2,7 +2,9 @@
 
 import logging
 import math
+import random
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from regretkit import games
 from regretkit.evaluation import sampled_value
 from regretkit.games import GameDAG, GameTree, _growth
 from regretkit.games._growth import estimated_size
+from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree import _history
 from regretkit.play import ExternalSampling, LazyMCCFR, StrategyAgent, play_match
 
@@ -85,7 +88,7 @@ def soon(monkeypatch):
     monkeypatch.setattr(_growth, "_LOOK_AFTER", 0.1)
 
 
-TOO_LARGE = r"by an estimate from 100 random plays, more than [\d,]+ in all"
+TOO_LARGE = r"by an estimate from samples of its tree, about [\d,over*]+ or more in all"
 TOO_LONG = r"histories of more than 2,000 moves; let is_terminal\(\) be true"
 
 
@@ -174,19 +177,42 @@ def test_a_long_build_is_reported_at_doubled_times(monkeypatch, caplog):
     assert "moves after" in caplog.messages[0]
 
 
-@pytest.mark.parametrize(
-    ("call", "histories"),
-    [("kuhn_poker", 58), ("kuhn_poker(players=3)", 617), ("leduc_poker", 9457)],
-)
-def test_the_estimate_of_a_size_is_about_the_size(call, histories):
-    game = games.load(call)
-    assert game.tree.histories == histories
-    assert estimated_size(games.as_history(game), most=1e9) == pytest.approx(histories, rel=0.3)
-    assert estimated_size(games.as_history(game), most=1.0) > 1.0
+def sizes(root, samples=200):
+    return [estimated_size(root, random.Random(seed)) for seed in range(samples)]
 
 
-def test_the_estimate_of_a_size_is_unbiased(monkeypatch):
-    monkeypatch.setattr(_growth, "_PLAYS", 2_000)
+@pytest.mark.parametrize("call", ["kuhn_poker(players=3)", "leduc_poker", "sheriff(items=3)"])
+def test_the_estimate_of_a_size_is_unbiased(call):
+    root, histories = games.as_history(games.load_rules(call)), games.load(call).tree.histories
+    found = sizes(root)
+    error = np.std(found) / np.sqrt(len(found))
+    assert abs(np.mean(found) - histories) <= 4.0 * error + 1e-9
+
+
+def test_the_estimate_is_the_size_where_histories_of_one_kind_go_on_alike():
     short = type("Short", (Endless,), {"is_terminal": lambda self: self.over or self.moves == 6})
-    assert estimated_size(short(2), most=1e9) == pytest.approx(2**7 - 1)
-    assert estimated_size(short(2, stops=True), most=1e9) == pytest.approx(2**7 - 1 + 2**6 - 1)
+    assert sizes(short(2), 5) == [2**7 - 1] * 5
+    assert sizes(short(2, stops=True), 5) == [2**7 - 1 + 2**6 - 1] * 5
+    # 6**4 rolls and 24 bids in order: 1 + 6 + ... + 6**3 + 6**4 (2**25 - 1) + liar's 2**24 - 1
+    rolls = sum(6**count for count in range(4))
+    assert sizes(games.as_history(games.load_rules("liars_dice(dice=2)")), 1) == [
+        rolls + 6**4 * (2**25 - 1)
+    ]
+
+
+def test_a_game_that_fits_is_not_refused_and_one_a_little_larger_is(monkeypatch):
+    monkeypatch.setattr(_growth, "_LOOK_AFTER", -1.0)
+    root, histories = games.load_rules("kuhn_poker(players=3)"), 617
+    for most in (histories, histories // 2):
+        growth = _growth.Growth(MemoryBudget(), root=lambda: root, most=most)
+        with nullcontext() if most == histories else pytest.raises(ValueError, match=TOO_LARGE):
+            growth.check(1, 1)
+
+
+def test_liars_dice_of_openspiel_is_refused_in_seconds_with_what_plays_it():
+    pytest.importorskip("pyspiel")
+    begun = time.monotonic()
+    with pytest.raises(ValueError, match=TOO_LARGE) as caught:
+        games.from_openspiel("liars_dice(numdice=2)")
+    assert time.monotonic() - begun < 5.0
+    assert "solve(load_rules(...), ...)" in str(caught.value)

@@ -281,7 +281,7 @@ def test_a_history_is_solved_without_its_tree(given, rule, averaging):
         ({"target_gap": 0.1, "iterations": 3}, "target_gap needs the game's tree"),
         ({"engine": "compiled", "iterations": 3}, "engine needs the game's tree"),
         ({"imperfect_recall": True, "iterations": 3}, "imperfect_recall needs the game's tree"),
-        ({"algorithm": ["cfr", "cfr+"], "iterations": 3}, "one for all players"),
+        ({"algorithm": ["cfr"] * 3, "iterations": 3}, "one for each of the 2 players"),
         ({}, "are all missing"),
     ],
 )

@@ -133,6 +133,27 @@ def test_every_rule_plays_as_on_the_tree_in_every_order(rule, order):
     assert_alike(free.run(50), bound.run(50))
 
 
+@pytest.mark.parametrize("kinds", [["resting", "predicting"], ["of a circuit", "fading"]])
+def test_each_player_may_have_a_rule_of_its_own(kinds, tmp_path):
+    rules = tuple(KINDS[kind] for kind in kinds)
+    history, domains = games.as_history(GAMES["kuhn"]), GAMES["kuhn"].domains
+    free = rk.solve(history, list(rules), sampling="external", seed=1, iterations=50)
+    players = [rk.CFR(tree, rule) for tree, rule in zip(domains, rules, strict=True)]
+    sampling = ExternalSampling(np.random.default_rng(1))
+    bound = SelfPlay(GAMES["kuhn"], players, estimator=sampling, engine="numpy").run(50)
+    assert_alike(free, bound)
+    history = games.load_rules("kuhn_poker")
+    run = LazyMCCFR(history, rules, ExternalSampling(rng())).run(20)
+    run.save(tmp_path / "run")
+    again = LazyMCCFR.load(tmp_path / "run", history, rules, ExternalSampling(rng())).run(30)
+    for one, other in zip(run.run(30).average, again.average, strict=True):
+        assert all((one[key] == other[key]).all() for key in one)
+    with pytest.raises(ValueError, match=r"of another run: run\.rules\[0\]"):
+        LazyMCCFR.load(tmp_path / "run", history, rules[::-1], ExternalSampling(rng()))
+    with pytest.raises(ValueError, match="one for each of the 2 players, got 3"):
+        LazyMCCFR(history, (*rules, rules[0]), ExternalSampling(rng()))
+
+
 KINDS = {
     "resting": rk.LinearRegretMatching,
     "fading": rk.DiscountedRegretMatching,
@@ -280,7 +301,7 @@ def test_a_file_of_another_run_is_refused(tmp_path):
     history = of_openspiel("kuhn_poker")
     run = LazyMCCFR(history, rk.RegretMatching, ExternalSampling(rng())).run(5)
     run.save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"of another run: run\.rule was RegretMatching"):
+    with pytest.raises(ValueError, match=r"of another run: run\.rules\[0\] was RegretMatching"):
         LazyMCCFR.load(tmp_path / "run", history, rk.RegretMatchingPlus, ExternalSampling(rng()))
     rk.solve(GAMES["kuhn"], iterations=2).save(tmp_path / "other")
     with pytest.raises(ValueError, match="checkpoint of something else"):

@@ -12,7 +12,7 @@ from attrs import asdict, evolve, frozen
 from regretkit._util._validate import must_be, number, quote, vector, whole_number, whole_numbers
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 from regretkit.games.catalogue._counting import level_widths
 
 Ship = tuple[str, ...]
@@ -102,6 +102,7 @@ def battleship(
     return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
+@rules_of("battleship")
 def battleship_history(
     height: int = 2,
     width: int = 2,

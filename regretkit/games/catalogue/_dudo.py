@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from regretkit._util._validate import whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 from regretkit.games.tree._history import CHANCE
 
 FACES = "123456789"
@@ -73,6 +73,7 @@ def dudo(dice: int = 1, sides: int = 6, *, memory_limit: float | None = None) ->
     return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
+@rules_of("dudo")
 def dudo_history(dice: int = 1, sides: int = 6, *, memory: int | None = None) -> "DudoHistory":
     """Return the empty history of ``dudo``, with limited memory if wanted.
 

@@ -10,7 +10,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
 ORDERS = ("descending", "ascending", "random")
@@ -79,6 +79,36 @@ def goofspiel(
     move games with applications to Goofspiel", Computer Games. Rules as in OpenSpiel's
     ``goofspiel``.
     """
+    rules = _rules(cards, order, information, players, turns, returns)
+    MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
+    turns = None if rules.turns == rules.cards else rules.turns
+    name = call_text(goofspiel, **asdict(rules) | {"turns": turns})
+    return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
+
+
+@rules_of("goofspiel")
+def goofspiel_batch(
+    cards: int = 4,
+    order: str = "descending",
+    information: str = "full",
+    players: int = 2,
+    *,
+    turns: int | None = None,
+    returns: str = "win_loss",
+) -> "Goofspiel":
+    rules = _rules(cards, order, information, players, turns, returns)
+    observed = (rules.reports * (rules.cards if rules.drawn else 1)) ** rules.decided
+    if observed.bit_length() > _MOST_CARDS:
+        raise ValueError(
+            f"what a player observes in {rules.turns} turns with {rules.cards} cards does not fit "
+            f"into {_MOST_CARDS} bits; take fewer cards or turns, or information='hidden'"
+        )
+    return rules.start()
+
+
+def _rules(
+    cards: int, order: str, information: str, players: int, turns: int | None, returns: str
+) -> "Rules":
     for name, value, options in (
         ("order", order, ORDERS),
         ("information", information, INFORMATION),
@@ -89,10 +119,7 @@ def goofspiel(
     cards = whole_number(cards, "cards", least=1, most=_MOST_CARDS)
     players = whole_number(players, "players", least=2)
     turns = cards if turns is None else whole_number(turns, "turns", least=1, most=cards)
-    rules = Rules(cards, order, information, players, turns, returns)
-    MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
-    name = call_text(goofspiel, **asdict(rules) | {"turns": None if turns == cards else turns})
-    return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
+    return Rules(cards, order, information, players, turns, returns)
 
 
 @final

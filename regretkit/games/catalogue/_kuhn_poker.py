@@ -8,7 +8,7 @@ from attrs import frozen
 from regretkit._util._validate import whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 from regretkit.games.catalogue._counting import level_widths
 from regretkit.games.tree._history import CHANCE
 
@@ -63,6 +63,7 @@ def kuhn_poker(
     return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
+@rules_of("kuhn_poker")
 def kuhn_history(players: int = 2, deck: int | None = None) -> "KuhnHistory":
     players = whole_number(players, "players", least=2, most=len(RANKS))
     cards = players + 1 if deck is None else deck

@@ -13,7 +13,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 from regretkit.games.catalogue._kuhn_poker import RANKS
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
@@ -88,6 +88,7 @@ def leduc_poker(
     return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
 
+@rules_of("leduc_poker")
 def leduc_batch(
     players: int = 2,
     ranks: int | None = None,

@@ -10,7 +10,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 from regretkit.games.tree._history import CHANCE, TERMINAL
 
 _BITS = 62
@@ -65,6 +65,7 @@ def liars_dice(
     return ExtensiveFormGame.from_batch(rules.start(), name=name, memory_limit=memory_limit)
 
 
+@rules_of("liars_dice")
 def liars_dice_batch(
     dice: int = 1, sides: int = 6, players: int = 2, *, memory: int | None = None
 ) -> "LiarsDice":

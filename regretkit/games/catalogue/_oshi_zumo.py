@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from regretkit._util._validate import must_be, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 from regretkit.games.catalogue._counting import level_widths
 
 _MOST_COINS = 10**9
@@ -82,6 +82,7 @@ def oshi_zumo(
     return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
+@rules_of("oshi_zumo")
 def oshi_zumo_history(
     coins: int = 5,
     size: int = 1,

@@ -6,11 +6,13 @@ from typing import final
 from attrs import evolve, frozen
 
 from regretkit._util._validate import must_be
+from regretkit.games._registry import rules_of
 
 _LINES = (*("012", "345", "678"), *("036", "147", "258"), *("048", "246"))
 _CELLS = "012345678"
 
 
+@rules_of("phantom_tic_tac_toe")
 def phantom_tic_tac_toe_history(*, abrupt: bool = False) -> "PhantomTicTacToe":
     """Return the empty history of tic-tac-toe in which no player sees the marks of the other.
 

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from regretkit._util._validate import number, whole_number
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._memory_budget import MemoryBudget
-from regretkit.games._registry import call_text, register
+from regretkit.games._registry import call_text, register, rules_of
 
 _COUNTED = 60
 """Limit on the rounds that are counted; no memory holds the tree of more, unless bribes are 0."""
@@ -64,7 +64,23 @@ def sheriff(
     Farina, Ling, Fang and Sandholm (2019), "Correlation in extensive-form games: saddle-point
     formulation and benchmarks", NeurIPS. The default parameters are its baseline.
     """
-    root = SheriffHistory(
+    root = sheriff_history(items, bribe, rounds, value, penalty, compensation)
+    MemoryBudget(memory_limit, walked=True).check_histories(root.histories)
+    parameters = "items", "bribe", "rounds", "value", "penalty", "compensation"
+    name = call_text(sheriff, **{name: getattr(root, name) for name in parameters})
+    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
+
+
+@rules_of("sheriff")
+def sheriff_history(
+    items: int = 10,
+    bribe: int = 2,
+    rounds: int = 2,
+    value: float = 5.0,
+    penalty: float = 1.0,
+    compensation: float = 1.0,
+) -> "SheriffHistory":
+    return SheriffHistory(
         whole_number(items, "items", least=0),
         whole_number(bribe, "bribe", least=0),
         whole_number(rounds, "rounds", least=1),
@@ -72,10 +88,6 @@ def sheriff(
         number(penalty, "penalty"),
         number(compensation, "compensation"),
     )
-    MemoryBudget(memory_limit, walked=True).check_histories(root.histories)
-    parameters = "items", "bribe", "rounds", "value", "penalty", "compensation"
-    name = call_text(sheriff, **{name: getattr(root, name) for name in parameters})
-    return ExtensiveFormGame.from_history(root, name=name, memory_limit=memory_limit)
 
 
 @final

@@ -15,7 +15,7 @@ from regretkit._util._typing import Indices
 from regretkit._util._validate import quote
 from regretkit.games._extensive_form import ExtensiveFormGame, refined_information_sets
 from regretkit.games._growth import Growth
-from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games._memory_budget import PLAY_BY_RULES, MemoryBudget
 from regretkit.games.openspiel._states import (
     END,
     OpenSpielGame,
@@ -229,8 +229,8 @@ class States:
         if found > self._most:
             problem = (
                 f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game, "
-                "or learn without its tree, as LazyMCCFR does"
+                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game, or "
+                f"{PLAY_BY_RULES}"
             )
             raise advised(ValueError, problem, "pass max_histories to walk on", joint=", or ")
 
