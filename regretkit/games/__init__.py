@@ -43,8 +43,10 @@ from regretkit.games.catalogue._phantom_tic_tac_toe import (
     phantom_tic_tac_toe_history as phantom_tic_tac_toe_history,
 )
 from regretkit.games.catalogue._sheriff import sheriff as sheriff
-from regretkit.games.catalogue._signalling import signalling as signalling
-from regretkit.games.catalogue._signalling import tiny_hanabi as tiny_hanabi
+from regretkit.games.catalogue._textbook_trees import extended_shapley as extended_shapley
+from regretkit.games.catalogue._textbook_trees import in_out as in_out
+from regretkit.games.catalogue._textbook_trees import signalling as signalling
+from regretkit.games.catalogue._textbook_trees import tiny_hanabi as tiny_hanabi
 from regretkit.games.gambit._efg import read_efg as read_efg
 from regretkit.games.gambit._efg import write_efg as write_efg
 from regretkit.games.gambit._nfg import read_nfg as read_nfg

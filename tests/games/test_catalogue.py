@@ -42,11 +42,6 @@ def test_leduc_sizes_are_deals_times_betting(ranks, suits):
     assert tree.information_sets == (3 * cards + 5 * deals * 3,) * 2
 
 
-def test_three_player_leduc_with_one_raise_has_the_size_of_the_literature():
-    tree = games.leduc_poker(players=3, ranks=3, merge_suits=True, raises=1).tree
-    assert (tree.information_sets, tree.terminals.size) == ((228,) * 3, 4500)
-
-
 @pytest.mark.parametrize(("raises", "fits"), [(2, True), (3, False)])
 def test_leduc_of_any_size_is_played_as_long_as_its_labels_fit(raises, fits):
     with nullcontext() if fits else pytest.raises(ValueError, match="do not fit into 62 bits"):

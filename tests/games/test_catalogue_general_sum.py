@@ -61,16 +61,27 @@ def test_an_auction_pays_no_more_than_the_item_is_worth():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "information_sets", "sequences", "terminals"),
+    ("call", "information_sets", "sequences", "terminals"),
     [
-        ((10, 2, 2), (78, 21), (243, 43), 396),
-        ((3, 3, 2), (37, 36), (149, 73), 256),
-        ((3, 3, 3), (293, 292), (1173, 585), 2048),
-        ((10, 2, 3), (474, 129), (1431, 259), 2376),
+        ("sheriff", (78, 21), (243, 43), 396),
+        ("sheriff(3, 3, 2)", (37, 36), (149, 73), 256),
+        ("sheriff(3, 3, 3)", (293, 292), (1173, 585), 2048),
+        ("sheriff(10, 2, 3)", (474, 129), (1431, 259), 2376),
+        ("battleship(1, 3)", (22, 25), (49, 58), 135),
+        ("battleship(shots=3)", (341, 397), (741, 917), 2224),
+        ("kuhn_poker(players=3)", (16,) * 3, (33,) * 3, 312),
+        ("goofspiel(3, players=3)", (28,) * 3, (58,) * 3, 216),
+        ("goofspiel(3, players=3, ties='split')", (28,) * 3, (58,) * 3, 216),
+        ("leduc_poker(3, 3, merge_suits=True, raises=1)", (228,) * 3, (457,) * 3, 4500),
+        ("signalling", (2, 2), (5, 5), 8),
+        ("in_out", (3,), (7,), 4),
+        ("extended_shapley", (4, 1), (10, 4), 18),
     ],
 )
-def test_sheriff_has_the_sizes_of_the_literature(arguments, information_sets, sequences, terminals):
-    game = games.sheriff(*arguments)
+def test_games_of_the_literature_on_correlation_have_its_sizes(
+    call, information_sets, sequences, terminals
+):
+    game = load(call)
     assert game.tree.information_sets == information_sets
     assert tuple(domain.dimension for domain in game.domains) == sequences
     assert game.tree.terminals.size == terminals
@@ -107,6 +118,33 @@ def test_the_best_that_two_players_of_tiny_hanabi_can_do_is_10():
         for signals in product(range(3), repeat=2)
     )
     assert best == 10
+
+
+def test_extended_shapley_is_rock_paper_scissors_and_a_bet():
+    game = games.extended_shapley()
+    assert game.tree.payoffs.sum() == pytest.approx(2 * 6 + 3 * 0.003 + 6 * 0.001)
+    beats = {"rock": "scissors", "paper": "rock", "scissors": "paper"}
+    for own, bet, other in product(beats, ["rock", "other"], beats):
+        history = games.as_history(game).child(own).child(bet).child(other)
+        right = (bet == other) * 0.003 + (bet == "other" and other != "rock") * 0.001
+        won = beats[own] == other
+        assert history.payoffs() == pytest.approx((won + right, float(beats[other] == own)))
+
+
+@pytest.mark.parametrize("returns", ["total_points", "win_loss"])
+def test_split_ties_share_the_prize_and_lose_no_points(returns):
+    for players, cards in (2, 4), (3, 3):
+        split, discarded = (
+            games.goofspiel(cards, players=players, ties=ties, returns=returns).tree
+            for ties in ("split", "discard")
+        )
+        np.testing.assert_array_equal(split.parent, discarded.parent)
+        np.testing.assert_array_equal(split.information_set, discarded.information_set)
+        total = cards * (cards + 1) / 2 if returns == "total_points" else 0.0
+        np.testing.assert_allclose(split.payoffs.sum(axis=1), total, atol=1e-12)
+    # In the last, all hold the same cards in the same order: a third each, or nothing
+    assert split.payoffs[0] == pytest.approx([total / 3] * 3)
+    assert discarded.payoffs[0] == pytest.approx([0.0] * 3)
 
 
 def test_nobody_is_hired_in_equilibrium_without_correlation():

@@ -247,6 +247,7 @@ test_an_argument_out_of_range_is_refused_with_the_range = refusals(
     ("goofspiel(order='up')", "order must be one of 'descending', .*, got 'up'"),
     ("goofspiel(information=True)", "information must be one of 'full', 'hidden', got True"),
     ("goofspiel(returns='points')", "returns must be one of 'win_loss', .*, got 'points'"),
+    ("goofspiel(ties='share')", "ties must be one of 'discard', 'split', got 'share'"),
     ("oshi_zumo(coins=0)", "coins must be a whole number from 1 to 1000000000, got 0"),
     ("oshi_zumo(size=-1)", "size must be a whole number, at least 0, got -1"),
     ("oshi_zumo(minimum_bid=6)", "minimum_bid must be a whole number from 0 to 5, got 6"),

@@ -48,6 +48,11 @@ def battleship(
     outcome. At ``1:a1-a2/b1,a2 miss,a2`` player 1 has its ship in the first row; player 0 shot at
     ``b1``; player 1 missed with ``a2``; player 0 hit ``a2``.
 
+    Neither player observes the other's fleet, so that it does not matter who places first. But each
+    of several ships is a decision of its own, at which a mediator recommends a place: if a fleet
+    were placed by one decision, the game would have the same Nash equilibria, and other
+    extensive-form correlated ones.
+
     Parameters
     ----------
     height

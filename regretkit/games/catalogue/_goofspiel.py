@@ -17,6 +17,7 @@ ORDERS = ("descending", "ascending", "random")
 INFORMATION = ("full", "hidden")
 _MOST_CARDS = 62
 """A set of cards is a 64-bit number with a bit for each card."""
+TIES = ("discard", "split")
 RETURNS = ("win_loss", "point_difference", "total_points")
 _COUNTED = 100
 """Limit on the players that are counted; no memory holds the tree of more."""
@@ -31,13 +32,14 @@ def goofspiel(
     *,
     turns: int | None = None,
     returns: str = "win_loss",
+    ties: str = "discard",
     memory_limit: float | None = None,
 ) -> ExtensiveFormGame:
     """Return Goofspiel, the game of pure strategy: simultaneous bids of cards for prizes.
 
     Each player holds the cards 1 to n, and there are prizes of 1 to n points. In each turn a prize
-    is revealed and all players bid a card simultaneously. The highest card wins the prize; a tie
-    wins none. All cards that were bid are discarded. When as many turns are played as there are
+    is revealed and all players bid a card simultaneously. The highest card wins the prize; in a tie
+    nobody wins it, or those who are tied share it. All cards that were bid are discarded. When as many turns are played as there are
     cards, the last is forced.
 
     The simultaneous bids are a tree in which one player after the other bids without seeing the
@@ -61,6 +63,9 @@ def goofspiel(
         Payoffs. ``"win_loss"``: the players with the most points share 1 and the others share
         -1, or all earn 0 if all are tied. ``"point_difference"``: a player's points less the
         mean of all players'. ``"total_points"``: its points.
+    ties
+        What becomes of the prize when several players bid the highest card: ``"discard"``, or
+        ``"split"`` in equal parts. Hidden bids report a tie in both cases.
     memory_limit
         Largest number of bytes that building may take, by default all that are available.
 
@@ -79,7 +84,7 @@ def goofspiel(
     move games with applications to Goofspiel", Computer Games. Rules as in OpenSpiel's
     ``goofspiel``.
     """
-    rules = _rules(cards, order, information, players, turns, returns)
+    rules = _rules(cards, order, information, players, turns, returns, ties)
     MemoryBudget(memory_limit).check_histories(rules.histories, rules.players)
     turns = None if rules.turns == rules.cards else rules.turns
     name = call_text(goofspiel, **asdict(rules) | {"turns": turns})
@@ -95,8 +100,9 @@ def goofspiel_batch(
     *,
     turns: int | None = None,
     returns: str = "win_loss",
+    ties: str = "discard",
 ) -> "Goofspiel":
-    rules = _rules(cards, order, information, players, turns, returns)
+    rules = _rules(cards, order, information, players, turns, returns, ties)
     observed = (rules.reports * (rules.cards if rules.drawn else 1)) ** rules.decided
     if observed.bit_length() > _MOST_CARDS:
         raise ValueError(
@@ -107,19 +113,26 @@ def goofspiel_batch(
 
 
 def _rules(
-    cards: int, order: str, information: str, players: int, turns: int | None, returns: str
+    cards: int,
+    order: str,
+    information: str,
+    players: int,
+    turns: int | None,
+    returns: str,
+    ties: str,
 ) -> "Rules":
     for name, value, options in (
         ("order", order, ORDERS),
         ("information", information, INFORMATION),
         ("returns", returns, RETURNS),
+        ("ties", ties, TIES),
     ):
         if value not in options:
             raise ValueError(must_be(name, f"one of {', '.join(map(repr, options))}", value))
     cards = whole_number(cards, "cards", least=1, most=_MOST_CARDS)
     players = whole_number(players, "players", least=2)
     turns = cards if turns is None else whole_number(turns, "turns", least=1, most=cards)
-    return Rules(cards, order, information, players, turns, returns)
+    return Rules(cards, order, information, players, turns, returns, ties)
 
 
 @final
@@ -133,6 +146,11 @@ class Rules:
     players: int
     turns: int
     returns: str
+    ties: str
+
+    @property
+    def split(self) -> bool:
+        return self.ties == "split"
 
     @property
     def drawn(self) -> bool:
@@ -185,7 +203,7 @@ class Rules:
             mover=0,
             hands=all_cards,
             bids=np.zeros((self.players, 1), dtype=np.int8),
-            points=np.zeros((self.players, 1), dtype=np.int16),
+            points=np.zeros((self.players, 1), dtype=np.float64 if self.split else np.int16),
             known=np.ones((self.players, 1), dtype=np.int64),
             undrawn=all_cards[0],
             prize=np.zeros(1, dtype=np.int8),
@@ -206,7 +224,7 @@ class Goofspiel:
     mover: int
     hands: Indices
     bids: NDArray[np.int8]
-    points: NDArray[np.int16]
+    points: NDArray[np.int16] | Vector
     known: Indices
     undrawn: Indices
     """The prizes that are not drawn yet."""
@@ -247,14 +265,16 @@ class Goofspiel:
     def settled(self) -> "Goofspiel":
         """Return the same histories after the prize is won and the next one revealed."""
         highest = self.bids == self.bids.max(axis=0)
-        alone = np.count_nonzero(highest, axis=0) == 1
+        count = np.count_nonzero(highest, axis=0)
+        alone = count == 1
+        share = highest / count if self.rules.split else highest & alone
         winner = np.where(alone, highest.argmax(axis=0), self.rules.players)
         reported = self.rules.report(self.bids.astype(np.int64), winner)
         return evolve(
             self,
             turn=self.turn + 1,
             mover=0,
-            points=self.points + (highest & alone) * (self.prize + np.int16(1)),
+            points=self.points + share * (self.prize + np.int16(1)),
             known=self.known * self.rules.reports + reported,
         ).opened()
 
@@ -286,6 +306,7 @@ class Goofspiel:
         if self.rules.returns == "point_difference":
             mean: Vector = points.mean(axis=1, keepdims=True)
             return points - mean
+        points = points.round(9)  # shares add up to the same points in any order
         best = points == points.max(axis=1, keepdims=True)
         winners = np.count_nonzero(best, axis=1, keepdims=True)
         losers = self.rules.players - winners

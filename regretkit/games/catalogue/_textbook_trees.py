@@ -1,4 +1,4 @@
-"""Games of one message: player 0 acts on what it knows, and player 1 observes that."""
+"""Textbook games in extensive form, of a few moves each."""
 
 from collections.abc import Sequence
 from typing import final
@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._registry import register
 from regretkit.games.tree._history import CHANCE
+
+
+_ONE_MESSAGE = (CHANCE, CHANCE, 0, 1), ((), (), (0,), (1, 2))
+"""Each player is dealt something; player 0 acts on its deal, player 1 on its own and that action."""
 
 
 @register
@@ -37,7 +41,8 @@ def signalling() -> ExtensiveFormGame:
     # By the student's type, what the professor knows, signal and answer
     payoffs = np.array([[[[pay, refused]] * 2] for pay in hired], dtype=np.float64)
     names = ["G", "B"], [""], ["X", "Y"], ["l", "r"]
-    return ExtensiveFormGame.from_history(_Message(payoffs, names), name="signalling")
+    root = _Moves(payoffs, names, *_ONE_MESSAGE)
+    return ExtensiveFormGame.from_history(root, name="signalling")
 
 
 @register
@@ -67,25 +72,83 @@ def tiny_hanabi() -> ExtensiveFormGame:
     ]
     payoffs = np.stack([np.array(common, dtype=np.float64)] * 2, axis=-1)
     names = ["1", "2"], ["1", "2"], ["a", "b", "c"], ["a", "b", "c"]
-    return ExtensiveFormGame.from_history(_Message(payoffs, names), name="tiny_hanabi")
+    root = _Moves(payoffs, names, *_ONE_MESSAGE)
+    return ExtensiveFormGame.from_history(root, name="tiny_hanabi")
+
+
+@register
+def in_out() -> ExtensiveFormGame:
+    """Return the in-out game of one player, who has to deviate twice to gain.
+
+    The player chooses ``in`` or ``out`` twice, and earns 1 for being in both times, else 0. If it is
+    told to be out both times, no change of a single choice gains, so that this is an agent-form
+    correlated equilibrium. A player that leaves its recommendations at the first choice gains 1: it
+    is no extensive-form correlated equilibrium.
+
+    Examples
+    --------
+    >>> in_out().tree
+    <GameTree: 7 histories, 4 terminals, 3 information sets>
+
+    References
+    ----------
+    von Stengel and Forges (2006), "Extensive form correlated equilibrium: definition and
+    computational complexity", CDAM Research Report LSE-CDAM-2006-04, section 2.4.
+    """
+    payoffs = np.array([[[1.0], [0.0]], [[0.0], [0.0]]])
+    root = _Moves(payoffs, [["in", "out"]] * 2, movers=(0, 0), views=((), (0,)))
+    return ExtensiveFormGame.from_history(root, name="in_out")
+
+
+@register
+def extended_shapley() -> ExtensiveFormGame:
+    """Return Shapley's game with a bet, in which CFR does not reach an EFCE.
+
+    Both players choose rock, paper or scissors; the winner earns 1 and the loser 0, and neither
+    earns anything in a tie. After its choice, player 0 also bets on player 1's, which it has not
+    seen: that it is ``rock``, for 0.003 if it is right, or ``other``, for 0.001. CFR bets well after
+    what it plays, but a deviation that changes both the choice and the bet gains.
+
+    Examples
+    --------
+    >>> extended_shapley().tree
+    <GameTree: 28 histories, 18 terminals, 4 + 1 information sets>
+
+    References
+    ----------
+    Morrill, D'Orazio, Sarfati, Lanctot, Wright, Greenwald and Bowling (2021), "Hindsight and
+    sequential rationality of correlated play", AAAI, section 6.1.
+    """
+    hands = ["rock", "paper", "scissors"]
+    payoffs = np.zeros((3, 2, 3, 2))
+    for hand in range(3):
+        payoffs[hand, :, hand - 1, 0] = payoffs[hand - 1, :, hand, 1] = 1.0
+    payoffs[:, 0, 0, 0] += 0.003
+    payoffs[:, 1, 1:, 0] += 0.001
+    names = [hands, ["rock", "other"], hands]
+    root = _Moves(payoffs, names, movers=(0, 0, 1), views=((), (0,), ()))
+    return ExtensiveFormGame.from_history(root, name="extended_shapley")
 
 
 @final
 @frozen(eq=False)
-class _Message:
-    """Chance draws what each player knows, uniformly; then player 0 acts, and player 1."""
+class _Moves:
+    """The same players in the same order whatever happens; chance is uniform."""
 
     table: NDArray[np.float64]
-    """Payoffs by what the players know, their actions, and player."""
-    names: tuple[Sequence[str], ...]
-    """Of what the players may know, then of their actions."""
+    """Payoffs by the moves, and by player."""
+    names: Sequence[Sequence[str]]
+    """Of the actions of each move."""
+    movers: tuple[int, ...]
+    views: tuple[tuple[int, ...], ...]
+    """For each move, the earlier ones that the player who makes it has seen."""
     moves: tuple[str, ...] = ()
 
     def is_terminal(self) -> bool:
-        return len(self.moves) == 4
+        return len(self.moves) == len(self.movers)
 
     def player(self) -> int:
-        return CHANCE if len(self.moves) < 2 else len(self.moves) - 2
+        return self.movers[len(self.moves)]
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
         names = self.actions()
@@ -94,12 +157,11 @@ class _Message:
     def actions(self) -> Sequence[str]:
         return self.names[len(self.moves)]
 
-    def child(self, action: str) -> "_Message":
+    def child(self, action: str) -> "_Moves":
         return evolve(self, moves=(*self.moves, action))
 
     def information_set(self) -> str:
-        known, signal = self.moves[self.player()], self.moves[2:]
-        return " ".join([known, *signal]).strip()
+        return " ".join(self.moves[move] for move in self.views[len(self.moves)]).strip()
 
     def payoffs(self) -> Sequence[float]:
         index = tuple(map(list.index, map(list, self.names), self.moves))
