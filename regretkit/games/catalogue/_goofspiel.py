@@ -39,8 +39,8 @@ def goofspiel(
 
     Each player holds the cards 1 to n, and there are prizes of 1 to n points. In each turn a prize
     is revealed and all players bid a card simultaneously. The highest card wins the prize; in a tie
-    nobody wins it, or those who are tied share it. All cards that were bid are discarded. When as many turns are played as there are
-    cards, the last is forced.
+    no player wins it, or those who are tied share it. All cards that were bid are discarded. When as
+    many turns are played as there are cards, the last is forced.
 
     The simultaneous bids are a tree in which one player after the other bids without seeing the
     bids of the same turn. An information set is named by the turns so far and the revealed prize:
@@ -197,13 +197,14 @@ class Rules:
         # The smallest integer type that holds a set of cards
         sets = np.min_scalar_type(-(2**self.cards))
         all_cards = np.full((self.players, 1), 2**self.cards - 1, dtype=sets)
+        points = np.zeros((self.players, 1))
         return Goofspiel(
             rules=self,
             turn=0,
             mover=0,
             hands=all_cards,
             bids=np.zeros((self.players, 1), dtype=np.int8),
-            points=np.zeros((self.players, 1), dtype=np.float64 if self.split else np.int16),
+            points=points if self.split else points.astype(np.int16),
             known=np.ones((self.players, 1), dtype=np.int64),
             undrawn=all_cards[0],
             prize=np.zeros(1, dtype=np.int8),

@@ -11,9 +11,8 @@ from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._registry import register
 from regretkit.games.tree._history import CHANCE
 
-
 _ONE_MESSAGE = (CHANCE, CHANCE, 0, 1), ((), (), (0,), (1, 2))
-"""Each player is dealt something; player 0 acts on its deal, player 1 on its own and that action."""
+"""Both players are dealt something; player 0 acts on it, player 1 on its own and that action."""
 
 
 @register
@@ -80,10 +79,10 @@ def tiny_hanabi() -> ExtensiveFormGame:
 def in_out() -> ExtensiveFormGame:
     """Return the in-out game of one player, who has to deviate twice to gain.
 
-    The player chooses ``in`` or ``out`` twice, and earns 1 for being in both times, else 0. If it is
-    told to be out both times, no change of a single choice gains, so that this is an agent-form
-    correlated equilibrium. A player that leaves its recommendations at the first choice gains 1: it
-    is no extensive-form correlated equilibrium.
+    The player chooses ``in`` or ``out`` twice, and earns 1 for being in both times, else 0. To be
+    out wherever it is told to is an agent-form correlated equilibrium, because no change of a
+    single choice gains. It is no extensive-form correlated equilibrium: a player that ignores what
+    it is told, from its first choice on, gains 1.
 
     Examples
     --------
@@ -102,12 +101,13 @@ def in_out() -> ExtensiveFormGame:
 
 @register
 def extended_shapley() -> ExtensiveFormGame:
-    """Return Shapley's game with a bet, in which CFR does not reach an EFCE.
+    """Return Shapley's game with a bet, in which CFR comes to no EFCE.
 
     Both players choose rock, paper or scissors; the winner earns 1 and the loser 0, and neither
     earns anything in a tie. After its choice, player 0 also bets on player 1's, which it has not
-    seen: that it is ``rock``, for 0.003 if it is right, or ``other``, for 0.001. CFR bets well after
-    what it plays, but a deviation that changes both the choice and the bet gains.
+    seen: that it is ``rock``, for 0.003 if it is right, or ``other``, for 0.001. The play of CFR
+    cycles, as in Shapley's game. It approaches a coarse correlated equilibrium, while its gap to an
+    extensive-form correlated equilibrium stays above 0.2.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def extended_shapley() -> ExtensiveFormGame:
 @final
 @frozen(eq=False)
 class _Moves:
-    """The same players in the same order whatever happens; chance is uniform."""
+    """A game whose players always move in the same order; chance is uniform."""
 
     table: NDArray[np.float64]
     """Payoffs by the moves, and by player."""
