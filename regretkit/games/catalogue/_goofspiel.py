@@ -39,8 +39,8 @@ def goofspiel(
 
     Each player holds the cards 1 to n, and there are prizes of 1 to n points. In each turn a prize
     is revealed and all players bid a card simultaneously. The highest card wins the prize; in a tie
-    no player wins it, or those who are tied share it. All cards that were bid are discarded. When as
-    many turns are played as there are cards, the last is forced.
+    no player wins it, or those who are tied share it. All cards that were bid are discarded. When
+    as many turns are played as there are cards, the last is forced.
 
     The simultaneous bids are a tree in which one player after the other bids without seeing the
     bids of the same turn. An information set is named by the turns so far and the revealed prize:
