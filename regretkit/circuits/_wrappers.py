@@ -207,7 +207,10 @@ class Discount(LearningWrapper):
 
     def _weighted(self, weight: float, utility: Vector) -> Vector:
         with np.errstate(over="ignore"):
-            return _validate.utility(weight * utility, f"weight({self.iteration + 1}) * utility")
+            weighted = weight * utility
+        if getattr(weighted, "symbolic", False):
+            return weighted
+        return _validate.utility(weighted, f"weight({self.iteration + 1}) * utility")
 
     @override
     def _inner(self, utility: Vector) -> Vector:

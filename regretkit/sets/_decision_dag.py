@@ -55,6 +55,9 @@ class DecisionDAG(DecisionProblem):
     PMLR 202.
     """
 
+    simplices: Simplices
+    """The decision points side by side, where behavioural strategies live."""
+    _levels_built: tuple[Level, ...] | None
     parent_sequences: Indices
     """The parents of decision point 0, then those of decision point 1, and so on."""
     parent_counts: Indices

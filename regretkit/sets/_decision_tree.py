@@ -56,6 +56,9 @@ class DecisionTree(DecisionProblem):
     Behavior 14(2).
     """
 
+    simplices: Simplices
+    """The decision points side by side, where behavioural strategies live."""
+    _levels_built: tuple[Level, ...] | None
     parent_sequence: Indices
     """Coordinate of the last sequence before each decision point, shape ``(points,)``."""
 

@@ -182,7 +182,7 @@ def _loads(
 # Code
 
 _MATH_NAMES = """exp expm1 log log1p log2 log10 sqrt pow fmod hypot tanh sin cos atan floor ceil
-isfinite isinf"""
+tan sinh cosh trunc isfinite isinf"""
 _MATH: dict[str, Any] = {name: getattr(math, name) for name in _MATH_NAMES.split()}
 _CONSTANTS = {"inf": math.inf, "nan": math.nan}
 

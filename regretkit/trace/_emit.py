@@ -30,7 +30,7 @@ _EXPENSIVE = {
     "sin",
     "cos",
 }
-_EXPENSIVE |= {"arctan", "sqrt", "divide"}
+_EXPENSIVE |= {"arctan", "sqrt", "divide", "tan", "sinh", "cosh"}
 _LONG = 8
 """Operations from which a cheap expression is kept, too, and not computed again."""
 _STARTS = {"sum": "0.0", "norm": "0.0", "max": "-inf", "argmax": "first"}

@@ -30,6 +30,9 @@ class Elementwise(NamedTuple):
     boolean: bool = False
 
 
+_WHOLE = "(float({}({{0}})) if abs({{0}}) < 4503599627370496.0 else {{0}})"
+"""Rounding to a whole number, which every number from 2^52 on is: it need not fit an integer."""
+
 ELEMENTWISE = {
     "add": Elementwise(np.add, "({0} + {1})"),
     "subtract": Elementwise(np.subtract, "({0} - {1})"),
@@ -55,8 +58,16 @@ ELEMENTWISE = {
     "cos": Elementwise(np.cos, "cos({0})"),
     "arctan": Elementwise(np.arctan, "atan({0})"),
     "hypot": Elementwise(np.hypot, "hypot({0}, {1})"),
-    "floor": Elementwise(np.floor, "float(floor({0}))"),
-    "ceil": Elementwise(np.ceil, "float(ceil({0}))"),
+    "tan": Elementwise(np.tan, "tan({0})"),
+    "sinh": Elementwise(np.sinh, "sinh({0})"),
+    "cosh": Elementwise(np.cosh, "cosh({0})"),
+    "heaviside": Elementwise(
+        np.heaviside, "(1.0 if {0} > 0.0 else 0.0 if {0} < 0.0 else {1} if {0} == 0.0 else {0})"
+    ),
+    "floor": Elementwise(np.floor, _WHOLE.format("floor")),
+    "ceil": Elementwise(np.ceil, _WHOLE.format("ceil")),
+    "trunc": Elementwise(np.trunc, _WHOLE.format("trunc")),
+    "rint": Elementwise(np.rint, _WHOLE.format("round")),
     "maximum": Elementwise(np.maximum, "({1} if {0} < {1} or {1} != {1} else {0})"),
     "minimum": Elementwise(np.minimum, "({1} if {0} > {1} or {1} != {1} else {0})"),
     "fmax": Elementwise(np.fmax, "({1} if {0} < {1} or {0} != {0} else {0})"),

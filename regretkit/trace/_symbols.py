@@ -315,10 +315,8 @@ class Symbol(NDArrayOperatorsMixin):
             return self.trace.decide(
                 elementwise("not_equal", self.node, ZERO) if not self.node.boolean else self.node
             )
-        raise UntraceableError(
-            "Python decides by the value of an array (if, while, and, or, min, max, assert); use "
-            "np.where, which decides for every entry"
-        )
+        asks = "Python decides by the value of an array (if, while, and, or, min, max, assert)"
+        raise UntraceableError(f"{asks}; use np.where, which decides for every entry")
 
     def __float__(self) -> float:
         if self.node.is_constant:
@@ -327,6 +325,9 @@ class Symbol(NDArrayOperatorsMixin):
             "float(), or a function that is not NumPy's, asks for a value; use NumPy's functions, "
             "or those of math for the iteration"
         )
+
+    def __str__(self) -> str:
+        raise UntraceableError("a text (str, print, an f-string) asks for a value; leave it out")
 
     def __int__(self) -> int:
         if self.node.is_constant:

@@ -194,6 +194,16 @@ def test_a_set_shows_how_to_build_it_again_and_copies_are_equal(kind):
         np.testing.assert_array_equal(best, best_of_twin)
 
 
+@pytest.mark.parametrize(
+    "domain", [DecisionTree([0, 1], [2, 3]), DecisionDAG([[0], [1, 2]], [3, 2])], ids=repr
+)
+@pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
+def test_copies_of_decision_problems_answer_alike(domain, twin_of):
+    twin, utility = twin_of(domain), np.arange(domain.dimension)
+    assert twin == domain
+    np.testing.assert_array_equal(twin.best_response(utility)[1], domain.best_response(utility)[1])
+
+
 @KINDS
 def test_a_vector_of_another_length_is_refused_by_every_question(kind):
     domain = some_sets(4)[kind]

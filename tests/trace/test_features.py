@@ -91,6 +91,9 @@ def test_every_ufunc(name):
     remainder=lambda self, u, x: u % 0.3 + 2 % (x + 0.1),
     power=lambda self, u, x: u**2 + x**0.5 + 2**u + u**3 + (x + 1) ** -1 + u**0 + u**1,
     composed=lambda self, u, x: np.exp2(u) + np.logaddexp(u, x) + np.logaddexp(-np.inf, u - u),
+    large_whole_numbers=lambda self, u, x: (
+        np.floor(1e30 * u) + np.trunc(-1e25 * x) + 1e15 * np.rint(u)
+    ),
     quotient_and_rest=lambda self, u, x: divmod(u, 0.3)[0] - divmod(2, x + 0.1)[1],
     negative=lambda self, u, x: -u + +x,
     absolute=lambda self, u, x: abs(u),

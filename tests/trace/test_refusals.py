@@ -106,6 +106,10 @@ def multiplies_matrices(self, r):
     return r * (1 + 0.1 * np.dot(r, r))
 
 
+def decides_by_a_text(self, r):
+    return r / 2 if str(self.iteration).endswith("3") else r
+
+
 def shifts(self, r):
     return np.roll(r, 1)
 
@@ -285,6 +289,7 @@ FINE_IN_NUMPY = {
     takes_the_best: r"np.argmax mixes the blocks; use self.simplices.best_response\(x\)",
     multiplies_matrices: r"np.dot mixes the blocks; use self.simplices.dot\(x, y\)",
     shifts: "np.roll is not known",
+    decides_by_a_text: "a text",
     stacks: r"picks single entries",
     as_a_matrix: r"\.reshape\(\)",
     accumulates: r"np.add.accumulate is not known",
