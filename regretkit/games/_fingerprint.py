@@ -1,7 +1,9 @@
 """Fingerprints: hashes that identify games independently of their names."""
 
 import hashlib
+import random
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -14,12 +16,24 @@ from regretkit.games._extensive_form import ExtensiveFormGame
 from regretkit.games._game import Game, check_game
 from regretkit.games._normal_form import NormalFormGame
 from regretkit.games._registry import check_small, load, names
+from regretkit.games.tree._history import (
+    CHANCE,
+    History,
+    HistoryBatch,
+    actions_of,
+    check_length,
+    outcomes_of,
+    payoffs_of,
+)
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 Numbers: TypeAlias = Vector | Indices
 
 _DIGITS = 6
 """Decimals of the utilities that identify a game without a table of payoffs."""
+
+_PLAYS = 20
+"""Random plays that identify rules."""
 
 _BYTES_OF_ANY_GAME, _BYTES_A_BYTE = 2**23, 4_000
 """Memory for building a game that a file names: a constant, and for each byte of the file."""
@@ -30,13 +44,13 @@ _MOST_SHOWN = 150
 _KNOWN: WeakKeyDictionary[Game, str] = WeakKeyDictionary()
 
 
-def fingerprint(game: Game) -> str:
+def fingerprint(game: Game | History | HistoryBatch) -> str:
     """Return 32 hexadecimal digits that identify a game independently of its name.
 
     Two games share them if all their numbers are equal: the payoffs of a game in normal form, the
     histories, probabilities and payoffs of one in extensive form. Names of games, information
     sets and actions do not matter. Other games are identified by the players' sets and by a few
-    utilities, to six digits.
+    utilities, to six digits; and rules alone by what some random plays meet, names included.
 
     Examples
     --------
@@ -47,6 +61,8 @@ def fingerprint(game: Game) -> str:
     >>> fingerprint(game) == fingerprint(kuhn_poker(deck=4))
     False
     """
+    if isinstance(game, History | HistoryBatch):
+        return _digest(_by_plays(game))
     check_game(game)
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
         return _digest(_by_utilities(game))
@@ -68,7 +84,7 @@ def fingerprint(game: Game) -> str:
     return _KNOWN[game]
 
 
-def describe(game: Game) -> dict[str, str | None]:
+def describe(game: Game | History) -> dict[str, str | None]:
     """Return the description of a game in files."""
     name = getattr(game, "name", None)
     return {"name": name if isinstance(name, str) else None, "fingerprint": fingerprint(game)}
@@ -81,7 +97,7 @@ def is_description(value: object) -> bool:
     return isinstance(value["fingerprint"], str) and isinstance(value["name"], str | None)
 
 
-def check_described(game: Game, described: Mapping[str, str | None], source: str) -> None:
+def check_described(game: Game | History, described: Mapping[str, str | None], source: str) -> None:
     """Raise a ValueError unless a game has the fingerprint in a file."""
     found, wanted = fingerprint(game), described["fingerprint"]
     if found != wanted:
@@ -148,6 +164,28 @@ def _by_utilities(game: Game) -> Iterator[tuple[str, Numbers | str]]:
     for profile in (inner, outer):
         for player, direction in enumerate(directions):
             yield "worth", _rounded(game.utility(player, profile), direction)
+
+
+def _by_plays(game: History | HistoryBatch) -> Iterator[tuple[str, Numbers | str]]:
+    from regretkit.games._adapters import as_history  # not at the top: it takes time to load
+
+    generator = random.Random(1)
+    for _ in range(_PLAYS):
+        history = as_history(game)
+        for moves in count():
+            if history.is_terminal():
+                break
+            check_length(moves)
+            player = history.player()
+            if player == CHANCE:
+                actions, probabilities = zip(*outcomes_of(history), strict=True)
+                yield "chance", np.array(probabilities)
+            else:
+                actions = tuple(actions_of(history))
+                yield "information set", f"{player} {history.information_set()!r}"
+            yield "actions", repr(actions)
+            history = history.child(generator.choice(actions))
+        yield "payoffs", np.array(payoffs_of(history), dtype=np.float64)
 
 
 def _set(domain: StrategySet) -> Iterator[tuple[str, Numbers | str]]:

@@ -130,9 +130,9 @@ def estimated_size(
 
     Examples
     --------
-    >>> from regretkit.games import as_history, kuhn_poker
-    >>> estimated_size(as_history(kuhn_poker()), random.Random(1))
-    58.0
+    >>> from regretkit.games import as_history, load_rules
+    >>> estimated_size(as_history(load_rules("liars_dice")), random.Random(1))
+    294883.0
 
     References
     ----------

@@ -4,19 +4,26 @@ import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, Any, cast, final, overload
 
 from attrs import define, field
 from attrs.validators import optional
 
 from regretkit._util._files import FilePath, check_target
 from regretkit._util._validate import positive, quote, whole_number
+from regretkit.circuits import LocalRule
+from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
-from regretkit.play._algorithms import ALGORITHMS, Algorithm, Groups, named
+from regretkit.play._algorithms import ALGORITHMS, AlgorithmLike, Groups, named
 from regretkit.play._callbacks import Callback, as_callbacks, next_look, stopped
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
+from regretkit.play._solve import Rules
+from regretkit.sets import Simplices
+
+if TYPE_CHECKING:
+    from regretkit.play._lazy_mccfr import LazyMCCFR
 
 _LOOKS = 20
 """How often the clock is looked at between two checkpoints, about."""
@@ -128,14 +135,32 @@ class Checkpoint:
         return clock - self._saved >= seconds
 
 
+@overload
 def resume(
     path: FilePath,
     game: Game | ImperfectRecallGame | None = None,
     *,
-    algorithm: str | Algorithm | None = None,
+    algorithm: AlgorithmLike | None = None,
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
-) -> SelfPlay:
+) -> SelfPlay: ...
+@overload
+def resume(
+    path: FilePath,
+    game: Rules,
+    *,
+    algorithm: AlgorithmLike | None = None,
+    estimator: Estimator | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> "LazyMCCFR": ...
+def resume(
+    path: FilePath,
+    game: Game | ImperfectRecallGame | Rules | None = None,
+    *,
+    algorithm: AlgorithmLike | None = None,
+    estimator: Estimator | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> "SelfPlay | LazyMCCFR":
     """Return the run that a checkpoint holds, ready to go on, if an algorithm with a name made it.
 
     It has not moved yet: ``run.run(run.horizon - run.iteration)`` plays the iterations that are
@@ -147,7 +172,8 @@ def resume(
         The file that a ``Checkpoint`` or ``SelfPlay.save`` wrote.
     game
         The game; by default the one of the catalogue that has the name in the file. One of
-        imperfect recall is treated as by ``solve`` with ``imperfect_recall``.
+        imperfect recall is treated as by ``solve`` with ``imperfect_recall``. Of a run without a
+        tree, its rules, which must be given.
     algorithm
         The algorithm; by default the one of ``ALGORITHMS`` that builds what was saved.
     estimator
@@ -177,11 +203,14 @@ def resume(
     True
     """
     saved = SavedRun.read(path)
+    if saved.by_rules:
+        return _resume_by_rules(saved, game, algorithm, estimator, callbacks)
     groups = game.coarse_information_set if isinstance(game, ImperfectRecallGame) else None
     if isinstance(game, ImperfectRecallGame):
         game = game.refinement
     if game is None:
         game = saved.find_game()
+    game = cast(Game, game)
     saved.check_game(game)
     chosen = named(recognized(saved, game, groups) if algorithm is None else algorithm)
     options = RunOptions(order=chosen.order, averaging=chosen.averaging, callbacks=callbacks)
@@ -190,17 +219,33 @@ def resume(
     return saved.start(SelfPlay, game, chosen.minimizers(game, groups), options)
 
 
-def recognized(saved: SavedRun, game: Game, groups: Groups | None = None) -> str:
-    """Return the name of the algorithm that builds what was saved."""
+def _resume_by_rules(
+    saved: SavedRun, game: Any, algorithm: Any, estimator: Any, callbacks: Iterable[Callback]
+) -> "LazyMCCFR":
+    from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
+
+    if game is None:
+        raise ValueError(
+            f"{saved.path} is of a run without a tree; pass the rules of its game as game, as "
+            "load_rules returns them"
+        )
+    chosen = named(recognized(saved) if algorithm is None else algorithm)
+    sampler = saved.part("estimator") if estimator is None else estimator
+    parts: Any = {"order": chosen.order, "averaging": chosen.averaging, "callbacks": callbacks}
+    return LazyMCCFR.load(saved.path, game, chosen.local, sampler, **parts)
+
+
+def recognized(saved: SavedRun, game: Game | None = None, groups: Groups | None = None) -> str:
+    """Return the name of the algorithm that builds what was saved, without a game by its rules."""
     # Those that sample first: the rule of one may be that of another.
     for name, algorithm in sorted(ALGORITHMS.items(), key=lambda item: item[1].sampling is None):
-        sampled = {} if algorithm.sampling is None else {"estimator": algorithm.estimator()}
-        parts = {
-            **sampled,
-            "order": algorithm.order,
-            "averaging": algorithm.averaging,
-            "minimizers": algorithm.minimizers(game, groups),
-        }
+        parts: dict[str, Any] = {"order": algorithm.order, "averaging": algorithm.averaging}
+        if game is None:
+            rule = local_minimizer(cast(LocalRule, algorithm.local), Simplices(2))
+            parts["rules"] = [rule] * len(saved.built["rules"])
+        else:
+            parts["minimizers"] = algorithm.minimizers(game, groups)
+            parts |= {} if algorithm.sampling is None else {"estimator": algorithm.estimator()}
         if saved.difference({part: described(built) for part, built in parts.items()}) is None:
             return name
     raise ValueError(

@@ -12,7 +12,7 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast, final
 
 import numpy as np
@@ -25,7 +25,7 @@ from regretkit._util._validate import quote, shorten
 from regretkit.averaging import Averaging
 from regretkit.estimators import Estimator
 from regretkit.estimators._baselines import Baseline
-from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, fingerprint
+from regretkit.games import ExtensiveFormGame, Game, History, NormalFormGame, fingerprint
 from regretkit.games._fingerprint import check_described, describe, find_described, is_description
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._callbacks import Callback, as_callbacks
@@ -287,9 +287,11 @@ def _argument(value: object) -> object:
 
 Run = TypeVar("Run", bound="SelfPlay")
 
-_PARTS = {"order": Order, "averaging": Averaging, "estimator": Estimator}
+PARTS = {"order": Order, "averaging": Averaging, "estimator": Estimator}
 _ENTRIES = {"game", "built", "callbacks", "state"}
-_BUILT = {*_PARTS, "minimizers", "horizon", "engine"}
+_BUILT = {*PARTS, "minimizers", "horizon", "engine"}
+_BUILT_BY_RULES = {*PARTS, "rules", "horizon"}
+"""Of a run without a tree."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -307,13 +309,25 @@ class RunOptions(TypedDict, total=False):
 class _Whole(Stateful):
     """A run and its callbacks; their states are restored together or not at all."""
 
-    run: "SelfPlay"
+    run: "SelfPlay | None"
     callbacks: Sequence[Stateful]
 
 
 def save_run(run: "SelfPlay", path: FilePath, callbacks: Iterable[Callback]) -> None:
     """Write a run, and what its callbacks have written down, into a file."""
     run._check_whole()
+    built = {**_built(run), "horizon": run.horizon, "engine": run._requested_engine}
+    write_run(path, describe(run.game), built, {"run": run.state_dict()}, callbacks)
+
+
+def write_run(
+    path: FilePath,
+    game: Mapping[str, str | None],
+    built: Mapping[str, Any],
+    state: Mapping[str, Any],
+    callbacks: Iterable[Callable[..., object]],
+) -> None:
+    """Write what makes a run, its state, and what callbacks have written down, into a file."""
     watching = _stateful(callbacks)
     for place, item in _written(tuple(watching), "callbacks"):
         leaf = item is None or isinstance(item, bool | int | float | str | np.generic)
@@ -323,16 +337,21 @@ def save_run(run: "SelfPlay", path: FilePath, callbacks: Iterable[Callback]) -> 
                 "texts or arrays, or leave this callback out"
             )
     content: dict[str, Any] = {
-        "game": describe(run.game),
-        "built": {**_built(run), "horizon": run.horizon, "engine": run._requested_engine},
+        "game": game,
+        "built": built,
         "callbacks": [kind_of(callback) for callback in watching],
-        "state": _Whole(run, watching).state_dict(),
+        "state": {**state, **_Whole(None, watching).state_dict()},
     }
     replace_file(path, [packed(content)])
 
 
 def _built(run: "SelfPlay") -> dict[str, Any]:
-    for name in _PARTS:
+    return {**built_parts(run), "minimizers": described(run.minimizers)}
+
+
+def built_parts(run: object) -> dict[str, Any]:
+    """Describe the order, the averaging and the estimator of a run, or refuse one without state."""
+    for name in PARTS:
         part = getattr(run, name)
         draws = any(isinstance(held, np.random.Generator) for _, held in attributes(part))
         if draws and not isinstance(part, Stateful):
@@ -340,10 +359,10 @@ def _built(run: "SelfPlay") -> dict[str, Any]:
                 f"{name} draws at random, but {quote(part)} has no state that could be saved, and "
                 "so this run cannot be; let its class derive from regretkit.play.Stateful"
             )
-    return {name: described(getattr(run, name)) for name in (*_PARTS, "minimizers")}
+    return {name: described(getattr(run, name)) for name in PARTS}
 
 
-def _stateful(callbacks: Iterable[Callback]) -> list[Stateful]:
+def _stateful(callbacks: Iterable[Callable[..., object]]) -> list[Stateful]:
     watching: list[object] = [*as_callbacks(callbacks)]
     return [callback for callback in watching if isinstance(callback, Stateful)]
 
@@ -385,11 +404,24 @@ class SavedRun:
             raise ValueError(f"{path} is not what regretkit writes: something else is in it")
         return cls(str(path), len(data), **content)
 
+    @property
+    def by_rules(self) -> bool:
+        """Whether it is of a run without a tree."""
+        return "rules" in self.built
+
+    def require(self, *, by_rules: bool) -> None:
+        """Refuse a run of the other kind."""
+        if self.by_rules != by_rules:
+            kind = "LazyMCCFR" if self.by_rules else "SelfPlay"
+            raise ValueError(
+                f"{self.path} is a checkpoint of something else; load it by {kind}.load"
+            )
+
     def find_game(self) -> Game:
         """Return the game by its name."""
         return find_described(self.game, self.path, self.size)
 
-    def check_game(self, game: Game) -> None:
+    def check_game(self, game: Game | History) -> None:
         """Refuse another game."""
         check_described(game, self.game, self.path)
 
@@ -406,9 +438,10 @@ class SavedRun:
         options: RunOptions,
     ) -> Run:
         """Return a run of what is given and what was saved, at the iteration of the file."""
+        self.require(by_rules=False)
         self.check_game(game)
         given: Mapping[str, Any] = options
-        built = {name: given.get(name) or self._part(name, base) for name, base in _PARTS.items()}
+        built = {name: given.get(name) or self.part(name) for name in PARTS}
         engine = given.get("engine", self.built["engine"])
         try:
             run = kind(game, minimizers, horizon=self.built["horizon"], engine=engine, **built)
@@ -416,15 +449,20 @@ class SavedRun:
             raise ValueError(
                 f"{self.path} is of a run that cannot be built: {shorten(str(error))}"
             ) from error
-        wrong = self.difference(_built(run))
-        if wrong is not None:
-            raise ValueError(f"{self.path} is of another run: {wrong}; build it as it was")
+        self.check_built(_built(run))
         self._restore(run, _stateful(given.get("callbacks", ())))
         return run
 
-    def _part(self, name: str, base: type) -> Any:
+    def check_built(self, built: Mapping[str, object]) -> None:
+        """Refuse parts that were built otherwise than those that were saved."""
+        wrong = self.difference(built)
+        if wrong is not None:
+            raise ValueError(f"{self.path} is of another run: {wrong}; build it as it was")
+
+    def part(self, name: str) -> Any:
+        """Build the order, the averaging or the estimator again."""
         try:
-            part = rebuilt(self.built[name], base)
+            part = rebuilt(self.built[name], PARTS[name])
         except Exception as error:  # of any class, which got any arguments
             raise ValueError(
                 f"{self.path} has {name} that cannot be built: {shorten(str(error))}"
@@ -436,15 +474,27 @@ class SavedRun:
             )
         return part
 
-    def _restore(self, run: "SelfPlay", watching: Sequence[Stateful]) -> None:
-        state, kinds = dict(self.state), [kind_of(callback) for callback in watching]
-        if not watching:
-            state.pop("callbacks", None)
-        elif kinds != self.callbacks:
+    def restore_callbacks(self, callbacks: Iterable[Callable[..., object]]) -> None:
+        """Give callbacks back what they had written down."""
+        watching = _stateful(callbacks)
+        self._check_callbacks(watching)
+        if watching:
+            state = {"callbacks": self.state.get("callbacks")}
+            _Whole(None, watching).load_state_dict(cast(Any, state))
+
+    def _check_callbacks(self, watching: Sequence[Stateful]) -> None:
+        kinds = [kind_of(callback) for callback in watching]
+        if kinds and kinds != self.callbacks:
             raise ValueError(
                 f"{self.path} holds what callbacks {self.callbacks} have written down, but those "
                 f"passed are {kinds}; pass the same ones, or none"
             )
+
+    def _restore(self, run: "SelfPlay", watching: Sequence[Stateful]) -> None:
+        self._check_callbacks(watching)
+        state = dict(self.state)
+        if not watching:
+            state.pop("callbacks", None)
         whole = _Whole(run, watching)
         unchanged = whole.state_dict()
         try:
@@ -459,7 +509,9 @@ class SavedRun:
 
 
 def _is_saved(game: object, built: Any, callbacks: object, state: object) -> bool:
-    if not isinstance(built, dict) or built.keys() != _BUILT or not isinstance(callbacks, list):
+    if not isinstance(built, dict) or built.keys() not in (_BUILT, _BUILT_BY_RULES):
+        return False
+    if not isinstance(callbacks, list):
         return False
     horizon = built["horizon"]
     return (

@@ -10,7 +10,7 @@ from typing import Any, Self, cast, final
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._files import FilePath, read_file, replace_file
+from regretkit._util._files import FilePath
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten, whole_number
@@ -18,11 +18,12 @@ from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games._adapters import Playable, as_history
+from regretkit.games._fingerprint import describe
 from regretkit.games._game import ATOL
 from regretkit.games._visited_profile import VisitedInfoset, VisitedProfile, VisitedStrategy
 from regretkit.games.tree._history import History
-from regretkit.play._callbacks import as_callbacks, play_watched
-from regretkit.play._checkpoint_file import described, difference, packed, unpacked
+from regretkit.play._callbacks import as_callbacks, begin, play_watched
+from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
 from regretkit.play._infoset_records import (
     InfosetRecord,
     RecordFactory,
@@ -174,6 +175,7 @@ class LazyMCCFR:
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
+            begin(watching, cast(Any, self))
             play = partial(self._iterate, interrupt)
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
@@ -279,8 +281,10 @@ class LazyMCCFR:
             uniform = np.full(weighted.size, 1 / weighted.size)
             yield record, weighted / total if total > 0.0 else uniform
 
-    def save(self, path: FilePath) -> None:
+    def save(self, path: FilePath, *, callbacks: Iterable[Any] = ()) -> None:
         """Write everything into a file, from which ``load`` continues bitwise identically.
+
+        What ``callbacks`` have written down is saved with it, as by ``SelfPlay.save``.
 
         Raises
         ------
@@ -292,16 +296,14 @@ class LazyMCCFR:
         """
         with self._guard.reading():
             self._check_whole()
-            content: dict[str, Any] = {
-                "kind": _KIND,
-                "built": _built(self),
+            state: dict[str, Any] = {
                 "iteration": self.iteration,
                 "weight": self._tree.weight,
-                "estimator": self.estimator.state_dict(),
+                "parts": {name: part.state_dict() for name, part in _stateful_parts(self)},
                 "factories": [factory.saved() for factory in self._tree.factories],
                 "infosets": [_saved(infosets.values()) for infosets in self._tree.infosets],
             }
-            replace_file(path, [packed(content)])
+            write_run(path, describe(self.game), _built(self), {"run": state}, callbacks)
 
     @classmethod
     def load(
@@ -314,36 +316,37 @@ class LazyMCCFR:
         order: Order | None = None,
         averaging: Averaging | None = None,
         horizon: int | None = None,
+        callbacks: Iterable[Any] = (),
     ) -> "LazyMCCFR":
-        """Return a run from a file, with the game, the rule and all else that it was made with.
+        """Return a run from a file, with the game, the rule and the estimator it was made with.
+
+        The order, the averaging and the horizon are those in the file, where the first two are of
+        the library; ``callbacks`` get back what was saved of them.
 
         Raises
         ------
         ValueError
             When the file is none of these, or was written by a run of something else.
         """
+        saved = SavedRun.read(path)
+        saved.require(by_rules=True)
         run = cls(
             game,
             rule,
             estimator,
-            order=Alternating() if order is None else order,
-            averaging=Uniform() if averaging is None else averaging,
-            horizon=horizon,
+            order=saved.part("order") if order is None else order,
+            averaging=saved.part("averaging") if averaging is None else averaging,
+            horizon=saved.built["horizon"] if horizon is None else horizon,
         )
-        data, name = read_file(path), str(path)
-        content = unpacked(data, name)
-        if content.get("kind") != _KIND:
-            raise ValueError(f"{name} is a checkpoint of something else; load it as what wrote it")
-        if content.keys() != _ENTRIES:
-            raise ValueError(f"{name} is not what regretkit writes: something else is in it")
-        # Compared as a file would hold it.
-        found = difference(content["built"], unpacked(packed(_built(run)), name), "run")
-        if found is not None:
-            raise ValueError(f"{name} is of another run: {found}")
+        saved.check_built(_built(run))
+        saved.check_game(run.game)
         try:
-            _restore(run, content)
+            _restore(run, saved.state.get("run"))
+            saved.restore_callbacks(callbacks)
         except (TypeError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
-            raise ValueError(f"{name} does not fit this run: {shorten(str(error))}") from error
+            raise ValueError(
+                f"{saved.path} does not fit this run: {shorten(str(error))}"
+            ) from error
         return run
 
     def __repr__(self) -> str:
@@ -367,21 +370,19 @@ def _visited(played: Iterable[tuple[InfosetRecord, Vector]]) -> VisitedStrategy:
 
 # Files
 
-_KIND = "self-play without a tree"
-_ENTRIES = {"kind", "built", "iteration", "weight", "estimator", "factories", "infosets"}
+_STATE = {"iteration", "weight", "parts", "factories", "infosets"}
 _ROW = {"key", "actions", "parent", "parent_action", "reach", "total", "learned"}
 
 
 def _built(run: LazyMCCFR) -> dict[str, Any]:
     """Return what must be the same when the file is read again."""
-    return {
-        "order": described(run.order),
-        "averaging": described(run.averaging),
-        "estimator": described(run.estimator),
-        "rules": [described(local_minimizer(rule, Simplices(2))) for rule in run._rules],
-        "horizon": run.horizon,
-        "players": run.players,
-    }
+    rules = [described(local_minimizer(rule, Simplices(2))) for rule in run._rules]
+    return {**built_parts(run), "rules": rules, "horizon": run.horizon}
+
+
+def _stateful_parts(run: LazyMCCFR) -> list[tuple[str, Stateful]]:
+    parts = [(name, getattr(run, name)) for name in PARTS]
+    return [(name, part) for name, part in parts if isinstance(part, Stateful)]
 
 
 def _saved(records: Iterable[InfosetRecord]) -> list[dict[str, Any]]:
@@ -417,8 +418,9 @@ def _text(thing: Hashable) -> str:
     )
 
 
-def _restore(run: LazyMCCFR, content: dict[str, Any]) -> None:
+def _restore(run: LazyMCCFR, content: Any) -> None:
     """Restore a run that was built in the same way, which is not to be used where this fails."""
+    check_entries(content, _STATE)
     iteration, weight, infosets = content["iteration"], content["weight"], content["infosets"]
     if type(iteration) is not int or not 0 <= iteration < 2**62:
         raise ValueError("iteration must be a number of iterations")
@@ -438,8 +440,10 @@ def _restore(run: LazyMCCFR, content: dict[str, Any]) -> None:
             raise ValueError("actions must be tuples")
         factory.restore(saved, iteration, {len(names) for names in actions})
         restored.append(_records(factory, rows, actions, weight))
-    # Last, because the estimator is the caller's.
-    run.estimator.load_state_dict(content["estimator"])
+    stateful = dict(_stateful_parts(run))
+    check_entries(content["parts"], {*stateful})
+    for name, part in stateful.items():  # last, because they are the caller's
+        part.load_state_dict(content["parts"][name])
     run.iteration, tree.weight = iteration, weight
     tree.infosets[:] = restored
 

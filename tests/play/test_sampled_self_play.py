@@ -17,9 +17,12 @@ from regretkit.circuits import Discount, LastIterateByAveraging, Restart
 from regretkit.evaluation import nash_conv
 from regretkit.games import GameTree
 from regretkit.play import (
+    Algorithm,
     Alternating,
     AverageStrategySampling,
     ChanceSampling,
+    Checkpoint,
+    Every,
     ExternalSampling,
     Last,
     LazyMCCFR,
@@ -27,8 +30,10 @@ from regretkit.play import (
     Linear,
     OutcomeSampling,
     RandomPlayer,
+    Recorder,
     RobustSampling,
     Simultaneous,
+    resume,
 )
 
 SAMPLERS = {
@@ -148,7 +153,7 @@ def test_each_player_may_have_a_rule_of_its_own(kinds, tmp_path):
     again = LazyMCCFR.load(tmp_path / "run", history, rules, ExternalSampling(rng())).run(30)
     for one, other in zip(run.run(30).average, again.average, strict=True):
         assert all((one[key] == other[key]).all() for key in one)
-    with pytest.raises(ValueError, match=r"of another run: run\.rules\[0\]"):
+    with pytest.raises(ValueError, match=r"of another run: rules\[0\]"):
         LazyMCCFR.load(tmp_path / "run", history, rules[::-1], ExternalSampling(rng()))
     with pytest.raises(ValueError, match="one for each of the 2 players, got 3"):
         LazyMCCFR(history, (*rules, rules[0]), ExternalSampling(rng()))
@@ -301,7 +306,7 @@ def test_a_file_of_another_run_is_refused(tmp_path):
     history = of_openspiel("kuhn_poker")
     run = LazyMCCFR(history, rk.RegretMatching, ExternalSampling(rng())).run(5)
     run.save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"of another run: run\.rules\[0\] was RegretMatching"):
+    with pytest.raises(ValueError, match=r"of another run: rules\[0\] was RegretMatching"):
         LazyMCCFR.load(tmp_path / "run", history, rk.RegretMatchingPlus, ExternalSampling(rng()))
     rk.solve(GAMES["kuhn"], iterations=2).save(tmp_path / "other")
     with pytest.raises(ValueError, match="checkpoint of something else"):
@@ -310,6 +315,75 @@ def test_a_file_of_another_run_is_refused(tmp_path):
     (tmp_path / "cut").write_bytes(data[:-20])
     with pytest.raises(ValueError, match="truncated"):
         LazyMCCFR.load(tmp_path / "cut", history, rk.RegretMatching, ExternalSampling(rng()))
+
+
+def assert_same_bits(run, other):
+    assert (run.iteration, run.information_sets) == (other.iteration, other.information_sets)
+    for one, two in zip(
+        (*run.average, *run.current), (*other.average, *other.current), strict=True
+    ):
+        assert [*one] == [*two]
+        assert all((one[key] == two[key]).all() for key in one)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "sampling"),
+    [(None, None), ("dcfr", "outcome"), (["cfr", "cfr+"], "external"), ("mccfr", None)],
+)
+def test_a_checkpoint_without_a_tree_goes_on_to_the_same_bits(algorithm, sampling, tmp_path):
+    rules, path = games.load_rules("leduc_poker"), tmp_path / "run"
+    given = {"algorithm": algorithm, "sampling": sampling, "seed": 3}
+    record = Recorder({"met": lambda run: sum(run.information_sets)})
+    watch = Checkpoint(path, every=20, callbacks=[Every(5, record)])
+    run = rk.solve(rules, **given, iterations=40, callbacks=[watch])
+
+    again = Recorder({"met": lambda run: sum(run.information_sets)})
+    mixed = Algorithm(algorithm) if isinstance(algorithm, list) else None
+    resumed = resume(path, rules, algorithm=mixed, callbacks=[Every(5, again)])
+    assert again.values == record.values
+    assert_same_bits(resumed, run)
+    assert_same_bits(resumed.run(30), run.run(30))
+
+
+def test_the_state_of_what_draws_beside_the_samples_is_saved_without_a_tree(tmp_path):
+    def made():
+        return ExternalSampling(rng()), RandomPlayer(rng(5))
+
+    rules = games.load_rules("kuhn_poker")
+    sampling, order = made()
+    run = LazyMCCFR(rules, rk.RegretMatching, sampling, order=order).run(20)
+    run.save(tmp_path / "run")
+    sampling, order = made()
+    again = LazyMCCFR.load(tmp_path / "run", rules, rk.RegretMatching, sampling, order=order)
+    assert_same_bits(run.run(30), again.run(30))
+
+
+def test_a_checkpoint_without_a_tree_belongs_to_its_game(tmp_path):
+    rules, path = games.load_rules("kuhn_poker"), tmp_path / "run"
+    rk.solve(rules, iterations=3).save(path)
+    assert resume(path, rules).iteration == 3
+    other = games.load_rules("kuhn_poker(deck=4)")
+    refused = [
+        (lambda: resume(path), "pass the rules of its game as game"),
+        (lambda: resume(path, other), "belongs to the game without a name .* pass the game"),
+        (lambda: resume(path, rules, algorithm="cfr+"), r"of another run: rules"),
+        (lambda: resume(path, rules, callbacks=[Recorder()]), r"but those passed are \['Rec"),
+        (lambda: rk.SelfPlay.load(path, GAMES["kuhn"], []), r"load it by LazyMCCFR\.load"),
+    ]
+    for call, message in refused:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "liars_dice", "sheriff", "goofspiel"])
+def test_rules_have_a_fingerprint(name):
+    known = games.fingerprint(games.load_rules(name))
+    assert known == games.fingerprint(games.load_rules(name))
+    assert known == games.fingerprint(games.as_history(games.load_rules(name)))
+    others = [
+        games.fingerprint(games.load_rules(other)) for other in ("dudo", "kuhn_poker(deck=4)")
+    ]
+    assert known not in others
 
 
 def test_a_player_who_forgets_is_refused_with_the_information_set():

@@ -200,7 +200,8 @@ UNFOLDED = {name: (("infosets", *place), *rest) for name, (place, *rest) in UNFO
 @pytest.mark.parametrize("name", UNFOLDED)
 def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
     (*upper, key), value, message = UNFOLDED[name]
-    holder = content = copy.deepcopy(saved(sampled().run(30), tmp_path / "run"))
+    content = copy.deepcopy(saved(sampled().run(30), tmp_path / "run"))
+    holder = content["state"]["run"]
     for step in upper:
         holder = holder[step]
     holder[key] = value
@@ -212,8 +213,9 @@ def test_a_state_without_a_tree_that_no_run_comes_to_is_refused(name, tmp_path):
 
 def test_many_iterations_in_a_file_take_no_time(tmp_path):
     content = saved(sampled().run(30), tmp_path / "run")
-    content["iteration"] = 2**60
-    for factory in content["factories"]:
+    state = content["state"]["run"]
+    state["iteration"] = 2**60
+    for factory in state["factories"]:
         factory["iteration"] = 2**60
     (tmp_path / "run").write_bytes(packed(content))
 
