@@ -10,6 +10,7 @@ from regretkit.circuits._cfr import SharedStrategies as SharedStrategies
 from regretkit.circuits._cfr import SharedStrategy as SharedStrategy
 from regretkit.circuits._cfr import circuit as circuit
 from regretkit.circuits._constrained import Constrained as Constrained
+from regretkit.circuits._linear_deviations import LinearDeviations as LinearDeviations
 from regretkit.circuits._maps import DeviationSet as DeviationSet
 from regretkit.circuits._maps import FiniteDeviations as FiniteDeviations
 from regretkit.circuits._maps import MarkovDeviations as MarkovDeviations

@@ -1,0 +1,285 @@
+"""Linear maps of strategies: against all matrices, their polytope, swap regret; fixed points."""
+
+import naive
+import numpy as np
+import pytest
+from factories import MAKERS, meets, random_behavior, random_tree
+from refusals import refusals
+from scipy.optimize import linprog
+
+import regretkit as rk
+from regretkit.circuits import (
+    AveragedPowerIterate,
+    LinearDeviations,
+    PhiRegret,
+    StochasticMatrices,
+    stationary,
+)
+from regretkit.evaluation import RegretLedger
+
+EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+SEEDS = pytest.mark.parametrize("seed", range(8))
+
+
+def small_case(seed, points=4):
+    """Return a tree, its maps, utilities and strategies in some iterations, and a generator."""
+    generator = np.random.default_rng(seed)
+    tree = random_tree(generator, points=int(generator.integers(1, points)))
+    utilities = generator.normal(size=(5, tree.dimension))
+    behaviors = [random_behavior(generator, tree.simplices) for _ in utilities]
+    strategies = np.array([tree.sequence_form(behavior) for behavior in behaviors])
+    return tree, LinearDeviations(tree), utilities, strategies, generator
+
+
+def random_map(maps, generator, kind="plain"):
+    """Return the coefficients of a map; some kinds are nearly reducible, or have a tiny leak."""
+    simplices = maps.pairs.simplices
+    behavior = generator.random(simplices.dimension)
+    if kind == "pure":
+        return maps.pairs.best_response(generator.normal(size=maps.pairs.dimension))[1]
+    if kind == "sparse":
+        behavior *= generator.random(simplices.dimension) < 0.4
+    if kind == "tiny":
+        behavior = 10.0 ** (-30.0 * behavior)
+    if kind == "leaking":
+        behavior *= 10.0 ** -(12.0 * generator.integers(0, 2, size=behavior.size))
+    return maps.pairs.sequence_form(simplices.normalize(behavior))
+
+
+def constraints(tree):
+    """Return E and e, so that the strategies are x >= 0 with E x = e."""
+    rows = np.eye(1, tree.dimension)
+    for j in range(tree.points):
+        row = np.zeros(tree.dimension)
+        row[tree.first_sequence[j] + np.arange(tree.sizes[j])] = 1.0
+        row[tree.parent_sequence[j]] -= 1.0
+        rows = np.vstack([rows, row])
+    return rows, np.eye(1, 1 + tree.points)[0]
+
+
+def best_of_all_matrices(tree, joint):
+    """Return the largest <A, joint> over the matrices that keep all pure strategies inside."""
+    pure = np.array(list(naive.pure_strategies(tree.parent_sequence, tree.sizes.tolist())))
+    rows, right = constraints(tree)
+    solved = linprog(
+        -joint.ravel(),
+        A_ub=-np.vstack([np.kron(np.eye(tree.dimension), x) for x in pure]),
+        b_ub=np.zeros(len(pure) * tree.dimension),
+        A_eq=np.vstack([np.kron(rows, x) for x in pure]),
+        b_eq=np.tile(right, len(pure)),
+        bounds=(None, None),
+        options=EXACT,
+    )
+    return -solved.fun
+
+
+def best_of_the_polytope(tree, joint):
+    """Return the same over Farina and Pipis's polytope: columns of A for last sequences only.
+
+    B(s) = E A[:, s] at a last sequence s and the sum of b_k over the points k after s elsewhere;
+    B((j, a)) = b_j for all a, and the sum of b_j over the first points is e.
+    """
+    rows, right = constraints(tree)
+    length, height = tree.dimension, len(right)
+    count = length * length + tree.points * height  # the columns of A, then the b_j
+
+    def total(sequence):
+        after = np.flatnonzero(tree.parent_sequence == sequence)
+        block = np.zeros((height, count))
+        if after.size == 0:
+            block[:, sequence * length : (sequence + 1) * length] = rows
+        for j in after:
+            block[:, length * length + j * height + np.arange(height)] += np.eye(height)
+        return block
+
+    left, wanted = [total(0)], [right]
+    for j in range(tree.points):
+        own = np.zeros((height, count))
+        own[:, length * length + j * height + np.arange(height)] = np.eye(height)
+        for sequence in tree.first_sequence[j] + np.arange(tree.sizes[j]):
+            left.append(total(sequence) - own)
+            wanted.append(np.zeros(height))
+    is_last = ~np.isin(np.arange(length), tree.parent_sequence)
+    gains = np.append((joint * is_last).T.ravel(), np.zeros(tree.points * height))
+    bounds = [(0, None if last else 0) for last in np.repeat(is_last, length)]
+    bounds += [(None, None)] * (tree.points * height)
+    right = np.concatenate(wanted)
+    solved = linprog(-gains, A_eq=np.vstack(left), b_eq=right, bounds=bounds, options=EXACT)
+    return -solved.fun
+
+
+# The maps
+
+
+@SEEDS
+def test_the_best_map_is_the_best_of_all_matrices_that_keep_the_set(seed):
+    tree, maps, utilities, strategies, _ = small_case(seed)
+    earned = [maps.utility(u, x) for u, x in zip(utilities, strategies, strict=True)]
+    joint = utilities.T @ strategies
+
+    best, coefficients = maps.coefficients.best_response(np.sum(earned, axis=0))
+
+    assert best == pytest.approx(best_of_all_matrices(tree, joint), abs=1e-9)
+    assert best == pytest.approx(best_of_the_polytope(tree, joint), abs=1e-9)
+    assert best == pytest.approx((maps.matrix(coefficients) * joint).sum(), abs=1e-10)
+
+
+@SEEDS
+@pytest.mark.parametrize("kind", ["plain", "pure", "sparse"])
+def test_a_map_keeps_the_set_and_its_coefficients_earn_what_its_points_do(seed, kind):
+    tree, maps, utilities, strategies, generator = small_case(seed, points=8)
+    coefficients = random_map(maps, generator, kind)
+    for utility, strategy in zip(utilities, strategies, strict=True):
+        moved = maps.apply(coefficients, strategy)
+        assert tree.contains(moved)
+        earned = maps.utility(utility, strategy) @ coefficients
+        assert earned == pytest.approx(utility @ moved, abs=1e-11)
+
+
+@SEEDS
+def test_there_are_as_many_coefficients_as_said_and_every_inflow_is_at_most_one(seed):
+    tree, maps, _, _, generator = small_case(seed, points=8)
+    length, points = tree.dimension, tree.points
+    assert maps.pairs.points == points * length
+    assert maps.pairs.dimension == 1 + length * (length - 1) + points**2
+    for _ in range(20):
+        assert maps.pairs.reach(random_map(maps, generator, "pure")).max() <= 1.0
+
+
+@SEEDS
+def test_constant_maps_and_the_identity_are_among_them(seed):
+    tree, maps, utilities, strategies, _ = small_case(seed)
+    # The best map earns at least what was earned, and what the best fixed strategy earns.
+    gains = sum(map(maps.utility, utilities, strategies))
+    best = maps.coefficients.best_response(gains)[0]
+    assert best >= (utilities * strategies).sum() - 1e-12
+    assert best >= tree.best_response(utilities.sum(axis=0))[0] - 1e-12
+
+
+@pytest.mark.parametrize("actions", [1, 2, 4])
+def test_at_a_single_decision_linear_swap_regret_is_swap_regret(actions):
+    generator = np.random.default_rng(actions)
+    maps, matrices = LinearDeviations(rk.DecisionTree([0], [actions])), StochasticMatrices(actions)
+    gains, by_swap = np.zeros(maps.pairs.dimension), np.zeros(actions**2)
+    for _ in range(10):
+        utility, strategy = generator.normal(size=actions), generator.dirichlet(np.ones(actions))
+        gains += maps.utility(np.append(0.0, utility), np.append(1.0, strategy))
+        by_swap += matrices.utility(utility, strategy)
+    expected = matrices.coefficients.best_response(by_swap)[0]
+    assert maps.coefficients.best_response(gains)[0] == pytest.approx(expected, abs=1e-12)
+
+
+# Fixed points
+
+
+@SEEDS
+@pytest.mark.parametrize("kind", ["plain", "pure", "sparse", "tiny", "leaking"])
+def test_a_fixed_point_is_not_moved(seed, kind):
+    tree, maps, _, _, generator = small_case(seed, points=8)
+    for _ in range(5):
+        coefficients = random_map(maps, generator, kind)
+        point = maps.fixed_point(coefficients)
+        assert tree.contains(point, atol=1e-14)
+        np.testing.assert_allclose(maps.apply(coefficients, point), point, rtol=0, atol=1e-14)
+
+
+@SEEDS
+def test_the_fixed_point_is_the_limit_of_means_of_iterates(seed):
+    _, maps, _, _, generator = small_case(seed, points=8)
+    for kind in ("plain", "pure", "sparse"):
+        coefficients = random_map(maps, generator, kind)
+        mean = AveragedPowerIterate(4_000)(maps, coefficients)
+        np.testing.assert_allclose(maps.fixed_point(coefficients), mean, atol=5e-3)
+
+
+@pytest.mark.parametrize("leak", [0.5, 1e-4, 1e-8, 1e-10, 1e-13])
+def test_the_fixed_point_of_a_matrix_is_its_stationary_distribution(leak):
+    generator = np.random.default_rng(5)
+    matrix = (1.0 - leak) * np.eye(5) + leak * generator.dirichlet(np.ones(5), size=5)
+    maps = LinearDeviations(rk.DecisionTree([0], [5]))
+    behavior = np.concatenate([np.eye(6)[5], matrix.ravel()])  # query, then a row
+    point = maps.fixed_point(maps.pairs.sequence_form(behavior))[1:]
+    np.testing.assert_allclose(point @ matrix, point, atol=1e-15)
+    if leak >= 1e-4:
+        np.testing.assert_allclose(point, stationary(StochasticMatrices(5), matrix.ravel()))
+
+
+def test_what_is_left_for_good_has_no_weight_at_all():
+    maps = LinearDeviations(rk.DecisionTree([0, 1], [3, 2]))
+    wanted = maps.utility(np.eye(6)[2], np.ones(6))  # the second of the first three actions
+    constant = maps.pairs.best_response(wanted)[1]
+    np.testing.assert_array_equal(maps.fixed_point(constant), [1, 0, 1, 0, 0, 0])
+
+
+# Learning
+
+
+@SEEDS
+@pytest.mark.parametrize("name", ["rm", "rm+", "prm+", "drm(1.5,0)", "hedge"])
+def test_regret_against_the_maps_is_that_of_cfr_over_their_pairs(seed, name):
+    tree, maps, _, _, _ = small_case(seed, points=6)
+    player = PhiRegret(rk.CFR(maps.pairs, MAKERS[name]), maps, LinearDeviations.fixed_point)
+    ledger = RegretLedger(player, strict=True)
+    joint = np.zeros((tree.dimension, tree.dimension))
+    for strategy, utility in meets(player, seed, iterations=30):
+        joint += np.outer(utility, strategy)
+
+    regret = ledger.external(player.minimizer)
+    scale = np.abs(joint).max()
+    best = best_of_the_polytope(tree, joint / scale) * scale
+    assert regret == pytest.approx(best - np.trace(joint), abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("local", [rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus])
+def test_linear_swap_regret_vanishes_in_self_play(local):
+    game = rk.games.load("signalling")
+    maps = [LinearDeviations(tree) for tree in game.domains]
+    players = [PhiRegret(rk.CFR(m.pairs, local), m, LinearDeviations.fixed_point) for m in maps]
+    ledgers = [RegretLedger(player, strict=True) for player in players]
+    rk.SelfPlay(game, players, order=rk.play.Simultaneous()).run(100)
+    gaps = [
+        ledger.external(player.minimizer) / 100
+        for ledger, player in zip(ledgers, players, strict=True)
+    ]
+    assert max(gaps) < 0.05
+
+
+def test_payoffs_in_other_units_are_played_alike():
+    # Queries at different times earn the same: a tie that rounding must not break.
+    def strategies(unit):
+        game = rk.games.load("kuhn_poker")
+        maps = [LinearDeviations(tree) for tree in game.domains]
+        players = [
+            PhiRegret(rk.CFR(m.pairs, rk.RegretMatchingPlus), m, LinearDeviations.fixed_point)
+            for m in maps
+        ]
+        for _ in range(100):
+            profile = [player.next_strategy() for player in players]
+            for number, player in enumerate(players):
+                player.observe_utility(game.utility(number, profile) * unit)
+            yield np.concatenate(profile)
+
+    for plain, third in zip(strategies(1.0), strategies(1.0 / 3.0), strict=True):
+        np.testing.assert_allclose(plain, third, atol=1e-9)
+
+
+def test_a_player_without_decisions_has_one_map():
+    maps = LinearDeviations(rk.DecisionTree([], []))
+    assert maps.pairs.dimension == 1
+    np.testing.assert_array_equal(maps.apply(np.ones(1), np.ones(1)), [1.0])
+    player = PhiRegret(rk.CFR(maps.pairs, rk.RegretMatching), maps, LinearDeviations.fixed_point)
+    player.observe_utility([2.0])
+    np.testing.assert_array_equal(player.next_strategy(), [1.0])
+
+
+def test_decisions_with_a_single_action_have_one_fixed_point():
+    maps = LinearDeviations(rk.DecisionTree([0, 1, 1], [1, 1, 1]))
+    point = maps.fixed_point(maps.pairs.relative_interior_point())
+    np.testing.assert_array_equal(point, np.ones(4))
+
+
+test_what_is_no_tree_is_refused = refusals(
+    (3, TypeError, "tree must be a DecisionTree, got 3"),
+    (rk.Simplices(3), TypeError, "tree must be a DecisionTree"),
+    call=LinearDeviations,
+)
