@@ -28,6 +28,9 @@ from regretkit.minimizers._regularizers import Euclidean as Euclidean
 from regretkit.minimizers._regularizers import LogBarrier as LogBarrier
 from regretkit.minimizers._regularizers import Regularizer as Regularizer
 from regretkit.minimizers._regularizers import Tsallis as Tsallis
+from regretkit.minimizers._response_based import (
+    ResponseBasedApproachability as ResponseBasedApproachability,
+)
 from regretkit.minimizers._simplex_rule import SimplexRule as SimplexRule
 from regretkit.minimizers._simplex_rule import state as state
 from regretkit.minimizers.regret_matching._rm import (

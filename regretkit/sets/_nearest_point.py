@@ -35,6 +35,8 @@ _WARM_UP = 10  # Questions of the first kind before the others join in.
 _FAR, _NEAR = 100.0, 1e-6  # The longest and the shortest c, in units of the longest answer.
 _STRAIGHTEN_BELOW, _STRAIGHTEN_FROM = 1e-6, 1e-3  # The |z| that needs it, and r, in the same unit.
 
+_ENOUGH, _LIMIT = 1e-10, 1_000  # How near an image must be, and answers at most.
+
 
 def is_within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None = None) -> bool:
     """Say whether ``point`` is no further than ``atol`` from the set, in the Euclidean norm.
@@ -54,6 +56,23 @@ def is_within(point: Vector, oracle: Oracle, atol: float, *, limit: int | None =
         f"whether it is within atol={atol}",
     )
     return search.upper <= atol + search.rounding
+
+
+def nearest_image(matrix: Vector, oracle: Oracle) -> Vector:
+    """Return the point x of the set with the smallest ``|matrix (x, 1)|``, by Wolfe's method."""
+    matrix = matrix / np.abs(matrix).max()
+    slope = matrix[:, -1]
+    vertices = np.array([oracle(-(slope @ matrix)[:-1])[1]])
+    projection = _Projection(np.zeros(len(matrix)))
+    while True:
+        images = vertices @ matrix[:, :-1].T + matrix[:, -1]
+        foot = projection.foot(images)
+        point: Vector = projection.weights @ vertices[projection.support]
+        vertex = oracle(-(foot @ matrix)[:-1])[1]
+        gap, length = foot @ (foot - matrix @ np.append(vertex, 1.0)), np.linalg.norm(foot)
+        if min(length, gap / (length or 1.0)) <= _ENOUGH or len(vertices) == _LIMIT:
+            return point
+        vertices = np.vstack([vertices, vertex])
 
 
 @final

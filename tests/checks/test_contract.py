@@ -218,6 +218,9 @@ ROWS |= {
         minimizers.OnlineGradientDescent, domain=Box([0.0, -1.0], [1.0, 1.0]), rate=0.1
     ),
     "conic": partial(minimizers.ConicBlackwell, Simplices([2, 3])),
+    "response": partial(minimizers.ResponseBasedApproachability, 3),
+    "response[tree]": partial(minimizers.ResponseBasedApproachability, TREE),
+    "response[ball]": partial(minimizers.ResponseBasedApproachability, Ball([1.0, 2.0], 3.0)),
     "conic[far]": partial(minimizers.ConicBlackwell, Ball([5.0, 0.0], 1.0), kappa=5.0),
     "conic[ball]": partial(minimizers.ConicBlackwell, Ball([1.0, 2.0], 3.0), kappa=2.0),
     "dilated": DILATED,

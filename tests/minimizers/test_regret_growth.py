@@ -78,6 +78,7 @@ JUST_GOOD_ENOUGH = {
     "scheduled, short": partial(contrib.HSDiscountedRegretMatching, 2, horizon=1),
     "scheduled, long": partial(contrib.HSDiscountedRegretMatching, 2, horizon=10**9),
     "conic": partial(m.ConicBlackwell, Ball([2.0, 0.0], 1.0), kappa=2.0),
+    "response": partial(m.ResponseBasedApproachability, Ball([2.0, 0.0], 1.0)),
     "conic[simplices]": partial(m.ConicBlackwell, Simplices([2, 3]), kappa=1.0),
     "conic, nothing to choose": partial(m.ConicBlackwell, Simplices(1), kappa=1e6),
     "phi[constants]": lambda: rk.PhiRegret(rk.RegretMatching(3), c.constant_maps(3)),
