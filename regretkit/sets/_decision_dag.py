@@ -138,7 +138,11 @@ class DecisionDAG(DecisionProblem):
 
 def _listed(parents: Iterable[Iterable[int]]) -> list[list[int]]:
     try:
-        return [list(sequences) for sequences in parents]
+        _validate.ordered(parents, "parents")
+        listed = list(parents)
+        for sequences in listed:
+            _validate.ordered(sequences, "an entry of parents")
+        return [list(sequences) for sequences in listed]
     except TypeError as error:
         wanted = "a list of coordinates for each decision point"
         raise TypeError(

@@ -129,7 +129,7 @@ BY_RULES = {
     ),
 }
 SETS = {
-    "DecisionTree": TREE,
+    "DecisionProblem": TREE,
     "Simplices": rk.Simplices(2),
     "Ball": sets.Ball([0.0, 0.0], 1.0),
     "Box": sets.Box([0.0, 0.0], [1.0, 1.0]),
@@ -222,9 +222,11 @@ ENTRIES = {
     "as_simplices(value)": lambda bad: sets.as_simplices(bad),
     "DecisionTree(parent_sequence)": lambda bad: rk.DecisionTree(bad, [2, 2]),
     "DecisionTree(sizes)": lambda bad: rk.DecisionTree([0, 1], bad),
-    "DecisionTree.sequence_form(behavior)": lambda bad: TREE.sequence_form(bad),
-    "DecisionTree.counterfactual(utility)": lambda bad: TREE.counterfactual(bad, np.ones(1)),
-    "DecisionTree.counterfactual(behavior)": lambda bad: TREE.counterfactual(np.ones(2), bad),
+    "DecisionDAG(parents)": lambda bad: sets.DecisionDAG(bad, [2, 2]),
+    "DecisionDAG(sizes)": lambda bad: sets.DecisionDAG([[0], [1, 2]], bad),
+    "DecisionProblem.sequence_form(behavior)": lambda bad: TREE.sequence_form(bad),
+    "DecisionProblem.counterfactual(utility)": lambda bad: TREE.counterfactual(bad, np.ones(1)),
+    "DecisionProblem.counterfactual(behavior)": lambda bad: TREE.counterfactual(np.ones(2), bad),
     "Box(low)": lambda bad: sets.Box(bad, [1.0, 1.0]),
     "Box(high)": lambda bad: sets.Box([-9.0, -9.0], bad),
     "Ball(center)": lambda bad: sets.Ball(bad, 1.0),
