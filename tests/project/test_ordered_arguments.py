@@ -39,7 +39,12 @@ from regretkit.evaluation import (
     sampled_value,
 )
 from regretkit.games import CHANCE, GameDAG, GameTree
-from regretkit.minimizers import DilatedMirrorDescent, Kernel, MagneticMirrorDescent
+from regretkit.minimizers import (
+    DilatedMirrorDescent,
+    Kernel,
+    MagneticMirrorDescent,
+    ResponseBasedApproachability,
+)
 from regretkit.play import LazyMCCFR, StrategyAgent, play_match
 
 PENNIES = games.matching_pennies()
@@ -220,6 +225,7 @@ ENTRIES = {
     "Simplices.select(blocks)": lambda bad: TWO.select(bad),
     "Simplices.coordinates(blocks)": lambda bad: TWO.coordinates(bad),
     "as_simplices(value)": lambda bad: sets.as_simplices(bad),
+    "ResponseBasedApproachability(domain)": lambda bad: ResponseBasedApproachability(bad),
     "DecisionTree(parent_sequence)": lambda bad: rk.DecisionTree(bad, [2, 2]),
     "DecisionTree(sizes)": lambda bad: rk.DecisionTree([0, 1], bad),
     "DecisionDAG(parents)": lambda bad: sets.DecisionDAG(bad, [2, 2]),
