@@ -29,11 +29,13 @@ from regretkit._util._state import (
     StateDict,
     Stateful,
     attributes,
+    is_ours,
     parts,
     with_parts,
 )
 from regretkit._util._typing import Vector
-from regretkit.sets import Simplices, StrategySet
+from regretkit._util._validate import ATOL, format_array, quote
+from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
 @define(eq=False, slots=False)
@@ -137,8 +139,7 @@ class RegretMinimizer(Stateful, abc.ABC):
         same array.
         """
         if self._strategy is None:
-            name = f"what {type(self).__name__}._propose returned"
-            self._strategy = _validate.vector(self._propose(), self.dimension, name)
+            self._strategy = self._checked_proposal()
         self._strategy.setflags(write=False)  # a restored one could be written to
         return self._strategy
 
@@ -181,6 +182,26 @@ class RegretMinimizer(Stateful, abc.ABC):
             When ``prediction`` is not a finite vector of this dimension.
         """
         self._predict_internal(_checked(prediction, self.dimension, "prediction"))
+
+    @final
+    def _checked_proposal(self) -> Vector:
+        """Return what is proposed; refuse what another library's rule may not play."""
+        foreign = self._foreign_method()
+        method = foreign or f"{type(self).__name__}._propose"
+        name = f"what {method} returned for iteration {self.iteration + 1}"
+        strategy = _validate.vector(self._propose(), self.dimension, name)
+        checked = foreign and isinstance(self.domain, Simplices | DecisionTree)
+        if checked and not self.domain.contains(strategy, atol=ATOL):
+            raise ValueError(
+                f"{name} must be a point of {quote(self.domain)} within {ATOL:g}, got "
+                f"{format_array(strategy)}; divide by its sum, as in "
+                "self.simplices.normalize(x)"
+            )
+        return strategy
+
+    def _foreign_method(self) -> str:
+        """Return the method of another library that computes the strategy, empty for our own."""
+        return "" if is_ours(self) else f"{type(self).__name__}._propose"
 
     @abc.abstractmethod
     def _propose(self) -> Vector:

@@ -7,8 +7,10 @@ its configuration.
 """
 
 import copy
+import enum
 import inspect
 import math
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias, cast, final
@@ -94,6 +96,65 @@ class Stateful:
         """Clear caches derived from the state before it was replaced."""
 
 
+@final
+class ForeignState(Stateful):
+    """The state of an object of any class: all numbers, texts and generators that it holds.
+
+    Those of the objects that it holds belong to it, and what its constructor was given, because
+    that may be what it learns.
+    """
+
+    def __init__(self, holder: object) -> None:
+        self.holder = holder
+        self._inner: dict[str, ForeignState] = {}
+
+    def held(self) -> Iterator[tuple[str, object]]:
+        """Yield the attributes of the object, those that are no more than theirs as such states."""
+        for name, value in attributes(self.holder):
+            known = self._inner.get(name)
+            if _is_plain(value) and (known is None or known.holder is not value):
+                self._inner[name] = ForeignState(value)
+            yield name, self._inner[name] if _is_plain(value) else value
+
+    def items(self) -> Iterator[tuple[str, object]]:
+        """Yield what is state; refuse what may be and cannot be read."""
+        for name, value in attributes(self):
+            if _is_mutable(value) or _is_state(value):
+                yield name, value
+            elif not _is_constant(value):
+                raise self._unreadable(f"its attribute {name} may be learned, {quote(value)}")
+        if not hasattr(self.holder, "__dict__") and not attrs_fields(type(self.holder)):
+            raise self._unreadable("it has no __dict__")
+
+    def _unreadable(self, reason: str) -> TypeError:
+        return TypeError(
+            f"the state of {quote(self.holder)} cannot be read: {reason}; keep numbers, arrays, "
+            "numpy Generators, or lists and dicts of them, in its attributes"
+        )
+
+
+def _is_plain(value: object) -> bool:
+    """Say whether an object is no more than its attributes."""
+    kind = type(value)
+    return (
+        hasattr(value, "__dict__")
+        and kind.__reduce_ex__ is object.__reduce_ex__
+        and kind.__reduce__ is object.__reduce__
+        and not isinstance(value, Stateful)
+        and not _is_constant(value)
+    )
+
+
+def _is_constant(value: object) -> bool:
+    ours = is_ours(value)  # as sets and games
+    return ours or callable(value) or isinstance(value, types.ModuleType | enum.Enum)
+
+
+def is_ours(thing: object) -> bool:
+    """Say whether an object's class is one of this library."""
+    return type(thing).__module__.startswith("regretkit.")
+
+
 def parts(thing: object) -> Iterator[tuple[str, Stateful]]:
     """Yield the name and the object of each part directly below ``thing``."""
     for name, value in attributes(thing):
@@ -127,6 +188,9 @@ def _parts_in(name: str, value: object) -> Iterator[tuple[str, Stateful]]:
 
 
 def attributes(thing: object) -> Iterator[tuple[str, object]]:
+    if isinstance(thing, ForeignState):
+        yield from thing.held()
+        return
     seen = set()
     for attribute in attrs_fields(type(thing)):
         seen.add(attribute.name)
@@ -138,8 +202,12 @@ def attributes(thing: object) -> Iterator[tuple[str, object]]:
 
 
 def _state_items(thing: object) -> Iterator[tuple[str, object]]:
+    if isinstance(thing, ForeignState):
+        yield from thing.items()
+        return
     kind, held = type(thing), dict(attributes(thing))
-    by_chance = any(isinstance(value, np.random.Generator) for value in held.values())
+    own = [v for v in held.values() if isinstance(v, np.random.Generator | ForeignState)]
+    by_chance = any(isinstance(v, np.random.Generator) or any(generators(v)) for v in own)
     marks = {"always"} if by_chance else {"always", "but by chance"}
     derived = (field for field in attrs_fields(kind) if field.metadata.get("derived") in marks)
     left_out = {*inspect.signature(kind).parameters, *(f.name.lstrip("_") for f in derived)}
@@ -200,8 +268,9 @@ def _fitted(current: object, saved: object, path: str) -> Callable[[], object]:
         entries = _entries(saved, names, path)
         fits = {names[k]: _fitted(current[names[k]], v, f"{path}[{quote(k)}]") for k, v in entries}
         return lambda: {key: fit() for key, fit in fits.items()}
-    if isinstance(current, tuple | list):
-        return _fitted_sequence(current, saved, path)
+    if isinstance(current, tuple | list) or (current is None and isinstance(saved, dict)):
+        # Where there is nothing yet, there may be a list.
+        return _fitted_sequence([] if current is None else current, saved, path)
     if isinstance(current, np.ndarray):
         return _fitted_array(current, saved, path)
     if not _like(saved, current):
@@ -227,9 +296,13 @@ def _fitted_object(current: Stateful, saved: object, path: str) -> Callable[[], 
     if type(count) is not int or not 0 <= count < _MOST_ITERATIONS:
         raise ValueError(f"{path}['iteration'] must be a number of iterations, got {quote(count)}")
     optional = {field.name for field in attrs_fields(type(current)) if field.default is None}
+    holder: object = current.holder if isinstance(current, ForeignState) else current
+    foreign = holder is not current
     fits = {
         # A field that begins as None may be None again, independently of its current value.
-        k: _fitted(None if v is None and k in optional else items[k], v, f"{path}[{quote(k)}]")
+        k: _fitted(
+            None if v is None and (foreign or k in optional) else items[k], v, f"{path}[{quote(k)}]"
+        )
         for k, v in entries
     }
     current._check_state(dict(entries))
@@ -239,7 +312,7 @@ def _fitted_object(current: Stateful, saved: object, path: str) -> Callable[[], 
         for name, fit in fits.items():
             replacement = fit()
             if replacement is not items[name]:
-                setattr(current, name, replacement)
+                setattr(holder, name, replacement)
         return current
 
     return replace

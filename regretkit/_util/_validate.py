@@ -24,6 +24,8 @@ _SURELY = 1e250
 LARGEST = 1e300
 """Largest size of a utility: beyond it, sums over a set could overflow double precision."""
 
+ATOL = 1e-6
+"""Distance by which a strategy may lie outside its set, through rounding."""
 
 _COMPARED = 10_000
 """Names among which a close one is looked for."""
@@ -60,6 +62,11 @@ def must_be(name: str, wanted: str, value: object, hint: str = "") -> str:
 
 
 # Arrays
+
+
+def format_array(array: NDArray[np.float64]) -> str:
+    """Return an array for error messages, shortened if it is long."""
+    return np.array2string(array, threshold=8, max_line_width=200)
 
 
 def vector(value: ArrayLike, dimension: int, name: str, *, largest: float = math.inf) -> Vector:

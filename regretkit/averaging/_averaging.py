@@ -11,9 +11,17 @@ from typing_extensions import override
 
 from regretkit._util._state import Stateful, is_finite_array
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind, finite, floats, quote, whole_number
+from regretkit._util._validate import (
+    ATOL,
+    check_kind,
+    finite,
+    floats,
+    format_array,
+    quote,
+    whole_number,
+)
 from regretkit.games import Game, Profile
-from regretkit.games._game import ATOL, format_array, is_finite
+from regretkit.games._game import is_finite
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 _FAINTEST = 600.0

@@ -37,12 +37,15 @@ def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
             f"{name} must be a minimizer, got the class {value.__name__}; "
             f"build one, as in {value.__name__}({arguments})"
         )
-    alike = all(hasattr(value, method) for method in ("next_strategy", "observe_utility"))
-    hint = (
-        "wrap it in a class derived from RegretMinimizer, whose _propose returns its strategy and "
-        "whose _learn passes the utility on"
-    )
-    raise TypeError(must_be(name, "a RegretMinimizer", value, hint if alike else ""))
+    alike = _is_alike(value)
+    raise TypeError(must_be(name, "a RegretMinimizer", value, _ADAPTED if alike else ""))
+
+
+_ADAPTED = "adapt it, as in minimizers.Adapter(it, domain)"
+
+
+def _is_alike(value: object) -> bool:
+    return all(hasattr(value, method) for method in ("next_strategy", "observe_utility"))
 
 
 def is_minimizer(_: object, attribute: "Attribute[RegretMinimizer]", value: object) -> None:
@@ -91,6 +94,8 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
 
 def _advice(local: LocalRule, simplices: Simplices) -> str:
     """Return what to pass in place of a rule that could not be called."""
+    if isinstance(local, type) and _is_alike(local) and not issubclass(local, RegretMinimizer):
+        return f"pass PerDecisionPoint(lambda n: minimizers.Adapter({local.__name__}(n), n))"
     try:
         inspect.signature(local).bind(simplices)
     except TypeError:

@@ -146,6 +146,8 @@ class KernelExecutor(Executor):
             for player, minimizer in enumerate(run.minimizers)
         ]
         self._kernels, self._state = place_rules(self._players, trees)
+        rules = [rule for player in self._players for rule in player.rules]
+        self._rules = sorted(rules, key=lambda rule: not rule.foreign)  # the suspects first
 
     @override
     def is_current(self) -> bool:
@@ -180,6 +182,8 @@ class KernelExecutor(Executor):
     def _play_batches(self, iterations: int, interrupted: Callable[[], bool]) -> None:
         while iterations > 0 and not interrupted():
             count = min(iterations, self._batch, _MAX_ITERATIONS)
+            if self._rules[0].foreign and self._run.iteration < _MIN_ITERATIONS:
+                count = 1  # so that an error names the iteration
             began = time.perf_counter()
             self._advance(count)
             self._batch = _next_batch(count, time.perf_counter() - began)
@@ -199,13 +203,18 @@ class KernelExecutor(Executor):
         for player in self._players:
             player.advance(int(np.count_nonzero(turns == player.player)))
 
+    def _check(self, behavior: Vector) -> None:
+        """Refuse a rule that proposes what is no distribution."""
+        for rule in self._rules:
+            rule.check(behavior)
+
     @contextlib.contextmanager
-    def _breaking(self) -> Iterator[None]:
-        """Break the run if anything fails."""
+    def _breaking(self, count: int = 0) -> Iterator[None]:
+        """Break the run if anything fails, in one of the next ``count`` iterations."""
         try:
             yield
         except BaseException as error:
-            self._run._fail(error, None)
+            self._run._fail(error, count=count)
             raise
 
 
@@ -235,8 +244,7 @@ class CompiledExecutor(KernelExecutor):
         # Otherwise the iterates are those of the rules' states already.
         if not all(player.is_current() for player in self._players):
             self._initialize()
-            for player in self._players:
-                player.check(self._iterates.behavior)
+            self._check(self._iterates.behavior)
             for player in self._players:
                 player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
         started_at = self._run.iteration
@@ -249,10 +257,9 @@ class CompiledExecutor(KernelExecutor):
     @override
     def _advance(self, count: int) -> None:
         turns, parameters, weights = self._upcoming(count)
-        with self._breaking():
+        with self._breaking(count):
             self._call(turns, parameters, weights)
-            for player in self._players:
-                player.check(self._iterates.behavior)
+            self._check(self._iterates.behavior)
             weight = weight_after(self._run._averages[0], weights)
             for average in self._run._averages:
                 advance_average(average, count, weight)
@@ -318,8 +325,7 @@ class SampledExecutor(KernelExecutor):
         for player in self._players:
             player.load()
         self._initialize()
-        for player in self._players:
-            player.check(self._sampled.behavior)
+        self._check(self._sampled.behavior)
         for player in self._players:
             player.keep_strategy(self._sampled.behavior, self._iterates.strategy)
         self._load_sums()
@@ -347,8 +353,7 @@ class SampledExecutor(KernelExecutor):
         updates = [player.minimizer.iteration for player in self._players]
         self._advance(1, keep_utility=True)
         with self._breaking():
-            for player in self._players:
-                player.check(sampled.behavior)
+            self._check(sampled.behavior)
             self._initialize()
             self._code.settle_all_sums(self._trees, sampled, iterates.total)
         run.last_profile = played
@@ -368,12 +373,14 @@ class SampledExecutor(KernelExecutor):
         zeros = np.flatnonzero(weights[:, 0] == 0.0)
         start = int(zeros[-1]) if zeros.size else 0
         ignored, counted = (turns._replace(players=p) for p in np.split(turns.players, [start]))
-        with self._breaking():
+        with self._breaking(count):
             if zeros.size:  # nothing before the last of these counts
                 self._call(ignored, parameters, np.zeros((start, 2)))
                 sampled.sums[:] = sampled.parent_sums[:] = 0.0
             parameters = parameters if len(parameters) == 1 else parameters[start:]
             self._call(counted, parameters, weights[start:], keep_utility)
+            if self._rules[0].foreign:  # ours are checked in the end: there are many of them
+                self._check(sampled.behavior)
         for player, average in zip(self._players, run._averages, strict=True):
             # The empty sequence is always played, and so sums up the weights.
             weight = float(sampled.sums[self._trees.sequence_offsets[player.player]])

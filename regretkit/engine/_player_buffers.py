@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regretkit._util._arrays import Selection, as_slice
-from regretkit._util._state import with_parts
+from regretkit._util._state import is_ours, with_parts
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import quote, shorten
+from regretkit._util._validate import ATOL, format_array, quote
 from regretkit.averaging import Average
 from regretkit.circuits import CFR
 from regretkit.engine._layout import FlatTrees, Iterates
@@ -37,6 +37,8 @@ class RuleBuffers:
         self._copies = not isinstance(actions, slice)
         self._state: Sequence[Vector] = ()
         self._proposed: Vector | None = None
+        self.foreign = not all(map(is_ours, with_parts(rule)))
+        """Whether its code is not of this library."""
         self._numbers: Mapping[str, float] = {}
         """What single numbers will have become after the iterations to come."""
         self._views: dict[str, Vector] = {}
@@ -138,15 +140,16 @@ class RuleBuffers:
         return same and self._proposed is not None and self.rule._strategy is self._proposed
 
     def check(self, behavior: Vector) -> None:
-        """Reject proposals of a kernel that are not finite."""
-        proposed = behavior[self.actions]
-        # A sum needs no memory, and is not finite if one term is not.
+        """Reject proposals of a kernel that are no distributions."""
+        proposed, blocks = behavior[self.actions], self.rule.domain.blocks
+        # Two numbers need no memory, and NaN, which is in no order with anything, fails both.
         with np.errstate(all="ignore"):
-            suspect = not np.isfinite(proposed.sum())
-        if suspect and not np.isfinite(proposed).all():
+            total, least = float(proposed.sum()), float(proposed.min(initial=0.0))
+        if not (abs(total - blocks) <= ATOL * blocks and least >= -ATOL):
             raise ValueError(
-                f"what the kernel of {quote(self.rule)} proposed must be finite, got "
-                f"{shorten(str(proposed))}"
+                f"what the kernel of {quote(self.rule)} proposed must be a distribution at every "
+                f"decision point within {ATOL:g}, got {format_array(proposed)}; divide by the sum, "
+                "as in self.simplices.normalize(x)"
             )
 
     def parameters(self, updates: NDArray[np.bool_]) -> Vector:
@@ -247,11 +250,6 @@ class PlayerBuffers:
             part.iteration += updates
         for rule in self.rules:
             rule.advance(updates)
-
-    def check(self, behavior: Vector) -> None:
-        """Reject proposals that are not finite."""
-        for rule in self.rules:
-            rule.check(behavior)
 
     def parameters(self, updates: NDArray[np.bool_]) -> Vector:
         """Return the parameters of all rules, side by side, in iterations of which some update."""

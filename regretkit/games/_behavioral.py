@@ -8,9 +8,9 @@ from attrs import define, field
 from numpy.typing import ArrayLike
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import did_you_mean, floats, quote
+from regretkit._util._validate import ATOL, did_you_mean, floats, quote
 from regretkit.games._adapters import InformationSet, distinct
-from regretkit.games._game import ATOL, Game, as_strategies, check_game
+from regretkit.games._game import Game, as_strategies, check_game
 from regretkit.games._profile import Profile
 from regretkit.games._profile_table import behavior_of, label_of, simplices_of, strategy_of
 from regretkit.sets import Simplices, StrategySet

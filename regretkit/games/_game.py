@@ -9,11 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import override
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import LARGEST, _squares, floats, must_be, ordered, quote
+from regretkit._util._validate import (
+    ATOL,
+    LARGEST,
+    _squares,
+    floats,
+    format_array,
+    must_be,
+    ordered,
+    quote,
+)
 from regretkit.sets import DecisionTree, StrategySet
-
-ATOL = 1e-6
-"""Distance by which a strategy may lie outside its set, through rounding."""
 
 
 class Game(Protocol):
@@ -171,11 +177,6 @@ def _sequence_form(domain: StrategySet) -> str:
     """Return a hint for behavioral strategies, which are not in sequence form."""
     tree = "; on a tree it is in sequence form, tree.sequence_form(behavior)"
     return tree if isinstance(domain, DecisionTree) else ""
-
-
-def format_array(array: NDArray[np.float64]) -> str:
-    """Return an array for error messages, shortened if it is long."""
-    return np.array2string(array, threshold=8, max_line_width=200)
 
 
 def is_finite(array: NDArray[np.float64]) -> bool:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from regretkit._util import _validate
 from regretkit._util._files import read_file, replace_file
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import floats, quote
+from regretkit._util._validate import ATOL, floats, quote
 from regretkit.games._fingerprint import check_described, find_described, is_description
-from regretkit.games._game import ATOL, Game
+from regretkit.games._game import Game
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 if TYPE_CHECKING:

@@ -13,13 +13,12 @@ from attrs import define, field
 from regretkit._util._files import FilePath
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
-from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, shorten, whole_number
+from regretkit._util._validate import ATOL, LONGEST_ERROR, check_kind, quote, shorten, whole_number
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games._adapters import Playable, as_history
 from regretkit.games._fingerprint import describe
-from regretkit.games._game import ATOL
 from regretkit.games._visited_profile import VisitedInfoset, VisitedProfile, VisitedStrategy
 from regretkit.games.tree._history import History
 from regretkit.play._callbacks import as_callbacks, begin, play_watched

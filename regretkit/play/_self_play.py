@@ -13,7 +13,14 @@ from typing_extensions import override
 from regretkit._util._files import FilePath
 from regretkit._util._state import NOT_STATE, Stateful, generators, parts
 from regretkit._util._typing import Vector
-from regretkit._util._validate import LONGEST_ERROR, check_kind, quote, whole_number
+from regretkit._util._validate import (
+    ATOL,
+    LONGEST_ERROR,
+    check_kind,
+    format_array,
+    quote,
+    whole_number,
+)
 from regretkit.averaging import Averaging, Uniform
 from regretkit.averaging._averaging import Average, LazyAverage, average_profile
 from regretkit.circuits._base import as_minimizers, check_distinct
@@ -21,12 +28,10 @@ from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import exploitability, nash_conv
 from regretkit.games import Game, Profile
 from regretkit.games._game import (
-    ATOL,
     as_profile,
     as_strategies,
     check_game,
     check_strategy,
-    format_array,
 )
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import SimplexRule
@@ -253,11 +258,17 @@ class SelfPlay(Stateful):
                 self._fail(error, self._turn)
             raise
 
-    def _fail(self, error: BaseException, turn: int | None) -> None:
-        """Break the run after an iteration that failed when a minimizer had been updated."""
-        moment = f"after iteration {self.iteration}"
+    def _fail(self, error: BaseException, turn: int | None = None, count: int = 0) -> None:
+        """Break the run after an iteration that failed when a minimizer had been updated.
+
+        It failed at a player's turn, or in one of the next ``count`` iterations.
+        """
+        moment, following = f"after iteration {self.iteration}", self.iteration + 1
         if turn is not None:
-            moment = f"half-way through iteration {self.iteration + 1}, at player {turn}'s turn"
+            moment = f"half-way through iteration {following}, at player {turn}'s turn"
+        elif count:
+            last = self.iteration + count
+            moment = f"in iteration{f's {following} to' * (count > 1)} {last}"
         self._failure = (
             f"the run broke off {moment}: {quote(error, LONGEST_ERROR)}; "
             "load a state from before it, or start anew"

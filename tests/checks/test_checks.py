@@ -27,14 +27,14 @@ class Follower(rk.RegretMinimizer):
 
 class Outside(Follower):
     def _propose(self):
-        return 1.001 * super()._propose()
+        return (1.0 + 4e-7) * super()._propose()  # more is refused when it is played
 
 
 class PlaysWhatItExpects(Follower):
     """Adds what it expects to what it plays, and not to what it plays by."""
 
     def _propose(self):
-        return super()._propose() + 0.01 * self.other
+        return super()._propose() + np.clip(self.other, -4e-7, 4e-7)
 
     def _learn(self, utility, strategy):
         super()._learn(utility, strategy)

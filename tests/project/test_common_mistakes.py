@@ -131,10 +131,7 @@ CURES = [
     (lambda: rk.SelfPlay(KUHN, "cfr"), "let solve(game, 'cfr') make them"),
     (lambda: rk.SelfPlay(KUHN, [rk.CFR] * 2), "as in CFR(tree, RegretMatching)"),
     (lambda: rk.SelfPlay(PENNIES, [rk.RegretMatching] * 2), "as in RegretMatching(3)"),
-    (
-        lambda: rk.SelfPlay(PENNIES, [Duck(), Duck()]),
-        "wrap it in a class derived from RegretMinimizer",
-    ),
+    (lambda: rk.SelfPlay(PENNIES, [Duck(), Duck()]), "as in minimizers.Adapter(it, domain)"),
     (lambda: rk.SelfPlay(A, []), "pass matrix_game(A), or NormalFormGame(A, B)"),
     (lambda: rk.solve(A, "cfr", iterations=1), "pass matrix_game(A), or NormalFormGame(A, B)"),
     (lambda: rk.RegretMatching(KUHN.domains[0]), "CFR(tree, RegretMatching)"),
@@ -175,7 +172,7 @@ CURES = [
             lambda engine=engine, game=game, make=make: rk.SelfPlay(
                 game, make(), engine=engine
             ).run(1),
-            "the first strategy of minimizers[0], ",
+            "what Ones._propose returned for iteration 1 must be a point of Simplices(",
         )
         for engine in ("numpy", "vectorized")
         for game, make in ((PENNIES, lambda: [Ones(2), Ones(2)]), (KUHN, lambda: trees(Ones)))

@@ -1,0 +1,89 @@
+"""A minimizer whose strategies go wrong is named with the iteration, in every engine."""
+
+import numpy as np
+import pytest
+from attrs import define
+
+import regretkit as rk
+from regretkit import SelfPlay
+from regretkit.estimators import ExternalSampling
+
+KUHN, PENNIES = rk.load("kuhn_poker"), rk.matrix_game([[2.0, -1.0], [-1.0, 1.0]])
+COMPILED = pytest.param("compiled", marks=pytest.mark.deep)
+ENGINES = ["numpy", "vectorized", COMPILED]
+
+
+@define(eq=False)
+class GoesWrong(rk.SimplexRule):
+    """Regret matching, until a strategy is what ``wrong`` makes of it."""
+
+    regrets: np.ndarray = rk.state()
+
+    def _propose(self):
+        strategy = self.simplices.normalize(np.maximum(self.regrets, 0.0))
+        return self.wrong(strategy) if self.iteration >= 3 else strategy
+
+    def _learn(self, utility, strategy):
+        self.regrets += self.simplices.regret(utility, strategy)
+
+
+@define(eq=False)
+class Doubled(GoesWrong):
+    def wrong(self, strategy):
+        return 2.0 * strategy
+
+
+@define(eq=False)
+class Undefined(GoesWrong):
+    def wrong(self, strategy):
+        return strategy * np.nan
+
+
+@define(eq=False)
+class Negative(GoesWrong):
+    """Sums to 1."""
+
+    def wrong(self, strategy):
+        return 3.0 * strategy - 2.0 * self.simplices.uniform()
+
+
+@define(eq=False)
+class Unscaled(GoesWrong):
+    """Sums to 1 until it has a regret."""
+
+    def _propose(self):
+        return self.simplices.uniform() + np.maximum(self.regrets, 0.0)
+
+
+@define(eq=False)
+class Short(GoesWrong):
+    def wrong(self, strategy):
+        return strategy[:-1]
+
+
+def players(game, rule):
+    if game is KUHN:
+        return [rk.CFR(KUHN.domains[0], rk.RegretMatching), rk.CFR(KUHN.domains[1], rule)]
+    return [rk.RegretMatching(2), rule(2)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("game", [KUHN, PENNIES], ids=["kuhn", "pennies"])
+@pytest.mark.parametrize("rule", [Doubled, Undefined, Negative, Short])
+def test_the_rule_and_the_iteration_are_named(engine, game, rule):
+    if rule is Short and engine == "compiled":
+        pytest.skip("no graph says x[:-1], so that it is refused before")
+    if rule is Negative and game is PENNIES:
+        pytest.skip("its fourth strategy is uniform")
+    run = SelfPlay(game, players(game, rule), engine=engine)
+
+    with pytest.raises(RuntimeError, match=rf"iteration 3.*what .*{rule.__name__}"):
+        run.run(1_000)
+
+
+@pytest.mark.parametrize("engine", ["numpy", COMPILED])
+def test_so_they_are_in_sampled_play(engine):
+    minimizers, estimator = players(KUHN, Unscaled), ExternalSampling(1)
+
+    with pytest.raises(RuntimeError, match=r"iteration 1\b.*Unscaled"):
+        SelfPlay(KUHN, minimizers, estimator=estimator, engine=engine).run(1_000)
