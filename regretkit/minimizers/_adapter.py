@@ -1,6 +1,6 @@
 """Objects that minimize regret and are no ``RegretMinimizer``, as one."""
 
-from typing import Any, final
+from typing import Any, cast, final
 
 from typing_extensions import override
 
@@ -69,7 +69,7 @@ class Adapter(RegretMinimizer):
         self.domain = domain if isinstance(domain, StrategySet) else as_simplices(domain)
 
     @property
-    def learner(self) -> Any:
+    def learner(self) -> object:
         """The object."""
         return self._learner.holder if isinstance(self._learner, ForeignState) else self._learner
 
@@ -78,11 +78,13 @@ class Adapter(RegretMinimizer):
 
     @override
     def _propose(self) -> Vector:
-        return _validate.floats(self.learner.next_strategy(), self._foreign_method()).copy()
+        return _validate.floats(
+            cast(Any, self.learner).next_strategy(), self._foreign_method()
+        ).copy()
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
-        self.learner.observe_utility(utility.copy())
+        cast(Any, self.learner).observe_utility(utility.copy())
 
     @override
     def _foreign_method(self) -> str:
