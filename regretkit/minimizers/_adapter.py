@@ -9,7 +9,8 @@ from regretkit._util._state import ForeignState, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import SimplicesLike, StrategySet, as_simplices
+from regretkit.sets import SimplicesLike, StrategySet
+from regretkit.sets._simplices import as_set
 from regretkit.trace._kernel import Kernel
 from regretkit.trace._symbols import UntraceableError
 
@@ -66,7 +67,7 @@ class Adapter(RegretMinimizer):
         self._learner: Stateful = (
             learner if isinstance(learner, Stateful) else ForeignState(learner)
         )
-        self.domain = domain if isinstance(domain, StrategySet) else as_simplices(domain)
+        self.domain = as_set(domain)
 
     @property
     def learner(self) -> object:

@@ -9,15 +9,12 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._typing import Vector
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import Simplices, SimplicesLike, StrategySet, as_simplices
+from regretkit.sets import Simplices, StrategySet
 from regretkit.sets._nearest_point import nearest_image
+from regretkit.sets._simplices import as_set
 
 _SMALLEST = 1e-8
 """What share of the length of W counts as length zero of a point's image."""
-
-
-def _as_set(value: StrategySet | SimplicesLike) -> StrategySet:
-    return value if isinstance(value, StrategySet) else as_simplices(value)
 
 
 @final
@@ -71,7 +68,7 @@ class ResponseBasedApproachability(RegretMinimizer):
     (2025), "Swap regret and correlated equilibria beyond normal-form games", EC.
     """
 
-    domain: StrategySet = field(converter=_as_set)
+    domain: StrategySet = field(converter=as_set)
     _excess: Vector = field(init=False, repr=False)
     """W, shape ``(dimension, dimension + 1)``."""
     _longest: float = field(default=0.0, init=False, repr=False)

@@ -448,3 +448,8 @@ def as_simplices(value: SimplicesLike) -> Simplices:
             "on a decision tree play CFR(tree, RegretMatching)"
         )
     return value if isinstance(value, Simplices) else Simplices(value)
+
+
+def as_set(value: SimplicesLike | StrategySet) -> StrategySet:
+    """Return a set as it is, and numbers of actions as ``Simplices``."""
+    return value if isinstance(value, StrategySet) else as_simplices(value)

@@ -40,6 +40,7 @@ from regretkit.evaluation import (
 )
 from regretkit.games import CHANCE, GameDAG, GameTree
 from regretkit.minimizers import (
+    Adapter,
     DilatedMirrorDescent,
     Kernel,
     MagneticMirrorDescent,
@@ -251,6 +252,7 @@ ENTRIES = {
         bad
     ),
     "SimplexRule(simplices)": lambda bad: rk.RegretMatching(bad),
+    "Adapter(domain)": lambda bad: Adapter(rk.RegretMatching(2), bad),
     "SwapRegret(simplices)": lambda bad: rk.SwapRegret(bad, rk.RegretMatching),
     "StochasticMatrices(simplices)": lambda bad: StochasticMatrices(bad),
     "DilatedMirrorDescent(magnet)": lambda bad: DilatedMirrorDescent(TREE, rate=1.0, magnet=bad),
