@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from factories import meets, random_tree
+from factories import ADVERSARIES, meets, random_tree
 from refusals import refusals
 
 import regretkit as rk
@@ -25,25 +25,27 @@ def test_the_sums_of_products_differ_by_no_more_than_the_root_of_the_squares(see
     domain = some_set(seed)
     player = ResponseBasedApproachability(domain)
     ledger = RegretLedger(player, strict=True)
-    excess, squares = np.zeros((domain.dimension, domain.dimension + 1)), 0.0
-    for strategy, utility in meets(player, seed, iterations=60):
-        image = excess @ np.append(strategy, 1.0)
-        length, size = np.linalg.norm(image), np.linalg.norm(excess)
+    squares, generator = 0.0, np.random.default_rng(seed)
+    for t in range(1, 60):
+        strategy = player.next_strategy()
+        utility = list(ADVERSARIES.values())[t % len(ADVERSARIES)](strategy, t, generator)
+        previous = player._excess.copy()
+        player.observe_utility(utility)
+
         assert domain.contains(strategy)
+        added = player._excess - previous
+        assert (added * previous).sum() <= 1e-8 * np.linalg.norm(added) * player.distance
+        squares += (added**2).sum()
+        # What was taken away is the product of v and a best response to it.
+        product = np.outer(utility, np.append(strategy, 1.0)) - added
+        other, unit = product[:, -1], max(np.abs(utility).max(), np.abs(previous).max())
+        assert np.linalg.norm(other) <= np.linalg.norm(utility) + 1e-12 * unit
+        best = domain.best_response(other)[0]
+        assert np.trace(product[:, :-1]) == pytest.approx(best, abs=1e-12 * unit)
 
-        added = np.outer(utility, np.append(strategy, 1.0))
-        if length > 1e-8 * size:
-            # It is the point of the smallest image: in its direction no other is shorter.
-            shortest = image @ excess[:, -1] - domain.best_response(-(image @ excess)[:-1])[0]
-            assert shortest >= length**2 - 1e-7 * size * length
-            other = image / length * np.linalg.norm(utility)
-            added -= np.outer(other, np.append(domain.best_response(other)[1], 1.0))
-        assert (added * excess).sum() <= 1e-7 * np.linalg.norm(added) * size
-        excess, squares = excess + added, squares + (added**2).sum()
-
-    assert player.distance == pytest.approx(np.linalg.norm(excess), rel=1e-6)
     assert player.distance <= np.sqrt(squares) * (1 + 1e-9)
-    assert ledger.external(player) <= ledger.regret_bounds()["minimizer"].bound
+    (bound,) = ledger.regret_bounds().values()
+    assert bound.regret <= bound.bound
 
 
 @SEEDS
