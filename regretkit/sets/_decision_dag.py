@@ -8,7 +8,7 @@ from attrs import define
 from typing_extensions import override
 
 from regretkit._util import _validate
-from regretkit._util._arrays import expand_ranges, segment_sum
+from regretkit._util._arrays import expand_ranges, read_only, segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit.sets._decision_problem import DecisionProblem, Level, points_by_depth
 from regretkit.sets._simplices import Simplices
@@ -29,8 +29,8 @@ class DecisionDAG(DecisionProblem):
     Parameters
     ----------
     parents
-        For each decision point, the coordinates of the sequences that lead to it, 0 for the empty
-        one; at least one, and none twice.
+        For each decision point, the coordinate of the sequence that leads to it, or those of
+        several, 0 for the empty one; none twice.
     sizes
         Number of actions of each decision point, at least 1 each.
     labels
@@ -42,7 +42,7 @@ class DecisionDAG(DecisionProblem):
     --------
     Two of three actions lead to the same decision point:
 
-    >>> dag = DecisionDAG([[0], [2, 3]], [3, 2])
+    >>> dag = DecisionDAG([0, [2, 3]], [3, 2])
     >>> dag.sequence_form(np.array([0.5, 0.25, 0.25, 0.5, 0.5]))
     array([1.  , 0.5 , 0.25, 0.25, 0.25, 0.25])
     >>> dag.best_response([0.0, 1.0, 0.0, 2.0, 0.0, 3.0])
@@ -66,16 +66,18 @@ class DecisionDAG(DecisionProblem):
 
     def __init__(
         self,
-        parents: Iterable[Iterable[int]],
+        parents: Iterable[int | Iterable[int]],
         sizes: Iterable[int],
         *,
         labels: Iterable[str] | None = None,
         actions: Iterable[Sequence[str]] | None = None,
     ) -> None:
-        listed = _listed(parents)
-        self.parent_sequences = _validate.whole_numbers(
-            [sequence for sequences in listed for sequence in sequences], "parents"
-        )
+        _validate.ordered(parents, "parents")
+        if not isinstance(parents, Iterable):
+            wanted = "the coordinates of each decision point's parents"
+            raise TypeError(_validate.must_be("parents", wanted, parents, "as in [0, [1, 2]]"))
+        listed = [_validate.whole_numbers(p, f"parents[{j}]") for j, p in enumerate(parents)]
+        self.parent_sequences = read_only(np.concatenate([np.zeros(0, dtype=np.int64), *listed]))
         self.parent_counts = _validate.whole_numbers(list(map(len, listed)), "parents")
         counts = _validate.whole_numbers(sizes, "sizes")
         if counts.size != len(listed):
@@ -91,7 +93,7 @@ class DecisionDAG(DecisionProblem):
     def _check_parents(self) -> None:
         if not self.parent_counts.all():
             j = int(np.argmin(self.parent_counts))
-            raise ValueError(f"parents[{j}] is empty; pass [0] for a point that comes first")
+            raise ValueError(f"parents[{j}] is empty; pass 0 for a point that comes first")
         sequences, points = self.parent_sequences, self._point_of_edge
         first = self.first_sequence[points]
         misplaced = np.flatnonzero((sequences < 0) | (sequences >= first))
@@ -134,17 +136,3 @@ class DecisionDAG(DecisionProblem):
     @override
     def _key(self) -> tuple[object, ...]:
         return self.simplices, self.parent_sequences.tobytes(), self.parent_counts.tobytes()
-
-
-def _listed(parents: Iterable[Iterable[int]]) -> list[list[int]]:
-    try:
-        _validate.ordered(parents, "parents")
-        listed = list(parents)
-        for sequences in listed:
-            _validate.ordered(sequences, "an entry of parents")
-        return [list(sequences) for sequences in listed]
-    except TypeError as error:
-        wanted = "a list of coordinates for each decision point"
-        raise TypeError(
-            _validate.must_be("parents", wanted, parents, "as in [[0], [1, 2]]")
-        ) from error

@@ -136,6 +136,7 @@ BY_RULES = {
 }
 SETS = {
     "DecisionProblem": TREE,
+    "DecisionDAG": sets.DecisionDAG([[0]], [1]),
     "Simplices": rk.Simplices(2),
     "Ball": sets.Ball([0.0, 0.0], 1.0),
     "Box": sets.Box([0.0, 0.0], [1.0, 1.0]),
@@ -230,7 +231,8 @@ ENTRIES = {
     "DecisionTree(parent_sequence)": lambda bad: rk.DecisionTree(bad, [2, 2]),
     "DecisionTree(sizes)": lambda bad: rk.DecisionTree([0, 1], bad),
     "DecisionDAG(parents)": lambda bad: sets.DecisionDAG(bad, [2, 2]),
-    "DecisionDAG(sizes)": lambda bad: sets.DecisionDAG([[0], [1, 2]], bad),
+    "DecisionDAG(parents), one": lambda bad: sets.DecisionDAG([[0], bad], [2, 2]),
+    "DecisionDAG(sizes)": lambda bad: sets.DecisionDAG([[0], [1]], bad),
     "DecisionProblem.sequence_form(behavior)": lambda bad: TREE.sequence_form(bad),
     "DecisionProblem.counterfactual(utility)": lambda bad: TREE.counterfactual(bad, np.ones(1)),
     "DecisionProblem.counterfactual(behavior)": lambda bad: TREE.counterfactual(np.ones(2), bad),

@@ -136,7 +136,7 @@ def test_a_dag_without_decisions_has_one_strategy():
 
 def test_dags_are_equal_when_their_shapes_are():
     dag = DecisionDAG([[0], [1, 2]], [2, 3], labels=["a", "b"])
-    assert dag == DecisionDAG(([0], np.array([1, 2])), np.array([2, 3]))
+    assert dag == DecisionDAG((0, np.array([1, 2])), np.array([2, 3]))
     assert hash(dag) == hash(DecisionDAG([[0], [1, 2]], [2, 3]))
     assert dag != DecisionDAG([[0], [2]], [2, 3])
     # The same parents in a row, cut elsewhere
@@ -146,12 +146,11 @@ def test_dags_are_equal_when_their_shapes_are():
 test_a_dag_that_is_none_is_refused = refusals(
     ([[0], [3]], [2, 2], ValueError, r"parents\[1\] has 3, but must lie before .* is 3; list par"),
     ([[0], [-1]], [2, 2], ValueError, r"parents\[1\] has -1"),
-    ([[0], []], [2, 2], ValueError, r"parents\[1\] is empty; pass \[0\]"),
+    ([[0], []], [2, 2], ValueError, r"parents\[1\] is empty; pass 0"),
     ([[0], [1, 2, 1]], [2, 2], ValueError, r"parents\[1\] has 1 twice"),
     ([[0]], [2, 2], ValueError, "has 1 decision points, but sizes has 2"),
-    ([0, 1], [2, 2], TypeError, "parents must be a list of coordinates for each decision point"),
-    ([[0.0]], [2], TypeError, "parents must be whole numbers"),
-    (3, [2], TypeError, "parents must be a list"),
+    ([[0], [0.0]], [2, 2], TypeError, r"parents\[1\] must be whole numbers"),
+    (3, [2], TypeError, "parents must be the coordinates of each decision point's parents"),
     call=DecisionDAG,
 )
 
