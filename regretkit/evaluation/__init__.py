@@ -19,11 +19,20 @@ from regretkit.evaluation._correlated import (
 )
 from regretkit.evaluation._correlated import cce_gaps as cce_gaps
 from regretkit.evaluation._correlated import ce_gaps as ce_gaps
+from regretkit.evaluation._correlated_plans import CorrelatedPlan as CorrelatedPlan
 from regretkit.evaluation._dominance import Elimination as Elimination
 from regretkit.evaluation._dominance import dominated_actions as dominated_actions
 from regretkit.evaluation._dominance import eliminate_dominated as eliminate_dominated
 from regretkit.evaluation._dominance import pareto_optimal_outcomes as pareto_optimal_outcomes
 from regretkit.evaluation._dominance import pure_equilibria as pure_equilibria
+from regretkit.evaluation._extensive_correlated import (
+    ExtensiveFormCorrelatedEquilibrium as ExtensiveFormCorrelatedEquilibrium,
+)
+from regretkit.evaluation._extensive_correlated import TeamMaxmin as TeamMaxmin
+from regretkit.evaluation._extensive_correlated import (
+    best_extensive_form_correlated_equilibrium as best_extensive_form_correlated_equilibrium,
+)
+from regretkit.evaluation._extensive_correlated import team_maxmin as team_maxmin
 from regretkit.evaluation._gaps import best_response as best_response
 from regretkit.evaluation._gaps import best_response_gains as best_response_gains
 from regretkit.evaluation._gaps import duality_gap as duality_gap

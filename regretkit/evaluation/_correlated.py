@@ -263,10 +263,28 @@ class CorrelatedEquilibrium:
         return float(self.gaps.max())
 
     def _repr_html_(self) -> str:
-        from regretkit.display._html import facts
+        return optimum_html(self)
 
-        payoffs = [(f"payoff of player {i}", paid) for i, paid in enumerate(self.payoffs.tolist())]
-        return facts(("value", self.value), ("bound", self.bound), ("gap", self.gap), *payoffs)
+
+class Optimum(Protocol):
+    """An optimal equilibrium, in normal or in extensive form."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def payoffs(self) -> Vector: ...
+    @property
+    def gap(self) -> float: ...
+
+
+def optimum_html(found: Optimum) -> str:
+    """Return the numbers of an optimal equilibrium as HTML."""
+    from regretkit.display._html import facts
+
+    payoffs = [(f"payoff of player {i}", paid) for i, paid in enumerate(found.payoffs.tolist())]
+    return facts(("value", found.value), ("bound", found.bound), ("gap", found.gap), *payoffs)
 
 
 def best_correlated_equilibrium(
@@ -347,7 +365,7 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
     from scipy.sparse import csr_array, vstack
 
     check_normal_form(game)
-    values = _outcome_values(game, objective)
+    values = weighted_payoffs(game.payoffs.reshape(game.players, -1), objective)
     # Without a constant, which does not affect the optimum and could swamp the differences
     least = values.min()
     exponent = exponent_of(values - least)
@@ -373,11 +391,11 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
     )
 
 
-def _outcome_values(game: NormalFormGame, objective: Objective) -> Vector:
-    """Return the objective at each outcome."""
-    weights = _weights(objective, game.players)
+def weighted_payoffs(payoffs: Vector, objective: Objective) -> Vector:
+    """Return the objective at each outcome, of payoffs of shape ``(players, outcomes)``."""
+    weights = _weights(objective, len(payoffs))
     with np.errstate(over="ignore", invalid="ignore"):
-        values = weights @ game.payoffs.reshape(game.players, -1)
+        values: Vector = weights @ payoffs
         spread = values.max() - values.min()
     if not np.isfinite(spread):
         raise ValueError(

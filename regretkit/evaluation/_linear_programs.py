@@ -12,7 +12,7 @@ from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
 from regretkit.games.tree._sequences import last_sequences, reach_of_chance
-from regretkit.sets import DecisionTree, Simplices
+from regretkit.sets import DecisionDAG, DecisionTree, Simplices
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -120,12 +120,12 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
     *strategies, lower, upper = _saddle_of_player(game, 0)
     profile = Profile(strategies, game.domains, game)
     first, second = (
-        _constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
+        constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
     )
     return ExactSolution(lower + (upper - lower) / 2, lower, upper, profile, (first, second))
 
 
-def _constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
+def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
     """Return the least d with ``E^T d >= u``, one for each constraint of a set."""
     if isinstance(domain, Simplices):
         duals = domain.max(utility)
@@ -278,7 +278,9 @@ def _saddle_of_player(
 
 
 def saddle_point(
-    matrix: "csr_array", rows: Simplices | DecisionTree, columns: Simplices | DecisionTree
+    matrix: "csr_array",
+    rows: Simplices | DecisionTree | DecisionDAG,
+    columns: Simplices | DecisionTree,
 ) -> tuple[Vector, Vector]:
     """Return x and y where ``x^T A y`` has a saddle point: x maximizes it, and y minimizes it.
 
@@ -291,7 +293,7 @@ def saddle_point(
     """
     from scipy.sparse import csr_array, hstack
 
-    (E, e), (F, f) = _constraints(rows), _constraints(columns)
+    (E, e), (F, f) = constraints(rows), constraints(columns)
     scaled = matrix.copy()
     entries: Vector = np.asarray(matrix.data, dtype=np.float64)
     scaled.data = np.ldexp(entries, -exponent_of(entries))
@@ -302,7 +304,7 @@ def saddle_point(
         totals=e,
         free=f.size,
     )
-    return _repaired(point[: rows.dimension], rows), _repaired(prices, columns)
+    return repaired(point[: rows.dimension], rows), repaired(prices, columns)
 
 
 def exponent_of(numbers: Vector) -> int:
@@ -313,29 +315,35 @@ def exponent_of(numbers: Vector) -> int:
     return int(np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
-def _constraints(domain: Simplices | DecisionTree) -> tuple["csr_array", Vector]:
+def constraints(domain: Simplices | DecisionTree | DecisionDAG) -> tuple["csr_array", Vector]:
     """Return E and e, with which a set is ``E x = e, x >= 0``."""
     from scipy.sparse import csr_array
 
-    simplices = domain.simplices if isinstance(domain, DecisionTree) else domain
+    simplices = domain if isinstance(domain, Simplices) else domain.simplices
     block, action = np.repeat(np.arange(simplices.blocks), simplices.sizes), simplices.dimension
     if isinstance(domain, Simplices):
         ones = np.ones(action)
         shape = simplices.blocks, action
         return csr_array((ones, (block, np.arange(action))), shape=shape), np.ones(shape[0])
+    if isinstance(domain, DecisionTree):
+        parents, entered = domain.parent_sequence, np.arange(domain.points)
+    else:
+        parents = domain.parent_sequences
+        entered = np.repeat(np.arange(domain.points), domain.parent_counts)
     # Row 0 is the empty sequence; row 1 + j is the flow out of decision point j minus the flow in.
-    rows = np.concatenate([[0], 1 + block, 1 + np.arange(domain.points)])
-    columns = np.concatenate([np.arange(domain.dimension), domain.parent_sequence])
-    signs = np.concatenate([np.ones(domain.dimension), -np.ones(domain.points)])
+    rows = np.concatenate([[0], 1 + block, 1 + entered])
+    columns = np.concatenate([np.arange(domain.dimension), parents])
+    signs = np.concatenate([np.ones(domain.dimension), -np.ones(parents.size)])
     shape = 1 + domain.points, domain.dimension
     return csr_array((signs, (rows, columns)), shape=shape), np.eye(1, shape[0])[0]
 
 
-def _repaired(point: Vector, domain: Simplices | DecisionTree) -> Vector:
+def repaired(point: Vector, domain: Simplices | DecisionTree | DecisionDAG) -> Vector:
+    """Return the nonnegative part of a point, with each decision normalized."""
     weights = np.maximum(point, 0.0)
-    if isinstance(domain, DecisionTree):
-        return read_only(domain.sequence_form(domain.behavior(weights)))
-    return read_only(domain.normalize(weights))
+    if isinstance(domain, Simplices):
+        return read_only(domain.normalize(weights))
+    return read_only(domain.sequence_form(domain.behavior(weights)))
 
 
 def payoff_rows(game: NormalFormGame, player: int) -> Vector:
@@ -373,22 +381,25 @@ def maximize(
     fixed: "csr_array",
     totals: Vector,
     free: int = 0,
+    interior_first: bool = False,
 ) -> tuple[Vector, Vector]:
     """Maximize <objective, z> with ``nonpositive z <= 0``, ``fixed z = totals`` and ``z >= 0``.
 
     Return z, within HiGHS's tolerance of the constraints, and the gain of the optimum per unit of
     slack of each inequality, at least 0.
 
-    The last ``free`` variables may have either sign. Entries should be at most about one in size:
-    HiGHS's tolerances are absolute, and it takes entries below 1e-9 for zero.
+    The last ``free`` variables may have either sign. The simplex method comes first, or the
+    interior point method with crossover; where one fails, the other follows. Entries should be at
+    most about one in size: HiGHS's tolerances are absolute, and it takes entries below 1e-9 for
+    zero.
     """
     from scipy.optimize import linprog
 
     bounds = np.tile([0.0, np.inf], (objective.size, 1))
     bounds[objective.size - free :, 0] = -np.inf
     tolerances = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
-    messages = []
-    for method in ("highs-ds", "highs-ipm"):
+    messages, methods = [], ("highs-ds", "highs-ipm")
+    for method in reversed(methods) if interior_first else methods:
         solved: Any = linprog(
             -objective,
             A_ub=nonpositive,

@@ -99,6 +99,10 @@ class MemoryBudget:
         """Raise a MemoryError if a payoff matrix of this many outcomes does not fit."""
         self._require(f"{count_text(outcomes)} outcomes", outcomes * _BYTES_AN_OUTCOME)
 
+    def check_plans(self, sequences: int, needed: int) -> None:
+        """Raise a MemoryError if a DAG of correlated plans of ``needed`` bytes does not fit."""
+        self._require(f"more than {count_text(sequences)} sequences of correlated plans", needed)
+
     def _check(self, histories: int, players: int, extra: int, more: bool) -> None:
         size = f"{count_text(histories, more)} histories"
         # As integers, because some games are larger than the range of floats

@@ -79,7 +79,7 @@ def merge_terminals(
     ``sequences`` and the returned payoffs have shape ``(players, terminals)``; the argument
     ``payoffs`` has shape ``(terminals, players)``.
     """
-    order, place = _sorted_columns(sequences, dimensions)
+    order, place = sorted_columns(sequences, dimensions)
     terminals = order.size if place is None else int(place[-1]) + 1
     weights, merged = weights[order], np.empty((len(sequences), terminals))
     for player, paid in enumerate(payoffs.T):
@@ -93,9 +93,7 @@ def merge_terminals(
     return read_only(distinct), read_only(merged)
 
 
-def _sorted_columns(
-    sequences: Indices, dimensions: Sequence[int]
-) -> tuple[Indices, Indices | None]:
+def sorted_columns(sequences: Indices, dimensions: Sequence[int]) -> tuple[Indices, Indices | None]:
     """Return the stable lexicographic order of the columns, and the group of equal ones of each.
 
     The groups are None where all columns differ.

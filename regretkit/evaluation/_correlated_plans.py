@@ -1,0 +1,258 @@
+"""Correlated plans: distributions over joint pure strategies, as points of a decision DAG."""
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from regretkit._util._arrays import expand_ranges
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import as_generator, whole_number
+from regretkit.games import ExtensiveFormGame, Profile
+from regretkit.games._memory_budget import MemoryBudget
+from regretkit.games.tree._sequences import sorted_columns
+from regretkit.sets import DecisionDAG, DecisionTree, Simplices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@final
+@frozen(eq=False)
+class CorrelationDAG:
+    """What a mediator decides, as far as the probabilities of some events go.
+
+    An event is one sequence for each player: that the joint plan contains them all. The mediator
+    decides one information set at a time, the earliest first. What it decides contradicts some
+    events; the others fall apart into components that share no undecided information set, and go
+    on independently. A component, which is its events and its undecided information sets, is a
+    decision point. The probability of an event is the sum of the sequences that complete it.
+
+    References
+    ----------
+    Zhang, Farina, Celli and Sandholm (2022), "Optimal correlated equilibria in general-sum
+    extensive-form games: fixed-parameter algorithms, hardness, and two-sided column-generation",
+    EC.
+    """
+
+    domain: DecisionDAG
+    information_sets: Indices
+    """Player and number of the information set of each decision point, shape ``(2, points)``."""
+    levels: Indices
+    """Decision points at which a level begins; parents are in earlier levels. Last, their number.
+    """
+    events: "csr_array"
+    """Probability of each event by the point of ``domain``, shape ``(events, dimension)``."""
+
+
+def correlation_dag(
+    game: ExtensiveFormGame, events: Indices, memory_limit: float | None = None
+) -> CorrelationDAG:
+    """Return the DAG for events, columns of one sequence for each player."""
+    from scipy.sparse import csr_array
+
+    order, place = sorted_columns(events, [domain.dimension for domain in game.domains])
+    groups = np.arange(order.size) if place is None else place
+    distinct = events[:, order[np.flatnonzero(np.diff(groups, prepend=-1))]]
+    budget = MemoryBudget(memory_limit)
+    sets, contradicted = _contradicted(game, distinct)
+    mentioned = [functools.reduce(operator.or_, masks) for masks in contradicted]
+    # Components by the number of undecided information sets, which falls along every path
+    waiting: list[dict[tuple[int, int], list[int]]] = [{} for _ in range(len(mentioned) + 1)]
+    complete: list[tuple[int, int]] = []
+
+    def proceed(alive: int, undecided: int, sequence: int) -> None:
+        for component in _components(alive, undecided, mentioned):
+            waiting[component[1].bit_count()].setdefault(component, []).append(sequence)
+            alive ^= component[0]
+        if alive:
+            complete.append((sequence, alive))
+
+    proceed((1 << distinct.shape[1]) - 1, (1 << len(mentioned)) - 1, 0)
+    parents: list[list[int]] = []
+    decided: list[int] = []
+    levels, dimension, taken = [0], 1, 0
+    while waiting:
+        for (alive, undecided), sequences in waiting.pop().items():
+            first = undecided & -undecided
+            decided.append(first.bit_length() - 1)
+            parents.append(sequences)
+            for mask in contradicted[decided[-1]]:
+                proceed(alive & ~mask, undecided ^ first, dimension)
+                dimension += 1
+            taken += _BYTES_A_COMPONENT + (alive.bit_length() + undecided.bit_length()) // 8
+            if not len(parents) % 1000:
+                budget.check_plans(dimension, taken)
+        levels.append(len(parents))
+    rows, columns = _completed(complete)
+    found = csr_array((np.ones(rows.size), (rows, columns)), shape=(distinct.shape[1], dimension))
+    number = np.empty_like(groups)
+    number[order] = groups
+    domain = DecisionDAG(parents, [len(contradicted[number]) for number in decided])
+    return CorrelationDAG(domain, sets[:, decided], np.unique(levels), csr_array(found[number]))
+
+
+_BYTES_A_COMPONENT = 1000
+"""Memory of a component and its sequences, without its bits."""
+
+
+def _contradicted(game: ExtensiveFormGame, events: Indices) -> tuple[Indices, list[list[int]]]:
+    """Return the information sets that events mention, and which events each action contradicts.
+
+    The sets are columns of player and number, the earliest first; events are bits of an integer.
+    """
+    tree, sets, masks = game.tree, [], []
+    moves = np.array([tree.player, tree.information_set])[:, tree.player >= 0]
+    distinct, first = np.unique(moves, axis=1, return_index=True)
+    ancestry = [ancestors(domain) for domain in game.domains]
+    for player, number in distinct[:, np.argsort(first)].T.tolist():
+        domain = game.domains[player]
+        start, count = domain.first_sequence[number], domain.sizes[number]
+        contains = ancestry[player][events[player], start : start + count].T
+        if count > 1 and contains.any():
+            sets.append((player, number))
+            masks.append([_as_bits(contains.any(axis=0) & ~row) for row in contains])
+    return np.array(sets, dtype=np.int64).reshape(-1, 2).T, masks
+
+
+def ancestors(domain: DecisionTree) -> NDArray[np.bool_]:
+    """Return for each sequence which sequences it contains, itself too, as a square matrix."""
+    contains = np.eye(domain.dimension, dtype=np.bool_)
+    for parent, first, size in zip(
+        domain.parent_sequence, domain.first_sequence, domain.sizes, strict=True
+    ):
+        contains[first : first + size] |= contains[parent]
+    return contains
+
+
+def _components(alive: int, undecided: int, mentioned: list[int]) -> list[tuple[int, int]]:
+    """Split events into components that share no undecided information set."""
+    found: list[tuple[int, int]] = []
+    while undecided:
+        sets = undecided & -undecided
+        undecided ^= sets
+        if not (events := alive & mentioned[sets.bit_length() - 1]):
+            continue
+        apart = []
+        for component in found:
+            if component[0] & events:
+                events, sets = events | component[0], sets | component[1]
+            else:
+                apart.append(component)
+        found = [*apart, (events, sets)]
+    return found
+
+
+def _as_bits(contained: NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(contained, bitorder="little").tobytes(), "little")
+
+
+def _completed(complete: list[tuple[int, int]]) -> tuple[Indices, Indices]:
+    """Return the events that are decided, and by which sequences."""
+    rows, columns = [], []
+    for sequence, events in complete:
+        bits = np.frombuffer(events.to_bytes(-(-events.bit_length() // 8), "little"), np.uint8)
+        rows.append(np.flatnonzero(np.unpackbits(bits, bitorder="little")))
+        columns.append(np.full(rows[-1].size, sequence))
+    return np.concatenate(rows), np.concatenate(columns)
+
+
+@final
+@frozen(eq=False)
+class CorrelatedPlan:
+    """A distribution over joint plans: pure strategies that a mediator recommends.
+
+    The mediator draws a joint plan once, and tells each player at every information set that it
+    reaches which action the plan has there. Information sets that matter for no recommendation
+    and no deviation are drawn uniformly.
+
+    Examples
+    --------
+    >>> from regretkit.evaluation import best_extensive_form_correlated_equilibrium
+    >>> from regretkit.games import sheriff
+    >>> game = sheriff(items=2, bribe=1, rounds=1)
+    >>> plan = best_extensive_form_correlated_equilibrium(game).plan
+    >>> plan
+    """
+
+    game: ExtensiveFormGame
+    players: tuple[int, ...]
+    """The players to whom plans are recommended."""
+    weights: Vector = field(repr=False)
+    """The mediator's strategy, a point of the DAG."""
+    _dag: CorrelationDAG = field(repr=False)
+
+    def probability(self, sequences: Sequence[int]) -> float:
+        """Return the probability that a joint plan contains a sequence of each player.
+
+        Parameters
+        ----------
+        sequences
+            The coordinate of a sequence for each of ``players``, 0 for the empty one.
+        """
+        dag, domain, share = self._dag, self._dag.domain, 1.0
+        values = np.ones(domain.dimension)
+        if len(sequences) != len(self.players):
+            raise ValueError(
+                f"sequences must have one for each of {len(self.players)} players, got "
+                f"{len(sequences)}; pass 0 for a player that may play anything"
+            )
+        for player, last in zip(self.players, sequences, strict=True):
+            tree = self.game.domains[player]
+            last = whole_number(last, "each of sequences", least=0, most=tree.dimension - 1)
+            while last:
+                number = int(np.searchsorted(tree.first_sequence, last, side="right")) - 1
+                action, size = last - tree.first_sequence[number], int(tree.sizes[number])
+                same = (dag.information_sets == [[player], [number]]).all(axis=0)
+                first = domain.first_sequence[same]
+                values[expand_ranges(first, np.full(first.size, size))] = 0.0
+                values[first + action] = size  # what an undecided set contributes to `share`
+                share, last = share / size, int(tree.parent_sequence[number])
+        mixed, first = domain.behavior(self.weights), domain.first_sequence
+        edges = np.append(0, np.cumsum(domain.parent_counts))
+        # Components are independent: the last ones first, their probabilities multiply.
+        for begin, end in zip(dag.levels[-2::-1], dag.levels[:0:-1], strict=True):
+            here = slice(first[begin], first[end - 1] + domain.sizes[end - 1])
+            weighted = np.append(0.0, mixed)[here] * values[here]
+            found = np.add.reduceat(weighted, first[begin:end] - first[begin])
+            into = domain.parent_sequences[edges[begin] : edges[end]]
+            np.multiply.at(values, into, np.repeat(found, domain.parent_counts[begin:end]))
+        return float(values[0] * share)
+
+    def draw(self, generator: np.random.Generator | int) -> Profile:
+        """Return a pure strategy for each of ``players``, drawn together.
+
+        Parameters
+        ----------
+        generator
+            A numpy ``Generator``, or a seed.
+        """
+        generator, dag = as_generator(generator), self._dag
+        mixed, simplices = dag.domain.behavior(self.weights), dag.domain.simplices
+        passed = simplices.cumulate(mixed) <= simplices.repeat(generator.random(simplices.blocks))
+        actions = np.minimum(simplices.sum(passed.astype(np.float64)), simplices.sizes - 1)
+        choices = actions.astype(np.int64)
+        # One sequence of every decision point that the mediator reaches
+        reached = dag.domain.sequence_form(_pure(simplices, choices))
+        decided = np.flatnonzero(dag.domain.reach(reached))
+        strategies = []
+        for player in self.players:
+            tree = self.game.domains[player]
+            plan = generator.integers(tree.sizes)
+            mine = decided[dag.information_sets[0, decided] == player]
+            plan[dag.information_sets[1, mine]] = choices[mine]
+            strategies.append(tree.sequence_form(_pure(tree.simplices, plan)))
+        domains = [self.game.domains[player] for player in self.players]
+        return Profile(
+            strategies, domains, self.game if len(domains) == self.game.players else None
+        )
+
+
+def _pure(simplices: Simplices, actions: Indices) -> Vector:
+    pure = np.zeros(simplices.dimension)
+    pure[simplices.first + actions] = 1.0
+    return pure

@@ -1,0 +1,452 @@
+"""Optimal correlated equilibria of games in extensive form, by linear programming."""
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, final, get_args
+
+import numpy as np
+from attrs import field, frozen
+
+from regretkit._util._arrays import expand_ranges, read_only
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
+from regretkit.evaluation._correlated import (
+    Objective,
+    optimum_html,
+    weighted_payoffs,
+)
+from regretkit.evaluation._correlated_plans import (
+    CorrelatedPlan,
+    CorrelationDAG,
+    ancestors,
+    correlation_dag,
+)
+from regretkit.evaluation._linear_programs import (
+    constraint_duals,
+    constraints,
+    exponent_of,
+    maximize,
+    repaired,
+    saddle_point,
+)
+from regretkit.games import ExtensiveFormGame, ImperfectRecallGame
+from regretkit.games._game import check_game, check_player
+from regretkit.games.tree._sequences import last_sequences, reach_of_chance
+from regretkit.sets import DecisionTree
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Concept: TypeAlias = Literal["efce", "efcce", "nfcce"]
+"""Extensive-form, extensive-form coarse, or normal-form coarse correlated equilibrium."""
+
+
+@final
+@frozen(eq=False)
+class Terminals:
+    """The terminals that chance may reach."""
+
+    sequences: Indices
+    """Last sequence of each player, shape ``(players, terminals)``."""
+    chance: Vector
+    """Probability of chance's moves, shape ``(terminals,)``."""
+    payoffs: Vector
+    """Payoffs without ``offsets``, shape ``(players, terminals)``."""
+    offsets: Vector
+    """The payoff of each player that is nearest to zero, so that small differences count."""
+
+
+def terminals(game: ExtensiveFormGame) -> Terminals:
+    """Return the terminals of a game."""
+    tree = game.tree
+    chance = reach_of_chance(tree)[tree.terminals]
+    reached = np.flatnonzero(chance > 0.0)
+    paid = tree.payoffs[reached].T
+    offsets = np.clip(0.0, paid.min(axis=1), paid.max(axis=1))
+    sequences = last_sequences(tree)[:, tree.terminals[reached]]
+    return Terminals(sequences, chance[reached], paid - offsets[:, None], offsets)
+
+
+@final
+@frozen(eq=False)
+class Deviations:
+    """The trigger deviations of one player.
+
+    The first decision point of ``domain`` chooses between no deviation and each trigger; after a
+    trigger comes a copy of the player's tree from there. With P the probability that a plan
+    contains some sequences, and c(z) chance's, the utility of a sequence of ``domain`` is
+
+        sum over its ``played`` of sum over terminals z with z_i = played of
+        sign c(z) u_i(z) P(recommended, z_-i)
+
+    which is what the continuation earns, or of a trigger what following earns, negative.
+    """
+
+    domain: DecisionTree
+    row: Indices
+    """The sequence of ``domain`` to which each of the following numbers belongs."""
+    played: Indices
+    recommended: Indices
+    sign: Vector
+
+
+def trigger_deviations(domain: DecisionTree, concept: Concept) -> Deviations:
+    """Return the deviations of a player."""
+    if not domain.points:
+        nothing = np.empty(0, dtype=np.int64)
+        return Deviations(DecisionTree([0], [1]), nothing, nothing, nothing, np.empty(0))
+    begins, contains = domain.first_sequence, ancestors(domain)
+    point_of = np.append(-1, np.repeat(np.arange(domain.points), domain.sizes))
+    # Whether a sequence, the second index, contains an action of each decision point
+    passed = np.asarray(np.logical_or.reduceat(contains, begins, axis=1)).T
+    reached = passed[:, domain.parent_sequence]
+    np.fill_diagonal(reached, True)
+    if concept == "efce":
+        source, followed = np.arange(1, domain.dimension), contains.T[1:]
+        copied = reached[point_of[1:]]
+    elif concept == "efcce":
+        source, followed, copied = domain.parent_sequence, passed, reached
+    else:
+        source, followed = np.zeros(1, dtype=np.int64), np.arange(domain.dimension)[None] > 0
+        copied = np.ones((1, domain.points), dtype=np.bool_)
+    trigger, point = np.nonzero(copied)
+    sizes = np.append(1 + source.size, domain.sizes[point])
+    first = np.cumsum(sizes)[:-1] + 1
+    of_copy = np.zeros(copied.shape, dtype=np.int64)
+    of_copy[copied] = first
+    before = domain.parent_sequence[point]
+    above = point_of[before]
+    inside = (above >= 0) & copied[trigger, above]
+    parents = np.where(inside, of_copy[trigger, above] + before - begins[above], 2 + trigger)
+    follower, follows = np.nonzero(followed)
+    played = expand_ranges(begins[point], domain.sizes[point])
+    return Deviations(
+        DecisionTree(np.append(0, parents), sizes),
+        np.concatenate([2 + follower, first[0] + np.arange(played.size)]),
+        np.concatenate([follows, played]),
+        np.concatenate([follows, np.repeat(source[trigger], domain.sizes[point])]),
+        np.repeat([-1.0, 1.0], [follows.size, played.size]),
+    )
+
+
+def _entries(
+    deviations: Deviations, player: int, ends: Terminals
+) -> tuple[Indices, Indices, Vector]:
+    """Return the events on which gains depend, and the row and the factor of each."""
+    own, values = ends.sequences[player], ends.chance * ends.payoffs[player]
+    paid = np.flatnonzero(values)
+    order = paid[np.argsort(own[paid], kind="stable")]
+    counts = np.bincount(own[order], minlength=1 + int(deviations.played.max(initial=0)))
+    begin, count = (np.cumsum(counts) - counts)[deviations.played], counts[deviations.played]
+    z = order[expand_ranges(begin, count)]
+    events = ends.sequences[:, z]
+    events[player] = np.repeat(deviations.recommended, count)
+    return events, np.repeat(deviations.row, count), np.repeat(deviations.sign, count) * values[z]
+
+
+@final
+@frozen(eq=False)
+class Program:
+    """The linear program of one game and one concept, for any objective."""
+
+    game: ExtensiveFormGame
+    concept: Concept
+    ends: Terminals
+    plans: CorrelationDAG
+    reach: "csr_array"
+    """Probability of each terminal by the point of ``plans``."""
+    deviations: tuple[Deviations, ...]
+    gains: "tuple[csr_array, ...]"
+    """For each player the utility of ``deviations`` by the point of ``plans``."""
+
+    @classmethod
+    def of(
+        cls, game: ExtensiveFormGame, concept: Concept, memory_limit: float | None = None
+    ) -> "Program":
+        """Build the program."""
+        from scipy.sparse import csr_array, diags_array
+
+        ends = terminals(game)
+        sets = tuple(trigger_deviations(domain, concept) for domain in game.domains)
+        entries = [_entries(deviations, player, ends) for player, deviations in enumerate(sets)]
+        events = np.concatenate([ends.sequences, *(found for found, *_ in entries)], axis=1)
+        plans = correlation_dag(game, events, memory_limit)
+        start, gains = ends.chance.size, []
+        for deviations, (_, rows, factors) in zip(sets, entries, strict=True):
+            shape = deviations.domain.dimension, rows.size
+            factor = csr_array((factors, (rows, np.arange(rows.size))), shape=shape)
+            gains.append(factor @ plans.events[start : start + rows.size])
+            start += rows.size
+        reach = csr_array(diags_array(ends.chance) @ plans.events[: ends.chance.size])
+        return cls(game, concept, ends, plans, reach, sets, tuple(gains))
+
+    def best(self, objective: Objective) -> "ExtensiveFormCorrelatedEquilibrium":
+        """Return the optimal equilibrium."""
+        paid = self.ends.payoffs + self.ends.offsets[:, None]
+        values = weighted_payoffs(paid, objective)
+        # Without a constant, which does not affect the optimum and could swamp the differences
+        least = float(values.min())
+        weights, bound = self._solve(self.reach.T @ (values - least))
+        reach = self.reach @ weights
+        gains = [
+            _all_triggers(domain, deviations, utilities @ weights, self.concept)
+            for domain, deviations, utilities in zip(
+                self.game.domains, self.deviations, self.gains, strict=True
+            )
+        ]
+        return ExtensiveFormCorrelatedEquilibrium(
+            least + float((values - least) @ reach),
+            least + bound,
+            read_only(self.ends.offsets + self.ends.payoffs @ reach),
+            read_only(np.array(gains)),
+            CorrelatedPlan(self.game, tuple(range(self.game.players)), weights, self.plans),
+        )
+
+    def _solve(self, objective: Vector) -> tuple[Vector, float]:
+        """Return the best point of ``plans``, and a bound on the objective."""
+        from scipy.sparse import block_diag, csr_array, hstack, vstack
+
+        domain, exponent = self.plans.domain, exponent_of(objective)
+        scaled, rows, inner = np.ldexp(objective, -exponent), [], []
+        for deviations, gains in zip(self.deviations, self.gains, strict=True):
+            # Without the empty sequence and "no deviation", whose value 0 bounds all the others
+            rows.append(csr_array(gains[2:]))
+            rows[-1].data = np.ldexp(rows[-1].data, -exponent_of(rows[-1].data))
+            inner.append(-constraints(deviations.domain)[0][2:, 2:].T)
+        (E, e), H = constraints(domain), csr_array(block_diag(inner))
+        point, prices = maximize(
+            np.concatenate([scaled, np.zeros(H.shape[1])]),
+            nonpositive=csr_array(hstack([vstack(rows), H])),
+            fixed=csr_array(hstack([E, csr_array((e.size, H.shape[1]))])),
+            totals=e,
+            free=H.shape[1],
+            interior_first=True,
+        )
+        # Weak duality: whatever mixtures of deviations are subtracted, nobody gains by any at an
+        # equilibrium. The multipliers are such mixtures, up to the tolerance of HiGHS.
+        ends = np.cumsum([part.shape[0] for part in rows])[:-1]
+        for deviations, part, own in zip(
+            self.deviations, rows, np.split(prices, ends), strict=True
+        ):
+            mixture = repaired(np.concatenate([[1.0, 0.0], own]), deviations.domain)
+            total = own[: deviations.domain.sizes[0] - 1].sum()
+            scaled = scaled - total * (part.T @ mixture[2:])
+        bound = np.ldexp(domain.best_response(scaled)[0], exponent)
+        return repaired(point[: domain.dimension], domain), float(bound)
+
+
+def _all_triggers(
+    domain: DecisionTree, deviations: Deviations, utility: Vector, concept: Concept
+) -> float:
+    """Return what a player gains that may deviate at every trigger."""
+    tree = deviations.domain
+    values = utility.copy()
+    np.add.at(values, tree.parent_sequence[1:], constraint_duals(tree, utility)[2:])
+    gain, after = values[2 : 1 + tree.sizes[0]], np.zeros(domain.dimension)
+    if concept == "nfcce":
+        return float(gain.max(initial=0.0))
+    for j in reversed(range(domain.points)):
+        block = slice(domain.first_sequence[j], domain.first_sequence[j] + domain.sizes[j])
+        if concept == "efce":
+            total = np.maximum(after[block], gain[block.start - 1 : block.stop - 1]).sum()
+        else:
+            total = max(after[block].sum(), gain[j])
+        after[domain.parent_sequence[j]] += total
+    return float(after[0])
+
+
+@final
+@frozen(eq=False)
+class ExtensiveFormCorrelatedEquilibrium:
+    """An optimal correlated equilibrium of a tree, and the bound that proves it optimal.
+
+    Examples
+    --------
+    >>> from regretkit.games import sheriff
+    >>> found = best_extensive_form_correlated_equilibrium(sheriff(items=2, bribe=1, rounds=1))
+    >>> round(found.value, 9), found.bound - found.value < 1e-9, found.gap < 1e-9
+    (1.428571429, True, True)
+    """
+
+    value: float
+    """The objective: the welfare, a player's payoff, or the weighted sum."""
+    bound: float
+    """The dual value, which bounds the objective; rounding may put it a little below ``value``."""
+    payoffs: Vector
+    """Expected payoff of every player, shape ``(players,)``."""
+    gaps: Vector = field(repr=False)
+    """What each player gains if it may deviate at every trigger; rounding may leave a little."""
+    plan: CorrelatedPlan = field(repr=False)
+    """What the mediator recommends; any one of several optima."""
+
+    @property
+    def gap(self) -> float:
+        """The largest of ``gaps`` over the players, in units of payoff."""
+        return float(self.gaps.max())
+
+    def _repr_html_(self) -> str:
+        return optimum_html(self)
+
+
+def best_extensive_form_correlated_equilibrium(
+    game: ExtensiveFormGame,
+    objective: Objective = "welfare",
+    *,
+    concept: Concept = "efce",
+    memory_limit: float | None = None,
+) -> ExtensiveFormCorrelatedEquilibrium:
+    """Return the equilibrium of a tree with the largest welfare, or payoff of one player.
+
+    A mediator draws a joint plan, and recommends it. The concept says when a player may stop
+    following, which is a *trigger*, and what it knows then; after it, no more is recommended:
+
+    - ``"efce"``: at an information set, knowing what is recommended there;
+    - ``"efcce"``: at an information set, before that;
+    - ``"nfcce"``: before the first one.
+
+    The linear program is over distributions of joint plans, with P the probability that the plan
+    contains some sequences. For every player i, trigger k, decision point j from it on, and
+    sequence s there, with r the sequence recommended when k is reached:
+
+        maximize    sum over z of c(z) P(z) w(z)
+        subject to  v[k, j]  >=  sum over z with z_i = s of c(z) u_i(z) P(r, z_-i)
+                                 + sum of v[k, j'] over the points j' after s
+                    v[k, first]  <=  sum over z after the trigger of c(z) u_i(z) P(z)
+
+    P is what enters the leaves of a DAG, in which the mediator decides one information set at a
+    time. It is exact for any number of players and any chance. It grows exponentially with what
+    players know privately: of 3 players, Kuhn poker has 33,000 sequences, and takes 5 seconds.
+
+    Parameters
+    ----------
+    game
+        A game in extensive form.
+    objective
+        ``"welfare"`` for the sum of all payoffs, a number for the payoff of that player, or a
+        weight for each player; with -1 for every player it is the worst equilibrium.
+    concept
+        ``"efce"``, ``"efcce"`` or ``"nfcce"``.
+    memory_limit
+        Largest number of bytes that building the DAG may take, by default all that are available.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the game is not in extensive form or has imperfect recall, or the objective or concept
+        is none.
+    MemoryError
+        When the DAG does not fit into memory, by its size so far.
+
+    Examples
+    --------
+    The more a deviator knows, the less a mediator can promise:
+
+    >>> from regretkit.games import sheriff
+    >>> game = sheriff(items=2, bribe=1, rounds=1)
+    >>> for concept in "nfcce", "efcce", "efce":
+    ...     best = best_extensive_form_correlated_equilibrium(game, concept=concept)
+    ...     print(concept, round(best.value, 6))
+    nfcce 5.384615
+    efcce 2.526882
+    efce 1.428571
+
+    References
+    ----------
+    von Stengel and Forges (2008), "Extensive-form correlated equilibrium: definition and
+    computational complexity", Mathematics of Operations Research 33(4).
+
+    Farina, Bianchi and Sandholm (2020), "Coarse correlation in extensive-form games", AAAI.
+
+    Zhang, Farina, Celli and Sandholm (2022), "Optimal correlated equilibria in general-sum
+    extensive-form games: fixed-parameter algorithms, hardness, and two-sided column-generation",
+    EC.
+    """
+    check_tree(game)
+    if concept not in get_args(Concept):
+        raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(concept)}")
+    return Program.of(game, concept, memory_limit).best(objective)
+
+
+def check_tree(game: ExtensiveFormGame) -> None:
+    """Require a game in extensive form, of perfect recall."""
+    check_game(game)
+    if isinstance(game, ImperfectRecallGame):
+        raise ValueError(game.recall_violation)
+    if not isinstance(game, ExtensiveFormGame):
+        raise TypeError(
+            f"game must be an ExtensiveFormGame, got {quote(game)}; for a normal form use "
+            "best_correlated_equilibrium"
+        )
+
+
+@final
+@frozen(eq=False)
+class TeamMaxmin:
+    """What a team guarantees that agrees beforehand, and how.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> found = team_maxmin(kuhn_poker(players=3), opponent=2)
+    >>> found
+    """
+
+    value: float
+    """The sum of the team's payoffs that ``plan`` guarantees."""
+    gap: float
+    """Bound on the improvement by a better plan; rounding may make it negative."""
+    plan: CorrelatedPlan = field(repr=False)
+    """A distribution over joint plans of the team."""
+    strategy: Vector = field(repr=False)
+    """The opponent's, against which the team earns at most ``value + gap``."""
+
+
+def team_maxmin(
+    game: ExtensiveFormGame, opponent: int, *, memory_limit: float | None = None
+) -> TeamMaxmin:
+    """Return the most that a team guarantees against one opponent, with ex ante coordination.
+
+        max over p of min over y of u(p, y)
+
+    All players but the opponent are the team, which earns the sum of their payoffs. They draw a
+    joint plan p before the game, and do not communicate during it.
+
+    Parameters
+    ----------
+    game
+        A game in extensive form.
+    opponent
+        The player that is not in the team; its own payoffs do not matter.
+    memory_limit
+        Largest number of bytes that building the DAG may take, by default all that are available.
+
+    Examples
+    --------
+    >>> from regretkit.games import kuhn_poker
+    >>> round(team_maxmin(kuhn_poker(), opponent=1).value, 9)
+    -0.055555556
+
+    References
+    ----------
+    Zhang, Farina and Sandholm (2023), "Team belief DAG: generalizing the sequence form to team
+    games for fast computation of correlated team max-min equilibria via regret minimization", ICML.
+    """
+    from scipy.sparse import csr_array
+
+    check_tree(game)
+    check_player(opponent, game.players)
+    ends = terminals(game)
+    team = np.delete(np.arange(game.players), opponent)
+    events = ends.sequences.copy()
+    events[opponent] = 0
+    plans = correlation_dag(game, events, memory_limit)
+    payoffs, offset = ends.payoffs[team].sum(axis=0), float(ends.offsets[team].sum())
+    own = game.domains[opponent]
+    shape = own.dimension, payoffs.size
+    paid = csr_array(
+        (ends.chance * payoffs, (ends.sequences[opponent], np.arange(payoffs.size))), shape=shape
+    )
+    matrix = csr_array((paid @ plans.events).T)
+    weights, strategy = saddle_point(matrix, plans.domain, own)
+    lowest, _ = own.best_response(-(matrix.T @ weights))
+    highest, _ = plans.domain.best_response(matrix @ strategy)
+    plan = CorrelatedPlan(game, tuple(team.tolist()), weights, plans)
+    return TeamMaxmin(offset - lowest, highest + lowest, plan, strategy)
