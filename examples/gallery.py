@@ -9,10 +9,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 import regretkit as rk
 from regretkit import display
 from regretkit.circuits import Restart
-from regretkit.games import biased_rock_paper_scissors, kuhn_poker, leduc_poker, load, shapley_game
+from regretkit.evaluation import best_extensive_form_correlated_equilibrium
+from regretkit.games import (
+    biased_rock_paper_scissors,
+    kuhn_poker,
+    leduc_poker,
+    load,
+    shapley_game,
+    sheriff,
+)
 from regretkit.play import AtGeometricSteps, Recorder, Simultaneous, TrajectoryRecorder
 
 GAMES = Path(__file__).parent / "games"
@@ -65,6 +75,23 @@ def nested_circuit(_: int) -> object:
     return display.draw_circuit(player, title="A circuit on Leduc poker").figure
 
 
+def payoffs(_: int) -> object:
+    import matplotlib.pyplot as plt
+
+    game, corners = sheriff(items=2, bribe=1, rounds=1), 2.0 * np.pi * np.arange(90) / 90
+    axes = plt.figure(figsize=(4.6, 4.4)).add_subplot()
+    for concept in ("nfcce", "efcce", "efce"):
+        found = [
+            best_extensive_form_correlated_equilibrium(game, weights, concept=concept).payoffs
+            for weights in np.column_stack([np.cos(corners), np.sin(corners)])
+        ]
+        axes.fill(*np.transpose(found), alpha=0.5, label=concept.upper())
+    axes.set(xlabel="payoff of the smuggler", ylabel="payoff of the sheriff")
+    axes.set_title("Equilibria of a small Sheriff game")
+    axes.legend(frameon=False)
+    return axes.figure
+
+
 FIGURES: dict[str, Callable[[int], object]] = {
     "convergence.svg": convergence,
     "trajectories.svg": trajectories,
@@ -72,6 +99,7 @@ FIGURES: dict[str, Callable[[int], object]] = {
     "heat_map.svg": heat_map,
     "large_heat_map.svg": large_heat_map,
     "circuit.svg": nested_circuit,
+    "payoffs.svg": payoffs,
     "kuhn_poker.svg": lambda _: display.draw_game(kuhn_poker()).figure,
     "shapley_game.svg": lambda _: display.draw_game(shapley_game()).figure,
     "three_voters.svg": lambda _: display.draw_game(load(GAMES / "three_voters.nfg")).figure,

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+_BYTES_A_COMPONENT = 1000
+"""Memory of a component and its sequences, without the bits of its events."""
+
+
 @final
 @frozen(eq=False)
 class CorrelationDAG:
@@ -75,7 +79,8 @@ def correlation_dag(
     proceed((1 << distinct.shape[1]) - 1, (1 << len(mentioned)) - 1, 0)
     parents: list[list[int]] = []
     decided: list[int] = []
-    levels, dimension, taken = [0], 1, 0
+    levels, dimension = [0], 1
+    bytes_a_component = _BYTES_A_COMPONENT + distinct.shape[1] // 2
     while waiting:
         for (alive, undecided), sequences in waiting.pop().items():
             first = undecided & -undecided
@@ -84,9 +89,9 @@ def correlation_dag(
             for mask in contradicted[decided[-1]]:
                 proceed(alive & ~mask, undecided ^ first, dimension)
                 dimension += 1
-            taken += _BYTES_A_COMPONENT + (alive.bit_length() + undecided.bit_length()) // 8
             if not len(parents) % 1000:
-                budget.check_plans(dimension, taken)
+                components = len(parents) + sum(map(len, waiting))
+                budget.check_plans(dimension, components * bytes_a_component)
         levels.append(len(parents))
     rows, columns = _completed(complete)
     found = csr_array((np.ones(rows.size), (rows, columns)), shape=(distinct.shape[1], dimension))
@@ -94,10 +99,6 @@ def correlation_dag(
     number[order] = groups
     domain = DecisionDAG(parents, [len(contradicted[number]) for number in decided])
     return CorrelationDAG(domain, sets[:, decided], np.unique(levels), csr_array(found[number]))
-
-
-_BYTES_A_COMPONENT = 1000
-"""Memory of a component and its sequences, without its bits."""
 
 
 def _contradicted(game: ExtensiveFormGame, events: Indices) -> tuple[Indices, list[list[int]]]:
@@ -176,7 +177,11 @@ class CorrelatedPlan:
     >>> from regretkit.games import sheriff
     >>> game = sheriff(items=2, bribe=1, rounds=1)
     >>> plan = best_extensive_form_correlated_equilibrium(game).plan
-    >>> plan
+    >>> print(plan.draw(1))
+    player 0
+    ...
+    >>> round(plan.probability([1, 0]), 6)  # the smuggler loads nothing
+    0.403727
     """
 
     game: ExtensiveFormGame

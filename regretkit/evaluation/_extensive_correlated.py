@@ -386,7 +386,8 @@ class TeamMaxmin:
     --------
     >>> from regretkit.games import kuhn_poker
     >>> found = team_maxmin(kuhn_poker(players=3), opponent=2)
-    >>> found
+    >>> round(found.value, 9), abs(found.gap) < 1e-9
+    (-0.041666667, True)
     """
 
     value: float

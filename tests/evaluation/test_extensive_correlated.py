@@ -2,23 +2,31 @@
 
 import itertools
 
-import naive_correlated
+import naive_optima
 import numpy as np
 import pytest
-from naive_games import decision, end, random_game
+from naive_correlation import information_sets
+from naive_games import chance, decision, end, random_game
+from refusals import refusals
 
 from regretkit.evaluation import (
     best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
+    maxmin,
+    team_maxmin,
 )
+from regretkit.evaluation._extensive_correlated import Program
 from regretkit.games import (
     ExtensiveFormGame,
+    GameTree,
     NormalFormGame,
     battleship,
     chicken,
     goofspiel,
     kuhn_poker,
+    prisoners_dilemma,
+    read_efg,
     sheriff,
     signalling,
 )
@@ -109,8 +117,8 @@ def small_games(players, count, most=200):
     seeds = itertools.count()
     while count:
         root = random_game(np.random.default_rng(next(seeds)), players, depth=players + 1)
-        sets = naive_correlated.information_sets(root, players)
-        joint = np.prod([float(count) for player in sets for count, _ in player.values()])
+        sets = [information_sets(root, player) for player in range(players)]
+        joint = np.prod([float(len(acts)) for own in sets for acts, _ in own.values()])
         if 8 <= joint <= most and sum(map(len, sets)) >= players + 1:
             yield root
             count -= 1
@@ -123,7 +131,7 @@ def test_the_optimum_is_that_over_all_joint_plans(players, concept):
     for root in small_games(players, count=8):
         weights = generator.normal(size=players)
         found = best(ExtensiveFormGame.from_history(root), weights, concept=concept)
-        naive = naive_correlated.best(root, players, weights, concept)
+        naive = naive_optima.best_over_plans(root, players, weights, concept)
         assert found.value == pytest.approx(naive, abs=1e-8)
 
 
@@ -137,7 +145,213 @@ def test_nobody_gains_by_the_definition_and_the_bound_is_tight(players, concept)
         found = best(game, generator.normal(size=players), concept=concept)
         assert abs(found.bound - found.value) <= 1e-9
         assert max(found.gaps) <= 1e-9
-        assert max(naive_correlated.gaps(game, found.plan.probability, concept)) <= 1e-9
+        assert max(naive_optima.gaps(game, found.plan.probability, concept)) <= 1e-9
 
 
-def test_gaps_of_any_plan_are_those_of_the_definition(): ...
+@pytest.mark.parametrize("concept", CONCEPTS)
+def test_without_chance_two_players_need_only_relevant_pairs(concept):
+    games = sheriff(2, 1, 1), sheriff(1, 1, 2), ships(1, 3, 2), points(), as_tree(chicken())
+    for game in games:
+        for weights in [1.0, 1.0], [-1.0, -2.0]:
+            over_pairs = naive_optima.best_over_pairs(game, weights, concept)
+            assert best(game, weights, concept=concept).value == pytest.approx(over_pairs, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "sequences", "pairs"),
+    [
+        (lambda: sheriff(10, 2, 2), [243, 43], 3_717),
+        pytest.param(lambda: ships(2, 2, 3), [741, 917], 35_241, marks=pytest.mark.deep),
+    ],
+)
+def test_the_dag_is_no_larger_than_the_relevant_pairs(make, sequences, pairs):
+    game = make()
+    assert [domain.dimension for domain in game.domains] == sequences
+    assert len(naive_optima.relevant_pairs(game)) == pairs
+    assert Program.of(game, "efce").plans.domain.dimension <= pairs
+
+
+# Plans
+
+
+@pytest.mark.parametrize("concept", CONCEPTS)
+def test_draws_of_a_plan_have_its_probabilities(concept):
+    game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(3), 2, depth=4))
+    plan, generator = best(game, concept=concept).plan, np.random.default_rng(1)
+    draws = [plan.draw(generator) for _ in range(2_000)]
+    assert all(d.contains(x) for draw in draws for d, x in zip(game.domains, draw, strict=True))
+    assert {x for draw in draws for vector in draw for x in vector.tolist()} == {0.0, 1.0}
+    counted = sum(np.outer(*draw) for draw in draws) / len(draws)
+    exact = np.array([[plan.probability(pair) for pair in row] for row in pairs_of(game)])
+    # Five standard deviations of each share, or one draw where hardly any is expected
+    spread = np.sqrt(exact * (1 - exact) / len(draws))
+    assert (np.abs(counted - exact) <= 5 * spread + 1 / len(draws)).all()
+
+
+def pairs_of(game):
+    first, second = (range(domain.dimension) for domain in game.domains)
+    return [[(s, t) for t in second] for s in first]
+
+
+def test_probabilities_of_a_plan_add_up_as_those_of_plans_do():
+    game = sheriff(2, 1, 1)
+    plan = best(game).plan
+    table = np.array([[plan.probability(pair) for pair in row] for row in pairs_of(game)])
+    assert table[0, 0] == pytest.approx(1.0, abs=1e-12)
+    for domain, part in zip(game.domains, (table, table.T), strict=True):
+        for column in part.T:
+            flow = domain.simplices.sum(column[1:]) - domain.reach(column)
+            np.testing.assert_allclose(flow, 0.0, atol=1e-12)
+
+
+def test_a_plan_pays_what_the_equilibrium_says():
+    game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(2), 3, depth=5))
+    found = best(game, [1.0, -2.0, 0.5])
+    reach = [found.plan.probability(z) for z in game.sequences.T.tolist()]
+    np.testing.assert_allclose(game.payoffs @ reach, found.payoffs, atol=1e-12)
+    assert found.value == pytest.approx(np.dot([1.0, -2.0, 0.5], found.payoffs), abs=1e-12)
+
+
+# What must hold of all optima
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_deviator_that_knows_more_leaves_less(seed):
+    game = ExtensiveFormGame.from_history(random_game(np.random.default_rng(seed), 3, depth=5))
+    for objective in "welfare", 0, [-1.0, 2.0, 0.0]:
+        nfcce, efcce, efce = (best(game, objective, concept=concept).value for concept in CONCEPTS)
+        assert nfcce >= efcce - 1e-9
+        assert efcce >= efce - 1e-9
+
+
+def test_in_a_zero_sum_game_everyone_gets_the_value():
+    game = kuhn_poker()
+    for concept, player in itertools.product(CONCEPTS, (0, 1)):
+        found = best(game, player, concept=concept)
+        assert found.payoffs[0] == pytest.approx(-1 / 18, abs=1e-9)
+
+
+def test_payoffs_of_any_size_and_offset():
+    root = random_game(np.random.default_rng(4), 2, depth=4)
+    game = ExtensiveFormGame.from_history(root)
+    values = best(game, 0).value
+    for factor, offset in (2.0**60, 0.0), (2.0**-60, 0.0), (1.0, 2.0**20), (2.0**40, 2.0**60):
+        tree = evolve_payoffs(game, lambda u, f=factor, o=offset: u * f + o)
+        found = best(tree, 0)
+        scale = max(factor, abs(offset))
+        assert found.value == pytest.approx(values * factor + offset, abs=1e-9 * scale)
+        assert abs(found.bound - found.value) <= 1e-9 * scale
+
+
+def evolve_payoffs(game, change):
+    tree = game.tree
+    fields = "parent", "player", "information_set", "action", "probability", "labels", "actions"
+    kept = {name: getattr(tree, name) for name in (*fields, "outcomes")}
+    return ExtensiveFormGame(GameTree(payoffs=change(tree.payoffs), **kept))
+
+
+# Edge cases
+
+
+def from_root(root):
+    return ExtensiveFormGame.from_history(root)
+
+
+def test_one_player_gets_the_most_that_it_can():
+    coin = chance([0.5, 0.5], heads=end(1.0), tails=end(4.0))
+    stop = decision(0, "second", stay=end(2.0), leave=end(0.0))
+    game = from_root(decision(0, "first", flip=coin, stop=stop))
+    for concept in CONCEPTS:
+        found = best(game, concept=concept)
+        assert found.value == pytest.approx(2.5, abs=1e-12)
+        assert found.plan.probability([1]) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_player_without_decisions_has_no_say():
+    game = from_root(decision(1, "only", give=end(3.0, 1.0), keep=end(0.0, 2.0)))
+    for concept in CONCEPTS:
+        found = best(game, 0, concept=concept)
+        np.testing.assert_allclose(found.payoffs, [0.0, 2.0], atol=1e-12)
+        assert found.gaps[0] == 0.0
+        assert found.plan.draw(1)[0].tolist() == [1.0]
+    assert team_maxmin(game, opponent=1).value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_game_of_chance_alone():
+    found = best(from_root(chance([0.25, 0.75], a=end(4.0, 0.0), b=end(0.0, 4.0))))
+    assert found.value == found.bound == 4.0
+    np.testing.assert_allclose(found.payoffs, [1.0, 3.0])
+
+
+def test_equal_payoffs_make_everything_an_equilibrium():
+    game = evolve_payoffs(kuhn_poker(), lambda u: np.ones_like(u))
+    for concept in CONCEPTS:
+        found = best(game, concept=concept)
+        assert found.value == pytest.approx(2.0, abs=1e-12)
+        assert found.gap == 0.0
+
+
+def test_what_chance_never_does_does_not_matter():
+    def game(never):
+        left = decision(0, "left", up=end(1.0, 0.0), down=end(0.0, 2.0))
+        there = decision(1, "never", give=end(*never), take=end(0.0, 0.0))
+        return from_root(chance([1.0, 0.0], happens=left, never=there))
+
+    for concept in CONCEPTS:
+        values = [best(game(never), concept=concept).value for never in [(9.0, 9.0), (-9.0, 1.0)]]
+        assert values == pytest.approx([1.0, 1.0], abs=1e-12)
+
+
+# Teams
+
+
+@pytest.mark.parametrize("opponent", [0, 1])
+def test_a_team_of_one_is_a_player(opponent):
+    game, level = kuhn_poker(), maxmin(kuhn_poker(), 1 - opponent)
+    found = team_maxmin(game, opponent)
+    assert found.value == pytest.approx(level.value, abs=1e-9)
+    assert abs(found.gap) <= 1e-9
+
+
+@pytest.mark.parametrize("opponent", [0, 1, 2])
+def test_a_team_guarantees_what_all_its_joint_plans_do(opponent):
+    for root in small_games(3, count=3):
+        found = team_maxmin(from_root(root), opponent)
+        assert found.value == pytest.approx(naive_optima.team_value(root, 3, opponent), abs=1e-9)
+
+
+def test_the_plan_of_a_team_is_for_its_members():
+    found = team_maxmin(kuhn_poker(players=3), opponent=1)
+    assert abs(found.gap) <= 1e-9
+    assert found.plan.players == (0, 2)
+    assert [x.size for x in found.plan.draw(1)] == [33, 33]
+    assert found.plan.probability([0, 0]) == pytest.approx(1.0)
+
+
+# Refusals
+
+DRIVER = """EFG 2 R "Absent-minded driver" { "Driver" }
+    p "" 1 1 "exit" { "leave" "go on" } 0
+    t "" 1 "first" { 0 }
+    p "" 1 1 0
+    t "" 2 "second" { 4 }
+    t "" 3 "missed" { 1 }"""
+
+test_what_has_no_optimum_is_refused = refusals(
+    (lambda: best(prisoners_dilemma()), TypeError, "use best_correlated_equilibrium"),
+    (lambda: best(read_efg(DRIVER)), ValueError, "imperfect recall: player 0 cannot tell"),
+    (lambda: team_maxmin(read_efg(DRIVER), 0), ValueError, "imperfect recall"),
+    (lambda: best(sheriff(1, 1, 1), "payoff"), ValueError, "objective must be 'welfare'"),
+    (lambda: best(sheriff(1, 1, 1), [1.0, np.nan]), ValueError, "objective"),
+    (lambda: best(sheriff(1, 1, 1), 2), ValueError, "player must be one of 0 to 1, got 2"),
+    (lambda: best(sheriff(1, 1, 1), concept="ce"), ValueError, "concept must be 'efce'"),
+    (
+        lambda: best(kuhn_poker(players=3), memory_limit=1e6),
+        MemoryError,
+        "sequences of correlated plans, which take about",
+    ),
+    (lambda: team_maxmin(kuhn_poker(), 2), ValueError, "player must be one of 0 to 1, got 2"),
+    (lambda: best(sheriff(1, 1, 1)).plan.probability([0]), ValueError, "one for each of 2"),
+    (lambda: best(sheriff(1, 1, 1)).plan.probability([0, 99]), ValueError, "each of sequences"),
+    (lambda: best(sheriff(1, 1, 1)).plan.draw(-1), TypeError, "generator must be"),
+)

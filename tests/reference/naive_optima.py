@@ -1,0 +1,193 @@
+"""Optimal correlated equilibria of trees, over all joint plans and over relevant pairs."""
+
+import itertools
+
+import numpy as np
+from naive_correlation import at_or_after, information_sets, payoff_of_plans, plans
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from regretkit.games import CHANCE
+from regretkit.games.tree._sequences import last_sequences, reach_of_chance
+
+
+def deviations(sets, concept):
+    """Yield what a plan recommends at a trigger, and each way to continue after it."""
+    if concept == "nfcce":
+        yield from (({}, plan) for plan in plans(sets))
+        return
+    for label, (actions, way) in sets.items():
+        told = [{}] if concept == "efcce" else [{label: action} for action in actions]
+        for recommended, plan in itertools.product(told, plans(at_or_after(sets, label))):
+            yield {**dict(way), **recommended}, plan
+
+
+def best_over_plans(root, players, weights, concept):
+    """Return the largest weighted payoff over all equilibria, by one variable a joint plan."""
+    sets = [information_sets(root, player) for player in range(players)]
+    joints = list(itertools.product(*map(plans, sets)))
+    place = {tuple(tuple(plan.values()) for plan in joint): n for n, joint in enumerate(joints)}
+    paid = np.array([payoff_of_plans(root, joint) for joint in joints])
+    rows = set()
+    for player in range(players):
+        for told, instead in deviations(sets[player], concept):
+            row = np.zeros(len(joints))
+            for number, joint in enumerate(joints):
+                if told.items() <= joint[player].items():
+                    changed = list(joint)
+                    changed[player] = {**joint[player], **instead}
+                    other = place[tuple(tuple(plan.values()) for plan in changed)]
+                    row[number] = paid[other, player] - paid[number, player]
+            rows.add(tuple(row.tolist()))
+    return _maximum(paid @ weights, np.array(sorted(rows)), np.ones((1, len(joints))))
+
+
+def team_value(root, players, opponent):
+    """Return what a team guarantees by a distribution over its joint plans."""
+    sets = [information_sets(root, player) for player in range(players)]
+    members = [player for player in range(players) if player != opponent]
+    rows = []
+    for replies in plans(sets[opponent]):
+        row = []
+        for joint in itertools.product(*(plans(sets[player]) for player in members)):
+            chosen = dict(zip(members, joint, strict=True)) | {opponent: replies}
+            row.append(payoff_of_plans(root, chosen)[members].sum())
+        rows.append(row)
+    paid = np.unique(rows, axis=0)
+    earned = np.hstack([-paid, np.ones((len(paid), 1))])
+    total = np.append(np.ones(paid.shape[1]), 0.0)[None]
+    return _maximum(np.append(np.zeros(paid.shape[1]), 1.0), earned, total, free=1)
+
+
+def _maximum(objective, unequal, equal, free=0):
+    """Maximize over ``unequal z <= 0``, and ``equal z`` 1 in the first row, 0 in the others."""
+    bounded = objective.size - free
+    solved = linprog(
+        -objective,
+        A_ub=unequal,
+        b_ub=np.zeros(unequal.shape[0]),
+        A_eq=equal,
+        b_eq=np.eye(1, equal.shape[0])[0],
+        bounds=[(0.0, None)] * bounded + [(None, None)] * free,
+        method="highs-ds",
+    )
+    assert solved.status == 0, solved.message
+    return -solved.fun
+
+
+# By sequences
+
+
+class Sequences:
+    """A player's decision tree as lists."""
+
+    def __init__(self, domain):
+        self.parents = domain.parent_sequence.tolist()
+        pairs = zip(domain.first_sequence.tolist(), domain.sizes.tolist(), strict=True)
+        self.blocks = [range(first, first + size) for first, size in pairs]
+        self.point_of = {s: j for j, block in enumerate(self.blocks) for s in block}
+
+    def after(self, sequence):
+        return [j for j, parent in enumerate(self.parents) if parent == sequence]
+
+    def path(self, s):
+        return {s} | self.path(self.parents[self.point_of[s]]) if s else set()
+
+    def triggers(self, concept):
+        """Yield for each what was told, the points from there on, and what is played otherwise."""
+        points = range(len(self.parents))
+        if concept == "nfcce":
+            yield 0, {*points}, {*self.point_of}
+            return
+        for j, block in enumerate(self.blocks):
+            later = {k for k in points if k == j or self.path(self.parents[k]) & {*block}}
+            for told in block if concept == "efce" else [self.parents[j]]:
+                kept = {told} if concept == "efce" else {*block}
+                yield told, later, {s for s in self.point_of if self.path(s) & kept}
+
+    def first(self, points):
+        return [j for j in points if self.point_of.get(self.parents[j]) not in points]
+
+
+def terminals(game):
+    """Return the last sequences of all players at each terminal, and its weighted payoffs."""
+    tree = game.tree
+    last = zip(*last_sequences(tree)[:, tree.terminals].tolist(), strict=True)
+    paid = reach_of_chance(tree)[tree.terminals, None] * tree.payoffs
+    return list(zip(last, paid.tolist(), strict=True))
+
+
+def gaps(game, probability, concept):
+    """Return what the best single trigger of each player gains, by ``probability`` of sequences."""
+    found, ends = [], terminals(game)
+    for player, tree in enumerate(map(Sequences, game.domains)):
+
+        def earned(s, told, player=player):
+            sequences = [
+                ([*z[:player], told, *z[player + 1 :]], u) for z, u in ends if z[player] == s
+            ]
+            return sum(probability(z) * u[player] for z, u in sequences)
+
+        def best_from(j, told, tree=tree, earned=earned):
+            return max(
+                earned(s, told) + sum(best_from(k, told) for k in tree.after(s))
+                for s in tree.blocks[j]
+            )
+
+        gains = (
+            sum(best_from(j, told) for j in tree.first(later)) - sum(earned(s, s) for s in followed)
+            for told, later, followed in tree.triggers(concept)
+        )
+        found.append(max(gains, default=0.0))
+    return found
+
+
+def relevant_pairs(game):
+    """Return the pairs of sequences of two players that von Stengel and Forges (2008) keep.
+
+    One of the two is empty, or some path goes through the information sets of both.
+    """
+    tree, connected = game.tree, set()
+    for terminal in tree.terminals.tolist():
+        met, history = [set(), set()], terminal
+        while history:
+            history = int(tree.parent[history])
+            if (player := int(tree.player[history])) != CHANCE:
+                met[player].add(int(tree.information_set[history]))
+        connected |= set(itertools.product(*met))
+    first, second = map(Sequences, game.domains)
+    pairs = [(0, 0), *((0, s) for s in second.point_of), *((s, 0) for s in first.point_of)]
+    for j, k in sorted(connected):
+        pairs += itertools.product(first.blocks[j], second.blocks[k])
+    return pairs
+
+
+def best_over_pairs(game, weights, concept):
+    """Return the optimum over distributions of relevant pairs, exact for two players, no chance."""
+    pairs, ends = relevant_pairs(game), terminals(game)
+    equal, unequal = [{(0, 0): 1.0}], []
+    for player, tree in enumerate(map(Sequences, game.domains)):
+        turn = (lambda a, b: (a, b)) if player == 0 else (lambda a, b: (b, a))
+        for pair in pairs:
+            own, other = turn(*pair)
+            if own and own == tree.blocks[tree.point_of[own]][0]:
+                row = {turn(s, other): 1.0 for s in tree.blocks[tree.point_of[own]]}
+                equal.append(row | {turn(tree.parents[tree.point_of[own]], other): -1.0})
+        for number, (told, later, followed) in enumerate(tree.triggers(concept)):
+            name = player, number
+            row = {z: -u[player] for z, u in ends if z[player] in followed}
+            unequal.append(row | {(*name, j): 1.0 for j in tree.first(later)})
+            for j, s in ((k, s) for k in later for s in tree.blocks[k]):
+                row = {turn(told, z[1 - player]): u[player] for z, u in ends if z[player] == s}
+                unequal.append(row | {(*name, k): 1.0 for k in tree.after(s)} | {(*name, j): -1.0})
+    values = sorted({key for row in unequal for key in row if len(key) == 3})
+    place = {key: n for n, key in enumerate([*pairs, *values])}
+    paid = {z: np.dot(weights, u) for z, u in ends}
+    objective = np.array([*(paid.get(pair, 0.0) for pair in pairs), *np.zeros(len(values))])
+    return _maximum(objective, _matrix(unequal, place), _matrix(equal, place), len(values))
+
+
+def _matrix(rows, place):
+    entries = [(r, place[key], x) for r, row in enumerate(rows) for key, x in row.items()]
+    row, column, value = zip(*entries, strict=True)
+    return csr_array((value, (row, column)), shape=(len(rows), len(place)))
