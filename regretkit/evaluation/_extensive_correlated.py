@@ -211,17 +211,18 @@ class Program:
             rows.append(csr_array(gains[2:]))
             rows[-1].data = np.ldexp(rows[-1].data, -exponent_of(rows[-1].data))
             inner.append(-constraints(deviations.domain)[0][2:, 2:].T)
-        (E, e), H = constraints(domain), csr_array(block_diag(inner))
+        (E, e), H = constraints(domain), block_diag(inner)
+        free = sum(deviations.domain.points - 1 for deviations in self.deviations)
         point, prices = maximize(
-            np.concatenate([scaled, np.zeros(H.shape[1])]),
+            np.concatenate([scaled, np.zeros(free)]),
             nonpositive=csr_array(hstack([vstack(rows), H])),
-            fixed=csr_array(hstack([E, csr_array((e.size, H.shape[1]))])),
+            fixed=csr_array(hstack([E, csr_array((e.size, free))])),
             totals=e,
-            free=H.shape[1],
+            free=free,
             interior_first=True,
         )
-        # Weak duality: whatever mixtures of deviations are subtracted, nobody gains by any at an
-        # equilibrium. The multipliers are such mixtures, up to the tolerance of HiGHS.
+        # Weak duality: at an equilibrium no mixture of deviations gains, so that the objective
+        # minus its gain is no smaller. The multipliers are mixtures, up to HiGHS's tolerance.
         ends = np.cumsum([part.shape[0] for part in rows])[:-1]
         for deviations, part, own in zip(
             self.deviations, rows, np.split(prices, ends), strict=True

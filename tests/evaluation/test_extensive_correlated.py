@@ -79,7 +79,7 @@ def test_the_optima_of_the_literature_and_of_other_programs(make, objective, val
 
 
 def as_tree(game):
-    """Return a normal form as a tree in which nobody sees what others do."""
+    """Return a normal form as a tree in which no player sees what others do."""
 
     def grow(outcome):
         player = len(outcome)
@@ -137,7 +137,7 @@ def test_the_optimum_is_that_over_all_joint_plans(players, concept):
 
 @pytest.mark.parametrize("concept", CONCEPTS)
 @pytest.mark.parametrize("players", [2, 3])
-def test_nobody_gains_by_the_definition_and_the_bound_is_tight(players, concept):
+def test_no_player_gains_by_the_definition_and_the_bound_is_tight(players, concept):
     generator = np.random.default_rng(players)
     for seed in range(4):
         root = random_game(np.random.default_rng(seed), players, depth=4)
@@ -224,7 +224,7 @@ def test_a_deviator_that_knows_more_leaves_less(seed):
         assert efcce >= efce - 1e-9
 
 
-def test_in_a_zero_sum_game_everyone_gets_the_value():
+def test_in_a_zero_sum_game_each_player_gets_the_value():
     game = kuhn_poker()
     for concept, player in itertools.product(CONCEPTS, (0, 1)):
         found = best(game, player, concept=concept)
