@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import as_generator, whole_number
+from regretkit._util._validate import as_generator, whole_numbers
 from regretkit.games import ExtensiveFormGame, Profile
 from regretkit.games._memory_budget import MemoryBudget
 from regretkit.games.tree._sequences import sorted_columns
@@ -201,14 +201,15 @@ class CorrelatedPlan:
         """
         dag, domain, share = self._dag, self._dag.domain, 1.0
         values = np.ones(domain.dimension)
-        if len(sequences) != len(self.players):
+        numbers = whole_numbers(sequences, "sequences")
+        trees = [self.game.domains[player] for player in self.players]
+        most = [tree.dimension - 1 for tree in trees]
+        if numbers.size != len(most) or not ((numbers >= 0) & (numbers <= most)).all():
             raise ValueError(
-                f"sequences must have one for each of {len(self.players)} players, got "
-                f"{len(sequences)}; pass 0 for a player that may play anything"
+                f"sequences must have for each of players {self.players} a number of 0 to {most}, "
+                f"got {numbers}; 0 is for a player that may play anything"
             )
-        for player, last in zip(self.players, sequences, strict=True):
-            tree = self.game.domains[player]
-            last = whole_number(last, "each of sequences", least=0, most=tree.dimension - 1)
+        for player, tree, last in zip(self.players, trees, numbers.tolist(), strict=True):
             while last:
                 number = int(np.searchsorted(tree.first_sequence, last, side="right")) - 1
                 action, size = last - tree.first_sequence[number], int(tree.sizes[number])

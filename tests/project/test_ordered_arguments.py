@@ -33,6 +33,7 @@ from regretkit.evaluation import (
     Estimate,
     best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
+    best_extensive_form_correlated_equilibrium,
     cce_gaps,
     ce_gaps,
     sampled_local_best_response,
@@ -160,6 +161,7 @@ TREE_GAME = {
     "outcomes": [],
 }
 KUHN = games.kuhn_poker()
+TEAM = evaluation.team_maxmin(games.kuhn_poker(players=3), 0).plan
 FORGETFUL = games.ImperfectRecallGame(
     GameTree(
         parent=[-1, 0, 0, 1, 1, 2, 2],
@@ -311,6 +313,10 @@ ENTRIES = {
     "best_coarse_correlated_equilibrium(objective)": lambda bad: best_coarse_correlated_equilibrium(
         PENNIES, bad
     ),
+    "best_extensive_form_correlated_equilibrium(objective)": lambda bad: (
+        best_extensive_form_correlated_equilibrium(KUHN, bad)
+    ),
+    "CorrelatedPlan.probability(sequences)": TEAM.probability,
     "Estimate.of(samples)": lambda bad: Estimate.of(bad),
     "sampled_value(strategies)": lambda bad: sampled_value(
         Once(), answers(bad), samples=2, generator=rng()
