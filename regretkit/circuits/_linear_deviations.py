@@ -1,6 +1,6 @@
 """All linear maps of sequence-form strategies to themselves: linear swap regret."""
 
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from attrs import define
@@ -11,6 +11,9 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
 from regretkit.circuits._maps import DeviationSet
 from regretkit.sets import DecisionDAG, DecisionTree, StrategySet
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _SHARES = 2.0**-26, 2.0**-40
 """What p is in ``fixed_point``: a small one only where the first is too large to settle."""
@@ -79,13 +82,14 @@ class LinearDeviations(DeviationSet):
     """Where the coefficients live."""
     _play: Indices
     """For each action of the tree and each sequence recommended, the coordinate that plays it."""
-
     _free: Indices
     """Coordinates from which all others follow: all actions but the last of a decision point."""
-    _basis: Vector
+    _basis: "csr_array"
     """How they follow: the matrix that sends 1 and these coordinates to a strategy."""
 
     def __init__(self, tree: DecisionTree) -> None:
+        from scipy.sparse import csr_array
+
         if not isinstance(tree, DecisionTree):
             raise TypeError(must_be("tree", "a DecisionTree", tree))
         self.domain = self.tree = tree
@@ -112,11 +116,11 @@ class LinearDeviations(DeviationSet):
         self.coefficients = self.pairs = DecisionDAG(parents, sizes.ravel())
         last = tree.first_sequence + tree.sizes - 1
         self._free = np.delete(np.arange(length), np.append(0, last))
-        self._basis = np.zeros((length, 1 + self._free.size))
-        self._basis[0, 0] = 1.0
-        self._basis[self._free, 1 + np.arange(self._free.size)] = 1.0
+        basis = np.zeros((length, 1 + self._free.size))
+        basis[np.append(0, self._free), np.arange(1 + self._free.size)] = 1.0
         for parent, begin, end in zip(before, tree.first_sequence, last, strict=True):
-            self._basis[end] = self._basis[parent] - self._basis[begin:end].sum(axis=0)
+            basis[end] = basis[parent] - basis[begin:end].sum(axis=0)
+        self._basis = csr_array(basis)
 
     @property
     @override
@@ -125,13 +129,11 @@ class LinearDeviations(DeviationSet):
 
     def matrix(self, coefficients: Vector) -> Vector:
         """Return the matrix A of a map ``x -> A x``, shape ``(dimension, dimension)``."""
-        start = np.eye(1, self.tree.dimension)
-        return np.vstack([start, coefficients[self._play]])
+        return np.vstack([np.eye(1, self.tree.dimension), coefficients[self._play]])
 
     @override
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
-        moved: Vector = self.matrix(coefficients) @ point
-        return moved
+        return np.append(point[0], coefficients[self._play] @ point)
 
     @override
     def utility(self, utility: Vector, point: Vector) -> Vector:
@@ -152,17 +154,19 @@ class LinearDeviations(DeviationSet):
         computed in coordinates of the set's affine hull, all but one action of each decision point:
         outside, powers of A may grow.
         """
-        step = self.matrix(coefficients)[self._free] @ self._basis
+        from scipy.linalg import lu_factor, lu_solve
+
+        step: Vector = coefficients[self._play[self._free - 1]] @ self._basis
         free: Vector = self.tree.relative_interior_point()[self._free]
-        inverse, share = step, 0.0
+        factors, share = (step, step), 0.0
         for number in range(_STEPS * len(_SHARES)):
             change = step[:, 0] + step[:, 1:] @ free - free
             if np.abs(change).max(initial=0.0) <= _SETTLED:
                 break
             if number % _STEPS == 0:
                 share = _SHARES[number // _STEPS]
-                inverse = np.asarray(np.linalg.inv(np.eye(free.size) - (1.0 - share) * step[:, 1:]))
-            free += (1.0 - share) * (inverse @ change)
-        point = self._basis @ np.append(1.0, free)
+                factors = lu_factor(np.eye(free.size) - (1.0 - share) * step[:, 1:])
+            free += (1.0 - share) * lu_solve(factors, change)
+        point: Vector = self._basis @ np.append(1.0, free)
         point[point <= _SETTLED] = 0.0  # what only leaves it shrinks, but never to zero
         return self.tree.sequence_form(self.tree.behavior(point))
