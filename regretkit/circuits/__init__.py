@@ -10,6 +10,9 @@ from regretkit.circuits._cfr import SharedStrategies as SharedStrategies
 from regretkit.circuits._cfr import SharedStrategy as SharedStrategy
 from regretkit.circuits._cfr import circuit as circuit
 from regretkit.circuits._constrained import Constrained as Constrained
+from regretkit.circuits._efr import DEVIATION_TYPES as DEVIATION_TYPES
+from regretkit.circuits._efr import EFR as EFR
+from regretkit.circuits._efr import Deviations as Deviations
 from regretkit.circuits._linear_deviations import LinearDeviations as LinearDeviations
 from regretkit.circuits._maps import DeviationSet as DeviationSet
 from regretkit.circuits._maps import FiniteDeviations as FiniteDeviations

@@ -168,6 +168,18 @@ def coupling(minimizer: RegretMinimizer) -> RegretMinimizer | None:
     return next(filter(None, map(coupling, inner)), None)
 
 
+def coupling_reason(rule: RegretMinimizer) -> str:
+    """Say why the rule of all decision points has no bound at each, empty where it has one."""
+    couples = coupling(rule)
+    if couples is None:
+        return ""
+    return (
+        f"{quote(couples)} bounds the sum of the regrets at its decision points, and not the "
+        "regret at each; pass a hull's mixer as what makes one, such as RegretMatching, and "
+        "others as PerDecisionPoint(rule)"
+    )
+
+
 @define(eq=False)
 class Circuit(RegretMinimizer):
     """A minimizer made of others, as scale-free as all of them."""

@@ -21,7 +21,7 @@ from regretkit.circuits._base import (
     as_minimizer,
     check_depth,
     check_distinct,
-    coupling,
+    coupling_reason,
     local_minimizer,
 )
 from regretkit.circuits._merge import merged, together
@@ -121,14 +121,7 @@ class CFR(Circuit):
 
     @override
     def _weaker_guarantee(self) -> str:
-        couples = coupling(self.rule)
-        if couples is None:
-            return ""
-        return (
-            f"{quote(couples)} bounds the sum of the regrets at its decision points, and not the "
-            "regret at each; pass a hull's mixer as what makes one, such as RegretMatching, and "
-            "others as PerDecisionPoint(rule)"
-        )
+        return coupling_reason(self.rule)
 
     @override
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:

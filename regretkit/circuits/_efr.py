@@ -1,0 +1,457 @@
+"""EFR: one minimizer over the deviations at each decision point of a tree."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Literal, TypeAlias, cast, final
+
+import numpy as np
+from attrs import define, field, frozen
+from attrs.validators import in_, optional
+from typing_extensions import override
+
+from regretkit._regret_tracker import RegretBound
+from regretkit._util._arrays import (
+    Selection,
+    add_cancelling,
+    as_slice,
+    depths,
+    expand_ranges,
+    segment_sum,
+)
+from regretkit._util._state import NOT_STATE
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import did_you_mean, must_be, quote
+from regretkit.circuits._base import Circuit, LocalRule, coupling_reason, local_minimizer
+from regretkit.circuits._stationary import _stationary
+from regretkit.minimizer import RegretMinimizer, TrackerOf
+from regretkit.minimizers import RegretMatching
+from regretkit.sets import DecisionTree, Simplices
+
+Memory: TypeAlias = Literal["counterfactual", "action", "partial_sequence", "causal", "behavioral"]
+LocalMaps: TypeAlias = Literal["external", "internal"]
+_MAPS = in_(("external", "internal"))
+
+
+@final
+@frozen
+class Deviations:
+    """A type of deviations in a tree: what a player remembers, and how it then deviates.
+
+    A deviating player is recommended an action at each decision point. At decision point j a
+    memory state is a set of recommendations before j that it remembers, and its weight w is the
+    probability of these. After action a of a decision point with the weights w_1, ..., w_k, of
+    which w_k is that of having followed all recommendations, the weights are
+
+        counterfactual      1
+        action              w_k b(a)
+        partial_sequence    w_1, ..., w_k, w_k b(a)
+        causal              w_1, ..., w_k, and w_k b(c) for each action c
+        behavioral          w_i b(c) for each i and each action c
+
+    and before the first decision the only weight is 1. Single actions are passed over.
+
+    Parameters
+    ----------
+    memory
+        The weights, one of the names above.
+    local
+        Maps at a decision point: ``"external"`` ones play one action whatever is recommended,
+        ``"internal"`` ones play one action in place of another.
+    after
+        Maps where not all recommendations have been followed; by default those of ``local``.
+
+    Examples
+    --------
+    >>> DEVIATION_TYPES["csps"]
+    Deviations(memory='causal', local='internal', after='external')
+
+    References
+    ----------
+    Morrill, D'Orazio, Sarfati, Lanctot, Wright, Greenwald and Bowling (2021), "Efficient deviation
+    types and learning for hindsight rationality in extensive-form games", ICML, PMLR 139.
+    """
+
+    memory: Memory = field(
+        validator=in_(("counterfactual", "action", "partial_sequence", "causal", "behavioral"))
+    )
+    local: LocalMaps = field(validator=_MAPS)
+    after: LocalMaps | None = field(default=None, validator=optional(_MAPS))
+
+
+DEVIATION_TYPES: Mapping[str, Deviations] = MappingProxyType(
+    {
+        "blind_cf": Deviations("counterfactual", "external"),
+        "informed_cf": Deviations("counterfactual", "internal"),
+        "blind_action": Deviations("action", "external"),
+        "informed_action": Deviations("action", "internal"),
+        "bps": Deviations("partial_sequence", "external"),
+        "cfps": Deviations("partial_sequence", "internal"),
+        "csps": Deviations("causal", "internal", after="external"),
+        "tips": Deviations("causal", "internal"),
+        "bhv": Deviations("behavioral", "internal"),
+    }
+)
+"""The types of deviations with a name, by it."""
+
+
+def _deviations(value: str | Deviations) -> Deviations:
+    if isinstance(value, Deviations):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(must_be("deviations", "the name of a type, or Deviations", value))
+    if value not in DEVIATION_TYPES:
+        known = ", ".join(map(repr, DEVIATION_TYPES))
+        raise ValueError(
+            f"deviations must be one of {known}, got {quote(value)}"
+            f"{did_you_mean(value, DEVIATION_TYPES)}"
+        )
+    return DEVIATION_TYPES[value]
+
+
+@final
+@define(eq=False)
+class EFR(Circuit):
+    """Extensive-form regret minimization: regret against a type of deviations in a tree.
+
+    At decision point j with counterfactual utilities q there is a deviation k for each weight w
+    and each local map f. A minimizer of external regret picks a distribution m over them, a fixed
+    point b of their mixture is played, and the minimizer learns from what each would have gained:
+
+        sum_k m_k w_k (f_k(b) - b)  =  0,    minimizer learns  w_k <f_k(b) - b, q>
+
+    So the minimizer earns nothing, and its regret against k is that of k. The regret against a
+    deviation of the whole tree is the sum of those of its parts, one for each decision point and
+    memory state, and at most the sum of their positive parts. The weights follow from b at the
+    decision points before j, which are played in the same iteration.
+
+    With ``RegretMatching`` it is EFR of the paper. Any minimizer with a regret bound on each
+    simplex will do: that bound is all that is used. It must be one over all weights of a decision
+    point together, since a fixed point solves one equation there.
+
+    Parameters
+    ----------
+    tree
+        The player's decisions; or ``Simplices``, for decisions of which none follows another.
+    deviations
+        A name in ``DEVIATION_TYPES``, or ``Deviations``.
+    local
+        Called with simplices, one for each decision point of two and more actions, with a
+        coordinate for each deviation there, returns one minimizer for all of them.
+
+    Attributes
+    ----------
+    rule
+        The minimizer that ``local`` returned.
+
+    Examples
+    --------
+    >>> tree = DecisionTree([0, 2], [2, 2])
+    >>> player = EFR(tree, "csps")
+    >>> player.observe_utility([0.0, 1.0, 0.0, 4.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 0., 1., 1., 0.])
+    >>> player.rule
+    RegretMatching(simplices=Simplices([2, 6]))
+
+    References
+    ----------
+    Morrill, D'Orazio, Sarfati, Lanctot, Wright, Greenwald and Bowling (2021), "Efficient deviation
+    types and learning for hindsight rationality in extensive-form games", ICML, PMLR 139.
+
+    Notes
+    -----
+    What a decision point may expect depends on what is played above and below it, so that the last
+    strategy stands in for the coming one when a utility is predicted.
+    """
+
+    tree: DecisionTree | Simplices
+    deviations: Deviations = field(default="csps", converter=_deviations)
+    local: LocalRule = RegretMatching
+    rule: RegretMinimizer = field(init=False, repr=False)
+    _layout: "_Layout" = field(init=False, repr=False)
+    _last: Vector = field(init=False, repr=False)
+    """The last behavioral strategy that was played."""
+    _behavior: Vector = field(init=False, repr=False, metadata=NOT_STATE)
+    _weights: Vector = field(init=False, repr=False, metadata=NOT_STATE)
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.tree, DecisionTree | Simplices):
+            hint = "pass the set of one player, as in load('kuhn_poker').domains[0]"
+            raise TypeError(must_be("tree", "a DecisionTree", self.tree, hint))
+        self.domain = self.tree
+        self._layout = _Layout(self.tree, self.deviations)
+        self.rule = local_minimizer(self.local, self._layout.simplices)
+        self._last = self._layout.tree.simplices.uniform()
+
+    @override
+    def _weaker_guarantee(self) -> str:
+        if self._layout.constant is None:
+            return "what is small is the regret against its deviations, which are not all constant"
+        return coupling_reason(self.rule)
+
+    @override
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
+        inner, constant = tracker_of(self.rule), self._layout.constant
+        earned = self._layout.simplices.sum(inner._earned_by_action)
+        name = "earned by the deviations at each decision point = 0"
+        fixed = RegretBound(name, float(np.abs(earned).sum()), 0.0, exact=True)
+        if constant is None:
+            return fixed
+        bound = float(np.maximum(inner.utilities[constant], 0.0).sum())
+        statement = "R <= sum over decision points and deviations of their positive R"
+        regret = tracker_of(self).external
+        return RegretBound(statement, regret, bound, exact=False, also=(fixed,))
+
+    @override
+    def _propose(self) -> Vector:
+        self._behavior, self._weights = self._layout.play(self.rule.next_strategy())
+        if isinstance(self.tree, Simplices):
+            return self._behavior.copy()
+        return self.tree.sequence_form(self._behavior)
+
+    @override
+    def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self._last = self._behavior
+        self.rule._update(self._layout.gains(utility, self._behavior, self._weights))
+
+    @override
+    def _expect(self, prediction: Vector) -> None:
+        weights = self._layout.weights(self._last)
+        self.rule._predict_internal(self._layout.gains(prediction, self._last, weights))
+
+
+# Where the deviations of all decision points stand in one vector
+
+
+@frozen(eq=False)
+class _Stage:
+    """Decision points with equally many actions, and equally many choices before them."""
+
+    simplices: Simplices
+    """The decision points side by side."""
+    actions: Selection
+    """Where their actions stand in a behavioral strategy."""
+    deviations: Selection
+    """Where their deviations stand,"""
+    weight: Indices
+    """the weight of each,"""
+    rate: Indices
+    """and the rate that it adds to; a rate for each action if ``closed``, see ``fixed_point``."""
+    closed: bool
+    """Whether the rates into actions say it all: external maps, or two actions."""
+    entries: Selection
+    """The weights that follow from these decision points,"""
+    parent: Indices
+    """that of which each is a part,"""
+    factor: Indices
+    """and the action whose probability is the part."""
+
+    def fixed_point(self, flow: Vector) -> Vector:
+        """Return b with ``sum_k flow_k (f_k(b) - b) = 0`` at each decision point, side by side."""
+        points, size = self.simplices.blocks, self.simplices.dimension
+        if self.closed:
+            return self.simplices.normalize(segment_sum(self.rate, flow, size))
+        pairs = size * (size // points)
+        rates = segment_sum(self.rate, flow, pairs + size)
+        internal = rates[:pairs].reshape(points, -1, size // points)
+        return _stationary(internal + rates[pairs:].reshape(points, 1, -1)).ravel()
+
+    def extend(self, weights: Vector, behavior: Vector) -> None:
+        """Fill in the weights that follow."""
+        weights[self.entries] = weights[self.parent] * behavior[self.factor]
+
+
+@final
+class _Layout:
+    """Weights and deviations at all decision points of a tree with two actions or more."""
+
+    simplices: Simplices
+    """A block for each of these decision points, a coordinate for each deviation."""
+    constant: Indices | None
+    """The deviations that constant ones are made of, None where there are not enough."""
+
+    def __init__(self, domain: DecisionTree | Simplices, deviations: Deviations) -> None:
+        self._padded = isinstance(domain, Simplices)
+        if isinstance(domain, Simplices):
+            names = domain.labels.select(np.arange(domain.blocks))
+            domain = DecisionTree(np.zeros(domain.blocks, np.int64), domain.sizes, **names)
+        self.tree, sizes, first = domain, domain.sizes, domain.simplices.first
+        memory = _Memory(domain, deviations.memory)
+        self._entries, choices = memory.parent.size, memory.choices
+
+        # Of each deviation: its decision point, its weight, and which action it replaces by which
+        local, after = deviations.local, deviations.after or deviations.local
+        followed = memory.weight == memory.followed[memory.point]
+        internal = np.where(followed, local == "internal", after == "internal")
+        count = sizes[memory.point] * np.where(internal, sizes[memory.point] - 1, 1)
+        point, self._weight, internal = (
+            np.repeat(array, count) for array in (memory.point, memory.weight, internal)
+        )
+        number, size = expand_ranges(np.zeros_like(count), count), sizes[point]
+        source = np.where(internal, number // (size - 1), 0)
+        target = np.where(internal, number % (size - 1), number)
+        target += internal & (target >= source)
+
+        labels = domain.simplices.labels.select(choices)["labels"]
+        blocks = np.bincount(point, minlength=domain.points)[choices]
+        self.simplices = Simplices(blocks, labels=labels)
+        constant = np.flatnonzero((self._weight == 0) | (deviations.memory == "behavioral"))
+        covered = np.unique(point[constant]).size == choices.size
+        self.constant = constant if covered else None
+
+        # Deviations of the same map differ in their weights alone: first external, then internal
+        actions, width = domain.simplices.dimension, int(sizes.max(initial=1))
+        pair = actions + (first[point] + source) * width + target
+        maps, self._map = np.unique(
+            np.where(internal, pair, first[point] + target), return_inverse=True
+        )
+        split = np.searchsorted(maps, actions)
+        self._target, (self._from, to) = maps[:split], np.divmod(maps[split:] - actions, width)
+        self._to = to + domain.simplices.repeat(first)[self._from]
+
+        place = np.zeros(domain.points, np.int64)
+        groups = np.unique(np.stack([memory.depth, sizes])[:, choices], axis=1).T.tolist()
+        self.stages = []
+        for depth, n in groups:
+            points = choices[(memory.depth[choices] == depth) & (sizes[choices] == n)]
+            place[points] = np.arange(points.size)
+            here = np.flatnonzero((memory.depth[point] == depth) & (size == n))
+            new = np.flatnonzero(np.isin(memory.after, points))
+            closed = n == 2 or not internal[here].any()
+            rate = place[point[here]] * n + target[here]
+            if not closed:
+                pairs = (place[point[here]] * n + source[here]) * n + target[here]
+                rate = np.where(internal[here], pairs, points.size * n * n + rate)
+            self.stages.append(
+                _Stage(
+                    simplices=Simplices([n] * points.size),
+                    actions=as_slice(domain.simplices.coordinates(points)),
+                    deviations=as_slice(here),
+                    weight=self._weight[here],
+                    rate=rate,
+                    closed=closed,
+                    entries=as_slice(new),
+                    parent=memory.parent[new],
+                    factor=memory.factor[new],
+                )
+            )
+
+    def play(self, mixture: Vector) -> tuple[Vector, Vector]:
+        """Return the behavioral strategy that a mixture of deviations fixes, and the weights."""
+        behavior, weights = np.ones(self.tree.simplices.dimension), np.ones(self._entries)
+        for stage in self.stages:
+            flow = mixture[stage.deviations] * weights[stage.weight]
+            behavior[stage.actions] = stage.fixed_point(flow)
+            stage.extend(weights, behavior)
+        return behavior, weights
+
+    def weights(self, behavior: Vector) -> Vector:
+        """Return the weights of a behavioral strategy."""
+        weights = np.ones(self._entries)
+        for stage in self.stages:
+            stage.extend(weights, behavior)
+        return weights
+
+    def gains(self, utility: Vector, behavior: Vector, weights: Vector) -> Vector:
+        """Return what each deviation gains over a behavioral strategy."""
+        if self._padded:
+            utility = np.concatenate([np.zeros(1), utility])
+        _, values = self.tree.counterfactual(utility, behavior)
+        difference = add_cancelling(values[self._to], -values[self._from])
+        gains = behavior[self._from] * difference
+        if self._target.size:
+            regret = self.tree.simplices.regret(values, behavior)
+            gains = np.concatenate([regret[self._target], gains])
+        return weights[self._weight] * gains[self._map]
+
+
+@final
+class _Memory:
+    """The weights of a tree, each the product of another one and the probability of an action.
+
+    The first is 1.
+    """
+
+    choices: Indices
+    """The decision points of two actions or more."""
+    depth: Indices
+    """For each decision point, how many of these are before it."""
+    point: Indices
+    """For each weight of each of these decision points, the decision point,"""
+    weight: Indices
+    """and the number of the weight."""
+    followed: Indices
+    """For each decision point, the weight of having followed all recommendations."""
+    after: Indices
+    """For each weight, the decision point that it follows from, -1 for the first,"""
+    parent: Indices
+    """the weight of which it is a part,"""
+    factor: Indices
+    """and the action whose probability is the part."""
+
+    def __init__(self, tree: DecisionTree, memory: Memory) -> None:
+        self._tree, sizes = tree, tree.sizes
+        self.choices = np.flatnonzero(sizes > 1)
+        self._point_of = np.append(-1, np.repeat(np.arange(tree.points), sizes))
+        # The last sequence before a decision point at which there was a choice
+        self._before = tree.parent_sequence.copy()
+        while (single := np.append(sizes, 2)[self._point_of[self._before]] == 1).any():
+            self._before[single] = tree.parent_sequence[self._point_of[self._before[single]]]
+        # Weights that are all 1 follow from no decision point before.
+        needed = memory != "counterfactual"
+        self.depth = depths(self._point_of[self._before]) * needed
+        if memory == "behavioral":
+            self._behavioral()
+            return
+        self.followed = self._before * needed
+        # A weight for each sequence: that of the sequence before, times the probability
+        inner = np.unique(self._point_of[self.followed[self.choices]])
+        self.after = np.where(np.isin(self._point_of, inner), self._point_of, -1)
+        self.parent = np.append(0, np.repeat(self._before, sizes))
+        self.factor = np.arange(-1, tree.simplices.dimension)
+        found = [*self._paths()] if memory in ("partial_sequence", "causal") else []
+        found = found or [(self.choices, self.followed[self.choices])]
+        points, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        if memory == "causal":  # all actions of the decision points on the path
+            on_path = self._point_of[weights]
+            many = np.where(on_path >= 0, sizes[on_path], 1)
+            begin = np.where(on_path >= 0, tree.first_sequence[on_path], 0)
+            points, weights = np.repeat(points, many), expand_ranges(begin, many)
+        order = np.lexsort((weights, points))
+        self.point, self.weight = points[order], weights[order]
+
+    def _paths(self) -> Iterator[tuple[Indices, Indices]]:
+        """Yield decision points and sequences on the way to them, until the empty one."""
+        points, sequences = self.choices, self._before[self.choices]
+        while points.size:
+            yield points, sequences
+            points, sequences = points[sequences > 0], sequences[sequences > 0]
+            sequences = self._before[self._point_of[sequences]]
+
+    def _behavioral(self) -> None:
+        """Fill in the weights of all combinations of actions at the decision points before."""
+        tree, sizes = self._tree, self._tree.sizes
+        begin, end, count = np.zeros((3, tree.points), dtype=np.int64)
+        count[:], self.followed = 1, np.zeros(tree.points, dtype=np.int64)
+        inner = np.isin(np.arange(tree.points), self._point_of[self._before[self.choices]])
+        entries, total = [(np.array([-1]), np.zeros(1, np.int64), np.zeros(1, np.int64))], 1
+        for depth in range(self.depth.max(initial=-1) + 1):
+            here = self.choices[self.depth[self.choices] == depth]
+            if depth:
+                last = self._point_of[self._before[here]]
+                begin[here], count[here] = end[last], count[last] * sizes[last]
+                action = self._before[here] - tree.first_sequence[last]
+                offset = (self.followed[last] - begin[last]) * sizes[last]
+                self.followed[here] = end[last] + offset + action
+            here = here[inner[here]]
+            many = count[here] * sizes[here]
+            end[here] = total + np.cumsum(many) - many
+            total += int(many.sum())
+            each = np.repeat(sizes[here], count[here])
+            parents = np.repeat(expand_ranges(begin[here], count[here]), each)
+            first = np.repeat(tree.simplices.first[here], count[here])
+            entries.append((np.repeat(here, many), parents, expand_ranges(first, each)))
+        columns = (np.concatenate(column) for column in zip(*entries, strict=True))
+        self.after, self.parent, self.factor = columns
+        self.point = np.repeat(self.choices, count[self.choices])
+        self.weight = expand_ranges(begin[self.choices], count[self.choices])
