@@ -1,8 +1,9 @@
 """EFR: one minimizer over the deviations at each decision point of a tree."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Literal, TypeAlias, cast, final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -29,6 +30,8 @@ from regretkit.sets import DecisionTree, Simplices
 
 Memory: TypeAlias = Literal["counterfactual", "action", "partial_sequence", "causal", "behavioral"]
 LocalMaps: TypeAlias = Literal["external", "internal"]
+_MOST = 50_000_000
+"""Weights up to which behavioral deviations are laid out: a gigabyte of indices."""
 _MAPS = in_(("external", "internal"))
 
 
@@ -165,7 +168,7 @@ class EFR(Circuit):
     """
 
     tree: DecisionTree | Simplices
-    deviations: Deviations = field(default="csps", converter=_deviations)
+    deviations: Deviations = field(default=DEVIATION_TYPES["csps"], converter=_deviations)
     local: LocalRule = RegretMatching
     rule: RegretMinimizer = field(init=False, repr=False)
     _layout: "_Layout" = field(init=False, repr=False)
@@ -181,6 +184,8 @@ class EFR(Circuit):
         self.domain = self.tree
         self._layout = _Layout(self.tree, self.deviations)
         self.rule = local_minimizer(self.local, self._layout.simplices)
+        if reason := coupling_reason(self.rule):
+            warnings.warn(f"EFR has no regret bound here: {reason}", RuntimeWarning, stacklevel=3)
         self._last = self._layout.tree.simplices.uniform()
 
     @override
@@ -254,7 +259,8 @@ class _Stage:
         pairs = size * (size // points)
         rates = segment_sum(self.rate, flow, pairs + size)
         internal = rates[:pairs].reshape(points, -1, size // points)
-        return _stationary(internal + rates[pairs:].reshape(points, 1, -1)).ravel()
+        fixed = _stationary(internal + rates[pairs:].reshape(points, 1, -1))
+        return fixed.reshape(-1)
 
     def extend(self, weights: Vector, behavior: Vector) -> None:
         """Fill in the weights that follow."""
@@ -307,18 +313,17 @@ class _Layout:
         )
         split = np.searchsorted(maps, actions)
         self._target, (self._from, to) = maps[:split], np.divmod(maps[split:] - actions, width)
-        self._to = to + domain.simplices.repeat(first)[self._from]
+        self._to = to + np.repeat(first, sizes)[self._from]
 
         place = np.zeros(domain.points, np.int64)
-        groups = np.unique(np.stack([memory.depth, sizes])[:, choices], axis=1).T.tolist()
         self.stages = []
-        for depth, n in groups:
+        for depth, n in np.unique(np.stack([memory.depth, sizes])[:, choices], axis=1).T.tolist():
             points = choices[(memory.depth[choices] == depth) & (sizes[choices] == n)]
             place[points] = np.arange(points.size)
             here = np.flatnonzero((memory.depth[point] == depth) & (size == n))
             new = np.flatnonzero(np.isin(memory.after, points))
-            closed = n == 2 or not internal[here].any()
             rate = place[point[here]] * n + target[here]
+            closed = n == 2 or not internal[here].any()
             if not closed:
                 pairs = (place[point[here]] * n + source[here]) * n + target[here]
                 rate = np.where(internal[here], pairs, points.size * n * n + rate)
@@ -358,11 +363,12 @@ class _Layout:
             utility = np.concatenate([np.zeros(1), utility])
         _, values = self.tree.counterfactual(utility, behavior)
         difference = add_cancelling(values[self._to], -values[self._from])
-        gains = behavior[self._from] * difference
+        gains: Vector = behavior[self._from] * difference
         if self._target.size:
             regret = self.tree.simplices.regret(values, behavior)
             gains = np.concatenate([regret[self._target], gains])
-        return weights[self._weight] * gains[self._map]
+        gained: Vector = weights[self._weight] * gains[self._map]
+        return gained
 
 
 @final
@@ -447,6 +453,11 @@ class _Memory:
             many = count[here] * sizes[here]
             end[here] = total + np.cumsum(many) - many
             total += int(many.sum())
+            if total > _MOST:
+                raise ValueError(
+                    f"behavioral deviations have over {_MOST:,} weights in {quote(tree)}; pass "
+                    "others, such as deviations='csps'"
+                )
             each = np.repeat(sizes[here], count[here])
             parents = np.repeat(expand_ranges(begin[here], count[here]), each)
             first = np.repeat(tree.simplices.first[here], count[here])

@@ -1,6 +1,6 @@
 """Named algorithms: a local rule, an order of play, an averaging and a sampling."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast, final
@@ -11,7 +11,7 @@ from attrs import field, frozen
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
-from regretkit.circuits import CFR, LocalRule, SharedStrategies
+from regretkit.circuits import CFR, EFR, LocalRule, SharedStrategies
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.estimators._named import sampling_estimator
@@ -33,9 +33,12 @@ from regretkit.minimizers.contrib import (
     AsymmetricRegretMatchingPlus,
     HSDiscountedRegretMatching,
 )
-from regretkit.play._orders import Alternating, Order
+from regretkit.play._orders import Alternating, Order, Simultaneous
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import DecisionTree, Simplices, StrategySet
+
+TreeCircuit: TypeAlias = Callable[..., RegretMinimizer]
+"""Called with a player's set and, as ``local``, a local rule, returns a minimizer on the set."""
 
 Groups: TypeAlias = Sequence[Indices]
 """For each player, the number of the group of each of its decision points."""
@@ -44,15 +47,15 @@ Groups: TypeAlias = Sequence[Indices]
 @final
 @frozen(init=False)
 class Algorithm:
-    """What a paper names: a local rule, an order of play, an averaging and a sampling.
+    """What a paper names: a local rule, an order of play, an averaging, a sampling and a circuit.
 
     Parameters
     ----------
     local
         A rule: called with simplices, it returns a minimizer on them, as a leaf's class or a
         ``PerDecisionPoint`` does. Or the name of an algorithm, or an ``Algorithm``, whose order,
-        averaging and sampling are the default of the others. Or a list of these, one for each
-        player.
+        averaging, sampling and circuit are the default of the others. Or a list of these, one for
+        each player.
     order
         Who learns when; ``Alternating()`` by default.
     averaging
@@ -60,12 +63,15 @@ class Algorithm:
         differ: averages approach an equilibrium if an iteration counts as much for all players.
     sampling
         How utilities are sampled, as ``solve`` takes it; None for exact ones, the default.
+    circuit
+        Makes a player's minimizer, called with its set and the rule as ``local``; ``CFR`` by
+        default, which on simplices is the rule itself.
 
     Raises
     ------
     TypeError, ValueError
         When ``local`` is none of these, there is no algorithm or sampling of this name, or the
-        algorithms of a list differ in their order or their sampling and none is given.
+        algorithms of a list differ in their order, sampling or circuit and none is given.
 
     Examples
     --------
@@ -79,6 +85,12 @@ class Algorithm:
     >>> solve(kuhn_poker(), mine, iterations=10).iteration
     10
 
+    EFR by RM+:
+
+    >>> from regretkit.circuits import EFR
+    >>> solve(kuhn_poker(), Algorithm(RegretMatchingPlus, circuit=EFR), iterations=10).iteration
+    10
+
     CFR against CFR+:
 
     >>> Algorithm(["cfr", "cfr+"]).averaging
@@ -89,6 +101,7 @@ class Algorithm:
     order: Order = field(kw_only=True)
     averaging: Averaging = field(kw_only=True)
     sampling: str | None = field(kw_only=True)
+    circuit: TreeCircuit = field(kw_only=True)
 
     def __init__(
         self,
@@ -97,6 +110,7 @@ class Algorithm:
         order: Order | None = None,
         averaging: Averaging | None = None,
         sampling: str | None = None,
+        circuit: TreeCircuit | None = None,
     ) -> None:
         listed = isinstance(local, Sequence) and not isinstance(local, str)
         given: Any = local if listed else [local]
@@ -115,6 +129,7 @@ class Algorithm:
             order=_agreed([b.order for b in bases], order, "order", Alternating()),
             averaging=common if averaging is None else averaging,
             sampling=_agreed([b.sampling for b in bases], sampling, "sampling", None),
+            circuit=_agreed([b.circuit for b in bases], circuit, "circuit", CFR),
         )
         check_kind(self.order, Order, "order", "Alternating()")
         check_kind(self.averaging, Averaging, "averaging", "Linear()")
@@ -122,7 +137,7 @@ class Algorithm:
             sampling_estimator(self.sampling)  # refuses now what it does not know
 
     def minimizer(self, domain: StrategySet) -> RegretMinimizer:
-        """Return a new minimizer on a player's set: CFR on a tree, the rule itself on simplices.
+        """Return a new minimizer on a player's set, a tree or simplices.
 
         Raises
         ------
@@ -131,7 +146,7 @@ class Algorithm:
         """
         if isinstance(self.local, tuple):
             raise ValueError("each player has its own rule here; use minimizers(game)")
-        return _minimizer(self.local, domain)
+        return _minimizer(self.circuit, self.local, domain)
 
     def minimizers(self, game: Game, groups: Groups | None = None) -> list[RegretMinimizer]:
         """Return a new minimizer for each player of a game.
@@ -146,9 +161,12 @@ class Algorithm:
                 f"algorithm must have one entry for each of the {players} players, got {len(rules)}"
             )
         if groups is not None:
-            pairs = zip(rules, groups, strict=True)
-            rules = tuple(SharedStrategies(rule, group) for rule, group in pairs)
-        return [_minimizer(*pair) for pair in zip(rules, game.domains, strict=True)]
+            if self.circuit is not CFR:
+                raise ValueError(f"of circuits, only CFR shares strategies, not {self.circuit!r}")
+            shared = zip(rules, groups, strict=True)
+            rules = tuple(SharedStrategies(rule, group) for rule, group in shared)
+        pairs = zip(rules, game.domains, strict=True)
+        return [_minimizer(self.circuit, *pair) for pair in pairs]
 
     def start(
         self,
@@ -217,11 +235,11 @@ def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part)
     return parts[0] if parts else default
 
 
-def _minimizer(local: LocalRule, domain: StrategySet) -> RegretMinimizer:
-    if isinstance(domain, DecisionTree):
-        return CFR(domain, local)
-    if isinstance(domain, Simplices):
+def _minimizer(circuit: TreeCircuit, local: LocalRule, domain: StrategySet) -> RegretMinimizer:
+    if isinstance(domain, Simplices) and circuit is CFR:
         return local_minimizer(local, domain)
+    if isinstance(domain, DecisionTree | Simplices):
+        return circuit(domain, local=local)
     raise TypeError(f"domain must be a DecisionTree or Simplices, got {quote(domain)}")
 
 
@@ -297,6 +315,16 @@ def hs_dcfr(horizon: int, *, power: float = 30.0) -> Algorithm:
     return Algorithm(local, averaging=HorizonPower(power))
 
 
+_EFR = ("informed_cf", "bps", "cfps", "csps", "tips", "bhv")
+"""Types of deviations that contain the constant ones; ``blind_cf`` does, and is CFR."""
+
+
+def _efr(deviations: str) -> Algorithm:
+    """Return EFR: Morrill et al. (2021)."""
+    circuit = partial(EFR, deviations=deviations)
+    return Algorithm(RegretMatching, order=Simultaneous(), circuit=circuit)
+
+
 ALGORITHMS = MappingProxyType(
     {
         "cfr": cfr,
@@ -309,6 +337,7 @@ ALGORITHMS = MappingProxyType(
         "sapcfr+": sapcfr_plus,
         "apcfr+": apcfr_plus,
         "mccfr": mccfr,
+        **{f"efr-{name.replace('_', '-')}": _efr(name) for name in _EFR},
     }
 )
 """The algorithms that have a name, by it."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 import numpy as np
 
 from regretkit._util._validate import quote, whole_number
+from regretkit.circuits import CFR
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import (
     ExtensiveFormGame,
@@ -188,6 +189,9 @@ def _start_by_rules(
 ) -> "LazyMCCFR":
     from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
 
+    if algorithm.circuit is not CFR:
+        needs = f"algorithm's circuit {quote(algorithm.circuit)} needs the game's tree, and there"
+        raise ValueError(f"{needs} are only its rules; pass an algorithm of CFR, such as 'mccfr'")
     estimator = algorithm.estimator(seed) if estimator is None else estimator
     order, averaging = algorithm.order, algorithm.averaging
     return LazyMCCFR(
@@ -284,9 +288,9 @@ def doubt_of_reaching(
     """Return why a target might never be reached, None where it is known to be."""
     if algorithm.sampling is not None and estimator is None:
         estimator = algorithm.estimator()
-    parts = algorithm.order, algorithm.averaging
+    parts = algorithm.order, algorithm.averaging, algorithm.circuit
     if not any(
-        algorithm.local is known.local and parts == (known.order, known.averaging)
+        algorithm.local is known.local and parts == (known.order, known.averaging, known.circuit)
         for known in ALGORITHMS.values()
     ):
         names = ", ".join(map(repr, ALGORITHMS))

@@ -22,6 +22,7 @@ import regretkit as rk
 from regretkit import minimizers
 from regretkit.checks import _regret_bound, parametrize_with_checks, run_check
 from regretkit.circuits import (
+    EFR,
     AffineImage,
     AveragedPowerIterate,
     Constrained,
@@ -115,6 +116,11 @@ ROWS |= {
     "cfr[mixed]": lambda: rk.CFR(TREE, rk.ByDecisionPoint(LOCALS, otherwise=MAKERS["hedge"])),
     "cfr[dag]": lambda: rk.CFR(DecisionDAG([[0], [0, 1], [2, 4]], [2, 3, 2]), PRM),
     "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
+    "efr": partial(EFR, TREE),
+    "efr[predictive]": partial(EFR, TREE, "tips", PRM),
+    "efr[action]": partial(EFR, TREE, "informed_action"),
+    "efr[each own]": partial(EFR, TREE, "bhv", rk.PerDecisionPoint(swap_of_own)),
+    "efr[simplices]": partial(EFR, Simplices([2, 3]), "cfps"),
     "circuit": partial(rk.circuit, TREE, rk.RegretMatching),
     "circuit[predictive]": partial(rk.circuit, TREE, PRM),
     "hull[cfr]": lambda: rk.ConvexHull([rk.CFR(TREE, swap), rk.CFR(TREE, PRM)], swap(2)),
