@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, final
 
 import numpy as np
 from attrs import define, field, frozen
+from attrs.setters import NO_OP
 from attrs.validators import in_, optional
 from typing_extensions import override
 
@@ -30,8 +31,8 @@ from regretkit.sets import DecisionTree, Simplices
 
 Memory: TypeAlias = Literal["counterfactual", "action", "partial_sequence", "causal", "behavioral"]
 LocalMaps: TypeAlias = Literal["external", "internal"]
-_MOST = 50_000_000
-"""Weights up to which behavioral deviations are laid out: a gigabyte of indices."""
+_MOST = 10_000_000
+"""Weights up to which behavioral deviations are laid out."""
 _MAPS = in_(("external", "internal"))
 
 
@@ -172,10 +173,10 @@ class EFR(Circuit):
     local: LocalRule = RegretMatching
     rule: RegretMinimizer = field(init=False, repr=False)
     _layout: "_Layout" = field(init=False, repr=False)
-    _last: Vector = field(init=False, repr=False)
+    _last: Vector = field(init=False, repr=False, on_setattr=NO_OP)
     """The last behavioral strategy that was played."""
-    _behavior: Vector = field(init=False, repr=False, metadata=NOT_STATE)
-    _weights: Vector = field(init=False, repr=False, metadata=NOT_STATE)
+    _behavior: Vector = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
+    _weights: Vector = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.tree, DecisionTree | Simplices):

@@ -162,7 +162,10 @@ class Algorithm:
             )
         if groups is not None:
             if self.circuit is not CFR:
-                raise ValueError(f"of circuits, only CFR shares strategies, not {self.circuit!r}")
+                raise ValueError(
+                    f"algorithm's circuit {quote(self.circuit)} cannot play a game of imperfect "
+                    "recall; pass an algorithm of CFR, such as 'cfr+'"
+                )
             shared = zip(rules, groups, strict=True)
             rules = tuple(SharedStrategies(rule, group) for rule, group in shared)
         pairs = zip(rules, game.domains, strict=True)
@@ -363,6 +366,16 @@ def named(algorithm: AlgorithmLike) -> Algorithm:
     if isinstance(algorithm, Algorithm):
         return algorithm
     return ALGORITHMS[_known(algorithm)] if isinstance(algorithm, str) else Algorithm(algorithm)
+
+
+def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:
+    """Return the rule of an algorithm of CFR, refuse one whose circuit needs a tree."""
+    if algorithm.circuit is not CFR:
+        raise ValueError(
+            f"algorithm's circuit {quote(algorithm.circuit)} needs the game's tree, and there are "
+            "only its rules; pass an algorithm of CFR, such as 'mccfr'"
+        )
+    return algorithm.local
 
 
 def _known(name: str) -> str:

@@ -11,11 +11,11 @@ from attrs.validators import optional
 
 from regretkit._util._files import FilePath, check_target
 from regretkit._util._validate import positive, quote, whole_number
-from regretkit.circuits import LocalRule
+from regretkit.circuits import CFR, LocalRule
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator
 from regretkit.games import Game, ImperfectRecallGame
-from regretkit.play._algorithms import ALGORITHMS, AlgorithmLike, Groups, named
+from regretkit.play._algorithms import ALGORITHMS, AlgorithmLike, Groups, named, without_tree
 from regretkit.play._callbacks import Callback, as_callbacks, next_look, stopped
 from regretkit.play._checkpoint_file import RunOptions, SavedRun, described
 from regretkit.play._self_play import SelfPlay
@@ -232,7 +232,7 @@ def _resume_by_rules(
     chosen = named(recognized(saved) if algorithm is None else algorithm)
     sampler = saved.part("estimator") if estimator is None else estimator
     parts: Any = {"order": chosen.order, "averaging": chosen.averaging, "callbacks": callbacks}
-    return LazyMCCFR.load(saved.path, game, chosen.local, sampler, **parts)
+    return LazyMCCFR.load(saved.path, game, without_tree(chosen), sampler, **parts)
 
 
 def recognized(saved: SavedRun, game: Game | None = None, groups: Groups | None = None) -> str:
@@ -241,6 +241,8 @@ def recognized(saved: SavedRun, game: Game | None = None, groups: Groups | None 
     for name, algorithm in sorted(ALGORITHMS.items(), key=lambda item: item[1].sampling is None):
         parts: dict[str, Any] = {"order": algorithm.order, "averaging": algorithm.averaging}
         if game is None:
+            if algorithm.circuit is not CFR:
+                continue
             rule = local_minimizer(cast(LocalRule, algorithm.local), Simplices(2))
             parts["rules"] = [rule] * len(saved.built["rules"])
         else:

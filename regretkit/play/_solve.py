@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 import numpy as np
 
 from regretkit._util._validate import quote, whole_number
-from regretkit.circuits import CFR
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.games import (
     ExtensiveFormGame,
@@ -17,7 +16,7 @@ from regretkit.games import (
     NormalFormGame,
 )
 from regretkit.games._game import check_game
-from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
+from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, without_tree
 from regretkit.play._callbacks import (
     AtGeometricSteps,
     Callback,
@@ -189,13 +188,10 @@ def _start_by_rules(
 ) -> "LazyMCCFR":
     from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
 
-    if algorithm.circuit is not CFR:
-        needs = f"algorithm's circuit {quote(algorithm.circuit)} needs the game's tree, and there"
-        raise ValueError(f"{needs} are only its rules; pass an algorithm of CFR, such as 'mccfr'")
     estimator = algorithm.estimator(seed) if estimator is None else estimator
     order, averaging = algorithm.order, algorithm.averaging
     return LazyMCCFR(
-        game, algorithm.local, estimator, order=order, averaging=averaging, horizon=horizon
+        game, without_tree(algorithm), estimator, order=order, averaging=averaging, horizon=horizon
     )
 
 

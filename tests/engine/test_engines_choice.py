@@ -172,8 +172,8 @@ def test_before_the_first_iteration_a_run_says_what_was_asked_for():
     assert started(KUHN, RULES["rm+"], engine="auto").run(0).engine in ("numpy", "auto")
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_for_a_long_run_of_every_named_algorithm_the_compiled_engine_is_chosen(name):
+@pytest.mark.parametrize("name", [n for n, a in ALGORITHMS.items() if a.circuit is rk.CFR])
+def test_for_a_long_run_of_every_algorithm_of_cfr_the_compiled_engine_is_chosen(name):
     assert select_engine(ALGORITHMS[name].start(KUHN), "auto", 10**9).name == "compiled"
 
 
