@@ -59,7 +59,7 @@ class Deviations:
     memory
         The weights, one of the names above.
     local
-        Maps at a decision point: ``"external"`` ones play one action whatever is recommended,
+        Maps at a decision point: ``"external"`` ones play one action in place of all,
         ``"internal"`` ones play one action in place of another.
     after
         Maps where not all recommendations have been followed; by default those of ``local``.
@@ -192,7 +192,10 @@ class EFR(Circuit):
     @override
     def _weaker_guarantee(self) -> str:
         if self._layout.constant is None:
-            return "what is small is the regret against its deviations, which are not all constant"
+            return (
+                "what is small is the regret against its deviations, which do not contain the "
+                "constant ones"
+            )
         return coupling_reason(self.rule)
 
     @override

@@ -158,7 +158,7 @@ class Changed:
         self.behavior = behavior.copy()
 
     def play(self, sequence):
-        """Play the action of a sequence, whatever was recommended."""
+        """Play the action of a sequence in place of all."""
         block = TREE.simplices.block(int(TREE.simplices._ops.block_of[sequence - 1]))
         self.behavior[block] = 0.0
         self.behavior[sequence - 1] = 1.0

@@ -3,6 +3,7 @@
 import io
 import pickle
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from attrs import evolve
 
 import regretkit as rk
 from regretkit import games, solve
+from regretkit.circuits import EFR
 from regretkit.evaluation import nash_conv
 from regretkit.play import (
     ALGORITHMS,
@@ -107,6 +109,51 @@ def test_what_is_no_algorithm_is_refused(algorithm, problem):
 def test_a_list_makes_no_minimizer_alone():
     with pytest.raises(ValueError, match=r"use minimizers\(game\)"):
         Algorithm(["cfr", "cfr"]).minimizer(KUHN.domains[0])
+
+
+# Circuits
+
+
+def test_an_algorithm_builds_its_circuit_for_each_player():
+    circuit = partial(EFR, deviations="tips")
+    mine = Algorithm("efr-tips", circuit=circuit)
+    assert mine.local is rk.RegretMatching
+    assert mine.order == Simultaneous()
+    players = [EFR(tree, "tips") for tree in KUHN.domains]
+    same(solve(KUHN, mine, iterations=20), SelfPlay(KUHN, players, order=mine.order).run(20))
+    by_plus = evolve(mine, local=rk.RegretMatchingPlus).minimizer(KUHN.domains[0])
+    assert isinstance(by_plus.rule, rk.RegretMatchingPlus)
+    matrix = named("efr-csps").minimizer(games.shapley_game().domains[0])
+    assert (type(matrix), matrix.dimension) == (EFR, 3)
+
+
+def test_players_of_one_algorithm_share_its_circuit():
+    mixed = Algorithm(["efr-csps", rk.RegretMatchingPlus])
+    assert mixed.circuit is named("efr-csps").circuit
+    with pytest.raises(ValueError, match="algorithms differ in their circuit"):
+        Algorithm(["cfr", "efr-csps"], order=Simultaneous())
+
+
+def test_a_circuit_that_needs_a_tree_is_refused_without_one():
+    rules = games.load_rules("kuhn_poker")
+    with pytest.raises(ValueError, match=r"circuit .*EFR.* needs the game's tree, and there are"):
+        solve(rules, "efr-csps", iterations=1)
+
+
+def test_a_circuit_plays_no_game_of_imperfect_recall():
+    driver = games.read_efg("""EFG 2 R "Absent-minded driver" { "Driver" }
+        p "" 1 1 "exit" { "leave" "go on" } 0
+        t "" 1 "first" { 0 }
+        p "" 1 1 0
+        t "" 2 "second" { 4 }
+        t "" 3 "missed" { 1 }""")
+    with pytest.raises(ValueError, match="cannot play a game of imperfect recall; pass an algo"):
+        solve(driver, "efr-csps", iterations=1, imperfect_recall=True)
+
+
+def test_efr_by_samples_approaches_equilibrium():
+    run = solve(KUHN, "efr-csps", iterations=2_000, sampling="external", seed=1)
+    assert nash_conv(KUHN, run.average) < 0.1
 
 
 # Sampling
