@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define, field, frozen
 from attrs.setters import NO_OP
 from attrs.validators import in_, optional
+from numpy.typing import NDArray
 from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
@@ -319,30 +320,39 @@ class _Layout:
         self._target, (self._from, to) = maps[:split], np.divmod(maps[split:] - actions, width)
         self._to = to + np.repeat(first, sizes)[self._from]
 
-        place = np.zeros(domain.points, np.int64)
-        self.stages = []
+        kinds = point, internal, source, target
+        self.stages = [*self._staged(memory, *kinds)]
+
+    def _staged(
+        self,
+        memory: "_Memory",
+        point: Indices,
+        internal: NDArray[np.bool_],
+        source: Indices,
+        target: Indices,
+    ) -> Iterator[_Stage]:
+        sizes, choices = self.tree.sizes, memory.choices
+        place = np.zeros(sizes.size, np.int64)
         for depth, n in np.unique(np.stack([memory.depth, sizes])[:, choices], axis=1).T.tolist():
             points = choices[(memory.depth[choices] == depth) & (sizes[choices] == n)]
             place[points] = np.arange(points.size)
-            here = np.flatnonzero((memory.depth[point] == depth) & (size == n))
+            here = np.flatnonzero((memory.depth[point] == depth) & (sizes[point] == n))
             new = np.flatnonzero(np.isin(memory.after, points))
             rate = place[point[here]] * n + target[here]
             closed = n == 2 or not internal[here].any()
             if not closed:
                 pairs = (place[point[here]] * n + source[here]) * n + target[here]
                 rate = np.where(internal[here], pairs, points.size * n * n + rate)
-            self.stages.append(
-                _Stage(
-                    simplices=Simplices([n] * points.size),
-                    actions=as_slice(domain.simplices.coordinates(points)),
-                    deviations=as_slice(here),
-                    weight=self._weight[here],
-                    rate=rate,
-                    closed=closed,
-                    entries=as_slice(new),
-                    parent=memory.parent[new],
-                    factor=memory.factor[new],
-                )
+            yield _Stage(
+                simplices=Simplices([n] * points.size),
+                actions=as_slice(self.tree.simplices.coordinates(points)),
+                deviations=as_slice(here),
+                weight=self._weight[here],
+                rate=rate,
+                closed=closed,
+                entries=as_slice(new),
+                parent=memory.parent[new],
+                factor=memory.factor[new],
             )
 
     def play(self, mixture: Vector) -> tuple[Vector, Vector]:
