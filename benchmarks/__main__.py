@@ -18,6 +18,7 @@ BENCHMARKS = {
     "circuits": "circuits",
     "compare": "compare",
     "correlated": "equilibria",
+    "correlated_trees": "equilibria",
     "engines": "engines",
     "exact": "equilibria",
     "openspiel_import": "games",

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar, final
+from typing import TypeVar, cast, final
 
 import numpy as np
 from attrs import define, field
@@ -28,8 +28,10 @@ from regretkit.evaluation import (
     ExactSolution,
     best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
+    best_extensive_form_correlated_equilibrium,
     solve_zero_sum,
 )
+from regretkit.evaluation._extensive_correlated import Concept
 from regretkit.games import ExtensiveFormGame, NormalFormGame, load, matrix_game
 from regretkit.play import ALGORITHMS, SelfPlay
 
@@ -100,6 +102,40 @@ def correlated(row: str, quick: bool) -> Figures:
     found, seconds = best_time(partial(KINDS[kind], game))
     return {
         "welfare": f"{found.value:.15f}",
+        "gain": f"{found.gap:.0e}",
+        "dual": f"{found.bound - found.value:.0e}",
+        "seconds": seconds,
+    }
+
+
+TREES = [
+    "sheriff",
+    "goofspiel(cards=3, players=3, returns='total_points')",
+    "battleship(loss_multiplier=2)",
+    "kuhn_poker(players=3)",
+]
+
+
+CONCEPTS = "nfcce", "efcce", "efce"
+
+
+@benchmark(
+    [f"{concept} {call}" for call in TREES for concept in CONCEPTS],
+    quick=[f"{concept} {TREES[0]}" for concept in CONCEPTS],
+)
+def correlated_trees(row: str, quick: bool) -> Figures:
+    """How long the best correlated equilibria of trees for player 0 take, with building.
+
+    With the sequences of the mediator, what is left to gain, and what the dual leaves open.
+    """
+    concept, _, call = row.partition(" ")
+    game = tree_game(call)
+    chosen = cast("Concept", concept)
+    best = partial(best_extensive_form_correlated_equilibrium, game, 0, concept=chosen)
+    found, seconds = best_time(best)
+    return {
+        "sequences": f"{found.plan.weights.size:,}",
+        "payoff": f"{found.value:.12f}",
         "gain": f"{found.gap:.0e}",
         "dual": f"{found.bound - found.value:.0e}",
         "seconds": seconds,

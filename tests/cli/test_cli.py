@@ -571,6 +571,21 @@ def test_exact_reports_the_equilibria_of_chicken(report):
     assert came["best_correlated_equilibrium"]["payoffs"] == pytest.approx([5.25, 5.25])
 
 
+@pytest.mark.parametrize(
+    ("game", "concept", "value"),
+    [
+        ("sheriff(items=2, bribe=1, rounds=1)", "nfcce", 70 / 13),
+        ("goofspiel(cards=3, players=3, returns='total_points')", "efce", 6.0),
+    ],
+)
+def test_exact_reports_correlated_equilibria_of_trees_if_asked_to(report, game, concept, value):
+    came = report("exact", game, "--concept", concept)
+
+    assert came[concept]["value"] == pytest.approx(value, abs=1e-9)
+    assert came[concept]["bound"] == pytest.approx(value, abs=1e-9)
+    assert sum(came[concept]["payoffs"]) == pytest.approx(value, abs=1e-9)
+
+
 def test_exact_reports_dominated_actions(report):
     came = report("exact", "prisoners_dilemma")
 

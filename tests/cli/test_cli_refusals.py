@@ -61,7 +61,9 @@ WRONG = [
     ("solve folder", "GAME: 'folder': Is a directory"),
     (f"solve {EXAMPLES}/absent_minded_driver.efg", "imperfect recall: player 0"),
     ("solve openspiel:nope", "got 'nope': Unknown game 'nope'"),
-    ("exact 'kuhn_poker(players=3)'", "has 3 players and is in extensive form"),
+    ("exact 'kuhn_poker(players=3)'", "is solved exactly with --concept only"),
+    ("exact chicken --concept efce", "--concept: chicken is in normal form"),
+    ("exact kuhn_poker --concept ce", "'ce' is not one of 'efce', 'efcce', 'nfcce'"),
     ("games nope", "NAME: there is no game 'nope'; the games are"),
     # Numbers
     ("solve kuhn_poker --iterations ten", "at least 1, got 'ten'"),

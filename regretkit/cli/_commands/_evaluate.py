@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np
@@ -14,6 +14,7 @@ from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, write
 from regretkit.display._style import number
 from regretkit.evaluation import (
     best_correlated_equilibrium,
+    best_extensive_form_correlated_equilibrium,
     best_response_gains,
     dominated_actions,
     maxmin,
@@ -21,6 +22,7 @@ from regretkit.evaluation import (
     solve_zero_sum,
     threshold,
 )
+from regretkit.evaluation._extensive_correlated import Concept
 from regretkit.games import NormalFormGame, Profile
 
 _MOST = 20
@@ -78,14 +80,20 @@ def evaluate(
 
 @click.command(short_help="Solve a game exactly, by linear programming.", epilog=GAME_HELP)
 @arguments.game
+@option(
+    "--concept",
+    "Of a game in extensive form, report the correlated equilibrium of largest welfare too.",
+    click.Choice(get_args(Concept)),
+)
 @arguments.strategy_out
 @arguments.as_json
-def exact(game: NamedGame, out: Path | None, as_json: bool) -> int:
+def exact(game: NamedGame, concept: Concept | None, out: Path | None, as_json: bool) -> int:
     """Report what is known exactly about a game, by linear programming.
 
     For a two-player zero-sum game that is its value, with strategies that prove it. For any other
     two-player game, and any in normal form, it is the security level of each player; and in normal
     form pure equilibria, dominated actions, and the correlated equilibrium of largest welfare.
+    In extensive form --concept asks for that, efce, efcce or nfcce, of any number of players.
     """
     if game.original is not None:
         raise Refusal(
@@ -94,10 +102,16 @@ def exact(game: NamedGame, out: Path | None, as_json: bool) -> int:
         )
     solved: Any = game.played  # in a form that the functions below take
     zero_sum = solved.players == 2 and solved.constant_sum is not None
-    if solved.players != 2 and not isinstance(solved, NormalFormGame):
+    normal = isinstance(solved, NormalFormGame)
+    if concept and normal:
+        raise Refusal(
+            f"--concept: {game.name} is in normal form, whose correlated equilibrium is reported "
+            "without it; leave it out"
+        )
+    if solved.players != 2 and not normal and not concept:
         raise Refusal(
             f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
-            "not solved exactly; regretkit solve plays it, and measures the gap"
+            "solved exactly with --concept only; regretkit solve plays it, and measures the gap"
         )
     if out is not None and not zero_sum:
         raise Refusal(
@@ -109,12 +123,14 @@ def exact(game: NamedGame, out: Path | None, as_json: bool) -> int:
     with reporting("exact", Failure):
         if zero_sum:
             profile = _value(solved, report, lines)
-        else:
+        elif solved.players == 2 or normal:
             levels = [maxmin(solved, player).value for player in range(solved.players)]
             report["maxmin"] = levels
             lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
-        if isinstance(solved, NormalFormGame) and not zero_sum:
+        if normal and not zero_sum:
             _normal_form(solved, report, lines)
+        if concept:
+            _extensive_form(solved, concept, report, lines)
     if profile is not None:
         write_strategy(profile, out)
         lines += [] if out is None else [f"strategy written to {out}"]
@@ -165,6 +181,19 @@ def _normal_form(game: NormalFormGame, report: dict[str, Any], lines: list[str])
     title = f"correlated equilibrium of largest welfare, which pays {numbers(payoffs)}"
     shown = (f"{number(row['probability'])}  {', '.join(row['actions'])}" for row in outcomes)
     lines += ["", title, *_first(shown)]
+
+
+def _extensive_form(game: Any, concept: Concept, report: dict[str, Any], lines: list[str]) -> None:
+    """Report the correlated equilibrium of largest welfare of a game in extensive form."""
+    best = best_extensive_form_correlated_equilibrium(game, concept=concept)
+    payoffs = best.payoffs.tolist()
+    report[concept] = {"value": best.value, "bound": best.bound}
+    report[concept] |= {"payoffs": payoffs, "gap": best.gap}
+    lines += [
+        f"{concept:<7} {number(best.value)}: the largest welfare, which pays {numbers(payoffs)}",
+        f"proof   no equilibrium has more than {best.bound:.12g}, and no player gains more than "
+        f"{number(best.gap)} by deviating",
+    ]
 
 
 def _first(lines: Iterable[str]) -> list[str]:
