@@ -14,6 +14,7 @@ from regretkit.circuits._efr import DEVIATION_TYPES as DEVIATION_TYPES
 from regretkit.circuits._efr import EFR as EFR
 from regretkit.circuits._efr import Deviations as Deviations
 from regretkit.circuits._linear_deviations import LinearDeviations as LinearDeviations
+from regretkit.circuits._linear_deviations import linear_swap_regret as linear_swap_regret
 from regretkit.circuits._maps import DeviationSet as DeviationSet
 from regretkit.circuits._maps import FiniteDeviations as FiniteDeviations
 from regretkit.circuits._maps import MarkovDeviations as MarkovDeviations

@@ -1,6 +1,6 @@
 """All linear maps of sequence-form strategies to themselves: linear swap regret."""
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, cast, final
 
 import numpy as np
 from attrs import define
@@ -9,8 +9,12 @@ from typing_extensions import override
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
+from regretkit.circuits._base import LocalRule
+from regretkit.circuits._cfr import CFR
 from regretkit.circuits._maps import DeviationSet
-from regretkit.sets import DecisionDAG, DecisionTree, StrategySet
+from regretkit.circuits._phi_regret import FixedPoint, PhiRegret, SwapRegret
+from regretkit.minimizer import RegretMinimizer
+from regretkit.sets import DecisionDAG, DecisionTree, SimplicesLike, StrategySet
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -55,16 +59,6 @@ class LinearDeviations(DeviationSet):
     >>> other = maps.pairs.sequence_form(np.array([0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]))
     >>> maps.apply(other, np.array([1.0, 0.9, 0.1]))
     array([1. , 0.1, 0.9])
-
-    Small regret against all of them is linear swap regret:
-
-    >>> from regretkit import CFR, RegretMatchingPlus
-    >>> from regretkit.circuits import PhiRegret
-    >>> minimizer = CFR(maps.pairs, RegretMatchingPlus)
-    >>> player = PhiRegret(minimizer, maps, LinearDeviations.fixed_point)
-    >>> player.observe_utility([0.0, 1.0, 0.0])
-    >>> player.next_strategy()
-    array([1., 1., 0.])
 
     References
     ----------
@@ -170,3 +164,35 @@ class LinearDeviations(DeviationSet):
         point: Vector = self._basis @ np.append(1.0, free)
         point[point <= _SETTLED] = 0.0  # what only leaves it shrinks, but never to zero
         return self.tree.sequence_form(self.tree.behavior(point))
+
+
+def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -> RegretMinimizer:
+    """Return a minimizer of regret against all linear maps of a player's strategies.
+
+    On a tree it is ``PhiRegret`` with CFR over the pairs of ``LinearDeviations``; on simplices,
+    where linear maps are stochastic matrices, ``SwapRegret``. When all players of a game learn so,
+    their play tends to linear correlated equilibrium.
+
+    Parameters
+    ----------
+    domain
+        The player's decisions, a tree or simplices.
+    local
+        The local rule of CFR, or of the experts of ``SwapRegret``.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatchingPlus
+    >>> player = linear_swap_regret(DecisionTree([0], [2]), RegretMatchingPlus)
+    >>> player.observe_utility([0.0, 1.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 1., 0.])
+
+    References
+    ----------
+    As of ``LinearDeviations``.
+    """
+    if not isinstance(domain, DecisionTree):
+        return SwapRegret(domain, local)
+    maps = LinearDeviations(domain)
+    return PhiRegret(CFR(maps.pairs, local), maps, cast(FixedPoint, LinearDeviations.fixed_point))

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
-from regretkit.circuits import CFR, EFR, LocalRule, SharedStrategies
+from regretkit.circuits import CFR, EFR, LocalRule, SharedStrategies, linear_swap_regret
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.estimators._named import sampling_estimator
@@ -328,6 +328,9 @@ def _efr(deviations: str) -> Algorithm:
     return Algorithm(RegretMatching, order=Simultaneous(), circuit=circuit)
 
 
+linear_swap = Algorithm(RegretMatchingPlus, order=Simultaneous(), circuit=linear_swap_regret)
+"""Linear swap regret by CFR over pairs: Zhang, Farina and Sandholm (2024), here by RM+."""
+
 ALGORITHMS = MappingProxyType(
     {
         "cfr": cfr,
@@ -341,6 +344,7 @@ ALGORITHMS = MappingProxyType(
         "apcfr+": apcfr_plus,
         "mccfr": mccfr,
         **{f"efr-{name.replace('_', '-')}": _efr(name) for name in _EFR},
+        "linear-swap": linear_swap,
     }
 )
 """The algorithms that have a name, by it."""

@@ -38,6 +38,7 @@ from regretkit.circuits import (
     Thresholded,
     TreeSwap,
     internal_maps,
+    linear_swap_regret,
 )
 from regretkit.minimizers import Composed, LastUtilityPrediction, NonNegative, SoftmaxLink, contrib
 from regretkit.sets import Ball, Box, DecisionDAG, Hull, Simplices, Singleton
@@ -114,6 +115,7 @@ ROWS |= {
         rk.CFR, rk.DecisionTree([0, 2], [2, 3]), rk.PerDecisionPoint(internal)
     ),
     "cfr[mixed]": lambda: rk.CFR(TREE, rk.ByDecisionPoint(LOCALS, otherwise=MAKERS["hedge"])),
+    "linear swap": lambda: linear_swap_regret(rk.DecisionTree([0, 2], [2, 2]), MAKERS["rm+"]),
     "cfr[dag]": lambda: rk.CFR(DecisionDAG([[0], [0, 1], [2, 4]], [2, 3, 2]), PRM),
     "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
     "efr": partial(EFR, TREE),

@@ -13,6 +13,7 @@ from regretkit.circuits import (
     LinearDeviations,
     PhiRegret,
     StochasticMatrices,
+    linear_swap_regret,
     stationary,
 )
 from regretkit.evaluation import RegretLedger
@@ -233,8 +234,7 @@ def test_regret_against_the_maps_is_that_of_cfr_over_their_pairs(seed, name):
 @pytest.mark.parametrize("local", [rk.RegretMatchingPlus, rk.PredictiveRegretMatchingPlus])
 def test_linear_swap_regret_vanishes_in_self_play(local):
     game = rk.games.load("signalling")
-    maps = [LinearDeviations(tree) for tree in game.domains]
-    players = [PhiRegret(rk.CFR(m.pairs, local), m, LinearDeviations.fixed_point) for m in maps]
+    players = [linear_swap_regret(tree, local) for tree in game.domains]
     ledgers = [RegretLedger(player, strict=True) for player in players]
     rk.SelfPlay(game, players, order=rk.play.Simultaneous()).run(100)
     gaps = [
@@ -248,11 +248,7 @@ def test_payoffs_in_other_units_are_played_alike():
     # Queries at different times earn the same: a tie that rounding must not break.
     def strategies(unit):
         game = rk.games.load("kuhn_poker")
-        maps = [LinearDeviations(tree) for tree in game.domains]
-        players = [
-            PhiRegret(rk.CFR(m.pairs, rk.RegretMatchingPlus), m, LinearDeviations.fixed_point)
-            for m in maps
-        ]
+        players = [linear_swap_regret(tree, rk.RegretMatchingPlus) for tree in game.domains]
         for _ in range(100):
             profile = [player.next_strategy() for player in players]
             for number, player in enumerate(players):
@@ -267,7 +263,7 @@ def test_a_player_without_decisions_has_one_map():
     maps = LinearDeviations(rk.DecisionTree([], []))
     assert maps.pairs.dimension == 1
     np.testing.assert_array_equal(maps.apply(np.ones(1), np.ones(1)), [1.0])
-    player = PhiRegret(rk.CFR(maps.pairs, rk.RegretMatching), maps, LinearDeviations.fixed_point)
+    player = linear_swap_regret(maps.tree, rk.RegretMatching)
     player.observe_utility([2.0])
     np.testing.assert_array_equal(player.next_strategy(), [1.0])
 

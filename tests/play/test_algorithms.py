@@ -11,7 +11,7 @@ from attrs import evolve
 
 import regretkit as rk
 from regretkit import games, solve
-from regretkit.circuits import EFR
+from regretkit.circuits import EFR, linear_swap_regret
 from regretkit.evaluation import nash_conv
 from regretkit.play import (
     ALGORITHMS,
@@ -149,6 +149,15 @@ def test_a_circuit_plays_no_game_of_imperfect_recall():
         t "" 3 "missed" { 1 }""")
     with pytest.raises(ValueError, match="cannot play a game of imperfect recall; pass an algo"):
         solve(driver, "efr-csps", iterations=1, imperfect_recall=True)
+
+
+def test_linear_swap_is_cfr_over_pairs_in_trees_and_swap_regret_in_matrices():
+    players = [linear_swap_regret(tree, rk.RegretMatchingPlus) for tree in KUHN.domains]
+    run = solve(KUHN, "linear-swap", iterations=20)
+    same(run, SelfPlay(KUHN, players, order=Simultaneous()).run(20))
+    matrix = named("linear-swap").minimizer(games.shapley_game().domains[0])
+    assert isinstance(matrix, rk.SwapRegret)
+    assert nash_conv(KUHN, solve(KUHN, "linear-swap", iterations=200).average) < 0.05
 
 
 def test_efr_by_samples_approaches_equilibrium():

@@ -20,6 +20,7 @@ from regretkit.circuits import (
     SharedStrategies,
     SharedStrategy,
     StochasticMatrices,
+    linear_swap_regret,
     stationary_distribution,
 )
 from regretkit.estimators import (
@@ -229,6 +230,7 @@ ENTRIES = {
     "Simplices.select(blocks)": lambda bad: TWO.select(bad),
     "Simplices.coordinates(blocks)": lambda bad: TWO.coordinates(bad),
     "as_simplices(value)": lambda bad: sets.as_simplices(bad),
+    "linear_swap_regret(domain)": lambda bad: linear_swap_regret(bad, rk.RegretMatching),
     "ResponseBasedApproachability(domain)": lambda bad: ResponseBasedApproachability(bad),
     "DecisionTree(parent_sequence)": lambda bad: rk.DecisionTree(bad, [2, 2]),
     "DecisionTree(sizes)": lambda bad: rk.DecisionTree([0, 1], bad),
