@@ -21,6 +21,7 @@ BENCHMARKS = {
     "correlated_trees": "equilibria",
     "engines": "engines",
     "exact": "equilibria",
+    "finish": "equilibria",
     "openspiel_import": "games",
     "passes": "engines",
     "reading": "reading",

@@ -4,7 +4,8 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar, cast, final
+from statistics import median
+from typing import Any, TypeVar, cast, final
 
 import numpy as np
 from attrs import define, field
@@ -24,6 +25,7 @@ from benchmarks.harness import (
 )
 from benchmarks.peers import GAMES
 from benchmarks.runs import tree_game
+from regretkit import evaluation
 from regretkit.evaluation import (
     ExactSolution,
     best_coarse_correlated_equilibrium,
@@ -85,6 +87,54 @@ def exact(call: str, quick: bool) -> Figures:
         "gap": f"{solution.gap:.0e}",
         "seconds": seconds,
     }
+
+
+FINISHED = ("dcfr", "dcfr+", "pdcfr+")
+FINISHING = [
+    "kuhn_poker",
+    "goofspiel(cards=4)",
+    "goofspiel(cards=4, information='hidden')",
+    "leduc_poker(merge_suits=True)",
+    "leduc_poker",
+    "liars_dice(sides=4)",
+    "goofspiel(cards=5, information='hidden')",
+    "liars_dice(sides=5)",
+    "goofspiel(cards=5)",
+]
+
+
+@benchmark(
+    [
+        GAMES[name].call
+        for name in ("kuhn", "goofspiel4", "leduc", "liars4", "goofspiel5", "liars5")
+    ],
+    quick=[GAMES["kuhn"].call],
+    page=PAGE,
+)
+def finish(call: str, quick: bool) -> Figures:
+    """How much longer the linear program takes than a run and ``finish``, to 1e-12 of the payoffs.
+
+    Medians of nine (three, if quick), taken in turns, the compiled code on disk; with the
+    iteration at which the run with the best ratio ended.
+    """
+    game: Any = load(call)
+    times: dict[str, list[float]] = {name: [] for name in ("linear program, ms", *FINISHED)}
+    ended: dict[str, int] = {}
+    for _ in range(4 if quick else 10):  # the first loads the libraries
+        times["linear program, ms"].append(1e3 * cpu_seconds(partial(solve_zero_sum, game)))
+        for name in FINISHED:
+            times[name].append(1e3 * cpu_seconds(partial(play_to_the_end, game, name, ended)))
+    middle = {name: median(taken[1:]) for name, taken in times.items()}
+    best = min(FINISHED, key=lambda name: middle[name])
+    ratios = {name: middle["linear program, ms"] / middle[name] for name in FINISHED}
+    return {"linear program, ms": middle["linear program, ms"], **ratios, "iterations": ended[best]}
+
+
+def play_to_the_end(game: Any, name: str, ended: dict[str, int]) -> None:
+    """Play and finish, and note the last iteration."""
+    run = ALGORITHMS[name].start(game, engine="compiled")
+    evaluation.finish(run)
+    ended[name] = run.iteration
 
 
 KINDS = {"CE": best_correlated_equilibrium, "CCE": best_coarse_correlated_equilibrium}

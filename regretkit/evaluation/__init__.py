@@ -33,6 +33,7 @@ from regretkit.evaluation._extensive_correlated import (
     best_extensive_form_correlated_equilibrium as best_extensive_form_correlated_equilibrium,
 )
 from regretkit.evaluation._extensive_correlated import team_maxmin as team_maxmin
+from regretkit.evaluation._finish import finish as finish
 from regretkit.evaluation._gaps import best_response as best_response
 from regretkit.evaluation._gaps import best_response_gains as best_response_gains
 from regretkit.evaluation._gaps import duality_gap as duality_gap

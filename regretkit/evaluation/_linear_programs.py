@@ -105,7 +105,12 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
     von Stengel (1996), "Efficient computation of behavior strategies", Games and Economic
     Behavior 14(2).
     """
-    check_solvable(game)
+    return exact_solution(game, *_saddle_of_player(check_constant_sum(game), 0))
+
+
+def check_constant_sum(game: Game) -> NormalFormGame | ExtensiveFormGame:
+    """Require a game of two players whose payoffs add up to a constant."""
+    game = check_solvable(game)
     if game.players != 2:
         raise ValueError(
             f"game must have two players, got {game.players}; maxmin says what one of several "
@@ -117,8 +122,14 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
             "maxmin says what one of them is sure of, best_correlated_equilibrium what both can "
             "agree on"
         )
-    *strategies, lower, upper = _saddle_of_player(game, 0)
-    profile = Profile(strategies, game.domains, game)
+    return game
+
+
+def exact_solution(
+    game: NormalFormGame | ExtensiveFormGame, x: Vector, y: Vector, lower: float, upper: float
+) -> ExactSolution:
+    """Return strategies and the interval that they prove, with their duals."""
+    profile = Profile([x, y], game.domains, game)
     first, second = (
         constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
     )
@@ -128,16 +139,9 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
 def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:
     """Return the least d with ``E^T d >= u``, one for each constraint of a set."""
     if isinstance(domain, Simplices):
-        duals = domain.max(utility)
-    else:
-        duals, values = np.empty(1 + domain.points), utility.copy()
-        # Children come after their parents, so that going backwards theirs is known first.
-        for j in reversed(range(domain.points)):
-            first = domain.first_sequence[j]
-            duals[1 + j] = values[first : first + domain.sizes[j]].max()
-            values[domain.parent_sequence[j]] += duals[1 + j]
-        duals[0] = values[0]
-    return read_only(duals)
+        return read_only(domain.max(utility))
+    values = domain.best_values(utility)
+    return read_only(np.append(values[0], domain.simplices.max(values[1:])))
 
 
 @final
@@ -239,7 +243,7 @@ def check_normal_form(game: Game) -> None:
         )
 
 
-def check_solvable(game: Game) -> None:
+def check_solvable(game: Game) -> NormalFormGame | ExtensiveFormGame:
     """Refuse what has no matrix of payoffs."""
     check_game(game)
     if not isinstance(game, NormalFormGame | ExtensiveFormGame):
@@ -247,6 +251,7 @@ def check_solvable(game: Game) -> None:
             f"game must be a NormalFormGame or an ExtensiveFormGame, got {quote(game)}; "
             "their payoffs are what a linear program is made of"
         )
+    return game
 
 
 def _saddle_of_player(
@@ -260,18 +265,15 @@ def _saddle_of_player(
     """
     check_solvable(game)
     check_player(player, game.players)
-    domain = game.domains[player]
+    domain, payoffs = game.domains[player], player_payoffs(game, player)
     if isinstance(game, NormalFormGame):
-        payoffs = payoff_rows(game, player)
         opponents: Simplices | DecisionTree = Simplices(payoffs.shape[1])
     else:
-        payoffs, opponents = game.tree.payoffs[:, player], game.domains[only_opponent(game, player)]
+        opponents = game.domains[only_opponent(game, player)]
     # The payoff nearest to zero is subtracted, so that small differences count.
     offset = np.clip(0.0, payoffs.min(), payoffs.max())
-    strategy, joint = saddle_point(
-        _payoff_matrix(game, player, payoffs - offset), domain, opponents
-    )
-    matrix = _payoff_matrix(game, player, payoffs)
+    strategy, joint = saddle_point(payoff_matrix(game, player, payoffs - offset), domain, opponents)
+    matrix = payoff_matrix(game, player, payoffs)
     lowest, _ = opponents.best_response(-(matrix.T @ strategy))
     highest, _ = domain.best_response(matrix @ joint)
     return strategy, joint, 0.0 - lowest, highest
@@ -353,7 +355,15 @@ def payoff_rows(game: NormalFormGame, player: int) -> Vector:
     return rows
 
 
-def _payoff_matrix(
+def player_payoffs(game: NormalFormGame | ExtensiveFormGame, player: int) -> Vector:
+    """Return a player's payoffs: those of ``payoff_rows``, or at the terminals of a tree."""
+    if isinstance(game, NormalFormGame):
+        return payoff_rows(game, player)
+    payoffs: Vector = game.tree.payoffs[:, player]
+    return payoffs
+
+
+def payoff_matrix(
     game: NormalFormGame | ExtensiveFormGame, player: int, payoffs: Vector
 ) -> "csr_array":
     """Return payoffs of a player by its coordinates and the others'."""

@@ -1,12 +1,14 @@
 """Play of a game with an algorithm, in one call."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 import numpy as np
 
 from regretkit._util._validate import quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
+from regretkit.evaluation import ExactSolution, finish
+from regretkit.evaluation._linear_programs import check_constant_sum
 from regretkit.games import (
     ExtensiveFormGame,
     Game,
@@ -68,6 +70,15 @@ def solve(
     callbacks: Iterable[Callback] = (),
     progress: bool | Callable[[str], object] = False,
 ) -> "LazyMCCFR": ...
+@overload
+def solve(
+    game: Game,
+    algorithm: AlgorithmLike | None = None,
+    *,
+    exact: Literal[True],
+    time_limit: float | None = None,
+    engine: str = "auto",
+) -> ExactSolution: ...
 def solve(
     game: Game | ImperfectRecallGame | Rules,
     algorithm: AlgorithmLike | None = None,
@@ -82,7 +93,8 @@ def solve(
     progress: bool | Callable[[str], object] = False,
     engine: str = "auto",
     imperfect_recall: bool = False,
-) -> "SelfPlay | LazyMCCFR":
+    exact: bool = False,
+) -> "SelfPlay | LazyMCCFR | ExactSolution":
     """Play a game with an algorithm and return the run.
 
     Of several limits, the first that is reached stops it.
@@ -122,6 +134,10 @@ def solve(
         Whether to accept a game of imperfect recall. The run plays its perfect-recall refinement,
         with one strategy for each original information set; there is no convergence guarantee.
         See ``ImperfectRecallGame``.
+    exact
+        Return no run, but an equilibrium of a two-player constant-sum game, exact up to rounding:
+        the ``ExactSolution`` that ``finish`` makes of a run. The algorithm is ``"dcfr"`` by
+        default, and the time limit one minute.
 
     Raises
     ------
@@ -145,6 +161,11 @@ def solve(
     >>> run = solve(game, [RegretMatching, "cfr+"], iterations=100)
     >>> run = solve(game, "mccfr", sampling="outcome", seed=1, iterations=100)
 
+    Exactly:
+
+    >>> solve(game, exact=True).value * 18
+    -1.0
+
     By the rules alone, without a tree of 43 billion histories:
 
     >>> from regretkit.games import liars_dice_batch
@@ -154,15 +175,15 @@ def solve(
     from regretkit.games._adapters import has_rules_alone  # not at the top: it takes time to load
 
     by_rules = has_rules_alone(game)
+    if exact:
+        refused = iterations, target_gap, sampling, seed, estimator, *callbacks
+        return _solve_exactly(game, algorithm, time_limit, engine, refused)
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
     chosen = _sampled(algorithm, sampling, seed, estimator)
     limits = _limits(iterations, target_gap, time_limit)
-    options: dict[str, Any] = {
-        "estimator": estimator,
-        "seed": 0 if seed is None else seed,
-        "horizon": None if iterations is None else max(iterations, 1),
-    }
+    horizon = None if iterations is None else max(iterations, 1)
+    options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
     run: SelfPlay | LazyMCCFR
     if by_rules:
         engine = "" if engine == "auto" else engine
@@ -177,10 +198,22 @@ def solve(
             _check_target(target_gap, game, chosen, estimator, imperfect, limited=limited)
         groups = None if imperfect is None else imperfect.coarse_information_set
         run = chosen.start(game, engine=engine, groups=groups, **options)
-    watching = [*as_callbacks(callbacks), *limits]
     with shown_progress(progress, iterations, time_limit) as shown:
         most = _EVER if iterations is None else iterations
-        return run.run(most, callbacks=[*watching, *shown])
+        return run.run(most, callbacks=[*as_callbacks(callbacks), *limits, *shown])
+
+
+def _solve_exactly(
+    game: Any, algorithm: Any, time_limit: float | None, engine: str, refused: tuple[object, ...]
+) -> ExactSolution:
+    for value in refused:
+        if value is not None:
+            raise ValueError(
+                "exact=True takes an algorithm, a time_limit and an engine, and ends at an "
+                f"equilibrium, got {quote(value)} as well; leave it out, or pass a run to finish"
+            )
+    run = named(algorithm or "dcfr").start(check_constant_sum(game), engine=engine)
+    return finish(run, time_limit=60.0 if time_limit is None else time_limit)
 
 
 def _start_by_rules(

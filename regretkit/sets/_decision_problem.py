@@ -131,14 +131,20 @@ class DecisionProblem(StrategySet):
 
     # As a strategy set
 
+    def best_values(self, utility: ArrayLike) -> Vector:
+        """Return what each sequence earns where best actions follow it, shape ``(dimension,)``.
+
+        v[a] = u[a] + sum of max v over the actions of each decision point after a
+        """
+        values = _validate.vector(utility, self.dimension, "utility").copy()
+        for level in reversed(self._levels):
+            level.add_to_parents(values, level.simplices.max(values[level.sequences]))
+        return values
+
     @override
     def best_response(self, utility: ArrayLike) -> tuple[float, Vector]:
-        values = _validate.vector(utility, self.dimension, "utility").copy()
-        behavior = np.empty(self.simplices.dimension)
-        for level in reversed(self._levels):
-            at_level = values[level.sequences]
-            _, behavior[level.actions] = level.simplices.best_response(at_level)
-            level.add_to_parents(values, level.simplices.max(at_level))
+        values = self.best_values(utility)
+        _, behavior = self.simplices.best_response(values[1:])
         return float(values[0]), self.sequence_form(behavior)
 
     @override

@@ -326,20 +326,20 @@ def one_moves():
     return ExtensiveFormGame.from_history(decision(1, "only", a=end(3.0, -3.0), b=end(-1.0, 1.0)))
 
 
-@pytest.mark.parametrize(
-    ("game", "value"),
-    [
-        (matrix_game([[7.0]]), 7.0),
-        (matrix_game([[1.0, -2.0, 3.0]]), -2.0),
-        (matrix_game([[1.0], [-2.0], [3.0]]), 3.0),
-        (matrix_game(np.zeros((3, 4))), 0.0),
-        (matrix_game(np.full((2, 2), -0.1)), -0.1),
-        (matrix_game([[1.0, -1.0]] * 2 + [[-1.0, 1.0]] * 3), 0.0),
-        (matrix_game([[2.0, 3.0], [1.0, 0.0]]), 2.0),
-        (no_player_moves(), 1.0),
-        (one_moves(), -1.0),
-    ],
-)
+DEGENERATE = [
+    (matrix_game([[7.0]]), 7.0),
+    (matrix_game([[1.0, -2.0, 3.0]]), -2.0),
+    (matrix_game([[1.0], [-2.0], [3.0]]), 3.0),
+    (matrix_game(np.zeros((3, 4))), 0.0),
+    (matrix_game(np.full((2, 2), -0.1)), -0.1),
+    (matrix_game([[1.0, -1.0]] * 2 + [[-1.0, 1.0]] * 3), 0.0),
+    (matrix_game([[2.0, 3.0], [1.0, 0.0]]), 2.0),
+    (no_player_moves(), 1.0),
+    (one_moves(), -1.0),
+]
+
+
+@pytest.mark.parametrize(("game", "value"), DEGENERATE)
 def test_degenerate_games_have_their_plain_value(game, value):
     solution = solve_zero_sum(game)
     assert solution.value == pytest.approx(value, abs=1e-15)

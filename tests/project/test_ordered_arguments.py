@@ -237,6 +237,7 @@ ENTRIES = {
     "DecisionDAG(parents)": lambda bad: sets.DecisionDAG(bad, [2, 2]),
     "DecisionDAG(parents), one": lambda bad: sets.DecisionDAG([[0], bad], [2, 2]),
     "DecisionDAG(sizes)": lambda bad: sets.DecisionDAG([[0], [1]], bad),
+    "DecisionProblem.best_values(utility)": lambda bad: TREE.best_values(bad),
     "DecisionProblem.sequence_form(behavior)": lambda bad: TREE.sequence_form(bad),
     "DecisionProblem.counterfactual(utility)": lambda bad: TREE.counterfactual(bad, np.ones(1)),
     "DecisionProblem.counterfactual(behavior)": lambda bad: TREE.counterfactual(np.ones(2), bad),

@@ -1,0 +1,115 @@
+"""An exact equilibrium from a run: next to known values, fractions, and linear programs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from naive_exact import value_of_matrix
+from refusals import refusals
+from test_exact_zero_sum import DEGENERATE, LEDUC, check, matrices, random_matrix, random_tree_game
+
+import regretkit as rk
+from regretkit import games, matrix_game, solve
+from regretkit.evaluation import finish, nash_conv, solve_zero_sum
+
+KNOWN = {
+    "kuhn_poker": -1 / 18,
+    "goofspiel(cards=4)": 0.0,
+    "liars_dice(sides=4)": 1 / 16,
+    "leduc_poker": LEDUC,
+    "goofspiel(cards=5)": 0.0,
+    "liars_dice(sides=5)": 1 / 125,
+}
+
+
+@pytest.mark.parametrize("call", KNOWN)
+@pytest.mark.parametrize("algorithm", ["dcfr", "dcfr+", "pdcfr+"])
+@pytest.mark.deep_beyond(4)
+def test_a_run_ends_at_the_known_value(call, algorithm):
+    game = games.load(call)
+    solution = finish(solve(game, algorithm, iterations=1))
+    check(game, solution, size=float(np.abs(game.tree.payoffs).max()))
+    assert solution.value == pytest.approx(KNOWN[call], abs=1e-11)
+
+
+@given(matrices)
+def test_small_matrix_games_have_the_value_that_fractions_give(matrix):
+    game = matrix_game(np.array(matrix, dtype=float))
+    solution = finish(solve(game, "dcfr", iterations=1, engine="numpy"), time_limit=2.0)
+    check(game, solution, size=3.0)
+    assert solution.value == pytest.approx(float(value_of_matrix(matrix)), abs=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.deep_beyond(6)
+def test_random_games_have_the_value_of_the_linear_program(seed):
+    game = random_tree_game(seed) if seed % 2 else matrix_game(random_matrix(seed, (12, 9)))
+    solution = finish(solve(game, "dcfr", iterations=1, engine="numpy"))
+    size = float(np.abs(game.payoffs).max())
+    check(game, solution, size)
+    assert solution.value == pytest.approx(solve_zero_sum(game).value, abs=1e-9 * size)
+
+
+def test_the_unit_of_payoff_changes_no_bit():
+    matrix = random_matrix(3)
+    plain, scaled = (
+        finish(solve(matrix_game(unit * matrix), "dcfr", iterations=500), time_limit=0.0)
+        for unit in (1.0, 2.0**40)
+    )
+    assert scaled.value == 2.0**40 * plain.value
+    assert plain.gap < 1e-14
+    np.testing.assert_array_equal(scaled.profile[0], plain.profile[0])
+
+
+def test_without_time_it_is_the_average_as_it_was():
+    run = solve(games.leduc_poker(), "dcfr", iterations=30)
+    average = run.average
+    solution = finish(run, time_limit=0.0)
+    assert run.iteration == 30
+    assert solution.gap <= nash_conv(run.game, average)
+    assert 1e-3 < solution.gap == pytest.approx(nash_conv(run.game, solution.profile), rel=1e-9)
+
+
+def test_a_rule_without_supports_goes_on_and_says_how_far_it_is():
+    game = matrix_game([[3.0, 0.0, -3.0], [0.0, 3.0, -4.0], [0.0, 0.0, 1.0], [-9.0, -9.0, -9.0]])
+    run = solve(game, lambda s: rk.Hedge(s, rate=1e-3), iterations=1, engine="numpy")
+    solution = finish(run, time_limit=0.05)
+    assert run.iteration > 100
+    assert 1e-9 < solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-6)
+
+
+def test_a_tolerance_that_holds_already_plays_no_more():
+    run = solve(games.kuhn_poker(), "cfr+", iterations=100)
+    assert finish(run, tolerance=1.0).gap < 0.1
+    assert run.iteration == 100
+
+
+def test_solve_does_both():
+    assert solve(games.kuhn_poker(), exact=True).value == pytest.approx(-1 / 18, abs=1e-14)
+    solution = solve(games.leduc_poker(), "dcfr", exact=True, time_limit=0.0)
+    assert solution.gap > 1e-6
+
+
+@pytest.mark.parametrize(("game", "value"), DEGENERATE)
+def test_degenerate_games_have_their_plain_value(game, value):
+    solution = finish(solve(game, "dcfr", iterations=1, engine="numpy"))
+    assert solution.value == pytest.approx(value, abs=1e-15)
+    check(game, solution)
+
+
+def played(game, **options):
+    return finish(solve(game, "cfr", iterations=1), **options)
+
+
+test_bad_input_is_refused = refusals(
+    (lambda: played(games.chicken()), ValueError, "game must be constant-sum"),
+    (lambda: played(games.kuhn_poker(players=3)), ValueError, "game must have two players"),
+    (lambda: played(games.kuhn_poker(), tolerance=-1.0), ValueError, "tolerance must be .* -1"),
+    (lambda: played(games.kuhn_poker(), time_limit=np.nan), ValueError, "time_limit must .* nan"),
+    (lambda: finish(games.kuhn_poker()), TypeError, "run must be .* can go on, .*got <"),
+    (
+        lambda: solve(games.kuhn_poker(), exact=True, iterations=3),
+        ValueError,
+        "exact=True takes .* got 3",
+    ),
+    (lambda: solve(games.leduc_batch(), exact=True), TypeError, "game must be a Game"),
+)
