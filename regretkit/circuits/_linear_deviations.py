@@ -1,6 +1,6 @@
 """All linear maps of sequence-form strategies to themselves: linear swap regret."""
 
-from typing import TYPE_CHECKING, cast, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from attrs import define
@@ -12,7 +12,7 @@ from regretkit._util._validate import must_be
 from regretkit.circuits._base import LocalRule
 from regretkit.circuits._cfr import CFR
 from regretkit.circuits._maps import DeviationSet
-from regretkit.circuits._phi_regret import FixedPoint, PhiRegret, SwapRegret
+from regretkit.circuits._phi_regret import PhiRegret, SwapRegret
 from regretkit.minimizer import RegretMinimizer
 from regretkit.sets import DecisionDAG, DecisionTree, SimplicesLike, StrategySet
 
@@ -136,6 +136,7 @@ class LinearDeviations(DeviationSet):
         earned[self._play] = utility[1:, None] * point
         return earned
 
+    @override
     def fixed_point(self, coefficients: Vector) -> Vector:
         """Return the limit of the means of z, A z, A A z and so on, z the interior point.
 
@@ -195,4 +196,4 @@ def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -
     if not isinstance(domain, DecisionTree):
         return SwapRegret(domain, local)
     maps = LinearDeviations(domain)
-    return PhiRegret(CFR(maps.pairs, local), maps, cast(FixedPoint, LinearDeviations.fixed_point))
+    return PhiRegret(CFR(maps.pairs, local), maps)

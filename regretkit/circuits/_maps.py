@@ -56,6 +56,11 @@ class DeviationSet(abc.ABC):
     def utility(self, utility: Vector, point: Vector) -> Vector:
         """Return what each coefficient earns: the gradient of ``<u, map(point)>``, a new array."""
 
+    def fixed_point(self, coefficients: Vector) -> Vector:
+        """Return a point that the map with these coefficients sends to itself, a new array."""
+        wanted = "a set of deviations that has a fixed_point, such as MarkovDeviations"
+        raise TypeError(must_be("maps", wanted, self, "pass a fixed_point of your own for others"))
+
     def regret(self, tracker: RegretTracker) -> float | None:
         """Return the regret of a player against the best of these maps, from its own tracker.
 
@@ -78,6 +83,10 @@ class MarkovDeviations(DeviationSet):
     @abc.abstractmethod
     def stationary(self, coefficients: Vector) -> Vector:
         """Return the stationary distribution of the matrix with these coefficients."""
+
+    @override
+    def fixed_point(self, coefficients: Vector) -> Vector:
+        return self.stationary(coefficients)
 
     @override
     def regret(self, tracker: RegretTracker) -> float | None:

@@ -28,6 +28,7 @@ from regretkit.circuits._maps import (
     MarkovDeviations,
     StochasticMatrices,
 )
+from regretkit.circuits._trigger import TriggerDeviations
 from regretkit.circuits._wrappers import Restart
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.sets import Simplices, as_simplices
@@ -37,14 +38,15 @@ FixedPoint: TypeAlias = Callable[[DeviationSet, Vector], Vector]
 
 
 def stationary(maps: DeviationSet, coefficients: Vector) -> Vector:
-    """Return the fixed point of a stochastic matrix, its stationary distribution.
+    """Return the fixed point of a map that its set computes: ``maps.fixed_point(coefficients)``.
 
-    Where the chain has several closed classes, the mean of their stationary distributions.
+    For a stochastic matrix it is the stationary distribution; where the chain has several closed
+    classes, the mean of their stationary distributions.
 
     Parameters
     ----------
     maps
-        Maps by stochastic matrices.
+        Maps by stochastic matrices, trigger deviations, or others that have a ``fixed_point``.
     coefficients
         Which of the maps, shape ``(maps.coefficients.dimension,)``.
 
@@ -55,10 +57,7 @@ def stationary(maps: DeviationSet, coefficients: Vector) -> Vector:
     >>> stationary(StochasticMatrices(2), numpy.array([0.5, 0.5, 0.25, 0.75]))
     array([0.33333333, 0.66666667])
     """
-    if not isinstance(maps, MarkovDeviations):
-        wanted = "MarkovDeviations for a stationary distribution"
-        raise TypeError(must_be("maps", wanted, maps, "pass a fixed_point of your own for others"))
-    return maps.stationary(coefficients)
+    return maps.fixed_point(coefficients)
 
 
 @final
@@ -161,14 +160,17 @@ class _PhiRegretBase(Circuit):
     def _propose(self) -> Vector:
         coefficients = self.minimizer.next_strategy()
         point = self.fixed_point(self.maps, coefficients)
-        proven = isinstance(self.maps, StochasticMatrices | FiniteDeviations)
+        proven = isinstance(self.maps, StochasticMatrices | FiniteDeviations | TriggerDeviations)
         if self.fixed_point is stationary and proven:
             return point
         return self._fixed(coefficients, point)
 
     def _fixed(self, coefficients: Vector, found: Vector | None) -> Vector:
         """Return a point that was found, once it is sure that the map does not move it."""
-        name = "maps.stationary" if self.fixed_point is stationary else "fixed_point"
+        name = "fixed_point"
+        if self.fixed_point is stationary:
+            is_chain = isinstance(self.maps, MarkovDeviations)
+            name = "maps.stationary" if is_chain else "maps.fixed_point"
         if found is None:
             raise TypeError(f"{name} returned None; return a point that the map sends to itself")
         point = vector(found, self.dimension, f"what {name} returned").copy()
@@ -228,9 +230,9 @@ class PhiRegret(_PhiRegretBase):
         The set of maps: constants for external regret, pairs for internal regret, all stochastic
         matrices for swap regret.
     fixed_point
-        Called with ``maps`` and coefficients, returns a fixed point of that map; by default the
-        stationary distribution of its matrix. A fixed point of your own, or of maps of your own,
-        is checked in every iteration.
+        Called with ``maps`` and coefficients, returns a fixed point of that map; by default
+        ``maps.fixed_point``, for a matrix its stationary distribution. A fixed point of your own,
+        or of maps of your own, is checked in every iteration.
 
     Examples
     --------

@@ -219,7 +219,7 @@ def test_what_is_left_for_good_has_no_weight_at_all():
 @pytest.mark.parametrize("name", ["rm", "rm+", "prm+", "drm(1.5,0)", "hedge"])
 def test_regret_against_the_maps_is_that_of_cfr_over_their_pairs(seed, name):
     tree, maps, _, _, _ = small_case(seed, points=6)
-    player = PhiRegret(rk.CFR(maps.pairs, MAKERS[name]), maps, LinearDeviations.fixed_point)
+    player = PhiRegret(rk.CFR(maps.pairs, MAKERS[name]), maps)
     ledger = RegretLedger(player, strict=True)
     joint = np.zeros((tree.dimension, tree.dimension))
     for strategy, utility in meets(player, seed, iterations=30):

@@ -1,0 +1,320 @@
+"""Trigger deviations of a decision tree: what extensive-form correlated equilibria are about."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias, final
+
+import numpy as np
+from attrs import define, frozen
+from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
+
+from regretkit._util._arrays import expand_ranges, segment_sum, zero_cancelled
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import must_be, vector
+from regretkit.circuits._maps import DeviationSet
+from regretkit.circuits._stationary import _stationary
+from regretkit.sets import DecisionTree
+from regretkit.sets._decision_problem import Level
+from regretkit.sets._labels import LazySequence
+
+_Booleans: TypeAlias = NDArray[np.bool_]
+_Name: TypeAlias = Callable[[int], str]
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class TriggerDeviations(DeviationSet):
+    """All mixtures of trigger deviations of a decision tree, or of coarse ones.
+
+    A trigger is an action a at a decision point j. Where the strategy would play it, the
+    deviation forgets the strategy and plays a continuation q from j on. A coarse trigger is a
+    decision point j alone: q is played from j on, whatever the strategy would have played there.
+
+    The coefficients are the strategies of one decision tree. Its first decision point picks the
+    trigger k, with probability c[k]; behind each is a copy of the part of the tree from j on, where
+    ``c[k, s] = c[k] q_k[s]``. With source(k) the sequence (j, a), or the parent sequence of j
+    for a coarse trigger,
+
+        map_c(x)[s]  =  x[s] (1 - sum of c[k] over triggers on the way to s)
+                        + sum over k of x[source(k)] c[k, s]
+
+    When each player learns with no regret against its trigger deviations, the distribution of
+    joint play tends to extensive-form correlated equilibria (EFCE), and with coarse ones to
+    coarse ones (EFCCE).
+
+    Parameters
+    ----------
+    tree
+        The player's decisions.
+    coarse
+        Whether a trigger is a decision point, and not an action there.
+
+    Examples
+    --------
+    >>> maps = TriggerDeviations(DecisionTree([0, 2], [2, 2]))
+    >>> maps.coefficients
+    <DecisionTree: 7 decision points, 17 sequences>
+
+    References
+    ----------
+    von Stengel and Forges (2008), "Extensive-form correlated equilibrium: definition and
+    computational complexity", Mathematics of Operations Research 33(4). Farina, Celli, Marchesi
+    and Gatti (2022), "Simple uncoupled no-regret learning dynamics for extensive-form correlated
+    equilibrium", Journal of the ACM 69(6). Farina, Bianchi and Sandholm (2020), "Coarse correlation
+    in extensive-form games", AAAI.
+    """
+
+    domain: DecisionTree
+    coefficients: DecisionTree
+    coarse: bool
+    """Whether a trigger is a decision point, and not an action there."""
+    triggers: int
+    """Their number. Coordinate ``1 + k`` of the coefficients is the probability of trigger k."""
+    _source: Indices
+    """For each coordinate behind a trigger: x[source] is how much the trigger passes on to it."""
+    _sequence: Indices
+    """The sequence of the tree of which it is a copy."""
+    _earning: Indices
+    """Where what it earns stands in the table that ``utility`` makes."""
+    _pairs: tuple[Indices, Indices]
+    """Coordinates of two actions of a decision point, the trigger and what is played instead."""
+    _flows: "tuple[_Flow, ...]"
+
+    def __init__(self, tree: DecisionTree, *, coarse: bool = False) -> None:
+        if not isinstance(tree, DecisionTree):
+            raise TypeError(must_be("tree", "a DecisionTree", tree))
+        if not isinstance(coarse, bool):
+            raise TypeError(must_be("coarse", "True or False", coarse))
+        self.domain, self.coarse = tree, coarse
+        # Triggers are numbered as the decision points, or as the actions there.
+        at = np.repeat(np.arange(tree.points), 1 if coarse else tree.sizes)
+        self.triggers = at.size
+        trigger, point = _at_or_after(tree, at)
+        self.coefficients, first = _coefficients(tree, at, trigger, point, coarse=coarse)
+        copied = np.repeat(np.arange(point.size), tree.sizes[point])
+        source = tree.parent_sequence if coarse else 1 + np.arange(self.triggers)
+        self._source = source[trigger[copied]]
+        self._sequence = expand_ranges(tree.first_sequence[point], tree.sizes[point])
+        self._earning = self._sequence - 1
+        at_trigger = (point == at[trigger])[copied] & (not coarse)
+        own = np.flatnonzero(at_trigger)
+        self._pairs = self._source[own] - 1, self._sequence[own] - 1
+        self._earning[own] = tree.simplices.dimension + np.arange(own.size)
+        self._flows = tuple(self._flow(level, first, ~at_trigger) for level in tree._levels)
+
+    def _flow(self, level: Level, first: Indices, passed: _Booleans) -> "_Flow":
+        place = np.full(self.domain.dimension, -1)
+        place[level.sequences] = np.arange(level.simplices.dimension)
+        targets = place[self._sequence]
+        copies = np.flatnonzero((targets >= 0) & passed)
+        by_size = []
+        if not self.coarse:
+            sizes = level.simplices.sizes
+            for size in np.unique(sizes):
+                actions = level.simplices.first[sizes == size][:, None] + np.arange(size)
+                own = first[level.actions][actions][:, :, None] + np.arange(size)
+                by_size.append((actions, own))
+        return _Flow(level, copies, targets[copies], tuple(by_size))
+
+    @property
+    @override
+    def cover_constants(self) -> bool:
+        return True  # All first decision points together, as triggers, are a constant map.
+
+    @override
+    def apply(self, coefficients: Vector, point: Vector) -> Vector:
+        picked = coefficients[1 : 1 + self.triggers]
+        if self.coarse:
+            picked = self.domain.simplices.repeat(picked)
+        deviating = np.zeros(self.domain.dimension)
+        for level in self.domain._levels:
+            deviating[level.sequences] = level.inflow(deviating) + picked[level.actions]
+        passed = point[self._source] * coefficients[1 + self.triggers :]
+        moved = segment_sum(self._sequence, passed, self.domain.dimension)
+        moved += point * np.maximum(1.0 - deviating, 0.0)
+        return moved
+
+    @override
+    def utility(self, utility: Vector, point: Vector) -> Vector:
+        # A constant at a decision point of the coefficients changes the utility of no strategy if
+        # it is taken from what is before it. The constants are such that what a trigger and all
+        # behind it earn is a difference to what the strategy earns there: where both are equal,
+        # the difference is zero and no rounding, which regret matching would play.
+        behavior = self.domain.behavior(point)
+        value, values = self.domain.counterfactual(utility, behavior)
+        gained = self.domain.simplices.regret(values, behavior)
+        if not self.coarse:
+            played, instead = (values[actions] for actions in self._pairs)
+            gained = np.append(gained, zero_cancelled(instead - played, played))
+        earned = np.zeros(self.coefficients.dimension)
+        earned[0] = value
+        np.multiply(point[self._source], gained[self._earning], out=earned[1 + self.triggers :])
+        return earned
+
+    @override
+    def fixed_point(self, coefficients: Vector) -> Vector:
+        """Return the point that the map with these coefficients sends to itself.
+
+        From the first decision points on: with X the weight of x before decision point j, and
+        r[a] what the triggers before j pass on to action a, what is played at j is X times the
+        stationary distribution of the chain with rates
+
+            from a' to a:  r[a] / X + c[(j, a'), (j, a)]
+
+        and with coarse triggers it is proportional to r[a], those at j included.
+        """
+        point = np.zeros(self.domain.dimension)
+        point[0] = 1.0
+        behind = coefficients[1 + self.triggers :]
+        for flow in self._flows:
+            passed = point[self._source[flow.copies]] * behind[flow.copies]
+            arriving = segment_sum(flow.targets, passed, flow.level.simplices.dimension)
+            reach = flow.level.inflow(point)
+            if self.coarse:
+                shares = flow.level.simplices.normalize(arriving)
+            else:
+                arriving /= np.where(reach > 0.0, reach, 1.0)
+                shares = np.empty(arriving.size)
+                for actions, own in flow.by_size:
+                    rates = coefficients[own] + arriving[actions][:, None, :]
+                    shares[actions] = _stationary(rates)
+            point[flow.level.sequences] = shares * reach
+        return point
+
+    def gains(self, utilities: ArrayLike) -> Vector:
+        """Return what each trigger gains over following the strategy, shape ``(triggers,)``.
+
+        Parameters
+        ----------
+        utilities
+            Sum over iterations of what ``utility`` returned.
+        """
+        values = vector(utilities, self.coefficients.dimension, "utilities").copy()
+        for level in reversed(self.coefficients._levels[1:]):
+            level.add_to_parents(values, level.simplices.max(values[level.sequences]))
+        return values[1 : 1 + self.triggers]
+
+    def best_gain(self, utilities: ArrayLike, *, largest: bool = False) -> float:
+        """Return what the best deviation gains over following the strategy.
+
+        Deviating at several triggers at once is allowed, as long as none comes after another: it
+        is then at least 0. The best single one may lose where triggers are coarse.
+
+        Parameters
+        ----------
+        utilities
+            Sum over iterations of what ``utility`` returned.
+        largest
+            Deviate at a single trigger.
+        """
+        gains = self.gains(utilities)
+        if largest:
+            return float(gains.max()) if self.triggers else 0.0
+        after = np.zeros(self.domain.dimension)
+        for level in reversed(self.domain._levels):
+            best = after[level.sequences]
+            if not self.coarse:
+                best = np.maximum(best, gains[level.actions])
+            together = level.simplices.sum(best)
+            if self.coarse:
+                together = np.maximum(together, gains[_points(self.domain, level)])
+            level.add_to_parents(after, together)
+        return float(after[0])
+
+    def __repr__(self) -> str:
+        kind = "coarse triggers" if self.coarse else "triggers"
+        return f"<TriggerDeviations: {self.triggers} {kind} of {self.domain!r}>"
+
+
+@frozen(eq=False)
+class _Flow:
+    """What a fixed point needs to know about the decision points of a level."""
+
+    level: Level
+    copies: Indices
+    """Coordinates behind triggers, counted from the first, that add to what arrives here."""
+    targets: Indices
+    """The action of the level that each of them is a copy of."""
+    by_size: tuple[tuple[Indices, Indices], ...]
+    """Where the decision points of a size have their actions, and coefficients at a trigger."""
+
+
+def _points(tree: DecisionTree, level: Level) -> Indices:
+    """Return the numbers of the decision points of a level."""
+    point_of = np.repeat(np.arange(tree.points), tree.sizes)
+    return point_of[level.actions][level.simplices.first]
+
+
+def _at_or_after(tree: DecisionTree, at: Indices) -> tuple[Indices, Indices]:
+    """Return all pairs of a trigger, at the given decision points, and a point at or after it."""
+    owner = np.append(-1, np.repeat(np.arange(tree.points), tree.sizes))
+    points = ancestors = np.arange(tree.points)
+    above, below = [], []
+    while points.size:
+        above.append(ancestors)
+        below.append(points)
+        ancestors = owner[tree.parent_sequence[ancestors]]
+        points, ancestors = points[ancestors >= 0], ancestors[ancestors >= 0]
+    if not above:
+        return at, at
+    upper, lower = np.concatenate(above), np.concatenate(below)
+    # Triggers at a decision point have numbers that follow each other.
+    count = np.bincount(at)
+    first = np.cumsum(count) - count
+    trigger = expand_ranges(first[upper], count[upper])
+    point = np.repeat(lower, count[upper])
+    order = np.lexsort((point, trigger))
+    return trigger[order], point[order]
+
+
+def _coefficients(
+    tree: DecisionTree, at: Indices, trigger: Indices, point: Indices, *, coarse: bool
+) -> tuple[DecisionTree, Indices]:
+    """Return the tree of the coefficients, and the first coordinate behind each trigger."""
+    if not at.size:
+        return DecisionTree([], []), at
+    sizes = tree.sizes[point]
+    starts = 1 + at.size + np.cumsum(sizes) - sizes
+    # A copy comes after the trigger, or after the copy of the sequence before it.
+    parent, is_first = tree.parent_sequence[point], point == at[trigger]
+    owner = np.append(-1, np.repeat(np.arange(tree.points), tree.sizes))[parent]
+    keys = trigger * tree.points
+    above = np.searchsorted(keys + point, np.where(is_first, keys, keys + owner))
+    offset = parent - tree.first_sequence[owner]
+    parents = np.where(is_first, 1 + trigger, starts[above] + offset)
+    names = partial(_trigger_name, tree, coarse)
+    labels = partial(_point_name, tree, names, trigger, point)
+    actions = partial(_action_names, tree, names, at.size, point)
+    built = DecisionTree(
+        np.append(0, parents),
+        np.append(at.size, sizes),
+        labels=LazySequence(1 + point.size, labels),
+        actions=LazySequence(1 + point.size, actions),
+    )
+    return built, starts[is_first]
+
+
+def _trigger_name(tree: DecisionTree, coarse: bool, trigger: int) -> str:
+    """Return the name of a trigger, a decision point or an action there."""
+    labels = tree.simplices.labels
+    if coarse:
+        return labels.block(trigger)
+    point = int(np.searchsorted(tree.simplices.first, trigger, side="right")) - 1
+    return f"{labels.block(point)}: {labels.actions(point)[trigger - tree.simplices.first[point]]}"
+
+
+def _point_name(
+    tree: DecisionTree, names: _Name, trigger: Indices, point: Indices, number: int
+) -> str:
+    if number == 0:
+        return "trigger"
+    return f"{names(int(trigger[number - 1]))} -> {tree.simplices.labels.block(point[number - 1])}"
+
+
+def _action_names(
+    tree: DecisionTree, names: _Name, triggers: int, point: Indices, number: int
+) -> tuple[str, ...]:
+    if number == 0:
+        return tuple(map(names, range(triggers)))
+    return tree.simplices.labels.actions(point[number - 1])
