@@ -29,7 +29,7 @@ class TriggerDeviations(DeviationSet):
 
     A trigger is an action a at a decision point j. Where the strategy would play it, the
     deviation forgets the strategy and plays a continuation q from j on. A coarse trigger is a
-    decision point j alone: q is played from j on, for every action that the strategy would play there.
+    decision point j alone: q is played from j on, for each action that the strategy would play.
 
     The coefficients are the strategies of one decision tree. Its first decision point picks the
     trigger k, with probability c[k]; behind each is a copy of the part of the tree from j on, where
