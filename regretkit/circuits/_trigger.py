@@ -6,7 +6,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 from attrs import define, frozen
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from typing_extensions import override
 
 from regretkit._util._arrays import expand_ranges, segment_sum, zero_cancelled
@@ -182,7 +182,7 @@ class TriggerDeviations(DeviationSet):
             point[flow.level.sequences] = shares * reach
         return point
 
-    def gains(self, utilities: ArrayLike) -> Vector:
+    def gains(self, utilities: Vector) -> Vector:
         """Return what each trigger gains over following the strategy, shape ``(triggers,)``.
 
         Parameters
@@ -195,7 +195,7 @@ class TriggerDeviations(DeviationSet):
             level.add_to_parents(values, level.simplices.max(values[level.sequences]))
         return values[1 : 1 + self.triggers]
 
-    def best_gain(self, utilities: ArrayLike, *, largest: bool = False) -> float:
+    def best_gain(self, utilities: Vector, *, largest: bool = False) -> float:
         """Return what the best deviation gains over following the strategy.
 
         Deviating at several triggers at once is allowed, as long as none comes after another: it
