@@ -19,6 +19,8 @@ from regretkit.sets import DecisionDAG, DecisionTree, SimplicesLike, StrategySet
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+_LARGEST = 50_000_000
+"""Number of coefficients that are not too many: building their DAG takes some ten gigabytes."""
 _SHARES = 2.0**-26, 2.0**-40
 """What p is in ``fixed_point``: a small one only where the first is too large to settle."""
 _STEPS = 64
@@ -87,6 +89,11 @@ class LinearDeviations(DeviationSet):
         if not isinstance(tree, DecisionTree):
             raise TypeError(must_be("tree", "a DecisionTree", tree))
         self.domain = self.tree = tree
+        if (size := 1 + tree.dimension * (tree.dimension - 1) + tree.points**2) > _LARGEST:
+            raise MemoryError(
+                f"the linear maps of a tree with {tree.dimension:,} sequences have {size:,} "
+                f"coefficients, more than {_LARGEST:,}; choose a smaller game"
+            )
         points, length, first_action = tree.points, tree.dimension, tree.simplices.first
         before, point_of = tree.parent_sequence, np.repeat(np.arange(points), tree.sizes)
         following = np.bincount(before, minlength=length)
@@ -105,9 +112,10 @@ class LinearDeviations(DeviationSet):
         start = np.where(np.arange(length) == 0, 0, -1)
         acted = np.vstack([start, self._play])[before]
         queried = np.hstack([np.full((points, 1), -1), query[:, point_of]])
-        edges = np.stack([acted, queried], axis=2).reshape(-1, 2).tolist()
-        parents = [[sequence for sequence in pair if sequence >= 0] for pair in edges]
-        self.coefficients = self.pairs = DecisionDAG(parents, sizes.ravel())
+        edges = np.stack([acted, queried], axis=2).reshape(-1, 2)
+        self.coefficients = self.pairs = DecisionDAG(
+            edges[edges >= 0], sizes.ravel(), parent_counts=(edges >= 0).sum(axis=1)
+        )
         last = tree.first_sequence + tree.sizes - 1
         self._free = np.delete(np.arange(length), np.append(0, last))
         basis = np.zeros((length, 1 + self._free.size))

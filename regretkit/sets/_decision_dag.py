@@ -1,7 +1,7 @@
 """A player's decisions where several sequences may lead to one decision point."""
 
 from collections.abc import Iterable, Sequence
-from typing import final
+from typing import cast, final
 
 import numpy as np
 from attrs import define
@@ -30,9 +30,12 @@ class DecisionDAG(DecisionProblem):
     ----------
     parents
         For each decision point, the coordinate of the sequence that leads to it, or those of
-        several, 0 for the empty one; none twice.
+        several, 0 for the empty one; none twice. With ``parent_counts``, those of all decision
+        points one after the other.
     sizes
         Number of actions of each decision point, at least 1 each.
+    parent_counts
+        Number of parents of each decision point, where ``parents`` lists them without a gap.
     labels
         A name for each decision point; they need not differ.
     actions
@@ -69,21 +72,16 @@ class DecisionDAG(DecisionProblem):
         parents: Iterable[int | Iterable[int]],
         sizes: Iterable[int],
         *,
+        parent_counts: Iterable[int] | None = None,
         labels: Iterable[str] | None = None,
         actions: Iterable[Sequence[str]] | None = None,
     ) -> None:
-        _validate.ordered(parents, "parents")
-        if not isinstance(parents, Iterable):
-            wanted = "the coordinates of each decision point's parents"
-            raise TypeError(_validate.must_be("parents", wanted, parents, "as in [0, [1, 2]]"))
-        listed = [_validate.whole_numbers(p, f"parents[{j}]") for j, p in enumerate(parents)]
-        self.parent_sequences = read_only(np.concatenate([np.zeros(0, dtype=np.int64), *listed]))
-        self.parent_counts = _validate.whole_numbers(list(map(len, listed)), "parents")
+        self.parent_sequences, self.parent_counts = _edges(parents, parent_counts)
         counts = _validate.whole_numbers(sizes, "sizes")
-        if counts.size != len(listed):
+        if counts.size != self.parent_counts.size:
             raise ValueError(
-                f"parents has {len(listed)} decision points, but sizes has {counts.size}; pass one "
-                "of each for every decision point"
+                f"parents has {self.parent_counts.size} decision points, but sizes has "
+                f"{counts.size}; pass one of each for every decision point"
             )
         self.simplices = Simplices(counts, labels=labels, actions=actions)
         self._point_of_edge = np.repeat(np.arange(self.points), self.parent_counts)
@@ -136,3 +134,25 @@ class DecisionDAG(DecisionProblem):
     @override
     def _key(self) -> tuple[object, ...]:
         return self.simplices, self.parent_sequences.tobytes(), self.parent_counts.tobytes()
+
+
+def _edges(
+    parents: Iterable[int | Iterable[int]], parent_counts: Iterable[int] | None
+) -> tuple[Indices, Indices]:
+    """Return the parents of all decision points one after the other, and how many each has."""
+    _validate.ordered(parents, "parents")
+    if not isinstance(parents, Iterable):
+        wanted = "the coordinates of each decision point's parents"
+        raise TypeError(_validate.must_be("parents", wanted, parents, "as in [0, [1, 2]]"))
+    if parent_counts is None:
+        listed = [_validate.whole_numbers(p, f"parents[{j}]") for j, p in enumerate(parents)]
+        flat = np.concatenate([np.zeros(0, dtype=np.int64), *listed])
+        return read_only(flat), _validate.whole_numbers(list(map(len, listed)), "parents")
+    sequences = _validate.whole_numbers(cast(Iterable[int], parents), "parents")
+    counts = _validate.whole_numbers(parent_counts, "parent_counts")
+    if counts.min(initial=0) < 0 or counts.sum() != sequences.size:
+        raise ValueError(
+            f"parent_counts must be at least 0 and add up to {sequences.size}, the number of "
+            f"parents, got {_validate.quote(counts)}"
+        )
+    return sequences, counts

@@ -277,5 +277,6 @@ def test_decisions_with_a_single_action_have_one_fixed_point():
 test_what_is_no_tree_is_refused = refusals(
     (3, TypeError, "tree must be a DecisionTree, got 3"),
     (rk.Simplices(3), TypeError, "tree must be a DecisionTree"),
+    (rk.DecisionTree([0], [7_100]), MemoryError, "7,101 sequences have 50,417,102 coefficients"),
     call=LinearDeviations,
 )

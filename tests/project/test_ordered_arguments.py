@@ -236,6 +236,7 @@ ENTRIES = {
     "DecisionTree(sizes)": lambda bad: rk.DecisionTree([0, 1], bad),
     "DecisionDAG(parents)": lambda bad: sets.DecisionDAG(bad, [2, 2]),
     "DecisionDAG(parents), one": lambda bad: sets.DecisionDAG([[0], bad], [2, 2]),
+    "DecisionDAG(parent_counts)": lambda bad: sets.DecisionDAG([0], [2], parent_counts=bad),
     "DecisionDAG(sizes)": lambda bad: sets.DecisionDAG([[0], [1]], bad),
     "DecisionProblem.best_values(utility)": lambda bad: TREE.best_values(bad),
     "DecisionProblem.sequence_form(behavior)": lambda bad: TREE.sequence_form(bad),

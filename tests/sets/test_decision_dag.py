@@ -137,6 +137,7 @@ def test_a_dag_without_decisions_has_one_strategy():
 def test_dags_are_equal_when_their_shapes_are():
     dag = DecisionDAG([[0], [1, 2]], [2, 3], labels=["a", "b"])
     assert dag == DecisionDAG((0, np.array([1, 2])), np.array([2, 3]))
+    assert dag == DecisionDAG([0, 1, 2], [2, 3], parent_counts=[1, 2])
     assert hash(dag) == hash(DecisionDAG([[0], [1, 2]], [2, 3]))
     assert dag != DecisionDAG([[0], [2]], [2, 3])
     # The same parents in a row, cut elsewhere
@@ -152,6 +153,16 @@ test_a_dag_that_is_none_is_refused = refusals(
     ([[0], [0.0]], [2, 2], TypeError, r"parents\[1\] must be whole numbers"),
     (3, [2], TypeError, "parents must be the coordinates of each decision point's parents"),
     call=DecisionDAG,
+)
+
+
+test_counts_that_do_not_fit_are_refused = refusals(
+    ([2, 2], "must be at least 0 and add up to 3"),
+    ([4, -1], "must be at least 0 and add up to 3"),
+    ([3, 0], r"parents\[1\] is empty"),
+    ([1, 1, 1], "has 3 decision points, but sizes has 2"),
+    call=lambda counts: DecisionDAG([0, 0, 1], [2, 2], parent_counts=counts),
+    error=ValueError,
 )
 
 
