@@ -22,6 +22,7 @@ BENCHMARKS = {
     "engines": "engines",
     "exact": "equilibria",
     "finish": "equilibria",
+    "linear_swap": "circuits",
     "openspiel_import": "games",
     "passes": "engines",
     "reading": "reading",

@@ -33,6 +33,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 7, "scipy"),
         ("engines", "Kuhn poker", 6, "numba"),
+        ("linear_swap", "Kuhn poker", 7, "numpy"),
         ("openspiel_import", "kuhn_poker", 6, "pyspiel"),
         ("passes", "Kuhn poker", 5, "numba"),
         ("reading", "Kuhn poker", 8, "numpy"),
