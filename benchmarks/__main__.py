@@ -19,6 +19,7 @@ BENCHMARKS = {
     "compare": "compare",
     "correlated": "equilibria",
     "correlated_trees": "equilibria",
+    "efr": "deviations",
     "engines": "engines",
     "exact": "equilibria",
     "finish": "equilibria",

@@ -1,5 +1,6 @@
 """What circuits share: checks of their parts, and the base class of those around one minimizer."""
 
+import abc
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Set
@@ -190,6 +191,21 @@ class Circuit(RegretMinimizer):
     def scale_free(self) -> bool:
         minimizers = [part for _, part in parts(self) if isinstance(part, RegretMinimizer)]
         return all(minimizer.scale_free for minimizer in minimizers)
+
+
+@define(eq=False)
+class TreeCircuit(Circuit):
+    """A circuit that plays behavioral strategies, and learns from counterfactual utilities."""
+
+    rule: RegretMinimizer = field(init=False, repr=False)
+
+    @abc.abstractmethod
+    def _play_points(self) -> Vector:
+        """Return the coming behavioral strategy."""
+
+    @abc.abstractmethod
+    def _learn_points(self, values: Vector) -> None:
+        """Learn from the counterfactual utilities of all actions."""
 
 
 @define(eq=False)

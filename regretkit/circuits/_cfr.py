@@ -15,9 +15,9 @@ from regretkit._util._state import NOT_STATE, StateDict
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote, whole_numbers
 from regretkit.circuits._base import (
-    Circuit,
     LocalRule,
     SingleMinimizerCircuit,
+    TreeCircuit,
     as_minimizer,
     check_depth,
     check_distinct,
@@ -42,7 +42,7 @@ def _player_hint(value: object) -> str:
 
 @final
 @define(eq=False)
-class CFR(Circuit):
+class CFR(TreeCircuit):
     """Counterfactual regret minimization on the sequence-form strategies of a decision tree.
 
     At every decision point j a local minimizer picks a distribution b_j. Down the tree they make
@@ -96,7 +96,6 @@ class CFR(Circuit):
 
     tree: DecisionProblem
     local: LocalRule
-    rule: RegretMinimizer = field(init=False, repr=False)
     _utilities: Vector | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
@@ -142,7 +141,15 @@ class CFR(Circuit):
     def _learn(self, utility: Vector, strategy: Vector) -> None:
         _, self._utilities = self.tree.counterfactual(utility, self.rule.next_strategy())
         self._utilities.setflags(write=False)
-        self.rule._update(self._utilities)
+        self._learn_points(self._utilities)
+
+    @override
+    def _play_points(self) -> Vector:
+        return self.rule.next_strategy()
+
+    @override
+    def _learn_points(self, values: Vector) -> None:
+        self.rule._update(values)
 
     @override
     def _expect(self, prediction: Vector) -> None:

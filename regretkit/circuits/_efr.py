@@ -1,12 +1,12 @@
 """EFR: one minimizer over the deviations at each decision point of a tree."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from attrs.setters import NO_OP
 from attrs.validators import in_, optional
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ from regretkit._util._arrays import (
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import did_you_mean, must_be, quote
-from regretkit.circuits._base import Circuit, LocalRule, coupling_reason, local_minimizer
+from regretkit.circuits._base import LocalRule, TreeCircuit, coupling_reason, local_minimizer
 from regretkit.circuits._stationary import _stationary
-from regretkit.minimizer import RegretMinimizer, TrackerOf
+from regretkit.minimizer import TrackerOf
 from regretkit.minimizers import RegretMatching
 from regretkit.sets import DecisionTree, Simplices
 
@@ -115,7 +115,7 @@ def _deviations(value: str | Deviations) -> Deviations:
 
 @final
 @define(eq=False)
-class EFR(Circuit):
+class EFR(TreeCircuit):
     """Extensive-form regret minimization: regret against a type of deviations in a tree.
 
     At decision point j with counterfactual utilities q there is a deviation k for each weight w
@@ -172,7 +172,6 @@ class EFR(Circuit):
     tree: DecisionTree | Simplices
     deviations: Deviations = field(default=DEVIATION_TYPES["csps"], converter=_deviations)
     local: LocalRule = RegretMatching
-    rule: RegretMinimizer = field(init=False, repr=False)
     _layout: "_Layout" = field(init=False, repr=False)
     _last: Vector = field(init=False, repr=False, on_setattr=NO_OP)
     """The last behavioral strategy that was played."""
@@ -214,20 +213,29 @@ class EFR(Circuit):
 
     @override
     def _propose(self) -> Vector:
+        behavior = self._play_points()
+        flat = isinstance(self.tree, Simplices)
+        return behavior.copy() if flat else self._layout.tree.sequence_form(behavior)
+
+    @override
+    def _play_points(self) -> Vector:
         self._behavior, self._weights = self._layout.play(self.rule.next_strategy())
-        if isinstance(self.tree, Simplices):
-            return self._behavior.copy()
-        return self.tree.sequence_form(self._behavior)
+        return self._behavior
 
     @override
     def _learn(self, utility: Vector, strategy: Vector) -> None:
+        self._learn_points(self._layout.values(utility, self._behavior))
+
+    @override
+    def _learn_points(self, values: Vector) -> None:
         self._last = self._behavior
-        self.rule._update(self._layout.gains(utility, self._behavior, self._weights))
+        self.rule._update(self._layout.gains(values, self._behavior, self._weights))
 
     @override
     def _expect(self, prediction: Vector) -> None:
+        values = self._layout.values(prediction, self._last)
         weights = self._layout.weights(self._last)
-        self.rule._predict_internal(self._layout.gains(prediction, self._last, weights))
+        self.rule._predict_internal(self._layout.gains(values, self._last, weights))
 
 
 # Where the deviations of all decision points stand in one vector
@@ -320,6 +328,7 @@ class _Layout:
         self._target, (self._from, to) = maps[:split], np.divmod(maps[split:] - actions, width)
         self._to = to + np.repeat(first, sizes)[self._from]
 
+        self._points = domain.simplices
         kinds = point, internal, source, target
         self.stages = [*self._staged(memory, *kinds)]
 
@@ -355,6 +364,11 @@ class _Layout:
                 factor=memory.factor[new],
             )
 
+    def replace(self, function: Callable[[Simplices], Simplices]) -> None:
+        """Replace simplices by equal ones, such as those with operations in machine code."""
+        self._points = function(self._points)
+        self.stages = [evolve(s, simplices=function(s.simplices)) for s in self.stages]
+
     def play(self, mixture: Vector) -> tuple[Vector, Vector]:
         """Return the behavioral strategy that a mixture of deviations fixes, and the weights."""
         behavior, weights = np.ones(self.tree.simplices.dimension), np.ones(self._entries)
@@ -371,15 +385,18 @@ class _Layout:
             stage.extend(weights, behavior)
         return weights
 
-    def gains(self, utility: Vector, behavior: Vector, weights: Vector) -> Vector:
-        """Return what each deviation gains over a behavioral strategy."""
+    def values(self, utility: Vector, behavior: Vector) -> Vector:
+        """Return the counterfactual utilities of all actions."""
         if self._padded:
-            utility = np.concatenate([np.zeros(1), utility])
-        _, values = self.tree.counterfactual(utility, behavior)
+            return utility
+        return self.tree.counterfactual(utility, behavior)[1]
+
+    def gains(self, values: Vector, behavior: Vector, weights: Vector) -> Vector:
+        """Return what each deviation gains over a behavioral strategy."""
         difference = add_cancelling(values[self._to], -values[self._from])
         gains: Vector = behavior[self._from] * difference
         if self._target.size:
-            regret = self.tree.simplices.regret(values, behavior)
+            regret = self._points.regret(values, behavior)
             gains = np.concatenate([regret[self._target], gains])
         gained: Vector = weights[self._weight] * gains[self._map]
         return gained

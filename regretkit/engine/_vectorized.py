@@ -1,6 +1,7 @@
 """The vectorized engine: payoffs and passes over trees in machine code, and rules in Python."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 from typing_extensions import override
@@ -8,7 +9,8 @@ from typing_extensions import override
 from regretkit._util._state import Stateful, with_parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import quote
-from regretkit.circuits import CFR
+from regretkit.circuits import CFR, EFR
+from regretkit.circuits._base import TreeCircuit
 from regretkit.engine._block_ops import with_compiled_ops
 from regretkit.engine._layout import (
     FlatTrees,
@@ -56,9 +58,9 @@ class Vectorized(Engine):
             name = f"minimizers[{player}]:"
             if minimizer.domain != run.game.domains[player]:
                 return f"{name} {quote(minimizer)} plays on a part of its player's set"
-            if isinstance(minimizer, CFR) and minimizer._tracker is not None:
+            if isinstance(minimizer, TreeCircuit) and minimizer._tracker is not None:
                 return f"{name} {quote(minimizer)} is tracked by a ledger"
-            if isinstance(minimizer, CFR) and minimizer._any_update_may_raise():
+            if isinstance(minimizer, TreeCircuit) and minimizer._any_update_may_raise():
                 return f"{name} a part of {quote(minimizer)} may refuse a utility"
         return unsupported_run(run)
 
@@ -104,8 +106,8 @@ class _Player:
         payoffs: Payoffs,
         code: "PartCode",
     ) -> None:
-        self._cfr = minimizer if isinstance(minimizer, CFR) else None
-        self._rule = minimizer if self._cfr is None else self._cfr.rule
+        self._circuit = minimizer if isinstance(minimizer, TreeCircuit) else None
+        self._rule = minimizer
         self._player = player
         begin, end = trees.sequence_offsets[player : player + 2].tolist()
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
@@ -126,8 +128,8 @@ class _Player:
 
     def propose(self, decay: float, weight: float) -> None:
         """Add x to the average, and compute the next one."""
-        if self._cfr is not None:
-            self._behavior[...] = self._rule.next_strategy()
+        if self._circuit is not None:
+            self._behavior[...] = self._circuit._play_points()
             self._forward(self._player, decay, weight, *self._forward_arrays)
             return
         self.accumulate(decay, weight)
@@ -144,9 +146,9 @@ class _Player:
 
     def learn(self, earning: bool) -> None:
         """Update the minimizer with the utility, computed first if ``earning``."""
-        if self._cfr is not None:
+        if self._circuit is not None:
             self._backward(self._player, earning, True, *self._backward_arrays)
-            self._rule._update(self._counterfactual)
+            self._circuit._learn_points(self._counterfactual)
             return
         if earning:
             self.compute_utility()
@@ -154,11 +156,11 @@ class _Player:
 
     def store(self, updates: int) -> None:
         """Give a circuit its counts, its next strategy and its last utilities."""
-        if self._cfr is not None:
-            self._cfr.iteration += updates
-            self._cfr._strategy = frozen_copy(self.strategy)
-            if updates:
-                self._cfr._utilities = frozen_copy(self._counterfactual)
+        if self._circuit is not None:
+            self._circuit.iteration += updates
+            self._circuit._strategy = frozen_copy(self.strategy)
+            if updates and isinstance(self._circuit, CFR):
+                self._circuit._utilities = frozen_copy(self._counterfactual)
 
 
 @final
@@ -173,6 +175,8 @@ class VectorizedExecutor(Executor):
             for part in with_parts(minimizer):
                 if isinstance(part, SimplexRule):
                     part.simplices = with_compiled_ops(part.simplices, functions)
+                if isinstance(part, EFR):
+                    part._layout.replace(partial(with_compiled_ops, functions=functions))
         trees = flatten_trees(run.game.domains)
         payoffs = lay_out_payoffs(run.game, trees)
         iterates = zero_iterates(trees, shared_sums(payoffs))

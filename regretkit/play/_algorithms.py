@@ -37,7 +37,7 @@ from regretkit.play._orders import Alternating, Order, Simultaneous
 from regretkit.play._self_play import SelfPlay
 from regretkit.sets import DecisionTree, Simplices, StrategySet
 
-TreeCircuit: TypeAlias = Callable[..., RegretMinimizer]
+CircuitMaker: TypeAlias = Callable[..., RegretMinimizer]
 """Called with a player's set and, as ``local``, a local rule, returns a minimizer on the set."""
 
 Groups: TypeAlias = Sequence[Indices]
@@ -101,7 +101,7 @@ class Algorithm:
     order: Order = field(kw_only=True)
     averaging: Averaging = field(kw_only=True)
     sampling: str | None = field(kw_only=True)
-    circuit: TreeCircuit = field(kw_only=True)
+    circuit: CircuitMaker = field(kw_only=True)
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Algorithm:
         order: Order | None = None,
         averaging: Averaging | None = None,
         sampling: str | None = None,
-        circuit: TreeCircuit | None = None,
+        circuit: CircuitMaker | None = None,
     ) -> None:
         listed = isinstance(local, Sequence) and not isinstance(local, str)
         given: Any = local if listed else [local]
@@ -238,7 +238,7 @@ def _agreed(parts: Sequence[Part], given: Part | None, name: str, default: Part)
     return parts[0] if parts else default
 
 
-def _minimizer(circuit: TreeCircuit, local: LocalRule, domain: StrategySet) -> RegretMinimizer:
+def _minimizer(circuit: CircuitMaker, local: LocalRule, domain: StrategySet) -> RegretMinimizer:
     if isinstance(domain, Simplices) and circuit is CFR:
         return local_minimizer(local, domain)
     if isinstance(domain, DecisionTree | Simplices):

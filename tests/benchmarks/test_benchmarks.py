@@ -32,6 +32,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
         ("correlated", "CCE 5", 4, "scipy"),
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 7, "scipy"),
+        ("efr", "Kuhn poker: csps", 8, "pyspiel"),
         ("engines", "Kuhn poker", 6, "numba"),
         ("linear_swap", "Kuhn poker", 7, "numpy"),
         ("openspiel_import", "kuhn_poker", 6, "pyspiel"),

@@ -385,6 +385,31 @@ def test_averages_approach_an_equilibrium_of_a_zero_sum_game(name):
     assert gaps[1] < 0.02 < 0.1 < gaps[0]
 
 
+# Engines
+
+
+@pytest.mark.parametrize("local", [rk.RegretMatching, rk.PredictiveRegretMatchingPlus])
+@pytest.mark.parametrize("call", ["kuhn_poker", "shapley_game", "in_out"])
+def test_the_vectorized_engine_agrees_with_numpy_and_hands_over_to_it(call, local):
+    pytest.importorskip("numba")
+    game = rk.load(call)
+
+    def run(engine):
+        players = [EFR(domain, "csps", local) for domain in game.domains]
+        return SelfPlay(game, players, order=Simultaneous(), engine=engine).run(30)
+
+    first, second = run("vectorized"), run("numpy")
+    assert [run.engine for run in (first, second)] == ["vectorized", "numpy"]
+    assert [player.iteration for player in first.minimizers] == [30] * game.players
+    third = run("numpy")
+    third.load_state_dict(first.state_dict())
+    for more in (first, second, third):
+        more.run(20)
+    for x, y, z in zip(first.average, second.average, third.average, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(x, z, rtol=0.0, atol=1e-12)
+
+
 # Ties
 
 
