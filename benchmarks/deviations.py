@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 import regretkit as rk
-from benchmarks.harness import PAGE, Action, Figures, benchmark, best_times, repeated
+from benchmarks.harness import PAGE, Action, Figures, Found, benchmark, best_times, repeated
 from regretkit.circuits import DEVIATION_TYPES, EFR
 from regretkit.play import SelfPlay, Simultaneous
 
@@ -27,11 +27,28 @@ ROWS = [
     *(f"Kuhn poker: {name}" for name in DEVIATION_TYPES),
     *(f"{game}: csps" for game in GAMES if game != "Kuhn poker"),
 ]
+ENGINES = ("numpy", "vectorized")
 ITERATIONS = 10
 """Iterations after which gaps are compared."""
 
 
-@benchmark(ROWS, quick=["Kuhn poker: csps"], head="game: deviations", page=PAGE)
+FLOOR = 50.0
+"""How many times as long OpenSpiel should take for ``csps``."""
+
+
+def conclude(found: Found) -> str:
+    """Return where an engine misses the floor."""
+    missed = [
+        f"{row} ({engine}, {figures[f'{engine}: ratio']:.0f})"
+        for row, figures in found.items()
+        for engine in ENGINES
+        if row.endswith("csps") and figures[f"{engine}: ratio"] < FLOOR
+    ]
+    below = f"below: {', '.join(missed)}" if missed else "none is below"
+    return f"The floor for `csps` is {FLOOR:g} times; {below}."
+
+
+@benchmark(ROWS, quick=["Kuhn poker: csps"], head="game: deviations", page=PAGE, conclude=conclude)
 def efr(row: str, quick: bool) -> Figures:
     """How long an iteration of EFR takes, and OpenSpiel's in Python, of the same deviations.
 
@@ -40,7 +57,7 @@ def efr(row: str, quick: bool) -> Figures:
     """
     title, name = row.split(": ")
     game = rk.games.from_openspiel(GAMES[title])
-    runs = {engine: _run(game, name, engine) for engine in ("numpy", "vectorized")}
+    runs = {engine: _run(game, name, engine) for engine in ENGINES}
     solver, gap = _openspiel(GAMES[title], NAMES.get(name, name))
     for _ in range(ITERATIONS):
         solver.evaluate_and_update_policy()
@@ -51,7 +68,7 @@ def efr(row: str, quick: bool) -> Figures:
     players = [EFR(tree, name) for tree in game.domains]
     figures: Figures = {"sums": sum(player.rule.dimension for player in players)}
     figures["OpenSpiel, ms"] = 1e3 * best["OpenSpiel"]
-    for engine in runs:
+    for engine in ENGINES:
         figures[f"{engine}, ms"] = 1e3 * best[engine]
         figures[f"{engine}: ratio"] = best["OpenSpiel"] / best[engine]
     figures["gap"], figures["gap, OpenSpiel"] = (f"{found:.10f}" for found in gaps)

@@ -303,9 +303,8 @@ class _Layout:
         followed = memory.weight == memory.followed[memory.point]
         internal = np.where(followed, local == "internal", after == "internal")
         count = sizes[memory.point] * np.where(internal, sizes[memory.point] - 1, 1)
-        point, self._weight, internal = (
-            np.repeat(array, count) for array in (memory.point, memory.weight, internal)
-        )
+        point, self._weight = np.repeat(memory.point, count), np.repeat(memory.weight, count)
+        internal = np.repeat(internal, count)
         number, size = expand_ranges(np.zeros_like(count), count), sizes[point]
         source = np.where(internal, number // (size - 1), 0)
         target = np.where(internal, number % (size - 1), number)
