@@ -14,7 +14,6 @@ from regretkit.circuits._efr import DEVIATION_TYPES as DEVIATION_TYPES
 from regretkit.circuits._efr import EFR as EFR
 from regretkit.circuits._efr import Deviations as Deviations
 from regretkit.circuits._linear_deviations import LinearDeviations as LinearDeviations
-from regretkit.circuits._linear_deviations import linear_swap_regret as linear_swap_regret
 from regretkit.circuits._maps import DeviationSet as DeviationSet
 from regretkit.circuits._maps import FiniteDeviations as FiniteDeviations
 from regretkit.circuits._maps import MarkovDeviations as MarkovDeviations
@@ -31,6 +30,7 @@ from regretkit.circuits._phi_regret import FixedPoint as FixedPoint
 from regretkit.circuits._phi_regret import PhiRegret as PhiRegret
 from regretkit.circuits._phi_regret import SwapRegret as SwapRegret
 from regretkit.circuits._phi_regret import TreeSwap as TreeSwap
+from regretkit.circuits._phi_regret import linear_swap_regret as linear_swap_regret
 from regretkit.circuits._phi_regret import stationary as stationary
 from regretkit.circuits._stationary import stationary_distribution as stationary_distribution
 from regretkit.circuits._trigger import TriggerDeviations as TriggerDeviations

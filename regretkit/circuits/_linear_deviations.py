@@ -1,5 +1,6 @@
 """All linear maps of sequence-form strategies to themselves: linear swap regret."""
 
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -9,12 +10,9 @@ from typing_extensions import override
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
-from regretkit.circuits._base import LocalRule
-from regretkit.circuits._cfr import CFR
 from regretkit.circuits._maps import DeviationSet
-from regretkit.circuits._phi_regret import PhiRegret, SwapRegret
-from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import DecisionDAG, DecisionTree, SimplicesLike, StrategySet
+from regretkit.sets import DecisionDAG, DecisionTree, StrategySet
+from regretkit.sets._labels import LazySequence
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -114,7 +112,11 @@ class LinearDeviations(DeviationSet):
         queried = np.hstack([np.full((points, 1), -1), query[:, point_of]])
         edges = np.stack([acted, queried], axis=2).reshape(-1, 2)
         self.coefficients = self.pairs = DecisionDAG(
-            edges[edges >= 0], sizes.ravel(), parent_counts=(edges >= 0).sum(axis=1)
+            edges[edges >= 0],
+            sizes.ravel(),
+            parent_counts=(edges >= 0).sum(axis=1),
+            labels=LazySequence(sizes.size, partial(_name, tree)),
+            actions=LazySequence(sizes.size, partial(_actions, tree)),
         )
         last = tree.first_sequence + tree.sizes - 1
         self._free = np.delete(np.arange(length), np.append(0, last))
@@ -144,6 +146,7 @@ class LinearDeviations(DeviationSet):
         earned[self._play] = utility[1:, None] * point
         return earned
 
+    @override
     @override
     def fixed_point(self, coefficients: Vector) -> Vector:
         """Return the limit of the means of z, A z, A A z and so on, z the interior point.
@@ -175,33 +178,17 @@ class LinearDeviations(DeviationSet):
         return self.tree.sequence_form(self.tree.behavior(point))
 
 
-def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -> RegretMinimizer:
-    """Return a minimizer of regret against all linear maps of a player's strategies.
+def _name(tree: DecisionTree, number: int) -> str:
+    """Return the name of a pair: its decision point, and the last action recommended."""
+    labels, (point, sequence) = tree.simplices.labels, divmod(number, tree.dimension)
+    if sequence == 0:
+        return labels.block(point)
+    told = int(np.searchsorted(tree.first_sequence, sequence, side="right")) - 1
+    action = labels.actions(told)[sequence - tree.first_sequence[told]]
+    return f"{labels.block(point)} | {labels.block(told)}: {action}"
 
-    On a tree it is ``PhiRegret`` with CFR over the pairs of ``LinearDeviations``; on simplices,
-    where linear maps are stochastic matrices, ``SwapRegret``. When all players of a game learn so,
-    their play tends to linear correlated equilibrium.
 
-    Parameters
-    ----------
-    domain
-        The player's decisions, a tree or simplices.
-    local
-        The local rule of CFR, or of the experts of ``SwapRegret``.
-
-    Examples
-    --------
-    >>> from regretkit import RegretMatchingPlus
-    >>> player = linear_swap_regret(DecisionTree([0], [2]), RegretMatchingPlus)
-    >>> player.observe_utility([0.0, 1.0, 0.0])
-    >>> player.next_strategy()
-    array([1., 1., 0.])
-
-    References
-    ----------
-    As of ``LinearDeviations``.
-    """
-    if not isinstance(domain, DecisionTree):
-        return SwapRegret(domain, local)
-    maps = LinearDeviations(domain)
-    return PhiRegret(CFR(maps.pairs, local), maps)
+def _actions(tree: DecisionTree, number: int) -> tuple[str, ...]:
+    labels, (point, sequence) = tree.simplices.labels, divmod(number, tree.dimension)
+    following = np.flatnonzero(tree.parent_sequence == sequence).tolist()
+    return *labels.actions(point), *(f"query {labels.block(k)}" for k in following)

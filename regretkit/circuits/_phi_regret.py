@@ -22,6 +22,8 @@ from regretkit.circuits._base import (
     is_minimizer,
     local_minimizer,
 )
+from regretkit.circuits._cfr import CFR
+from regretkit.circuits._linear_deviations import LinearDeviations
 from regretkit.circuits._maps import (
     DeviationSet,
     FiniteDeviations,
@@ -31,7 +33,7 @@ from regretkit.circuits._maps import (
 from regretkit.circuits._trigger import TriggerDeviations
 from regretkit.circuits._wrappers import Restart
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import Simplices, as_simplices
+from regretkit.sets import DecisionTree, Simplices, SimplicesLike, as_simplices
 
 FixedPoint: TypeAlias = Callable[[DeviationSet, Vector], Vector]
 """Returns a point that the map with the given coefficients sends to itself."""
@@ -105,6 +107,9 @@ class AveragedPowerIterate:
 _FIXED = 1e-6
 """How far a map may move a point that is said to be fixed, relative to the point's size."""
 
+_PROVEN = FiniteDeviations | LinearDeviations | StochasticMatrices | TriggerDeviations
+"""Maps of which ``stationary`` is known to return a fixed point."""
+
 _FIXED_POINT = "pass one of the maps and of coefficients, which returns a fixed point of that map"
 
 
@@ -160,7 +165,7 @@ class _PhiRegretBase(Circuit):
     def _propose(self) -> Vector:
         coefficients = self.minimizer.next_strategy()
         point = self.fixed_point(self.maps, coefficients)
-        proven = isinstance(self.maps, StochasticMatrices | FiniteDeviations | TriggerDeviations)
+        proven = isinstance(self.maps, _PROVEN)
         if self.fixed_point is stationary and proven:
             return point
         return self._fixed(coefficients, point)
@@ -472,3 +477,35 @@ class TreeSwap(Circuit):
     @override
     def _expect(self, prediction: Vector) -> None:
         self.members[0]._predict_internal(prediction)
+
+
+def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -> RegretMinimizer:
+    """Return a minimizer of regret against all linear maps of a player's strategies.
+
+    On a tree it is ``PhiRegret`` with CFR over the pairs of ``LinearDeviations``; on simplices,
+    where linear maps are stochastic matrices, ``SwapRegret``. When all players of a game learn so,
+    their play tends to linear correlated equilibrium.
+
+    Parameters
+    ----------
+    domain
+        The player's decisions, a tree or simplices.
+    local
+        The local rule of CFR, or of the experts of ``SwapRegret``.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatchingPlus
+    >>> player = linear_swap_regret(DecisionTree([0], [2]), RegretMatchingPlus)
+    >>> player.observe_utility([0.0, 1.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 1., 0.])
+
+    References
+    ----------
+    As of ``LinearDeviations``.
+    """
+    if not isinstance(domain, DecisionTree):
+        return SwapRegret(domain, local)
+    maps = LinearDeviations(domain)
+    return PhiRegret(CFR(maps.pairs, local), maps)

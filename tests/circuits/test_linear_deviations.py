@@ -13,6 +13,7 @@ from regretkit.circuits import (
     LinearDeviations,
     PhiRegret,
     StochasticMatrices,
+    TriggerDeviations,
     linear_swap_regret,
     stationary,
 )
@@ -168,6 +169,42 @@ def test_at_a_single_decision_linear_swap_regret_is_swap_regret(actions):
         by_swap += matrices.utility(utility, strategy)
     expected = matrices.coefficients.best_response(by_swap)[0]
     assert maps.coefficients.best_response(gains)[0] == pytest.approx(expected, abs=1e-12)
+
+
+@SEEDS
+def test_gaps_of_trigger_deviations_are_at_most_that_of_linear_maps(seed):
+    tree, maps, utilities, strategies, generator = small_case(seed, points=8)
+    earned = (utilities * strategies).sum()
+    gains = [tree.best_response(utilities.sum(axis=0))[0] - earned]
+    for coarse in (True, False):
+        triggers = TriggerDeviations(tree, coarse=coarse)
+        sums = sum(map(triggers.utility, utilities, strategies))
+        gains.append(triggers.best_gain(sums))
+        # Each of them is linear: the best linear map earns as much, at each of the points.
+        some = triggers.coefficients.best_response(generator.normal(size=sums.size))[1]
+        moved = [triggers.apply(some, strategy) for strategy in strategies]
+        joint = sum(map(maps.utility, moved, strategies))
+        assert maps.pairs.best_response(joint)[0] >= (np.array(moved) ** 2).sum() - 1e-9
+    sums = sum(map(maps.utility, utilities, strategies))
+    gains.append(maps.pairs.best_response(sums)[0] - earned)
+    assert (np.diff(gains) >= -1e-10).all()
+
+
+def test_pairs_have_the_names_of_what_they_are():
+    actions = [["in", "out"], ["again", "no more"]]
+    maps = LinearDeviations(rk.DecisionTree([0, 1], [2, 2], labels=["a", "b"], actions=actions))
+    labels = maps.pairs.simplices.labels
+    assert [labels.block(number) for number in (0, 1, 5, 9)] == [
+        "a",
+        "a | a: in",
+        "b",
+        "b | b: no more",
+    ]
+    assert labels.actions(0) == ("in", "out", "query a")
+    assert labels.actions(6) == ("again", "no more", "query b")
+    assert labels.actions(7) == ("again", "no more")
+    for number in range(maps.pairs.points):
+        assert len(labels.actions(number)) == maps.pairs.sizes[number]
 
 
 # Fixed points
