@@ -1,6 +1,12 @@
 """Errors with fields, for callers that word the advice differently."""
 
+import inspect
+import re
+import warnings
+from collections.abc import Mapping
 from typing import TypeVar
+
+from regretkit._util._validate import did_you_mean
 
 Error = TypeVar("Error", bound=Exception)
 
@@ -28,3 +34,23 @@ def argument_of(error: BaseException) -> str:
     """Return the name of the argument that caused an error, empty where it is unknown."""
     argument: str = getattr(error, "argument", "")
     return argument
+
+
+STRATEGIES = {"averag|avg|polic|strateg|profile": "strategies are in average and in current"}
+"""The hint about attributes of runs."""
+
+
+def absent(thing: object, name: str, hints: Mapping[str, str]) -> AttributeError:
+    """Return the error about an attribute that is missing; hints go by a pattern of its name."""
+    close = did_you_mean(name, dir(type(thing)))
+    hint = next((f"; {hint}" for part, hint in hints.items() if re.search(part, name)), close)
+    return AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}{hint}")
+
+
+def warn(text: str) -> None:
+    """Warn at the line from which this library was called."""
+    frame, level = inspect.currentframe(), 1
+    # Functions that attrs has made have no module.
+    while frame and frame.f_globals.get("__name__", "regretkit.").startswith("regretkit."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, RuntimeWarning, stacklevel=level - 1)

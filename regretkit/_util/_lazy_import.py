@@ -1,6 +1,7 @@
 """Names of a package whose modules are imported at the first use of a name."""
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -21,15 +22,6 @@ def lazy_import(
         For each module, relative to the package, the names that it has, with spaces between them;
         the name of a module stands for the module itself.
     """
-
-    def _where(name: str) -> str:
-        """Return which public module has a name, for the error about a package without it."""
-        if name.startswith("_") or "." in package:
-            return ""
-        public = [importlib.import_module(f"{package}.{module}") for module in modules]
-        found = [module.__name__ for module in public if hasattr(module, name)]
-        return f"; it is {found[0]}.{name}" if found else ""
-
     home = {name: module for module, names in modules.items() for name in names.split()}
     imported = {
         name
@@ -39,7 +31,7 @@ def lazy_import(
 
     def load(name: str) -> object:
         if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{_where(name)}")
+            raise _absent(package, name)
         found = importlib.import_module(f"{package}.{home[name]}")
         value = found if home[name] == name else getattr(found, name)
         setattr(sys.modules[package], name, value)
@@ -49,6 +41,46 @@ def lazy_import(
         return sorted({*vars(sys.modules[package]), *home})
 
     return load, names, sorted({*imported, *home} - {"TYPE_CHECKING", "lazy_import"})
+
+
+def say_where(package: str) -> None:
+    """Have a package say where a name is that it does not have."""
+
+    def refuse(name: str) -> object:
+        raise _absent(package, name)
+
+    vars(sys.modules[package])["__getattr__"] = refuse  # which no type checker is to take for names
+
+
+def _absent(package: str, name: str) -> Exception:
+    """Return the error about a name that a package does not have."""
+    import inspect  # not at the top: the root alone is imported at once
+    from opcode import opname
+
+    frame = inspect.currentframe()
+    caller = frame and frame.f_back and frame.f_back.f_back
+    if name.startswith("_") or caller is None or caller.f_code.co_name == "_handle_fromlist":
+        return AttributeError(f"module {package!r} has no attribute {name!r}")
+    # An import tells nothing of an AttributeError.
+    if opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":
+        return ImportError(f"cannot import name {name!r} from {package!r}{_home_of(name)}")
+    return AttributeError(f"module {package!r} has no attribute {name!r}{_home_of(name)}")
+
+
+def _home_of(name: str) -> str:
+    """Return which public module has a name, or one like it, to end an error message."""
+    from regretkit._util._validate import did_you_mean
+
+    later = vars(sys.modules["regretkit"])["_LATER"]
+    public = [f"regretkit.{module}" for module in (*later, "minimizers.contrib", "trace")]
+    found = [(m, each) for m in public for each in dir(importlib.import_module(m))]
+    homes = {each: f"{m}.{each}" for m, each in found if f"{m}.{each}" not in sys.modules}
+    algorithm = name.lower().replace("_", "").replace("plus", "+")
+    if name in homes:
+        return f"; it is {homes[name]}"
+    if algorithm in importlib.import_module("regretkit.play").ALGORITHMS:
+        return f"; it is an algorithm, as in solve(game, {algorithm!r})"
+    return re.sub("'(.*)'", lambda close: homes[close[1]], did_you_mean(name, homes))
 
 
 def optional(package: str, extra: str) -> ModuleType:

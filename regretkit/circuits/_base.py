@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Set
 from typing import Any, TypeAlias, final
 
+import numpy as np
 from attrs import Attribute, define, field
 from typing_extensions import override
 
@@ -38,8 +39,10 @@ def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
             f"{name} must be a minimizer, got the class {value.__name__}; "
             f"build one, as in {value.__name__}({arguments})"
         )
-    alike = _is_alike(value)
-    raise TypeError(must_be(name, "a RegretMinimizer", value, _ADAPTED if alike else ""))
+    hint = "a fixed point is one as Point([1.0, 0.0])"
+    hint = hint if isinstance(value, list | tuple | np.ndarray) else ""
+    hint = _ADAPTED if _is_alike(value) else hint
+    raise TypeError(must_be(name, "a RegretMinimizer", value, hint))
 
 
 _ADAPTED = "adapt it, as in minimizers.Adapter(it, domain)"

@@ -1,6 +1,5 @@
 """CFR: one minimizer for each decision point of a tree, run as one; and local rules for it."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import final
 
@@ -11,6 +10,7 @@ from typing_extensions import override
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._arrays import segment_sum
+from regretkit._util._errors import warn
 from regretkit._util._state import NOT_STATE, StateDict
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote, whole_numbers
@@ -104,7 +104,7 @@ class CFR(TreeCircuit):
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
         if reason := self._weaker_guarantee():
-            warnings.warn(f"CFR has no regret bound here: {reason}", RuntimeWarning, stacklevel=3)
+            warn(f"CFR has no regret bound here: {reason}")
 
     def __getitem__(self, label: str | int) -> "DecisionPoint":
         """Return a view of one decision point, by its label or its number."""

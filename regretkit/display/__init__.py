@@ -14,10 +14,25 @@ They raise an ImportError when matplotlib is not installed, and a TypeError when
 axes object of matplotlib.
 """
 
-from regretkit.display._circuits import draw_circuit as draw_circuit
-from regretkit.display._convergence import Curve as Curve
-from regretkit.display._convergence import convergence as convergence
-from regretkit.display._games import draw_game as draw_game
-from regretkit.display._heat_map import heat_map as heat_map
-from regretkit.display._simplex import simplex as simplex
-from regretkit.display._trajectories import trajectories as trajectories
+from typing import TYPE_CHECKING
+
+from regretkit._util._lazy_import import lazy_import
+
+_LATER = {
+    "_circuits": "draw_circuit",
+    "_convergence": "Curve convergence",
+    "_games": "draw_game",
+    "_heat_map": "heat_map",
+    "_simplex": "simplex",
+    "_trajectories": "trajectories",
+}
+if TYPE_CHECKING:
+    from regretkit.display._circuits import draw_circuit as draw_circuit
+    from regretkit.display._convergence import Curve as Curve
+    from regretkit.display._convergence import convergence as convergence
+    from regretkit.display._games import draw_game as draw_game
+    from regretkit.display._heat_map import heat_map as heat_map
+    from regretkit.display._simplex import simplex as simplex
+    from regretkit.display._trajectories import trajectories as trajectories
+else:
+    __getattr__, __dir__, __all__ = lazy_import(__name__, _LATER)

@@ -12,9 +12,9 @@ from attrs import evolve, frozen
 
 from regretkit._util._state import Stateful, attrs_fields, parts
 from regretkit._util._validate import check_kind
-from regretkit.display._html import escaped
 from regretkit.display._style import (
     axes_for,
+    escaped,
     number,
     plain,
     require_matplotlib,

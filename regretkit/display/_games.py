@@ -11,7 +11,7 @@ import numpy as np
 
 from regretkit._util._errors import advised
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import printable, quote, whole_number
 from regretkit.display._style import (
     axes_for,
     color_of,
@@ -32,7 +32,6 @@ from regretkit.games import (
     ImperfectRecallGame,
     NormalFormGame,
 )
-from regretkit.games._profile_table import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ import html
 from collections.abc import Iterable, Iterator, Sequence
 
 from regretkit.display._games import game_figure, size_of, table_lines, tree_lines, tree_of
-from regretkit.display._style import file_of, number, shortened, title_of
+from regretkit.display._style import escaped, file_of, number, shortened, title_of
 from regretkit.evaluation import nash_conv
 from regretkit.games import (
     ExtensiveFormGame,
@@ -18,7 +18,6 @@ from regretkit.games._profile_table import (
     MOST,
     blocks_of,
     label_of,
-    printable,
 )
 from regretkit.play import SelfPlay
 
@@ -29,11 +28,6 @@ _QUICK = 100_000
 """The NashConv of games with at most this many ends, or outcomes, is computed at once."""
 
 _BAR = "rgba(0, 114, 178, 0.28)"
-
-
-def escaped(text: str) -> str:
-    """Return text for HTML and XML, in attributes too."""
-    return html.escape(printable(text))
 
 
 def table(rows: Iterable[Sequence[str]], header: Sequence[str] = ()) -> str:

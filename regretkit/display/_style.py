@@ -1,5 +1,6 @@
 """What all figures share: text that is safe to draw, colors and axes."""
 
+import html
 import io
 import math
 import warnings
@@ -8,11 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from regretkit import games
 from regretkit._util._typing import Vector
-from regretkit._util._validate import check_kind
-from regretkit.games._profile_table import printable
-from regretkit.play._algorithms import ALGORITHMS
+from regretkit._util._validate import check_kind, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,6 +67,9 @@ def title_of(name: str) -> str:
 
 
 def _spelled(name: str) -> str:
+    from regretkit import games  # not at the top: texts of minimizers need neither of these
+    from regretkit.play._algorithms import ALGORITHMS
+
     if name in ALGORITHMS:
         return name.upper()
     game, bracket, arguments = name.partition("(")
@@ -76,6 +77,11 @@ def _spelled(name: str) -> str:
         return name
     title = _SPELLINGS.get(game, game.replace("_", " ").capitalize())
     return f"{title} ({arguments}" if bracket else title
+
+
+def escaped(text: str) -> str:
+    """Return text for HTML and XML, in attributes too."""
+    return html.escape(printable(text))
 
 
 def number(value: float) -> str:

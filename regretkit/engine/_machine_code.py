@@ -13,7 +13,6 @@ import ctypes
 import hashlib
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -23,6 +22,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from regretkit._util._errors import warn
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 
@@ -274,4 +274,4 @@ def _reason(error: OSError) -> str:
 
 @cache
 def _warn_once(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=2)
+    warn(text)

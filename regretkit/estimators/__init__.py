@@ -1,5 +1,6 @@
 """Estimators of utilities: exact, by chance sampling, and by Monte Carlo CFR."""
 
+from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.estimators._bandit import BanditFeedback as BanditFeedback
 from regretkit.estimators._baselines import Baseline as Baseline
 from regretkit.estimators._baselines import ExactBaseline as ExactBaseline
@@ -13,3 +14,5 @@ from regretkit.estimators._mccfr import AverageStrategySampling as AverageStrate
 from regretkit.estimators._mccfr import ExternalSampling as ExternalSampling
 from regretkit.estimators._mccfr import OutcomeSampling as OutcomeSampling
 from regretkit.estimators._mccfr import RobustSampling as RobustSampling
+
+_say_where(__name__)

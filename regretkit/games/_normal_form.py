@@ -192,14 +192,20 @@ class NormalFormGame:
 
 
 def matrix_game(
-    payoffs: ArrayLike, *, actions: Sequence[Sequence[str]] | None = None, name: str | None = None
+    payoffs: ArrayLike,
+    others: ArrayLike | None = None,
+    *,
+    actions: Sequence[Sequence[str]] | None = None,
+    name: str | None = None,
 ) -> NormalFormGame:
-    """Return the two-player zero-sum game in which the row player earns ``payoffs``.
+    """Return the two-player game in which the row player earns ``payoffs``, zero-sum by default.
 
     Parameters
     ----------
     payoffs
-        A, shape ``(rows, columns)``: what player 0 gets from player 1, finite.
+        A, shape ``(rows, columns)``: what player 0 gets, finite.
+    others
+        B, what player 1 gets, of the same shape; -A by default.
     actions
         Names of the rows and names of the columns.
     name
@@ -224,4 +230,5 @@ def matrix_game(
             f"payoffs has shape {matrix.shape}, but a matrix (rows, columns) is wanted; "
             "use NormalFormGame for other games"
         )
-    return NormalFormGame([matrix, -matrix], actions=actions, name=name)
+    others = -matrix if others is None else others
+    return NormalFormGame(matrix, others, actions=actions, name=name)

@@ -373,6 +373,9 @@ class Profile(tuple[Vector, ...]):
             information sets are unknown, missing, duplicate or have other names, or probabilities
             do not sum to 1 within 1e-6. The error gives the place.
         """
+        if not isinstance(path, str | PathLike):
+            hint = "pass from_json(path, game)"
+            raise TypeError(_validate.must_be("path", "the path of a file", path, hint))
         path = Path(path)
         return cls._read(read_json(path), game, str(path))
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from regretkit._util import _validate
 from regretkit._util._files import read_file, replace_file
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import ATOL, floats, quote
+from regretkit._util._validate import ATOL, floats, printable, quote
 from regretkit.games._fingerprint import check_described, find_described, is_description
 from regretkit.games._game import Game
 from regretkit.sets import DecisionTree, Simplices, StrategySet
@@ -140,11 +140,6 @@ def table(player: int, strategy: Vector, domain: StrategySet) -> Iterator[str]:
         yield f"  {name:<{width}}  {played}{flag}"
     if simplices.blocks > MOST:
         yield f"  ... {simplices.blocks - MOST} more information sets"
-
-
-def printable(text: str) -> str:
-    """Return text with escapes for control characters, surrogates and the like."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 # Records and JSON files

@@ -90,7 +90,12 @@ def unknown_game(name: str) -> ValueError:
     return ValueError(f"there is no game {quote(name)}; {hint} games are {', '.join(known)}")
 
 
-def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Game:
+def load(
+    text: str | PathLike[str],
+    *arguments: object,
+    memory_limit: float | None = None,
+    **options: object,
+) -> Game:
     """Return the game called ``text``, like ``"kuhn_poker(deck=5)"``, or the game in a file.
 
     Parameters
@@ -101,6 +106,8 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
         Gambit's formats: a ``pathlib.Path``, or a string that ends in ``.efg`` or ``.nfg``.
         See ``read_efg`` and ``read_nfg``. Or the name of a game of OpenSpiel after
         ``openspiel:``, see ``from_openspiel``.
+    arguments, options
+        Arguments of the game called ``text``, in place of those in parentheses.
     memory_limit
         Largest number of bytes that building a game by name may take, by default all that are
         available; also for a ``memory_limit`` in ``text``.
@@ -121,7 +128,12 @@ def load(text: str | PathLike[str], *, memory_limit: float | None = None) -> Gam
     --------
     >>> load("kuhn_poker(players=3)").domains[2].points
     16
+    >>> load("kuhn_poker", deck=5)
+    <kuhn_poker(deck=5): 10 + 10 information sets>
     """
+    if arguments or options:
+        given = [*map(repr, arguments), *(f"{name}={value!r}" for name, value in options.items())]
+        text = f"{text}({', '.join(given)})"
     if isinstance(text, PathLike) or str(text).lower().endswith((".efg", ".nfg")):
         tokens = Tokens(Path(text))
         if tokens.current not in {"EFG", "NFG"}:

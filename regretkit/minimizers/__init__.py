@@ -1,5 +1,6 @@
 """Leaves: rules that play without other minimizers."""
 
+from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.minimizers import contrib as contrib
 from regretkit.minimizers._adapter import Adapter as Adapter
 from regretkit.minimizers._convex_sets import BestResponse as BestResponse
@@ -80,3 +81,5 @@ from regretkit.minimizers.regret_matching._rule import Composed as Composed
 from regretkit.minimizers.regret_matching._rule import ComposedRule as ComposedRule
 from regretkit.trace._kernel import Kernel as Kernel
 from regretkit.trace._kernel import KernelTraits as KernelTraits
+
+_say_where(__name__)

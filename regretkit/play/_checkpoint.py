@@ -140,6 +140,7 @@ def resume(
     path: FilePath,
     game: Game | ImperfectRecallGame | None = None,
     *,
+    iterations: int = 0,
     algorithm: AlgorithmLike | None = None,
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
@@ -149,6 +150,7 @@ def resume(
     path: FilePath,
     game: Rules,
     *,
+    iterations: int = 0,
     algorithm: AlgorithmLike | None = None,
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
@@ -157,14 +159,15 @@ def resume(
     path: FilePath,
     game: Game | ImperfectRecallGame | Rules | None = None,
     *,
+    iterations: int = 0,
     algorithm: AlgorithmLike | None = None,
     estimator: Estimator | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> "SelfPlay | LazyMCCFR":
     """Return the run that a checkpoint holds, ready to go on, if an algorithm with a name made it.
 
-    It has not moved yet: ``run.run(run.horizon - run.iteration)`` plays the iterations that are
-    left of those that ``solve`` was asked for. Other runs go on by ``SelfPlay.load``.
+    ``run.run(run.horizon - run.iteration)`` plays the iterations that are left of those that
+    ``solve`` was asked for. Other runs go on by ``SelfPlay.load``.
 
     Parameters
     ----------
@@ -174,6 +177,8 @@ def resume(
         The game; by default the one of the catalogue that has the name in the file. One of
         imperfect recall is treated as by ``solve`` with ``imperfect_recall``. Of a run without a
         tree, its rules, which must be given.
+    iterations
+        How many more to play at once.
     algorithm
         The algorithm; by default the one of ``ALGORITHMS`` that builds what was saved.
     estimator
@@ -198,11 +203,18 @@ def resume(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "kuhn.checkpoint")
     ...     solve(kuhn_poker(), "dcfr", iterations=200).save(path)
-    ...     run = resume(path).run(100)
+    ...     run = resume(path, iterations=100)
     >>> bool((run.average[0] == whole.average[0]).all())
     True
     """
-    saved = SavedRun.read(path)
+    whole_number(iterations, "iterations", least=0)
+    run = _resumed(SavedRun.read(path), game, algorithm, estimator, callbacks)
+    return run.run(iterations, callbacks=callbacks) if iterations else run
+
+
+def _resumed(
+    saved: SavedRun, game: Any, algorithm: Any, estimator: Any, callbacks: Iterable[Callback]
+) -> "SelfPlay | LazyMCCFR":
     if saved.by_rules:
         return _resume_by_rules(saved, game, algorithm, estimator, callbacks)
     groups = game.coarse_information_set if isinstance(game, ImperfectRecallGame) else None

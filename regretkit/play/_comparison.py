@@ -203,8 +203,8 @@ class Comparison:
 def compare(
     games: Game | Iterable[Game] | Mapping[str, Game],
     algorithms: str | Iterable[AlgorithmLike] | Mapping[str, AlgorithmLike],
-    *,
     iterations: int | None = None,
+    *,
     target_gap: float | None = None,
     time_limit: float | None = None,
     sampling: str | None = None,

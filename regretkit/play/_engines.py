@@ -2,7 +2,6 @@
 
 import abc
 import importlib
-import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, final
@@ -11,7 +10,7 @@ from weakref import WeakKeyDictionary
 from attrs import frozen
 from typing_extensions import override
 
-from regretkit._util._errors import advised
+from regretkit._util._errors import advised, warn
 from regretkit._util._validate import quote
 
 if TYPE_CHECKING:
@@ -229,6 +228,4 @@ def executor_for(
 
 @cache
 def _warn_once(missing: str) -> None:
-    warnings.warn(
-        f"{missing}; runs take the slow way until it can be", RuntimeWarning, stacklevel=5
-    )
+    warn(f"{missing}; runs take the slow way until it can be")

@@ -5,11 +5,12 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Self, cast, final
+from typing import TYPE_CHECKING, Any, Self, cast, final
 
 import numpy as np
 from attrs import define, field
 
+from regretkit._util._errors import STRATEGIES, absent
 from regretkit._util._files import FilePath
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
@@ -39,6 +40,11 @@ from regretkit.play._lazy_tree import (
 )
 from regretkit.play._orders import Alternating, Order, UpdateSchedule
 from regretkit.sets import Simplices
+
+_GAPS = {
+    "nash|exploit|gap|value": "no gap is known without the game's tree; a lower bound is in "
+    "evaluation.sampled_local_best_response"
+}
 
 
 @final
@@ -347,6 +353,11 @@ class LazyMCCFR:
                 f"{saved.path} does not fit this run: {shorten(str(error))}"
             ) from error
         return run
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name):
+            raise absent(self, name, _GAPS | STRATEGIES)
 
     def __repr__(self) -> str:
         met = " + ".join(map(str, self.information_sets))

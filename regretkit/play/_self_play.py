@@ -4,12 +4,13 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Self, Unpack, cast, final
+from typing import TYPE_CHECKING, Self, Unpack, cast, final
 
 import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
+from regretkit._util._errors import STRATEGIES, absent
 from regretkit._util._files import FilePath
 from regretkit._util._state import NOT_STATE, Stateful, generators, parts
 from regretkit._util._typing import Vector
@@ -405,6 +406,11 @@ class SelfPlay(Stateful):
             When nothing was played yet.
         """
         return exploitability(self.game, self.average)
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name):
+            raise absent(self, name, STRATEGIES)
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import run_html

@@ -45,8 +45,8 @@ _ROUNDING = 1e-12
 def solve(
     game: Game | ImperfectRecallGame,
     algorithm: AlgorithmLike | None = None,
-    *,
     iterations: int | None = None,
+    *,
     target_gap: float | None = None,
     time_limit: float | None = None,
     sampling: str | None = None,
@@ -61,8 +61,8 @@ def solve(
 def solve(
     game: Rules,
     algorithm: AlgorithmLike | None = None,
-    *,
     iterations: int | None = None,
+    *,
     time_limit: float | None = None,
     sampling: str | None = None,
     seed: int | np.random.Generator | None = None,
@@ -82,8 +82,8 @@ def solve(
 def solve(
     game: Game | ImperfectRecallGame | Rules,
     algorithm: AlgorithmLike | None = None,
-    *,
     iterations: int | None = None,
+    *,
     target_gap: float | None = None,
     time_limit: float | None = None,
     sampling: str | None = None,
