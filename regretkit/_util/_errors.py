@@ -53,4 +53,4 @@ def warn(text: str) -> None:
     # Functions that attrs has made have no module.
     while frame and frame.f_globals.get("__name__", "regretkit.").startswith("regretkit."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, RuntimeWarning, stacklevel=level - 1)
+    warnings.warn(text, RuntimeWarning, stacklevel=level)

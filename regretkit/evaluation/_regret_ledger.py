@@ -141,7 +141,8 @@ class RegretLedger:
         ]
 
     def _repr_html_(self) -> str:
-        from regretkit.display._style import escaped, table
+        from regretkit.display._html import table
+        from regretkit.display._style import escaped
 
         header, *rows = self._rows()
         omissions = "".join(f"<p>{escaped(omission)}</p>" for omission in self._omissions())

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar, cast, final
 import numpy as np
 from attrs import field, frozen
 
+from regretkit import minimizers
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
@@ -15,9 +16,8 @@ from regretkit.circuits import CFR, EFR, LocalRule, SharedStrategies, linear_swa
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.estimators._named import sampling_estimator
-from regretkit.games import (
-    Game,
-)
+from regretkit.games import Game
+from regretkit.games import names as game_names
 from regretkit.minimizer import RegretMinimizer
 from regretkit.minimizers import (
     DiscountedRegretMatching,
@@ -385,9 +385,12 @@ def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:
 def _known(name: str) -> str:
     if name.lower() not in ALGORITHMS:
         plain = name.lower().replace("plus", "+").replace("_", "").replace("-", "")
-        known = ", ".join(map(repr, ALGORITHMS))
+        known, hint = ", ".join(map(repr, ALGORITHMS)), did_you_mean(plain, ALGORITHMS)
+        if name.partition("(")[0] in game_names():
+            hint = "; it is a game"
+        elif name in dir(minimizers):
+            hint = f"; it is the class regretkit.minimizers:{name}"
         raise ValueError(
-            f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class"
-            f"{did_you_mean(plain, ALGORITHMS)}"
+            f"there is no algorithm {quote(name)}, only {known}; or pass a rule's class{hint}"
         )
     return name.lower()

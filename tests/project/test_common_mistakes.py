@@ -15,6 +15,8 @@ from regretkit.games import Profile
 A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
 KUHN = rk.load("kuhn_poker")
 PENNIES = rk.games.matching_pennies()
+RUN = rk.solve(KUHN, "cfr", 2)
+BY_RULES = rk.solve(rk.games.load_rules("kuhn_poker"), "cfr", 2, seed=1)
 ZEROS = np.zeros(3)
 
 
@@ -160,6 +162,22 @@ CURES = [
     (lambda: rk.ExtensiveFormGame.from_history(Coin), "got its class Coin; pass Coin()"),
     (lambda: rk.ExtensiveFormGame.from_history(Coin()), "return list(outcomes.items())"),
     (lambda: rk.solve(KUHN, "hedge", iterations=1), "or pass a rule's class"),
+    (lambda: rk.solve(KUHN, "leduc_poker", 1), "it is a game"),
+    (lambda: rk.solve(KUHN, "RegretMatching", 1), "the class regretkit.minimizers:RegretMatching"),
+    (lambda: rk.games.nash_equilibria, "it is regretkit.evaluation.nash_equilibria"),
+    (lambda: rk.sets.kuhn_pokr, "did you mean regretkit.games.kuhn_poker?"),
+    (lambda: rk.CFRPlus, "as in solve(game, 'cfr+')"),
+    (lambda: RUN.average_strategy, "strategies are in average and in current"),
+    (lambda: RUN.iterations, "did you mean 'iteration'?"),
+    (lambda: BY_RULES.nash_conv(), "a lower bound is in evaluation.sampled_local_best_response"),
+    (lambda: BY_RULES.average_policy, "strategies are in average and in current"),
+    (lambda: Profile.from_json(KUHN, "p.json"), "pass from_json(path, game)"),
+    (lambda: play.StrategyAgent(RUN, 1), "pass its average, run.average"),
+    (
+        lambda: rk.ConvexHull([rk.RegretMatching(2), [1.0, 0.0]], mixer=rk.RegretMatching),
+        "members[1] must be a RegretMinimizer, got [1.0, 0.0]; a fixed point is one as Point(",
+    ),
+    (lambda: rk.CFR(KUHN.domains[0], Duck), "pass PerDecisionPoint(lambda n: minimizers.Adapter("),
     (
         lambda: Profile.from_dict({"format": "", "version": 1, "parents": [], "players": []}),
         "read it by VisitedProfile",
@@ -182,8 +200,61 @@ CURES = [
 
 @pytest.mark.parametrize(("wrong", "cure"), CURES)
 def test_a_common_mistake_is_answered_by_its_cure(wrong, cure):
-    with pytest.raises((TypeError, ValueError, AttributeError), match=re.escape(cure)):
+    with pytest.raises((TypeError, ValueError, AttributeError)) as caught:
         wrong()
+    # Notes are shown below a traceback.
+    assert cure in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+
+
+@pytest.mark.parametrize(
+    ("line", "cure"),
+    [
+        ("from regretkit import Profile", "it is regretkit.games.Profile"),
+        ("from regretkit.games import nash_equilibria", "regretkit.evaluation.nash_equilibria"),
+        ("from regretkit.minimizers import CFR", "it is regretkit.circuits.CFR"),
+        ("from regretkit import MCCFR", "as in solve(game, 'mccfr')"),
+    ],
+)
+def test_an_import_says_where_a_name_is(line, cure):
+    with pytest.raises(ImportError, match=re.escape(cure)):
+        exec(line, {})
+
+
+def test_a_package_has_no_names_of_others():
+    assert not hasattr(rk.sets, "CFR")
+    assert not hasattr(rk.circuits, "__wrapped__")
+
+
+def test_arguments_by_position_are_taken_as_meant():
+    assert RUN.iteration == 2
+    assert rk.compare(PENNIES, "cfr", 3).curves
+    np.testing.assert_array_equal(
+        rk.matrix_game(A, 2.0 * A).payoffs, rk.NormalFormGame(A, 2.0 * A).payoffs
+    )
+    assert rk.load("kuhn_poker", 3).players == rk.load("kuhn_poker", players=3).players == 3
+
+
+def test_a_resumed_run_plays_the_iterations_that_are_asked_for(tmp_path):
+    RUN.save(tmp_path / "run")
+
+    resumed = play.resume(tmp_path / "run", iterations=3)
+
+    expected = rk.solve(KUHN, "cfr", 5)
+    np.testing.assert_array_equal([*resumed.average], [*expected.average])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [trees, lambda rule: rk.solve(KUHN, rule, 1), lambda rule: rk.Algorithm(rule).start(KUHN)],
+)
+def test_the_warning_about_a_shared_mixer_points_here(make):
+    def hull(simplices):
+        members = [rk.RegretMatching(simplices), rk.Hedge(simplices, rate=1.0)]
+        return rk.ConvexHull(members, mixer=rk.RegretMatching(2))
+
+    with pytest.warns(RuntimeWarning, match="CFR has no regret bound here") as caught:
+        make(hull)
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.parametrize("take", [trees, lambda rule: rk.SwapRegret(3, rule)])

@@ -49,6 +49,12 @@ def test_importing_loads_no_heavy_package(run):
     assert loaded.split() == []
 
 
+def test_a_minimizer_as_text_loads_neither_play_nor_figures(run):
+    code = "import sys, regretkit as rk; text = str(rk.RegretMatching(3)); print(*sys.modules)"
+    loaded = run(code).split()
+    assert not {"matplotlib", "regretkit.play", "regretkit.display._games"} & {*loaded}
+
+
 def test_the_root_alone_imports_not_even_numpy(run):
     # The command line begins with it, and is to be interrupted in one line from there on.
     assert run("import sys, regretkit; print('numpy' in sys.modules)").strip() == "False"
