@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping
 from typing import TypeVar
 
-from regretkit._util._validate import did_you_mean
-
 Error = TypeVar("Error", bound=Exception)
 
 
@@ -42,6 +40,8 @@ STRATEGIES = {"averag|avg|polic|strateg|profile": "strategies are in average and
 
 def absent(thing: object, name: str, hints: Mapping[str, str]) -> AttributeError:
     """Return the error about an attribute that is missing; hints go by a pattern of its name."""
+    from regretkit._util._validate import did_you_mean  # not at the top: it imports NumPy
+
     close = did_you_mean(name, dir(type(thing)))
     hint = next((f"; {hint}" for part, hint in hints.items() if re.search(part, name)), close)
     return AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}{hint}")
