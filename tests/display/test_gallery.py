@@ -49,7 +49,7 @@ def test_every_public_figure_is_in_the_gallery():
     from regretkit import display
 
     functions = [
-        name for name, found in vars(display).items() if callable(found) and name.islower()
+        name for name in display.__all__ if callable(getattr(display, name)) and name.islower()
     ]
     assert len(functions) == 6
     for name in functions:

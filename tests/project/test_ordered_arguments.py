@@ -285,6 +285,7 @@ ENTRIES = {
     # Games
     "NormalFormGame(others)": lambda bad: rk.NormalFormGame([1.0, 2.0], bad),
     "NormalFormGame(payoffs)": lambda bad: rk.NormalFormGame(bad),
+    "matrix_game(others)": lambda bad: rk.matrix_game([[1.0, 2.0]], bad),
     "matrix_game(payoffs)": lambda bad: rk.matrix_game(bad),
     "battleship(lengths)": lambda bad: games.battleship(lengths=bad),
     "battleship(values)": lambda bad: games.battleship(lengths=(1, 1), values=bad),
