@@ -161,8 +161,12 @@ class Program:
     def of(
         cls, game: ExtensiveFormGame, concept: Concept, memory_limit: float | None = None
     ) -> "Program":
-        """Build the program."""
+        """Build the program, or refuse what has none."""
         from scipy.sparse import csr_array, diags_array
+
+        check_tree(game)
+        if concept not in get_args(Concept):
+            raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(concept)}")
 
         ends = terminals(game)
         sets = tuple(trigger_deviations(domain, concept) for domain in game.domains)
@@ -178,14 +182,25 @@ class Program:
         reach = csr_array(diags_array(ends.chance) @ plans.events[: ends.chance.size])
         return cls(game, concept, ends, plans, reach, sets, tuple(gains))
 
+    def objective(self, objective: Objective) -> tuple[Vector, float]:
+        """Return the objective by the point of ``plans``, without a constant, and the constant.
+
+        Without it small differences count.
+        """
+        values = weighted_payoffs(self.ends.payoffs + self.ends.offsets[:, None], objective)
+        least = float(values.min())
+        return self.reach.T @ (values - least), least
+
     def best(self, objective: Objective) -> "ExtensiveFormCorrelatedEquilibrium":
         """Return the optimal equilibrium."""
-        paid = self.ends.payoffs + self.ends.offsets[:, None]
-        values = weighted_payoffs(paid, objective)
-        # Without a constant, which does not affect the optimum and could swamp the differences
-        least = float(values.min())
-        weights, bound = self._solve(self.reach.T @ (values - least))
-        reach = self.reach @ weights
+        flow, least = self.objective(objective)
+        weights, bound = self._solve(flow)
+        return self.equilibrium(weights, least + float(flow @ weights), least + bound)
+
+    def equilibrium(
+        self, weights: Vector, value: float, bound: float
+    ) -> "ExtensiveFormCorrelatedEquilibrium":
+        """Return what is known of a point of ``plans``."""
         gains = [
             _all_triggers(domain, deviations, utilities @ weights, self.concept)
             for domain, deviations, utilities in zip(
@@ -193,9 +208,9 @@ class Program:
             )
         ]
         return ExtensiveFormCorrelatedEquilibrium(
-            least + float((values - least) @ reach),
-            least + bound,
-            read_only(self.ends.offsets + self.ends.payoffs @ reach),
+            value,
+            bound,
+            read_only(self.ends.offsets + self.ends.payoffs @ (self.reach @ weights)),
             read_only(np.array(gains)),
             CorrelatedPlan(self.game, tuple(range(self.game.players)), weights, self.plans),
         )
@@ -360,9 +375,6 @@ def best_extensive_form_correlated_equilibrium(
     extensive-form games: fixed-parameter algorithms, hardness, and two-sided column-generation",
     EC.
     """
-    check_tree(game)
-    if concept not in get_args(Concept):
-        raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(concept)}")
     return Program.of(game, concept, memory_limit).best(objective)
 
 
