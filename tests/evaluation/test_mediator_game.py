@@ -61,6 +61,10 @@ CASES = [
     (lambda: sheriff(2, 1, 1), "nfcce", 10.0, 70 / 13, 1_000),
     (lambda: sheriff(2, 1, 1), "efcce", 25.0, 235 / 93, 5_000),
     (ships, "efce", 40.0, -13 / 18, 4_000),
+    (sheriff, "nfcce", 30.0, 150 / 11, 4_000),
+    (sheriff, "efcce", 30.0, 220 / 23, 5_000),
+    (sheriff, "efce", 110.0, 935 / 103, 6_000),
+    (ships, "efcce", 40.0, -13 / 18, 20_000),
 ]
 
 
@@ -68,7 +72,8 @@ CASES = [
 @pytest.mark.parametrize(("make", "concept", "penalty", "value", "iterations"), CASES)
 def test_learning_finds_the_optimum(make, concept, penalty, value, iterations):
     mediator = MediatorGame(make(), concept=concept, penalty=penalty)
-    found = mediator.equilibrium(rk.solve(mediator, "pdcfr+", iterations=iterations).average)
+    algorithm = "pdcfr+" if iterations < 10_000 else "dcfr"
+    found = mediator.equilibrium(rk.solve(mediator, algorithm, iterations=iterations).average)
     assert found.value == pytest.approx(value, abs=1e-4)
     assert value - 1e-9 <= found.bound
     assert found.gap <= 1e-4

@@ -162,6 +162,7 @@ TREE_GAME = {
     "outcomes": [],
 }
 KUHN = games.kuhn_poker()
+MEDIATOR = evaluation.MediatorGame(games.in_out(), penalty=1.0)
 TEAM = evaluation.team_maxmin(games.kuhn_poker(players=3), 0).plan
 FORGETFUL = games.ImperfectRecallGame(
     GameTree(
@@ -192,6 +193,9 @@ PROFILES = {
             "ImperfectRecallGame.coarsen": FORGETFUL.coarsen,
             "NormalFormGame.utility": partial(PENNIES.utility, 0),
             "ExtensiveFormGame.utility": partial(KUHN.utility, 0),
+            "MediatorGame.value": MEDIATOR.value,
+            "MediatorGame.utility": partial(MEDIATOR.utility, 0),
+            "MediatorGame.equilibrium": MEDIATOR.equilibrium,
             "CorrelatedPlay.add": rk.CorrelatedPlay(PENNIES).add,
             "SelfPlay.learn": partial(RUN.learn, 0),
             "SelfPlay.expect": partial(RUN.expect, 0),
@@ -321,6 +325,7 @@ ENTRIES = {
     "best_extensive_form_correlated_equilibrium(objective)": lambda bad: (
         best_extensive_form_correlated_equilibrium(KUHN, bad)
     ),
+    "MediatorGame(objective)": lambda bad: evaluation.MediatorGame(KUHN, bad, penalty=1.0),
     "CorrelatedPlan.probability(sequences)": TEAM.probability,
     "Estimate.of(samples)": lambda bad: Estimate.of(bad),
     "sampled_value(strategies)": lambda bad: sampled_value(
