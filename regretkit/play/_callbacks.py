@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, final
 
@@ -29,7 +30,8 @@ Callback: TypeAlias = Callable[["SelfPlay"], object]
 
 A method ``next_call(run)`` returns the next iteration at which it needs to be called; a callback
 without one is called after every iteration. Calls in between, for other callbacks, must do no harm.
-A method ``begin(run)`` is called once before iterations are played.
+A method ``begin(run)`` is called once before iterations are played; the callbacks that it returns,
+if any, are called after every iteration, before the others.
 """
 
 
@@ -59,12 +61,11 @@ def as_callbacks(callbacks: Iterable[Function]) -> list[Function]:
     return watching
 
 
-def begin(callbacks: Iterable[Callable[..., object]], run: "SelfPlay") -> None:
-    """Call the method ``begin`` of those that have one."""
-    for callback in callbacks:
-        prepare = getattr(callback, "begin", None)
-        if prepare is not None:
-            prepare(run)
+def begin(callbacks: Iterable[Callable[..., object]], run: "SelfPlay") -> list[Callback]:
+    """Call the method ``begin`` of those that have one; return what is to watch every iteration."""
+    prepared = [getattr(callback, "begin", None) for callback in callbacks]
+    watching = [prepare(run) or () for prepare in prepared if prepare is not None]
+    return list({id(each): each for each in chain.from_iterable(watching)}.values())
 
 
 class _Run(Protocol):
@@ -163,9 +164,9 @@ class Every(Stateful):
     period: int = field(validator=at_least_one)
     callback: Callback = field(validator=check_callable)
 
-    def begin(self, run: "SelfPlay") -> None:
+    def begin(self, run: "SelfPlay") -> list[Callback]:
         """Let the other callback begin."""
-        begin([self.callback], run)
+        return begin([self.callback], run)
 
     def __call__(self, run: "SelfPlay") -> object:
         """Pass the call on when it is time."""
@@ -214,9 +215,9 @@ class AtGeometricSteps(Stateful):
     _at: int = field(default=1, init=False, repr=False, metadata=NOT_STATE)
     """One of these iterations; where the search for others begins."""
 
-    def begin(self, run: "SelfPlay") -> None:
+    def begin(self, run: "SelfPlay") -> list[Callback]:
         """Let the other callback begin."""
-        begin([self.callback], run)
+        return begin([self.callback], run)
 
     def __call__(self, run: "SelfPlay") -> object:
         """Pass the call on when it is time."""
@@ -400,7 +401,9 @@ class Recorder(Stateful):
         ``"strategy_change"``, how far a coordinate moved since the last call. Of the run:
         ``"seconds"``, how long its iterations took without callbacks; ``"external_regret"`` and
         ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the
-        latter in normal form. Regrets have every iteration recorded, which machine code cannot.
+        latter in normal form; and of the play of all iterations, as ``CorrelatedPlay`` measures
+        them, ``"cce_gap"``, ``"ce_gap"``, ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
+        Regrets have every iteration recorded, which machine code cannot.
 
     Attributes
     ----------
@@ -446,9 +449,9 @@ class Recorder(Stateful):
             for name, measure in self.measures.items()
         }
 
-    def begin(self, run: "SelfPlay") -> None:
+    def begin(self, run: "SelfPlay") -> list[Callback]:
         """Let the measures that need every iteration watch the run."""
-        begin(self.measures.values(), run)
+        return begin(self.measures.values(), run)
 
     def __call__(self, run: "SelfPlay") -> None:
         """Measure and write down."""

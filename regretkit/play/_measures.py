@@ -13,6 +13,7 @@ from regretkit._regret_tracker import RegretTracker
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
+from regretkit.evaluation import CorrelatedPlay
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
@@ -94,20 +95,63 @@ class Regret:
         trackers = [minimizer._tracker for minimizer in run.minimizers]
         known = [tracker for tracker in trackers if tracker is not None and tracker.contiguous]
         if len(known) < len(trackers):
-            raise ValueError(
-                f"{self.kind}_regret is over all iterations, and this run was not watched from its "
-                "first one on; pass the Recorder to a new run"
-            )
+            raise _unwatched(f"{self.kind}_regret")
         return float(max(getattr(tracker, self.kind) for tracker in known))
 
 
-MEASURES: Mapping[str, Callable[[], Measure]] = {
-    "nash_conv": lambda: _nash_conv,
-    "exploitability": lambda: _exploitability,
-    "seconds": Seconds,
-    "strategy_change": StrategyChange,
-    "external_regret": lambda: Regret("external"),
-    "swap_regret": lambda: Regret("swap"),
+def _unwatched(name: str) -> ValueError:
+    return ValueError(
+        f"{name} is over all iterations, and this run was not watched from its first one on; pass "
+        "the Recorder to a new run"
+    )
+
+
+@final
+@define(eq=False)
+class SharedPlay:
+    """The play that all correlated gaps of a Recorder are measured of."""
+
+    deviations: list[str] = field(factory=list, init=False)
+    of_run: CorrelatedPlay | None = field(default=None, init=False)
+
+
+@final
+@define(eq=False)
+class CorrelatedGap:
+    """A gap of the play of all iterations."""
+
+    name: str
+    shared: SharedPlay
+
+    def __attrs_post_init__(self) -> None:
+        if self.name not in ("cce_gap", "ce_gap"):
+            self.shared.deviations.append(self.name.removesuffix("_gap"))
+
+    def begin(self, run: "SelfPlay") -> list[CorrelatedPlay]:
+        """Watch a run from its first iteration on."""
+        play = self.shared.of_run
+        if run.iteration == 0 and (play is None or play.total_weight or play.game is not run.game):
+            self.shared.of_run = play = CorrelatedPlay(run.game, self.shared.deviations)
+        return [] if play is None else [play]
+
+    def __call__(self, run: "SelfPlay") -> float:
+        play = self.shared.of_run
+        if play is None or play.total_weight != run.iteration or play.game is not run.game:
+            raise _unwatched(self.name)
+        return float(getattr(play, self.name)())
+
+
+GAPS = "cce_gap", "ce_gap", "efcce_gap", "efce_gap", "linear_gap"
+"""The methods of ``CorrelatedPlay`` that are measures."""
+
+MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
+    "nash_conv": lambda _: _nash_conv,
+    "exploitability": lambda _: _exploitability,
+    "seconds": lambda _: Seconds(),
+    "strategy_change": lambda _: StrategyChange(),
+    "external_regret": lambda _: Regret("external"),
+    "swap_regret": lambda _: Regret("swap"),
+    **{gap: partial(CorrelatedGap, gap) for gap in GAPS},
 }
 """By the names that ``Recorder`` takes, functions that return a new measure."""
 
@@ -130,17 +174,18 @@ def as_measures(measures: object) -> dict[str, Measure]:
         named = {name: name for name in named}
     if not isinstance(named, Mapping):
         raise _no_measures(measures)
-    return {name: _measure(name, measure) for name, measure in named.items()}
+    shared = SharedPlay()
+    return {name: _measure(name, measure, shared) for name, measure in named.items()}
 
 
-def _measure(name: str, measure: object) -> Measure:
+def _measure(name: str, measure: object, shared: SharedPlay) -> Measure:
     if isinstance(measure, str):
         if measure not in MEASURES:
             raise ValueError(
                 f"there is no measure {quote(measure)}, only {', '.join(map(repr, MEASURES))}"
                 f"{did_you_mean(measure.lower(), MEASURES)}"
             )
-        return MEASURES[measure]()
+        return MEASURES[measure](shared)
     if not callable(measure):
         raise TypeError(
             f"measures[{quote(name)}] must be a name or a function of the run, got {quote(measure)}"

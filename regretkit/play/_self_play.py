@@ -185,7 +185,7 @@ class SelfPlay(Stateful):
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
-            begin(watching, self)
+            watching = [*begin(watching, self), *watching]
             with interrupt.at_once():  # nothing is played yet
                 if self.iteration == 0 and iterations:
                     self._check_first()

@@ -81,6 +81,7 @@ class Definition:
             for player in range(players):
                 product = np.multiply.outer(product, self.of_plans(player, behavior))
             self.joint += product
+        self.earned = [self.earned_instead(player) for player in range(players)]
 
     def of_plans(self, player, behavior):
         """Return the probability of each plan of a player, who draws at each set by itself."""
@@ -105,15 +106,16 @@ class Definition:
 
     def gain(self, player, deviation):
         """Return what a player gains by playing ``deviation(p)`` for each plan p."""
-        instead = [self.plans[player].index(deviation(plan)) for plan in self.plans[player]]
-        earned = self.earned_instead(player)
+        number = {tuple(plan.values()): i for i, plan in enumerate(self.plans[player])}
+        instead = [number[tuple(deviation(plan).values())] for plan in self.plans[player]]
+        earned = self.earned[player]
         return (earned[range(len(instead)), instead] - np.diag(earned)).sum()
 
     def nfcce(self, player):
         return max(self.gain(player, lambda _, fixed=fixed: fixed) for fixed in self.plans[player])
 
     def nfce(self, player):
-        earned = self.earned_instead(player)
+        earned = self.earned[player]
         return (earned.max(axis=1) - np.diag(earned)).sum()
 
     def triggers(self, player, *, coarse):
@@ -137,9 +139,9 @@ class Definition:
         )
 
     def largest(self, player, *, coarse):
-        """Return what the best trigger deviation gains; staying as it is gains 0."""
+        """Return what the best trigger deviation gains."""
         triggers = self.triggers(player, coarse=coarse)
-        return max([0.0, *(self.continuation(player, trigger)[0] for trigger in triggers)])
+        return max((self.continuation(player, trigger)[0] for trigger in triggers), default=0.0)
 
     def all_at_once(self, player, *, coarse):
         """Return what the player gains that may deviate at any triggers, each by its own way."""
