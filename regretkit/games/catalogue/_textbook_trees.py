@@ -106,8 +106,8 @@ def extended_shapley() -> ExtensiveFormGame:
     Both players choose rock, paper or scissors; the winner earns 1 and the loser 0, and neither
     earns anything in a tie. After its choice, player 0 also bets on player 1's, which it has not
     seen: that it is ``rock``, for 0.003 if it is right, or ``other``, for 0.001. The play of CFR
-    cycles, as in Shapley's game. It approaches a coarse correlated equilibrium, while its gap to an
-    extensive-form correlated equilibrium stays above 0.2.
+    cycles, as in Shapley's game. It approaches a coarse correlated equilibrium, while the gaps of
+    both players to an extensive-form correlated equilibrium add up to 0.2 or more.
 
     Examples
     --------
