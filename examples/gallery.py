@@ -13,10 +13,11 @@ import numpy as np
 
 import regretkit as rk
 from regretkit import display
-from regretkit.circuits import Restart
+from regretkit.circuits import Restart, TriggerDeviations
 from regretkit.evaluation import best_extensive_form_correlated_equilibrium
 from regretkit.games import (
     biased_rock_paper_scissors,
+    extended_shapley,
     kuhn_poker,
     leduc_poker,
     load,
@@ -92,6 +93,24 @@ def payoffs(_: int) -> object:
     return axes.figure
 
 
+def correlated_gaps(iterations: int) -> object:
+    game, curves = extended_shapley(), {}
+
+    def without_trigger_regret(tree: rk.DecisionTree) -> rk.RegretMinimizer:
+        deviations = TriggerDeviations(tree)
+        return rk.PhiRegret(rk.CFR(deviations.coefficients, rk.RegretMatching), deviations)
+
+    makers = {"CFR": lambda tree: rk.CFR(tree, rk.RegretMatching)}
+    for name, make in (makers | {"without trigger regret": without_trigger_regret}).items():
+        players = [make(tree) for tree in game.domains]
+        players[0].observe_utility([0.0, 0.05, *[0.0] * 8])  # uniform play would never move
+        record, run = Recorder(["cce_gap", "efce_gap"]), rk.SelfPlay(game, players, order=Simultaneous())
+        run.run(10 * iterations, callbacks=[AtGeometricSteps(record, ratio=1.25)])
+        for concept, gap in ("NFCCE", "cce_gap"), ("EFCE", "efce_gap"):
+            curves[f"{name}: {concept}"] = {"iteration": record.iterations, "gap": record.values[gap]}
+    return display.convergence(curves, title="Shapley's game with a bet").figure
+
+
 FIGURES: dict[str, Callable[[int], object]] = {
     "convergence.svg": convergence,
     "trajectories.svg": trajectories,
@@ -100,6 +119,7 @@ FIGURES: dict[str, Callable[[int], object]] = {
     "large_heat_map.svg": large_heat_map,
     "circuit.svg": nested_circuit,
     "payoffs.svg": payoffs,
+    "correlated_gaps.svg": correlated_gaps,
     "kuhn_poker.svg": lambda _: display.draw_game(kuhn_poker()).figure,
     "shapley_game.svg": lambda _: display.draw_game(shapley_game()).figure,
     "three_voters.svg": lambda _: display.draw_game(load(GAMES / "three_voters.nfg")).figure,

@@ -220,6 +220,11 @@ class CorrelatedPlay(Stateful):
             weight = self.averaging.weight(run.iteration, run.horizon)
         self.add(run.last_profile, weight)
 
+    def payoffs(self) -> Vector:
+        """Return what each player earned in the mean, shape ``(players,)``."""
+        self._check_played()
+        return self._earned / self.total_weight
+
     def cce_gaps(self) -> Vector:
         """Return what each player gains by one fixed strategy, shape ``(players,)``.
 
