@@ -7,6 +7,7 @@ Into the folder that is named, by default `gallery`, as files of SVG.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,22 +94,24 @@ def payoffs(_: int) -> object:
     return axes.figure
 
 
+def without_trigger_regret(tree: rk.DecisionTree) -> rk.RegretMinimizer:
+    deviations = TriggerDeviations(tree)
+    return rk.PhiRegret(rk.CFR(deviations.coefficients, rk.RegretMatching), deviations)
+
+
 def correlated_gaps(iterations: int) -> object:
-    game, curves = extended_shapley(), {}
-
-    def without_trigger_regret(tree: rk.DecisionTree) -> rk.RegretMinimizer:
-        deviations = TriggerDeviations(tree)
-        return rk.PhiRegret(rk.CFR(deviations.coefficients, rk.RegretMatching), deviations)
-
-    makers = {"CFR": lambda tree: rk.CFR(tree, rk.RegretMatching)}
-    for name, make in (makers | {"without trigger regret": without_trigger_regret}).items():
+    game, records = extended_shapley(), {}
+    for name, make, gap in (
+        ("CFR, gap to NFCCE", partial(rk.CFR, local=rk.RegretMatching), "cce_gap"),
+        ("CFR, gap to EFCE", partial(rk.CFR, local=rk.RegretMatching), "efce_gap"),
+        ("without trigger regret, gap to EFCE", without_trigger_regret, "efce_gap"),
+    ):
+        records[name] = Recorder({"gap": gap})
         players = [make(tree) for tree in game.domains]
         players[0].observe_utility([0.0, 0.05, *[0.0] * 8])  # uniform play would never move
-        record, run = Recorder(["cce_gap", "efce_gap"]), rk.SelfPlay(game, players, order=Simultaneous())
-        run.run(10 * iterations, callbacks=[AtGeometricSteps(record, ratio=1.25)])
-        for concept, gap in ("NFCCE", "cce_gap"), ("EFCE", "efce_gap"):
-            curves[f"{name}: {concept}"] = {"iteration": record.iterations, "gap": record.values[gap]}
-    return display.convergence(curves, title="Shapley's game with a bet").figure
+        watch = AtGeometricSteps(records[name], ratio=1.25)
+        rk.SelfPlay(game, players, order=Simultaneous()).run(10 * iterations, callbacks=[watch])
+    return display.convergence(records, title="Shapley's game with a bet").figure
 
 
 FIGURES: dict[str, Callable[[int], object]] = {

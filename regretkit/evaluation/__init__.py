@@ -11,7 +11,6 @@ says, such as a profile that does not have one strategy for each player; linear 
 
 from regretkit._util._lazy_import import say_where as _say_where
 from regretkit.evaluation._correlated import CorrelatedEquilibrium as CorrelatedEquilibrium
-from regretkit.evaluation._correlated import CorrelatedPlay as CorrelatedPlay
 from regretkit.evaluation._correlated import (
     best_coarse_correlated_equilibrium as best_coarse_correlated_equilibrium,
 )
@@ -21,6 +20,7 @@ from regretkit.evaluation._correlated import (
 from regretkit.evaluation._correlated import cce_gaps as cce_gaps
 from regretkit.evaluation._correlated import ce_gaps as ce_gaps
 from regretkit.evaluation._correlated_plans import CorrelatedPlan as CorrelatedPlan
+from regretkit.evaluation._correlated_play import CorrelatedPlay as CorrelatedPlay
 from regretkit.evaluation._dominance import Elimination as Elimination
 from regretkit.evaluation._dominance import dominated_actions as dominated_actions
 from regretkit.evaluation._dominance import eliminate_dominated as eliminate_dominated

@@ -1,351 +1,30 @@
 """Correlated equilibria: how far play is from one, and the best ones by linear programming."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field, frozen
 from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import read_only
-from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import (
-    did_you_mean,
     floats,
-    must_be,
-    number,
     quote,
     shorten,
     vector,
 )
-from regretkit.circuits import DeviationSet, LinearDeviations, TriggerDeviations
 from regretkit.evaluation._linear_programs import (
     check_normal_form,
     exponent_of,
     maximize,
     payoff_rows,
 )
-from regretkit.games import Game, NormalFormGame
-from regretkit.games._behavioral import ProfileLike, as_vectors
-from regretkit.games._game import check_game, check_player
-from regretkit.sets import DecisionTree, Simplices, StrategySet
+from regretkit.games import NormalFormGame
+from regretkit.games._game import check_player
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-class PlayedRun(Protocol):
-    """A run that holds the strategies of its last iteration."""
-
-    @property
-    def iteration(self) -> int:
-        """T, the number of iterations so far."""
-        ...
-
-    @property
-    def horizon(self) -> int | None:
-        """The number of iterations planned."""
-        ...
-
-    @property
-    def last_profile(self) -> Sequence[Vector]:
-        """The strategies x_T, y_T, ... of the last iteration T."""
-        ...
-
-
-class Weights(Protocol):
-    """The weights of iterations, such as those of an averaging scheme."""
-
-    def weight(self, t: int, horizon: int | None) -> float:
-        """Return how much iteration ``t`` (from 1) counts, at least 0."""
-        ...
-
-
-Deviations: TypeAlias = str | Callable[[DecisionTree], DeviationSet]
-"""``"efcce"``, ``"efce"``, ``"linear"``, or what makes a set of maps for a player's tree."""
-
-_DEVIATIONS: Mapping[str, Callable[[DecisionTree], DeviationSet]] = {
-    "efcce": partial(TriggerDeviations, coarse=True),
-    "efce": TriggerDeviations,
-    "linear": LinearDeviations,
-}
-
-
-def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
-    wanted = f"a sequence of {', '.join(map(repr, _DEVIATIONS))} or functions of a DecisionTree"
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise TypeError(must_be("deviations", wanted, value))
-    for deviations in (asked := tuple(value)):
-        if isinstance(deviations, str) and deviations not in _DEVIATIONS:
-            told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
-            raise ValueError(told + did_you_mean(deviations.lower(), _DEVIATIONS))
-        if not isinstance(deviations, str) and not callable(deviations):
-            raise TypeError(must_be("deviations", wanted, value))
-    return asked
-
-
-def _as_tree(domain: StrategySet) -> DecisionTree:
-    """Return the tree of a player, in a normal form that of actions chosen side by side."""
-    if isinstance(domain, Simplices):
-        return DecisionTree([0] * domain.blocks, domain.sizes)
-    if not isinstance(domain, DecisionTree):
-        raise TypeError(
-            f"deviations are maps of a decision tree, but a player plays on {quote(domain)}; "
-            "leave them out"
-        )
-    return domain
-
-
-@final
-@define(eq=False)
-class CorrelatedPlay(Stateful):
-    """The empirical distribution of play, as sums over iterations.
-
-    Iteration t plays the joint strategy (x_t, y_t, ...) with independent randomness; the average
-    over iterations is a correlated distribution. Utilities are those at the joint strategy, for
-    every order in which players learn. With u_t the utility of player i, it keeps
-
-        the sum of u_t,    the sum of <u_t, x_t>
-
-    in a normal form the sum of x_t u_t^T, and for each set of deviations that is asked for the sum
-    of what its coefficients would have earned. So its memory does not grow with the iterations.
-
-    It is a callback: pass it to a run, or call ``add`` in a loop.
-
-    Parameters
-    ----------
-    game
-        The game that is played.
-    deviations
-        Of which gaps are wanted besides those to a coarse correlated equilibrium: ``"efcce"``,
-        ``"efce"`` and ``"linear"``, or functions that return a ``DeviationSet`` for a tree.
-    averaging
-        The weights of a run's iterations, by default all the same: an ``Averaging``, or any object
-        with its method ``weight``.
-
-    Attributes
-    ----------
-    total_weight
-        The sum of all weights.
-
-    Examples
-    --------
-    >>> from regretkit.games import matching_pennies
-    >>> play = CorrelatedPlay(matching_pennies())
-    >>> play.add([np.array([1.0, 0.0]), np.array([1.0, 0.0])])
-    >>> play.add([np.array([0.0, 1.0]), np.array([0.0, 1.0])])
-    >>> play.cce_gap(), play.ce_gap()
-    (1.0, 2.0)
-
-    Out both times in the in-out game: it takes two deviations to gain, and a trigger covers both.
-
-    >>> from regretkit.games import in_out
-    >>> play = CorrelatedPlay(in_out(), ["efce"])
-    >>> play.add([{"": [0, 1], "in": [0, 1], "out": [0, 1]}])
-    >>> play.efce_gap()
-    1.0
-
-    References
-    ----------
-    Farina, Celli, Marchesi and Gatti (2022), "Simple uncoupled no-regret learning dynamics for
-    extensive-form correlated equilibrium", Journal of the ACM 69(6), for the triggers.
-    """
-
-    game: Game = field(repr=False)
-    deviations: tuple[Deviations, ...] = field(default=(), converter=_as_deviations)
-    averaging: Weights | None = field(default=None, kw_only=True)
-    total_weight: float = field(default=0.0, init=False)
-    _utilities: dict[int, Vector] = field(init=False, repr=False)
-    _earned: Vector = field(init=False, repr=False)
-    _joint: dict[int, Vector] = field(init=False, repr=False)
-    _maps: list[dict[int, DeviationSet]] = field(init=False, repr=False, metadata=NOT_STATE)
-    """For each of ``deviations``, those of each player."""
-    _sums: dict[str, Vector] = field(init=False, repr=False)
-    """What their coefficients would have earned."""
-
-    def __attrs_post_init__(self) -> None:
-        check_game(self.game)
-        domains = dict(enumerate(self.game.domains))
-        self._utilities = {i: np.zeros(domain.dimension) for i, domain in domains.items()}
-        self._earned = np.zeros(len(domains))
-        self._joint = {
-            i: np.zeros((domain.dimension, domain.dimension))
-            for i, domain in domains.items()
-            if isinstance(domain, Simplices)
-        }
-        make = [_DEVIATIONS[d] if isinstance(d, str) else d for d in self.deviations]
-        self._maps = [{i: of(_as_tree(domain)) for i, domain in domains.items()} for of in make]
-        self._sums = {
-            f"{place} of player {i}": np.zeros(each.coefficients.dimension)
-            for place, maps in enumerate(self._maps)
-            for i, each in maps.items()
-        }
-
-    def add(self, profile: ProfileLike, weight: float = 1.0) -> None:
-        """Add one joint strategy.
-
-        Parameters
-        ----------
-        profile
-            A strategy for each player.
-        weight
-            How much it counts, at least 0.
-        """
-        weight = number(weight, "weight", least=0.0)
-        domains, strategies = self.game.domains, as_vectors(self.game, profile)
-        # Everything is validated before anything is added.
-        utilities = [
-            vector(self.game.utility(i, strategies), domain.dimension, "the game's utility")
-            for i, domain in enumerate(domains)
-        ]
-        for player, (utility, domain) in enumerate(zip(utilities, domains, strict=True)):
-            strategy = strategies[player]
-            self._utilities[player] += weight * utility
-            self._earned[player] += weight * domain.value(utility, strategy)
-            if len(self._joint) == len(utilities):
-                self._joint[player] += weight * np.outer(strategy, utility)
-            if isinstance(domain, Simplices):
-                utility, strategy = np.append(0.0, utility), np.append(1.0, strategy)
-            for place, maps in enumerate(self._maps):
-                earned = maps[player].utility(utility, strategy)
-                self._sums[f"{place} of player {player}"] += weight * earned
-        self.total_weight += weight
-
-    def __call__(self, run: PlayedRun) -> None:
-        """Add the joint strategy of a run's last iteration."""
-        weight = 1.0
-        if self.averaging is not None:
-            weight = self.averaging.weight(run.iteration, run.horizon)
-        self.add(run.last_profile, weight)
-
-    def payoffs(self) -> Vector:
-        """Return what each player earned in the mean, shape ``(players,)``."""
-        self._check_played()
-        return self._earned / self.total_weight
-
-    def cce_gaps(self) -> Vector:
-        """Return what each player gains by one fixed strategy, shape ``(players,)``.
-
-        It is the external regret over the number of iterations, in units of payoff. In an extensive
-        form it is the gap to a normal-form coarse correlated equilibrium, NFCCE.
-        """
-        self._check_played()
-        best = [
-            domain.best_response(utility)[0]
-            for domain, utility in zip(self.game.domains, self._utilities.values(), strict=True)
-        ]
-        return (np.array(best) - self._earned) / self.total_weight
-
-    def cce_gap(self) -> float:
-        """Return the largest of ``cce_gaps`` over the players, in units of payoff."""
-        return float(self.cce_gaps().max())
-
-    def ce_gaps(self) -> Vector:
-        """Return what each player gains by a rule "play f(a) for a", shape ``(players,)``.
-
-        It is the swap regret over the number of iterations, in units of payoff.
-        """
-        self._check_played()
-        if len(self._joint) != len(self.game.domains):
-            raise TypeError(
-                f"game must be in normal form for its CE gaps, got {quote(self.game)}; "
-                "use its CCE gaps, or EFCE gaps with deviations=['efce']"
-            )
-        gaps = [
-            sum(_swap_gain(joint[domain.block(b), domain.block(b)]) for b in range(domain.blocks))
-            for joint, domain in zip(self._joint.values(), self.game.domains, strict=True)
-            if isinstance(domain, Simplices)
-        ]
-        return np.array(gaps) / self.total_weight
-
-    def ce_gap(self) -> float:
-        """Return the largest of ``ce_gaps`` over the players, in units of payoff."""
-        return float(self.ce_gaps().max())
-
-    def efcce_gaps(self, *, largest: bool = False) -> Vector:
-        """Return what each player gains by leaving its recommendations at decision points.
-
-        As ``efce_gaps``, but on coming to a decision point a player decides before it knows what is
-        recommended there.
-        """
-        return self.gaps("efcce", largest=largest)
-
-    def efcce_gap(self, *, largest: bool = False) -> float:
-        """Return the largest of ``efcce_gaps`` over the players, in units of payoff."""
-        return float(self.efcce_gaps(largest=largest).max())
-
-    def efce_gaps(self, *, largest: bool = False) -> Vector:
-        """Return what each player gains by leaving its recommendations where it is told to.
-
-        A player follows recommendations, decision point by decision point, until it is recommended
-        an action that is a trigger for it; from that decision point on it ignores them. The gap is
-        0 in an extensive-form correlated equilibrium.
-
-        Parameters
-        ----------
-        largest
-            Let the player choose one trigger, as many papers do, and not all of them at once, each
-            with its own continuation. Only with all at once is the gap at least ``cce_gaps``.
-
-        Returns
-        -------
-        ndarray
-            In units of payoff, shape ``(players,)``.
-        """
-        return self.gaps("efce", largest=largest)
-
-    def efce_gap(self, *, largest: bool = False) -> float:
-        """Return the largest of ``efce_gaps`` over the players, in units of payoff."""
-        return float(self.efce_gaps(largest=largest).max())
-
-    def linear_gaps(self) -> Vector:
-        """Return what each player gains by the best linear map of its strategies to themselves.
-
-        It is the linear swap regret over the number of iterations, shape ``(players,)``, in units
-        of payoff; it is 0 in a linear correlated equilibrium.
-        """
-        return self.gaps("linear")
-
-    def linear_gap(self) -> float:
-        """Return the largest of ``linear_gaps`` over the players, in units of payoff."""
-        return float(self.linear_gaps().max())
-
-    def gaps(self, deviations: Deviations, *, largest: bool = False) -> Vector:
-        """Return what each player gains by the best of some deviations, shape ``(players,)``.
-
-        Parameters
-        ----------
-        deviations
-            One of those that were asked for when it was built.
-        largest
-            Of triggers take one, as in ``efce_gaps``.
-
-        Raises
-        ------
-        ValueError
-            When it was built without them, or nothing was played.
-        """
-        self._check_played()
-        if deviations not in self.deviations:
-            raise ValueError(
-                f"deviations must be among those it was built with, {quote(self.deviations)}, got "
-                f"{quote(deviations)}; build CorrelatedPlay(game, [{quote(deviations)}])"
-            )
-        place, gaps = self.deviations.index(deviations), []
-        for player, maps in self._maps[place].items():
-            total = self._sums[f"{place} of player {player}"]
-            if isinstance(maps, TriggerDeviations):
-                gaps.append(maps.best_gain(total, largest=largest))
-            else:
-                best, _ = maps.coefficients.best_response(total)
-                gaps.append(best - self._earned[player])
-        return np.array(gaps) / self.total_weight
-
-    def _check_played(self) -> None:
-        if self.total_weight == 0.0:
-            raise ValueError("nothing was played yet: add a joint strategy first")
 
 
 def cce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
@@ -388,10 +67,10 @@ def ce_gaps(game: NormalFormGame, distribution: ArrayLike) -> Vector:
     >>> ce_gaps(chicken(), [[0.0, 0.25], [0.25, 0.5]])
     array([0., 0.])
     """
-    return np.array([_swap_gain(joint) for joint in _joints(game, distribution)])
+    return np.array([swap_gain(joint) for joint in _joints(game, distribution)])
 
 
-def _swap_gain(joint: Vector) -> float:
+def swap_gain(joint: Vector) -> float:
     """Return the sum over a of ``max_b K[a, b] - K[a, a]``."""
     return float((joint.max(axis=1) - np.diag(joint)).sum())
 

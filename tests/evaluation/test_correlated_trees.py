@@ -160,7 +160,6 @@ def test_the_play_of_cfr_in_extended_shapley_has_the_gaps_that_were_published():
         ("kuhn_poker", 10, (0.0644036209, 0.0490629315)),
         ("chicken", 10, (0.1760921692,) * 2),
         ("sheriff(2, 1, 1)", 10, (2.1716140859, 0.0397282689)),
-        ("goofspiel(3, returns='total_points')", 10, (0.4261828875,) * 2),
     ],
 )
 def test_learners_of_efce_have_the_pinned_gaps(game, iterations, gaps):
