@@ -1,6 +1,6 @@
-"""Correlated equilibria: how far play is from one, and the best ones by linear programming."""
+"""Correlated equilibria of normal forms: gaps of a distribution, and the best by programming."""
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
@@ -8,12 +8,7 @@ from numpy.typing import ArrayLike
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
-from regretkit._util._validate import (
-    floats,
-    quote,
-    shorten,
-    vector,
-)
+from regretkit._util._validate import floats, quote, shorten, vector
 from regretkit.evaluation._linear_programs import (
     check_normal_form,
     exponent_of,
