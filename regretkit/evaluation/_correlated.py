@@ -1,6 +1,6 @@
 """Correlated equilibria of normal forms: gaps of a distribution, and the best by programming."""
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
