@@ -12,7 +12,13 @@ from refusals import refusals
 from scipy.optimize import nnls
 
 import regretkit as rk
-from regretkit.circuits import DEVIATION_TYPES, EFR, Deviations, internal_maps
+from regretkit.circuits import (
+    DEVIATION_TYPES,
+    EFR,
+    Deviations,
+    TriggerDeviations,
+    internal_maps,
+)
 from regretkit.evaluation import RegretLedger, nash_conv
 from regretkit.play import SelfPlay, Simultaneous
 
@@ -364,6 +370,43 @@ def test_regret_at_a_decision_point_stays_below_the_bound_of_regret_matching(nam
     largest = np.array([domain.max(np.maximum(total, 0.0)) for total in sums[1:]])
     assert (largest**2 <= squares * (1.0 + 1e-9)).all()
     assert (largest[-1] > 1.0).all()
+
+
+@pytest.mark.parametrize(("name", "coarse"), [("bps", True), ("csps", False), ("tips", False)])
+def test_what_triggers_gain_is_at_most_the_sum_of_positive_regrets(name, coarse):
+    tree = random_tree(np.random.default_rng(6), 9)
+    player, triggers = EFR(tree, name), TriggerDeviations(tree, coarse=coarse)
+    tracker = RegretLedger(player).tracker(player.rule)
+    total = np.zeros(triggers.coefficients.dimension)
+    for strategy, utility in meets(player, seed=5):
+        assert triggers.best_gain(total) <= np.maximum(tracker.utilities, 0.0).sum() + 1e-9
+        total += triggers.utility(utility, strategy)
+    assert triggers.best_gain(total) > 1.0
+
+
+def efce_gap(name, iterations):
+    """Return what triggers gain on average, over both players, in extended Shapley."""
+    game = rk.load("extended_shapley")
+    run = played(game, name, 0)
+    run.minimizers[0].observe_utility(np.arange(game.domains[0].dimension))  # away from a tie
+    triggers = [TriggerDeviations(tree) for tree in game.domains]
+    totals = [np.zeros(each.coefficients.dimension) for each in triggers]
+    for _ in range(iterations):
+        for player, each in enumerate(triggers):
+            totals[player] += each.utility(game.utility(player, run.current), run.current[player])
+        run.run(1)
+    pairs = zip(triggers, totals, strict=True)
+    return sum(each.best_gain(total) for each, total in pairs) / iterations
+
+
+@pytest.mark.parametrize("name", ["csps", "tips", "bhv"])
+def test_play_of_types_with_triggers_tends_to_extensive_form_correlated_equilibria(name):
+    assert efce_gap(name, 600) < 0.05
+
+
+@pytest.mark.parametrize("name", ["blind_cf", "bps"])
+def test_play_of_types_without_triggers_does_not(name):
+    assert efce_gap(name, 600) > 0.2
 
 
 @pytest.mark.parametrize(
