@@ -8,11 +8,8 @@ from attrs import field, frozen
 from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.evaluation._correlated import (
-    Objective,
-    optimum_html,
-    weighted_payoffs,
-)
+from regretkit.circuits import TriggerDeviations
+from regretkit.evaluation._correlated import Objective, optimum_html, weighted_payoffs
 from regretkit.evaluation._correlated_plans import (
     CorrelatedPlan,
     CorrelationDAG,
@@ -20,7 +17,6 @@ from regretkit.evaluation._correlated_plans import (
     correlation_dag,
 )
 from regretkit.evaluation._linear_programs import (
-    constraint_duals,
     constraints,
     exponent_of,
     maximize,
@@ -81,49 +77,48 @@ class Deviations:
     """
 
     domain: DecisionTree
+    maps: TriggerDeviations | None
+    """The same without "no deviation"; None where the only trigger comes before all decisions."""
     row: Indices
     """The sequence of ``domain`` to which each of the following numbers belongs."""
     played: Indices
     recommended: Indices
     sign: Vector
 
+    def gain(self, utility: Vector) -> float:
+        """Return what the best deviation gains, at as many triggers as it likes."""
+        if self.maps is None:
+            return self.domain.best_response(utility)[0]
+        return self.maps.best_gain(np.delete(utility, 1))
+
 
 def trigger_deviations(domain: DecisionTree, concept: Concept) -> Deviations:
     """Return the deviations of a player."""
-    if not domain.points:
-        nothing = np.empty(0, dtype=np.int64)
-        return Deviations(DecisionTree([0], [1]), nothing, nothing, nothing, np.empty(0))
-    begins, contains = domain.first_sequence, ancestors(domain)
-    point_of = np.append(-1, np.repeat(np.arange(domain.points), domain.sizes))
-    # Whether a sequence, the second index, contains an action of each decision point
-    passed = np.asarray(np.logical_or.reduceat(contains, begins, axis=1)).T
-    reached = passed[:, domain.parent_sequence]
-    np.fill_diagonal(reached, True)
-    if concept == "efce":
-        source, followed = np.arange(1, domain.dimension), contains.T[1:]
-        copied = reached[point_of[1:]]
-    elif concept == "efcce":
-        source, followed, copied = domain.parent_sequence, passed, reached
+    if concept == "nfcce":
+        maps, triggers, parents, sizes = None, 1, 1 + domain.parent_sequence, domain.sizes
+        played = np.arange(1, domain.dimension)
+        source = np.zeros_like(played)
     else:
-        source, followed = np.zeros(1, dtype=np.int64), np.arange(domain.dimension)[None] > 0
-        copied = np.ones((1, domain.points), dtype=np.bool_)
-    trigger, point = np.nonzero(copied)
-    sizes = np.append(1 + source.size, domain.sizes[point])
-    first = np.cumsum(sizes)[:-1] + 1
-    of_copy = np.zeros(copied.shape, dtype=np.int64)
-    of_copy[copied] = first
-    before = domain.parent_sequence[point]
-    above = point_of[before]
-    inside = (above >= 0) & copied[trigger, above]
-    parents = np.where(inside, of_copy[trigger, above] + before - begins[above], 2 + trigger)
-    follower, follows = np.nonzero(followed)
-    played = expand_ranges(begins[point], domain.sizes[point])
+        maps = TriggerDeviations(domain, coarse=concept == "efcce")
+        triggers, played, source = maps.triggers, maps._sequence, maps._source
+        parents, sizes = maps.coefficients.parent_sequence[1:], maps.coefficients.sizes[1:]
+    # With "no deviation" as the first action
+    tree = DecisionTree(np.append(0, 1 + parents), np.append(1 + triggers, sizes))
+    trigger = np.arange(tree.dimension)
+    for level in tree._levels[1:]:
+        trigger[level.sequences] = trigger[level.sources]
+    copies = trigger[2 + triggers :]
+    if concept == "efce":
+        followed = np.flatnonzero(ancestors(domain)[played, source])
+    else:
+        followed = np.arange(played.size)
     return Deviations(
-        DecisionTree(np.append(0, parents), sizes),
-        np.concatenate([2 + follower, first[0] + np.arange(played.size)]),
-        np.concatenate([follows, played]),
-        np.concatenate([follows, np.repeat(source[trigger], domain.sizes[point])]),
-        np.repeat([-1.0, 1.0], [follows.size, played.size]),
+        tree,
+        maps,
+        np.concatenate([copies[followed], 2 + triggers + np.arange(played.size)]),
+        np.concatenate([played[followed], played]),
+        np.concatenate([played[followed], source]),
+        np.repeat([-1.0, 1.0], [followed.size, played.size]),
     )
 
 
@@ -148,7 +143,6 @@ class Program:
     """The linear program of one game and one concept, for any objective."""
 
     game: ExtensiveFormGame
-    concept: Concept
     ends: Terminals
     plans: CorrelationDAG
     reach: "csr_array"
@@ -167,7 +161,6 @@ class Program:
         check_tree(game)
         if concept not in get_args(Concept):
             raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(concept)}")
-
         ends = terminals(game)
         sets = tuple(trigger_deviations(domain, concept) for domain in game.domains)
         entries = [_entries(deviations, player, ends) for player, deviations in enumerate(sets)]
@@ -180,7 +173,7 @@ class Program:
             gains.append(factor @ plans.events[start : start + rows.size])
             start += rows.size
         reach = csr_array(diags_array(ends.chance) @ plans.events[: ends.chance.size])
-        return cls(game, concept, ends, plans, reach, sets, tuple(gains))
+        return cls(game, ends, plans, reach, sets, tuple(gains))
 
     def objective(self, objective: Objective) -> tuple[Vector, float]:
         """Return the objective by the point of ``plans``, without a constant, and the constant.
@@ -202,10 +195,8 @@ class Program:
     ) -> "ExtensiveFormCorrelatedEquilibrium":
         """Return what is known of a point of ``plans``."""
         gains = [
-            _all_triggers(domain, deviations, utilities @ weights, self.concept)
-            for domain, deviations, utilities in zip(
-                self.game.domains, self.deviations, self.gains, strict=True
-            )
+            deviations.gain(utilities @ weights)
+            for deviations, utilities in zip(self.deviations, self.gains, strict=True)
         ]
         return ExtensiveFormCorrelatedEquilibrium(
             value,
@@ -247,26 +238,6 @@ class Program:
             scaled = scaled - total * (part.T @ mixture[2:])
         bound = np.ldexp(domain.best_response(scaled)[0], exponent)
         return repaired(point[: domain.dimension], domain), float(bound)
-
-
-def _all_triggers(
-    domain: DecisionTree, deviations: Deviations, utility: Vector, concept: Concept
-) -> float:
-    """Return what a player gains that may deviate at every trigger."""
-    tree = deviations.domain
-    values = utility.copy()
-    np.add.at(values, tree.parent_sequence[1:], constraint_duals(tree, utility)[2:])
-    gain, after = values[2 : 1 + tree.sizes[0]], np.zeros(domain.dimension)
-    if concept == "nfcce":
-        return float(gain.max(initial=0.0))
-    for j in reversed(range(domain.points)):
-        block = slice(domain.first_sequence[j], domain.first_sequence[j] + domain.sizes[j])
-        if concept == "efce":
-            total = np.maximum(after[block], gain[block.start - 1 : block.stop - 1]).sum()
-        else:
-            total = max(after[block].sum(), gain[j])
-        after[domain.parent_sequence[j]] += total
-    return float(after[0])
 
 
 @final
