@@ -5,8 +5,8 @@ import inspect
 import operator
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ from attrs import evolve, frozen
 
 from regretkit._util._errors import argument_of
 from regretkit._util._validate import quote
-from regretkit.cli._arguments import NamedGame, Settings, split_at_commas
+from regretkit.cli._arguments import AnyNamed, NamedRules, Settings, split_at_commas
 from regretkit.cli._console import Failure, Refusal, reason, reporting
 from regretkit.estimators._named import SAMPLINGS
 from regretkit.games._registry import _parsed
 from regretkit.minimizer import RegretMinimizer
-from regretkit.play import ALGORITHMS, Algorithm, SelfPlay, named
-from regretkit.play._solve import default_algorithm, doubt_of_reaching
+from regretkit.play import ALGORITHMS, Algorithm, LazyMCCFR, SelfPlay, named
+from regretkit.play._solve import default_algorithm, doubt_of_reaching, start_by_rules
 
 
 @frozen
@@ -65,10 +65,18 @@ class Choice:
         """The name in reports."""
         return " in ".join(filter(None, (self.rule, self.name)))
 
-    def start(self, game: NamedGame, settings: Settings, *, seed: int | None = None) -> SelfPlay:
+    def start(
+        self, game: AnyNamed, settings: Settings, *, seed: int | None = None
+    ) -> SelfPlay | LazyMCCFR:
         """Return a run before its first iteration, or refuse what does not fit together."""
         gap, seed = settings.gap, settings.seed if seed is None else seed
         game.check_gap(gap)
+        if isinstance(game, NamedRules):
+            self._check_by_rules(game, settings)
+            with self._starting(game):
+                return start_by_rules(
+                    game.played, self.algorithm, seed=seed or 0, horizon=settings.iterations
+                )
         if gap is not None and settings.iterations is None and settings.seconds is None:
             doubt = doubt_of_reaching(gap, game.played, self.algorithm, None)
             if doubt is not None:
@@ -76,7 +84,7 @@ class Choice:
                     f"--gap: {gap:g} alone could go on forever: {doubt}; pass --iterations or "
                     "--time as well"
                 )
-        try:
+        with self._starting(game):
             return self.algorithm.start(
                 game.played,
                 seed=seed or 0,
@@ -84,10 +92,26 @@ class Choice:
                 engine=settings.engine,
                 groups=game.groups,
             )
+
+    def _check_by_rules(self, game: NamedRules, settings: Settings) -> None:
+        sampling = self.algorithm.sampling
+        if sampling is None:
+            raise Refusal(
+                f"{game.refusal}; or pass --sample external, which plays without the tree"
+            )
+        if sampling == "chance":
+            raise Refusal("--sample: must be external or outcome without a tree, got chance")
+        game.refuse(plot=settings.plot, engine=settings.engine != "auto")
+
+    @contextmanager
+    def _starting(self, game: AnyNamed) -> Iterator[None]:
+        try:
+            yield
         except (TypeError, ValueError) as error:
             if argument_of(error) == "engine":
                 raise Refusal(f"--engine: {reason(error)}; leave it out") from error
-            told = f"{self.label} cannot play {quote(game.played)}: {reason(error)}"
+            played = game.text if isinstance(game, NamedRules) else quote(game.played)
+            told = f"{self.label} cannot play {played}: {reason(error)}"
             raise Refusal(f"{self.argument}: {told}") from error
         except (Exception, SystemExit) as error:
             if self.rule is None:

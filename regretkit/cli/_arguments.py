@@ -4,8 +4,8 @@ import functools
 import math
 import os
 import shlex
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast, final
 
@@ -18,12 +18,21 @@ from regretkit._util._files import check_target
 from regretkit._util._validate import quote
 from regretkit.cli._console import Refusal, reason, reporting, silent_descriptor, slow_notice
 from regretkit.estimators._named import SAMPLINGS
-from regretkit.games import ExtensiveFormGame, ImperfectRecallGame, NormalFormGame, Profile
+from regretkit.games import (
+    ExtensiveFormGame,
+    History,
+    ImperfectRecallGame,
+    NormalFormGame,
+    Profile,
+    VisitedProfile,
+    VisitedStrategy,
+)
 from regretkit.games._extensive_form import game_from_tree
-from regretkit.games._registry import _parsed
+from regretkit.games._registry import _RULES
 from regretkit.play import ALGORITHMS
 from regretkit.play._algorithms import Groups
 from regretkit.play._engines import engine_names
+from regretkit.play._lazy_tree import players_of
 
 Parameter: TypeAlias = click.Parameter | None
 Context: TypeAlias = click.Context | None
@@ -129,7 +138,7 @@ class NamedGame:
         """The name of the game that is played."""
         return self.played.name or "a game without a name"
 
-    def coarsen(self, profile: Profile) -> Profile:
+    def coarsen(self, profile: Any) -> Any:
         """Return a profile with one strategy for each original information set."""
         return profile if self.original is None else self.original.coarsen(profile)
 
@@ -150,29 +159,112 @@ class NamedGame:
                 "--iterations or --time"
             )
 
-    def load_strategy(self, text: str) -> Profile:
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.played.domains)
+
+    def load_strategy(self, text: str) -> Any:
         """Return the profile that a text names, one strategy for each original information set."""
-        game, hint = self.played, f"name a file in .json that solve --out wrote, or {UNIFORM}"
-        try:
-            if not text.strip():
-                raise ValueError("got nothing")
-            if Path(text).suffix.lower() == ".csv":
-                raise ValueError(f"got {quote(text)}, but tables in .csv are not read")
+        game = self.played
+        with _reading_strategy(text):
             if text == UNIFORM:
                 return self.coarsen(Profile.uniform(game))
             return self.coarsen(Profile.from_json(text, game))
-        except (OSError, TypeError, ValueError, MemoryError) as error:
-            raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
+
+    def assembled(self, strategies: Sequence[Any]) -> Profile:
+        """Return the profile of one strategy for each player."""
+        return Profile(strategies, self.played.domains, self.played)
+
+    def value(self, profile: Any) -> list[float] | None:
+        """Return the exact payoffs of a profile."""
+        values: list[float] = self.played.value(profile).tolist()
+        return values
 
 
 @frozen
 class NamedRules:
-    """A game whose tree does not fit, by its rules."""
+    """A game whose tree does not fit, by its rules; otherwise as ``NamedGame``."""
 
     text: str
-    rules: Any
-    refusal: str
+    played: History
+    refusal: str = ""
     """Why there is no tree."""
+    argument: str = "GAME"
+    original: None = None
+
+    @classmethod
+    def load(cls, text: str, refusal: str = "", argument: str = "GAME") -> Self:
+        """Return the rules that a text names."""
+        return cls(text, games.as_history(games.load_rules(text)), refusal, argument)
+
+    @property
+    def name(self) -> str:
+        """The name of the game."""
+        return self.text
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return players_of(self.played)
+
+    def accept(self, *, imperfect_recall: bool) -> Self:
+        """Return this game, or refuse the option."""
+        self.refuse(imperfect_recall=imperfect_recall)
+        return self
+
+    def coarsen(self, profile: Any) -> Any:
+        """Return the same profile."""
+        return profile
+
+    def check_gap(self, gap: float | None) -> None:
+        """Refuse a gap as a limit."""
+        self.refuse(gap=gap)
+
+    def refuse(self, **given: object) -> None:
+        """Refuse options that need the tree."""
+        for name, value in given.items():
+            if value:
+                option = "--" + name.replace("_", "-")
+                raise Refusal(
+                    f"{option}: the game's tree is needed, which does not fit; leave it out"
+                )
+
+    def load_strategy(self, text: str) -> VisitedProfile:
+        """Return the profile that a text names."""
+        with _reading_strategy(text):
+            if text == UNIFORM:
+                return VisitedProfile([VisitedStrategy({})] * self.players)
+            profile = VisitedProfile.from_json(text)
+            if len(profile) != self.players:
+                raise ValueError(
+                    f"{text} has strategies of {len(profile)} players, but {self.text} has "
+                    f"{self.players}"
+                )
+            return profile
+
+    def assembled(self, strategies: Sequence[Any]) -> VisitedProfile:
+        """Return the profile of one strategy for each player."""
+        return VisitedProfile(strategies)
+
+    def value(self, profile: Any) -> None:
+        """Return nothing: exact payoffs are not known."""
+
+
+AnyNamed: TypeAlias = NamedGame | NamedRules
+
+
+@contextmanager
+def _reading_strategy(text: str) -> Iterator[None]:
+    try:
+        if not text.strip():
+            raise ValueError("got nothing")
+        if Path(text).suffix.lower() == ".csv":
+            raise ValueError(f"got {quote(text)}, but tables in .csv are not read")
+        yield
+    except (OSError, TypeError, ValueError, MemoryError) as error:
+        hint = f"name a file in .json that solve --out wrote, or {UNIFORM}"
+        raise Refusal(f"STRATEGY: {reason(error)}; {hint}") from error
 
 
 class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
@@ -188,7 +280,8 @@ class GameType(click.ParamType):  # type: ignore[type-arg] # generic since click
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        found = [CompletionItem(name) for name in games.names() if name.startswith(incomplete)]
+        known = sorted({*games.names(), *_RULES})
+        found = [CompletionItem(name) for name in known if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
 
 
@@ -203,31 +296,9 @@ class GameOrRules(GameType):
                 raise
             if isinstance(cause, ValueError) and "max_histories" not in str(cause):
                 raise
-            rules = None
             with suppress(TypeError, ValueError):  # rules of this size may not exist either
-                rules = _rules(value)
-            if rules is None:
-                raise
-            return NamedRules(value, rules, refusal.message)
-
-
-_RULES: dict[str, Callable[..., Any]] = {
-    "dudo": games.dudo_history,
-    "leduc_poker": games.leduc_batch,
-    "liars_dice": games.liars_dice_batch,
-}
-"""The games of the catalogue that can be played without a tree."""
-
-
-def _rules(text: str) -> Any:
-    """Return the rules of a game that a text names, None where only its tree is known."""
-    if text.startswith(_OPENSPIEL):
-        return games.openspiel_history(text.removeprefix(_OPENSPIEL))
-    if not is_known(text) or text.partition("(")[0].strip() not in _RULES:
-        return None
-    name, positional, keywords = _parsed(text)
-    keywords.pop("memory_limit", None)
-    return _RULES[name](*positional, **keywords)
+                return NamedRules.load(value, refusal.message, _name(param))
+            raise
 
 
 def load_game(text: str, argument: str) -> AnyGame:
@@ -277,7 +348,8 @@ def _problem(text: str) -> str:
 
 def is_known(text: str) -> bool:
     """Return whether a text begins with the name of a game of the catalogue."""
-    return text.partition("(")[0].strip() in games.names()
+    name = text.partition("(")[0].strip()
+    return name in games.names() or name in _RULES
 
 
 def names_file(text: str) -> bool:

@@ -4,16 +4,16 @@ import io
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.cli._arguments import Settings, is_known
 from regretkit.cli._console import SHORT_OF_GAP, Failure, answer, reporting, say
-from regretkit.cli._run import RunMonitor
+from regretkit.cli._run import Run, RunMonitor
 from regretkit.display._style import number
-from regretkit.games import Profile, fingerprint
-from regretkit.play import SelfPlay
+from regretkit.games import Profile, VisitedProfile, fingerprint
+from regretkit.play import LazyMCCFR
 from regretkit.play._progress import clock
 from regretkit.sets import DecisionTree
 
@@ -35,15 +35,13 @@ def meaning_of_gap(*, imperfect_recall: bool) -> str:
     return f"what best responses{recall} would gain, summed over players"
 
 
-def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
+def finish(run: Run, monitor: RunMonitor, settings: Settings) -> int:
     """Write the files, report the run, and return its exit code."""
     game, sampling = monitor.named, f", {monitor.sample} sampling" if monitor.sample else ""
-    label = f"{monitor.choice.label}{sampling}"
-    average = game.coarsen(run.average) if run.iteration else None
-    gap = None if average is None else monitor.gaps[-1]
-    checkpoint = settings.checkpoint
+    label, checkpoint, average = f"{monitor.choice.label}{sampling}", settings.checkpoint, None
     files: dict[str, Path | None] = {"checkpoint": checkpoint, "strategy": None, "figure": None}
-    if average is not None:
+    if run.iteration:
+        average = game.coarsen(cast(Any, run.average))
         files |= {"strategy": settings.out, "figure": settings.plot}
         write_strategy(average, settings.out)
         if settings.plot is not None:
@@ -54,15 +52,10 @@ def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
         "algorithm": monitor.algorithm,
         "rule": monitor.rule,
         "sample": monitor.sample,
-        "imperfect_recall": game.original is not None,
-        "engine": run.engine,
         "iterations": run.iteration,
         "seconds": monitor.played,
-        "gap": gap,
-        "exploitability": None if gap is None else gap / run.players,
-        "value": None if average is None else run.game.value(average).tolist(),
         "stopped_by": monitor.stopped_by,
-        "curve": monitor.curve,
+        **_known(run, monitor, average),
         **{name: path and str(path) for name, path in files.items()},
     }
     short = "; the gap asked for was not reached" if monitor.code == SHORT_OF_GAP else ""
@@ -73,26 +66,49 @@ def finish(run: SelfPlay, monitor: RunMonitor, settings: Settings) -> int:
     return monitor.code
 
 
-def _lines(report: Mapping[str, Any], average: Profile | None, short: str) -> Iterator[str]:
+def _known(run: Run, monitor: RunMonitor, average: Any) -> dict[str, Any]:
+    """Return what is known with a tree, or without one."""
+    if isinstance(run, LazyMCCFR):
+        return {"information_sets": list(run.information_sets)}
+    gap = None if average is None else monitor.gaps[-1]
+    return {
+        "imperfect_recall": monitor.named.original is not None,
+        "engine": run.engine,
+        "gap": gap,
+        "exploitability": None if gap is None else gap / run.players,
+        "value": None if average is None else run.game.value(average).tolist(),
+        "curve": monitor.curve,
+    }
+
+
+def _lines(
+    report: Mapping[str, Any], average: Profile | VisitedProfile | None, short: str
+) -> Iterator[str]:
     iterations, seconds = report["iterations"], report["seconds"]
     took = f"{seconds:.3g} s" if seconds < 60.0 else clock(seconds)
     ends = {"interrupt": ", then interrupted", "time": ", then time was up"}
     end = f"{ends.get(report['stopped_by'], '')}{short}"
     rate = number(iterations / max(seconds, 1e-9))
-    yield f"game        {report['game']}"
-    yield f"algorithm   {report['algorithm']}, {report['engine']}"
+    by_rules = "information_sets" in report
+    yield f"game        {report['game']}{', without its tree: no gap is known' if by_rules else ''}"
+    yield f"algorithm   {report['algorithm']}{'' if by_rules else ', ' + report['engine']}"
     yield f"iterations  {iterations:,} in {took}, {rate} a second{end}"
     if average is None:
         return
-    recall = report["imperfect_recall"]
-    meaning = meaning_of_gap(imperfect_recall=recall)
-    yield f"gap         {number(report['gap'])} in units of payoff: {meaning}"
-    yield f"value       {numbers(report['value'])}"
+    recall = report.get("imperfect_recall", False)
+    if by_rules:
+        met = " + ".join(f"{count:,}" for count in report["information_sets"])
+        yield f"visited     {met} information sets"
+    else:
+        meaning = meaning_of_gap(imperfect_recall=recall)
+        yield f"gap         {number(report['gap'])} in units of payoff: {meaning}"
+        yield f"value       {numbers(report['value'])}"
     for name in ("checkpoint", "strategy", "figure"):
         if report[name]:
             yield f"{name:<11} {report[name]}"
-    yield from strategy_lines(average, written=report["strategy"] is not None)
-    if recall and _information_sets(average) <= _SMALL:
+    profile = average.profile if isinstance(average, VisitedProfile) else average
+    yield from strategy_lines(profile, written=report["strategy"] is not None)
+    if recall and _information_sets(profile) <= _SMALL:
         yield ""
         yield "One information set is on several lines if the player forgets its own past."
 
@@ -107,7 +123,7 @@ def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
     return f"{shlex.join(words)} continues from here"
 
 
-def write_strategy(profile: Profile, path: Path | None) -> None:
+def write_strategy(profile: Profile | VisitedProfile, path: Path | None) -> None:
     """Write a strategy in the format of the file's ending, if there is one."""
     if path is not None:
         write = profile.to_json if path.suffix.lower() == ".json" else profile.to_csv

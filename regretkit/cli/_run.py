@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from itertools import chain
-from typing import Any, Self, final
+from typing import Any, Self, TypeAlias, final
 
 from attrs import define, field, frozen
 from click import ClickException
@@ -15,7 +15,7 @@ from typing_extensions import override
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import quote
 from regretkit.cli._algorithms import Choice, rule_error
-from regretkit.cli._arguments import NamedGame, Settings, names_file
+from regretkit.cli._arguments import AnyNamed, NamedRules, Settings, names_file
 from regretkit.cli._console import (
     DONE,
     SHORT_OF_GAP,
@@ -30,10 +30,12 @@ from regretkit.cli._console import (
 )
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.evaluation import nash_conv
-from regretkit.play import AtGeometricSteps, Checkpoint, SelfPlay
+from regretkit.play import AtGeometricSteps, Checkpoint, LazyMCCFR, SelfPlay
 from regretkit.play._callbacks import Pace
 from regretkit.play._comparison import RATIO, RATIO_TO_GAP
 from regretkit.play._progress import facts
+
+Run: TypeAlias = SelfPlay | LazyMCCFR
 
 
 @final
@@ -57,7 +59,7 @@ class RunMonitor(Stateful):
     iterations: list[int] = field(init=False, factory=list)
     times: list[float] = field(init=False, factory=list)
     gaps: list[float] = field(init=False, factory=list)
-    named: NamedGame = field(init=False, metadata=NOT_STATE)
+    named: AnyNamed = field(init=False, metadata=NOT_STATE)
     choice: Choice = field(init=False, metadata=NOT_STATE)
     request: StopRequest = field(init=False, metadata=NOT_STATE)
     progress: Progress = field(init=False, metadata=NOT_STATE)
@@ -68,7 +70,7 @@ class RunMonitor(Stateful):
     """Seconds and iterations before the run was started or resumed."""
     _pace: Pace = field(init=False, factory=Pace, metadata=NOT_STATE)
 
-    def describe(self, game: NamedGame, choice: Choice, settings: Settings) -> Self:
+    def describe(self, game: AnyNamed, choice: Choice, settings: Settings) -> Self:
         """Note what is played, and when to stop; the text names the same game from any folder."""
         text = game.text
         self.named, self.choice = game, choice
@@ -95,7 +97,7 @@ class RunMonitor(Stateful):
         ):
             raise ValueError("the state of the command line is not one that it writes")
 
-    def begin(self, run: SelfPlay) -> None:
+    def begin(self, run: Any) -> None:
         """Start the clock."""
         self._start = self.played - run.seconds, run.iteration
         self._pace(run)
@@ -105,11 +107,11 @@ class RunMonitor(Stateful):
         ratio = RATIO if self.gap_limit is None else RATIO_TO_GAP
         return AtGeometricSteps(self.measure, ratio=ratio)
 
-    def next_call(self, run: SelfPlay) -> int:
+    def next_call(self, run: Any) -> int:
         """Return the next iteration at which to read the clock, or to measure."""
         return min(self._measurements.next_call(run), self._pace.next_call(run))
 
-    def __call__(self, run: SelfPlay) -> bool:
+    def __call__(self, run: Any) -> bool:
         """Read the clock, measure if due, show progress, and return whether to stop."""
         self._pace(run)
         self.played = self._start[0] + run.seconds
@@ -117,14 +119,16 @@ class RunMonitor(Stateful):
         self._show_progress(run.iteration)
         return self.request.requested() or bool(self.reached(run))
 
-    def measure(self, run: SelfPlay) -> None:
-        """Measure the gap, unless it was measured at this iteration."""
+    def measure(self, run: Any) -> None:
+        """Measure the gap, unless it was measured at this iteration, or there is no tree."""
+        if isinstance(self.named, NamedRules):
+            return  # no gap is known
         if self.iterations[-1:] != [run.iteration]:
-            self.gaps.append(nash_conv(run.game, self.named.coarsen(run.average)))
+            self.gaps.append(nash_conv(self.named.played, self.named.coarsen(run.average)))
             self.iterations.append(run.iteration)
             self.times.append(self.played)
 
-    def reached(self, run: SelfPlay) -> str:
+    def reached(self, run: Run) -> str:
         """Return which limit has been reached, nothing if none has."""
         if self.gaps and self.gaps[-1] <= (self.gap_limit or -math.inf):
             return "gap"
@@ -141,7 +145,7 @@ class RunMonitor(Stateful):
         left = max(remaining, 0.0) if remaining < math.inf else None
         self.progress(facts(iteration, rate, most, self.gaps, left), self.played, left)
 
-    def finish(self, run: SelfPlay) -> None:
+    def finish(self, run: Run) -> None:
         """Measure the last gap, and find out why the run ended."""
         interrupted = not self.reached(run)
         if run.iteration:
@@ -178,7 +182,7 @@ def iterations_to(target: float | None, iterations: list[int], gaps: list[float]
 
 
 def play(
-    run: SelfPlay, monitor: RunMonitor, settings: Settings, request: StopRequest, title: str = ""
+    run: Run, monitor: RunMonitor, settings: Settings, request: StopRequest, title: str = ""
 ) -> None:
     """Play until a limit is reached or the user requests a stop; the checkpoint saves the end."""
     iterations_before, path, saver = run.iteration, settings.checkpoint, None
@@ -223,22 +227,23 @@ class _Saver:
 
     checkpoint: Checkpoint
 
-    def next_call(self, run: SelfPlay) -> int:
+    def next_call(self, run: Any) -> int:
         return self.checkpoint.next_call(run)
 
-    def __call__(self, run: SelfPlay) -> bool:
+    def __call__(self, run: Any) -> bool:
         with _saving(self.checkpoint.path):
             return self.checkpoint(run)
 
 
-def _run(run: SelfPlay, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
+def _run(run: Run, monitor: RunMonitor, checkpoint: Checkpoint | None) -> None:
     """Play to the end, and refuse or report what fails."""
     limit = monitor.iterations_limit
     iterations = 2**62 if limit is None else limit - run.iteration
     try:
         with redirect_stdout(sys.stderr):  # rules may print, and standard output is for results
             with monitor.request.raising(), compiling_shown(monitor.progress):
-                run._prepare(iterations)  # compiles, so that the first iteration is no slower
+                if isinstance(run, SelfPlay):
+                    run._prepare(iterations)  # compiles, so that the first iteration is no slower
             monitor.begin(run)
             run.run(iterations, callbacks=[monitor if checkpoint is None else _Saver(checkpoint)])
     except ClickException:
@@ -251,8 +256,11 @@ def _run(run: SelfPlay, monitor: RunMonitor, checkpoint: Checkpoint | None) -> N
             say(f"ended within iteration {iteration}{saved}")
             raise
         cause = error.__cause__ if isinstance(error, RuntimeError) and error.__cause__ else error
-        if monitor.rule is None and isinstance(cause, TypeError | ValueError):
+        # Without a tree, rules are built when they are first needed.
+        building = monitor.rule is None or (isinstance(run, LazyMCCFR) and not run.iteration)
+        if building and isinstance(cause, TypeError | ValueError):
             option = "--algorithm" if monitor.sample is None else "--sample"
+            option = option if monitor.rule is None else monitor.choice.argument
             raise Refusal(f"{option}: {reason(cause)}") from error
         name = monitor.rule or monitor.algorithm or "the algorithm"
         raise Failure(f"iteration {iteration}: {rule_error(cause, name)}{saved}") from error

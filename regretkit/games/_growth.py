@@ -102,11 +102,12 @@ class Growth:
             evidence *= (1.0 + sizes[-1] / self._most) / 2.0
         fits, estimate = self._most == self._largest, int(sum(sizes) / len(sizes))
         largest = "of which {} can be built" if fits else "and max_histories is {}"
-        raise (MemoryError if fits else ValueError)(
+        problem = (
             f"the game has {histories:,} histories so far and, by an estimate from samples of its "
             f"tree, about {count_text(estimate)} or more in all{self._claim}, "
-            f"{largest.format(f'{int(self._most):,}')}; choose a smaller game, or {PLAY_BY_RULES}"
+            f"{largest.format(f'{int(self._most):,}')}; choose a smaller game"
         )
+        raise advised(MemoryError if fits else ValueError, problem, PLAY_BY_RULES, joint=", or ")
 
 
 def _as_seconds(limit: float | None) -> float:

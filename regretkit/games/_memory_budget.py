@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from mmap import PAGESIZE
@@ -24,7 +24,6 @@ _BYTES_AN_OBJECT = 200
 """Additional memory of a walk with one object for each history."""
 
 PLAY_BY_RULES = "play by the rules without a tree, as solve(load_rules(...), ...) does"
-_ADVICE = f"choose a smaller game, or {PLAY_BY_RULES}"
 
 _BYTES_AN_OUTCOME = 48
 """Peak memory of building a payoff matrix, for each outcome of two players."""
@@ -107,24 +106,30 @@ class MemoryBudget:
         size = f"{count_text(histories, more)} histories"
         # As integers, because some games are larger than the range of floats
         needed = histories * (self._bytes + BYTES_A_PLAYER * players) + extra
-        self._require(size, needed, self._hint if histories <= _NUMBERED else "", _ADVICE)
+        hints = [PLAY_BY_RULES, *([self._hint] if self._hint and histories <= _NUMBERED else [])]
+        self._require(size, needed, hints)
         if histories > _NUMBERED:
-            raise MemoryError(
-                f"the game has {size}, but at most {_NUMBERED:,} can be numbered; {_ADVICE}"
-            )
+            problem = f"the game has {size}, but at most {_NUMBERED:,} can be numbered"
+            raise _too_large(problem, hints)
 
-    def _require(
-        self, size: str, needed: int, hint: str = "", advice: str = "choose a smaller game"
-    ) -> None:
+    def _require(self, size: str, needed: int, hints: Sequence[str] = ()) -> None:
         limit = self._limit
         if needed <= min(limit, _EVER):
             return
         remaining = f"there are {_size(limit)}" if limit < _EVER else "no machine has as much"
         problem = (
             f"the game has {size}, which take about {_size(needed)} of memory while it is built, "
-            f"but {remaining}; {advice}"
+            f"but {remaining}"
         )
-        raise advised(MemoryError, problem, hint, joint=", or ") if hint else MemoryError(problem)
+        raise _too_large(problem, hints)
+
+
+def _too_large(problem: str, hints: Sequence[str]) -> MemoryError:
+    """Return the error with hints of what to do beside choosing a smaller game."""
+    problem = f"{problem}; choose a smaller game"
+    if not hints:
+        return MemoryError(problem)
+    return advised(MemoryError, problem, ", or ".join(hints), joint=", or ")
 
 
 def _as_limit(limit: float) -> float:

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
+from regretkit._util._errors import advised
 from regretkit._util._files import replace_file
 from regretkit._util._validate import quote
 from regretkit.games._game import Game
@@ -145,7 +146,8 @@ def load(
         return from_openspiel(str(text).removeprefix(OPENSPIEL), memory_limit=memory_limit)
     name = _parsed(text)[0]
     if name in _RULES and name not in _FACTORIES:
-        raise MemoryError(f"no memory holds the tree of {name}; {PLAY_BY_RULES}")
+        problem = f"no memory holds the tree of {name}"
+        raise advised(MemoryError, problem, PLAY_BY_RULES)
     build = _checked_call(_FACTORIES, text)
     with memory_capped(memory_limit):
         return build()

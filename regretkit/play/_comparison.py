@@ -9,10 +9,12 @@ from attrs import define, field, frozen
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._validate import must_be, quote, whole_number
 from regretkit.games import Game
+from regretkit.games._adapters import has_rules_alone
 from regretkit.games._game import check_game
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named
 from regretkit.play._callbacks import AtGeometricSteps, Recorder
-from regretkit.play._solve import solve
+from regretkit.play._measures import MEASURES, SAMPLED_GAP, check_tree
+from regretkit.play._solve import Rules, refuse_tree, solve, start_by_rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +66,8 @@ class Comparison:
     ----------
     runs
         What was measured of each run.
+    interrupted
+        Whether Ctrl-C ended it before its last run was whole.
 
     Examples
     --------
@@ -78,6 +82,7 @@ class Comparison:
     """
 
     runs: list[ComparedRun] = field(factory=list)
+    interrupted: bool = False
 
     @property
     def _columns(self) -> list[str]:
@@ -194,14 +199,15 @@ class Comparison:
             )
             for cells in (heads, *rows)
         ]
+        lines += ["interrupted"] if self.interrupted else []
         return "\n".join(line.rstrip() for line in lines)
 
     def __repr__(self) -> str:
-        return f"<Comparison of {len(self.runs)} runs>"
+        return f"<Comparison of {len(self.runs)} runs{', interrupted' * self.interrupted}>"
 
 
 def compare(
-    games: Game | Iterable[Game] | Mapping[str, Game],
+    games: Game | Rules | Iterable[Game | Rules] | Mapping[str, Game | Rules],
     algorithms: str | Iterable[AlgorithmLike] | Mapping[str, AlgorithmLike],
     iterations: int | None = None,
     *,
@@ -209,7 +215,7 @@ def compare(
     time_limit: float | None = None,
     sampling: str | None = None,
     seeds: Iterable[int] = (0,),
-    measures: str | Sequence[str] | Mapping[str, Any] = "nash_conv",
+    measures: str | Sequence[str] | Mapping[str, Any] | None = None,
     engine: str = "auto",
     progress: bool | Callable[[str], object] = False,
 ) -> Comparison:
@@ -218,10 +224,14 @@ def compare(
     The limits are those of each run. Measurements are taken at iterations that grow by a quarter,
     by a twentieth with ``target_gap``, and at the last one.
 
+    Ctrl-C ends the comparison, which is returned as ``interrupted`` with the runs so far, of which
+    the last may not be ``is_whole``.
+
     Parameters
     ----------
     games
-        A game, several, or several by names of one's own.
+        A game, several, or several by names of one's own. Games by their rules alone, as
+        ``solve`` takes them, are played by external sampling unless another one is given.
     algorithms
         What ``solve`` takes, several of it, or several by names of one's own; by its name or its
         class, one needs no other name.
@@ -232,7 +242,8 @@ def compare(
     seeds
         Whole numbers: an algorithm that samples is run with each of these, all others once.
     measures
-        What to measure beside the seconds, as ``Recorder`` takes it; the first is compared.
+        What to measure beside the seconds, as ``Recorder`` takes it; the first is compared. By
+        default ``"nash_conv"``, and for rules ``"local_best_response"`` at the end of each run.
     engine, progress
         As ``solve`` takes them.
 
@@ -241,6 +252,8 @@ def compare(
     TypeError, ValueError
         When a game or an algorithm is none, or two have the same name; a seed is given twice; or
         as ``solve`` does. What can be refused is, before the first run.
+    KeyboardInterrupt
+        After Ctrl-C before anything was measured.
 
     Examples
     --------
@@ -254,33 +267,60 @@ def compare(
     played = _named_games(games)
     chosen = _named_algorithms(algorithms, sampling)
     numbers = _as_seeds(seeds)
-    cases = [
-        (game, algorithm, seed)
-        for game in played
-        for algorithm, made in chosen.items()
-        for seed in ([None] if made.sampling is None else numbers)
-    ]
-    for game, algorithm in {case[:2]: None for case in cases}:
-        chosen[algorithm].start(played[game], engine=engine)  # refuses now what cannot run later
+    cases = []
+    for game in played:
+        for name, given in chosen.items():
+            by_rules = has_rules_alone(played[game])
+            made = Algorithm(given, sampling=given.sampling or ("external" if by_rules else None))
+            _start(played[game], made, target_gap, measures, engine)  # refuses what cannot run
+            drawn = [None] if made.sampling is None else numbers
+            cases += [(game, name, made, seed) for seed in drawn]
     ratio, found = RATIO if target_gap is None else RATIO_TO_GAP, Comparison()
-    for game, algorithm, seed in cases:
-        record = Recorder(_with_seconds(measures))
-        run = solve(
-            played[game],
-            chosen[algorithm],
-            iterations=iterations,
-            target_gap=target_gap,
-            time_limit=time_limit,
-            seed=seed,
-            callbacks=[AtGeometricSteps(record, ratio=ratio)],
-            progress=_titled(progress, f"{game}, {algorithm}"),
-            engine=engine,
-        )
-        if run.iteration and record.iterations[-1:] != [run.iteration]:
-            record(run)
-        columns: dict[str, Any] = {"iteration": record.iterations, **record.values}
-        found.runs.append(ComparedRun(game, algorithm, seed, columns))
+    options: Any = {"iterations": iterations, "time_limit": time_limit, "engine": engine}
+    for game, name, made, seed in cases:
+        rules_alone = has_rules_alone(played[game])
+        default = SAMPLED_GAP if rules_alone else "nash_conv"
+        record = Recorder(_with_seconds(default if measures is None else measures))
+        at_end = rules_alone and measures is None
+        watching = [] if at_end else [AtGeometricSteps(record, ratio=ratio)]
+        titled = _titled(progress, f"{game}, {name}")
+        limits: Any = {} if rules_alone else {"target_gap": target_gap}
+        try:
+            run: Any = solve(
+                played[game],
+                made,
+                seed=seed,
+                callbacks=watching,
+                progress=titled,
+                **options,
+                **limits,
+            )
+            if run.iteration and record.iterations[-1:] != [run.iteration]:
+                record(run)
+        except KeyboardInterrupt:
+            found.interrupted = True
+        if record.iterations:
+            columns: dict[str, Any] = {"iteration": record.iterations, **record.values}
+            found.runs.append(ComparedRun(game, name, seed, columns, not found.interrupted))
+        if found.interrupted and not found.runs:
+            raise KeyboardInterrupt
+        if found.interrupted:
+            break
     return found
+
+
+def _start(
+    game: Any, algorithm: Algorithm, target_gap: float | None, measures: Any, engine: str
+) -> None:
+    """Start a run, or refuse what could not run later."""
+    if not has_rules_alone(game):
+        algorithm.start(game, engine=engine)
+        return
+    refuse_tree(target_gap=target_gap, engine="" if engine == "auto" else engine)
+    start_by_rules(game, algorithm)
+    for name in _with_seconds(SAMPLED_GAP if measures is None else measures).values():
+        if isinstance(name, str) and name in MEASURES and name not in (SAMPLED_GAP, "seconds"):
+            check_tree(None, name)
 
 
 def _with_seconds(measures: str | Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
@@ -309,13 +349,17 @@ def _as_seeds(seeds: Iterable[int]) -> list[int]:
     return numbers
 
 
-def _named_games(games: Game | Iterable[Game] | Mapping[str, Game]) -> dict[str, Game]:
-    given: Any = [games] if isinstance(games, str) or hasattr(games, "domains") else games
+def _named_games(games: Any) -> dict[str, Any]:
+    one = isinstance(games, str) or hasattr(games, "domains") or has_rules_alone(games)
+    given: Any = [games] if one else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, game) for game in given]
     found = []
     for name, game in pairs:
-        check_game(game)
-        found.append((getattr(game, "name", None) or quote(game) if name is None else name, game))
+        by_rules = has_rules_alone(game)
+        if not by_rules:
+            check_game(game)
+        default = type(game).__name__ if by_rules else quote(game)
+        found.append((getattr(game, "name", None) or default if name is None else name, game))
     return _distinct(found, "games")
 
 

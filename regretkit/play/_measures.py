@@ -3,7 +3,7 @@
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from attrs import define, field
@@ -13,13 +13,19 @@ from regretkit._regret_tracker import RegretTracker
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
-from regretkit.evaluation import CorrelatedPlay
+from regretkit.evaluation import CorrelatedPlay, sampled_local_best_response, sampled_value
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
 
 Measure: TypeAlias = Callable[["SelfPlay"], object]
 """A function of a run, which returns what to write down."""
+
+
+SAMPLED_GAP = "local_best_response"
+"""The measure of runs without a tree."""
+_GAMES, _ROLLOUTS = 100, 10
+"""Games that it plays for each player, and plays to the end after each action."""
 
 
 @final
@@ -40,6 +46,7 @@ class StrategyChange(Stateful):
     """The run of the last call, None once this was restored: then it is the first that comes."""
 
     def __call__(self, run: "SelfPlay") -> float | None:
+        check_tree(run, "strategy_change")
         same_run = self._run is None or self._run() is run
         continued = same_run and 0 <= self._iteration <= run.iteration
         strategies = tuple(run.current if self.current else run.average)
@@ -86,6 +93,7 @@ class Regret:
 
     def begin(self, run: "SelfPlay") -> None:
         """Track a run from its first iteration on, unless a ledger does."""
+        check_tree(run, f"{self.kind}_regret")
         if run.iteration == 0:
             for minimizer in run.minimizers:
                 if minimizer._tracker is None:
@@ -129,6 +137,7 @@ class CorrelatedGap:
 
     def begin(self, run: "SelfPlay") -> list[CorrelatedPlay]:
         """Watch a run from its first iteration on."""
+        check_tree(run, self.name)
         play = self.shared.of_run
         if run.iteration == 0 and (play is None or play.total_weight or play.game is not run.game):
             self.shared.of_run = play = CorrelatedPlay(run.game, self.shared.deviations)
@@ -149,6 +158,7 @@ MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
     "exploitability": lambda _: _exploitability,
     "seconds": lambda _: Seconds(),
     "strategy_change": lambda _: StrategyChange(),
+    SAMPLED_GAP: lambda _: sampled_gap,
     "external_regret": lambda _: Regret("external"),
     "swap_regret": lambda _: Regret("swap"),
     **{gap: partial(CorrelatedGap, gap) for gap in GAPS},
@@ -157,11 +167,33 @@ MEASURES: Mapping[str, Callable[[SharedPlay], Measure]] = {
 
 
 def _nash_conv(run: "SelfPlay") -> float:
+    check_tree(run, "nash_conv")
     return run.nash_conv()
 
 
 def _exploitability(run: "SelfPlay") -> float:
+    check_tree(run, "exploitability")
     return run.exploitability()
+
+
+def check_tree(run: object, name: str) -> None:
+    """Refuse a measure of a run without a tree."""
+    if not hasattr(run, "minimizers"):
+        raise TypeError(
+            f"{name} needs the game's tree, and this run has none; measure {SAMPLED_GAP!r}, a "
+            "lower bound of nash_conv by samples, or pass a function of the run"
+        )
+
+
+def sampled_gap(run: Any) -> float:
+    """Return what ``sampled_local_best_response`` gains against the average, over all players."""
+    game, average = run.game, run.average
+    best = [
+        sampled_local_best_response(game, player, average, _GAMES, 1, rollouts=_ROLLOUTS).mean
+        for player in range(run.players)
+    ]
+    earned = [value.mean for value in sampled_value(game, average, _GAMES, 1)]
+    return float(sum(best) - sum(earned))
 
 
 def as_measures(measures: object) -> dict[str, Measure]:

@@ -187,8 +187,8 @@ def solve(
     run: SelfPlay | LazyMCCFR
     if by_rules:
         engine = "" if engine == "auto" else engine
-        _refuse_tree(target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
-        run = _start_by_rules(cast(Rules, game), chosen, **options)
+        refuse_tree(target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
+        run = start_by_rules(cast(Rules, game), chosen, **options)
     else:
         imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
         game = cast(Game, game if imperfect is None else imperfect.refinement)
@@ -216,9 +216,15 @@ def _solve_exactly(
     return finish(run, time_limit=60.0 if time_limit is None else time_limit)
 
 
-def _start_by_rules(
-    game: Rules, algorithm: Algorithm, *, estimator: Any, seed: Any, horizon: int | None
+def start_by_rules(
+    game: Rules,
+    algorithm: Algorithm,
+    *,
+    estimator: Any = None,
+    seed: Any = 0,
+    horizon: int | None = None,
 ) -> "LazyMCCFR":
+    """Return a run without a tree, before its first iteration."""
     from regretkit.play._lazy_mccfr import LazyMCCFR  # not at the top: few runs need it
 
     estimator = algorithm.estimator(seed) if estimator is None else estimator
@@ -228,7 +234,7 @@ def _start_by_rules(
     )
 
 
-def _refuse_tree(**given: object) -> None:
+def refuse_tree(**given: object) -> None:
     """Refuse what needs a tree."""
     for name, value in given.items():
         if value:

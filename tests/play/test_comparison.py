@@ -1,6 +1,7 @@
 """A comparison is many runs of solve, in one table."""
 
 import csv
+import signal
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import regretkit as rk
 from regretkit import games
 from regretkit.play import Algorithm, Comparison, Linear, compare
+from regretkit.play._measures import sampled_gap
 
 KUHN, PENNIES = games.kuhn_poker(), games.matching_pennies()
 
@@ -129,3 +131,82 @@ def test_what_cannot_be_compared_is_refused(arguments, problem):
     given = {"games": KUHN, "algorithms": ["cfr"], "iterations": 1, **arguments}
     with pytest.raises((TypeError, ValueError), match=problem):
         compare(**given)
+
+
+# Without trees
+
+
+RULES = games.load_rules("kuhn_poker")
+
+
+def test_games_without_trees_are_compared_by_sampled_responses():
+    given = {"rules": RULES, "tree": KUHN}
+    found = compare(given, ["cfr", "mccfr"], iterations=60, sampling="outcome", seeds=[3])
+    mine = rk.solve(RULES, "cfr", sampling="outcome", seed=3, iterations=60)
+    by_place = {(run.game, run.algorithm): run for run in found.runs}
+    run = by_place["rules", "cfr"]
+    assert run.columns["iteration"] == [60]
+    assert run.columns["local_best_response"] == [sampled_gap(mine)]
+    assert "local_best_response or nash_conv" in str(found)
+    # The same play as on the tree, where the gap is exact and larger, up to the error of samples.
+    assert sampled_gap(mine) <= by_place["tree", "cfr"].last + 0.3
+    assert found.runs[0].seed == 3
+
+
+def test_a_sampled_gap_is_no_larger_than_the_gap():
+    for iterations in (10, 500):
+        run = rk.solve(RULES, "mccfr", seed=1, iterations=iterations)
+        exact = rk.evaluation.nash_conv(KUHN, run.average)
+        # Of 200 payoffs from -2 to 2, whose means miss by 0.3 once in 10,000 times at most
+        assert -0.6 <= sampled_gap(run) <= exact + 0.6
+    assert compare(RULES, "cfr", iterations=3).runs[0].seed == 0  # drawn externally by default
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "problem"),
+    [
+        ({"measures": "nash_conv"}, TypeError, "needs the game's tree.*'local_best_response'"),
+        ({"measures": ["external_regret"]}, TypeError, "external_regret needs the game's tree"),
+        ({"target_gap": 0.1}, ValueError, "target_gap needs the game's tree"),
+        ({"engine": "numpy"}, ValueError, "engine needs the game's tree"),
+    ],
+)
+def test_what_needs_a_tree_is_refused_before_the_first_run(given, error, problem):
+    with pytest.raises(error, match=problem):
+        compare([KUHN, RULES], "cfr", iterations=10**9, **given)
+
+
+# Ctrl-C
+
+
+def interrupting(game, iteration):
+    """Return a measure that presses Ctrl-C in a game at an iteration."""
+
+    def measure(run):
+        if run.game is game and run.iteration == iteration:
+            signal.raise_signal(signal.SIGINT)
+        return run.nash_conv()
+
+    return measure
+
+
+def test_ctrl_c_returns_the_runs_so_far_with_the_last_one_marked():
+    measures = {"gap": interrupting(PENNIES, 9)}
+    found = compare([KUHN, PENNIES], ["cfr", "cfr+"], iterations=30, measures=measures)
+    assert [(run.game, run.algorithm, run.is_whole) for run in found.runs] == [
+        ("kuhn_poker", "cfr", True),
+        ("kuhn_poker", "cfr+", True),
+        ("matching_pennies", "cfr", False),
+    ]
+    assert found.interrupted
+    assert found.runs[-1].columns["iteration"][-1] == 7  # that of 9 was interrupted
+    printed = str(found).splitlines()
+    assert printed[3].endswith("...")
+    assert printed[-1] == "interrupted"
+    assert repr(found) == "<Comparison of 3 runs, interrupted>"
+    assert not compare(KUHN, "cfr", iterations=3).interrupted
+
+
+def test_ctrl_c_before_anything_was_measured_is_raised():
+    with pytest.raises(KeyboardInterrupt):
+        compare(KUHN, "cfr", iterations=30, measures={"gap": interrupting(KUHN, 1)})

@@ -8,8 +8,25 @@ import click
 import numpy as np
 
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._arguments import GAME_HELP, PROBABILITY, NamedGame, option
-from regretkit.cli._console import Failure, Refusal, answer, clean, reporting
+from regretkit.cli._arguments import (
+    COUNT,
+    FROM_ZERO,
+    GAME_HELP,
+    PROBABILITY,
+    AnyNamed,
+    NamedGame,
+    NamedRules,
+    option,
+)
+from regretkit.cli._console import (
+    Failure,
+    Refusal,
+    answer,
+    clean,
+    reporting,
+    slow_notice,
+    table,
+)
 from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import (
@@ -19,29 +36,35 @@ from regretkit.evaluation import (
     dominated_actions,
     maxmin,
     pure_equilibria,
+    sampled_local_best_response,
+    sampled_value,
     solve_zero_sum,
     threshold,
 )
 from regretkit.evaluation._extensive_correlated import Concept
-from regretkit.games import NormalFormGame, Profile
+from regretkit.games import NormalFormGame, Profile, VisitedProfile
 
 _MOST = 20
 """Equilibria, or outcomes of one, that are shown at most."""
 
 
 @click.command(short_help="Report value and gap of a strategy in a file.", epilog=GAME_HELP)
-@arguments.game
+@arguments.game_or_rules
 @click.argument("strategy", metavar="STRATEGY")
 @option("--threshold least", "First remove every action of a smaller probability.", PROBABILITY)
 @option("--purify", "First keep only the most probable actions.", is_flag=True)
+@option("--samples", "Without a tree, play N games for each number; 100 by default.", COUNT)
+@option("--seed", "The seed of the samples; 0 by default.", FROM_ZERO)
 @arguments.strategy_out
 @arguments.imperfect_recall
 @arguments.as_json
 def evaluate(
-    game: NamedGame,
+    game: AnyNamed,
     strategy: str,
     least: float | None,
     purify: bool,
+    samples: int | None,
+    seed: int | None,
     out: Path | None,
     imperfect_recall: bool,
     as_json: bool,
@@ -50,12 +73,26 @@ def evaluate(
 
     STRATEGY is a JSON file that solve or exact wrote; or uniform, which plays all actions with the
     same probability.
+
+    Where the tree does not fit, both are estimated: the value by playing the game, and the gains by
+    sampled local best responses, which gain less than best responses.
     """
     if purify and least is not None:
         raise Refusal(
             "--purify: it is --threshold 1, got --threshold as well; leave one of them out"
         )
     game.accept(imperfect_recall=imperfect_recall)
+    if isinstance(game, NamedRules):
+        cut = 1.0 if purify else least or 0.0
+        profile = game.load_strategy(strategy).threshold(cut)
+        write_strategy(profile, out)
+        report, lines = _estimates(game, profile, samples or 100, seed or 0)
+        lines += [] if out is None else [f"strategy  {out}"]
+        report = {"game": game.name, "strategy": strategy, **report, "out": out and str(out)}
+        return answer(report, lines, as_json=as_json)
+    for name, given in (("samples", samples), ("seed", seed)):
+        if given is not None:
+            raise Refusal(f"--{name}: got {given}, but with the tree all is exact; leave it out")
     recall, profile, gap_before = game.original is not None, game.load_strategy(strategy), {}
     if purify or least is not None:
         cleaned = threshold(game.played, profile, 1.0 if least is None else least)
@@ -76,6 +113,38 @@ def evaluate(
         *([] if out is None else [f"strategy        {out}"]),
     ]
     return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
+
+
+def _estimates(
+    game: NamedRules, profile: VisitedProfile, samples: int, seed: int
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what playing the game tells about a strategy, as a report and as lines."""
+    with slow_notice("playing the game takes a while; Ctrl-C ends it"), reporting("STRATEGY"):
+        values = sampled_value(game.played, profile, samples, seed)
+        best = [
+            sampled_local_best_response(game.played, player, profile, samples, seed, rollouts=10)
+            for player in range(game.players)
+        ]
+    columns = {"value": values, "local_best_response": best}
+    report: dict[str, Any] = {"samples": samples, "seed": seed}
+    for name, column in columns.items():
+        report[name] = [estimate.mean for estimate in column]
+        errors = [estimate.standard_error if samples > 1 else None for estimate in column]
+        report[f"{name}_standard_error"] = errors
+    gains = [float(b.mean - value.mean) for b, value in zip(best, values, strict=True)]
+    report |= {"gains": gains, "gap": sum(gains)}
+    rows = [
+        (f"player {player}", str(value), str(b))
+        for player, (value, b) in enumerate(zip(values, best, strict=True))
+    ]
+    lines = [
+        f"game      {game.name}, without its tree: all numbers are estimates",
+        f"samples   {samples:,} games for each number, from seed {seed}",
+        f"gap       more than about {number(sum(gains))} in units of payoff",
+        "",
+        *table(("", "value", "with a local best response"), rows, right=(), soft=0),
+    ]
+    return report, lines
 
 
 @click.command(short_help="Solve a game exactly, by linear programming.", epilog=GAME_HELP)

@@ -27,7 +27,7 @@ from regretkit.cli._console import Failure, Refusal, answer, reporting, table
 from regretkit.display._style import number
 from regretkit.games import NormalFormGame
 from regretkit.games._game import constant
-from regretkit.games._registry import _FACTORIES, unknown_game
+from regretkit.games._registry import _FACTORIES, _RULES, unknown_game
 
 LARGE: dict[str, dict[str, Any]] = {
     "dudo": {
@@ -36,9 +36,17 @@ LARGE: dict[str, dict[str, Any]] = {
         "actions": None,
         "histories": 294_883,
         "information_sets": [12_288, 12_288],
-    }
+    },
+    "phantom_tic_tac_toe": {
+        "form": "extensive",
+        "players": 2,
+        "actions": None,
+        "histories": None,
+        "information_sets": None,
+    },
 }
-"""The sizes of games that take more than a moment to build."""
+"""The sizes of games that take more than a moment to build, None where no tree fits."""
+_KNOWN = {**_RULES, **_FACTORIES}
 
 
 @click.command("games", short_help="List the games of the catalogue.")
@@ -52,7 +60,7 @@ def list_games(name: str | None, as_json: bool) -> int:
     if name is not None:
         return _explain(name.partition("(")[0].strip(), as_json)
     rows: list[dict[str, Any]] = []
-    for known in games.names():
+    for known in sorted(_KNOWN):
         facts = LARGE.get(known) or _facts(arguments.load_game(known, "NAME"))
         call, text = _documentation(known)
         row = {"name": known, "call": call, "what": text.partition("\n")[0].rstrip(".")}
@@ -65,14 +73,14 @@ def list_games(name: str | None, as_json: bool) -> int:
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     histories = "" if row["histories"] is None else f"{row['histories']:,}"
-    sets = " + ".join(f"{count:,}" for count in row["information_sets"])
+    sets = " + ".join(f"{count:,}" for count in row["information_sets"] or [])
     if row["actions"] is not None:
         sets = f"{' x '.join(map(str, row['actions']))} actions"
     return row["name"], str(row["players"]), histories, sets, re.split("[,:]", row["what"])[0]
 
 
 def _explain(name: str, as_json: bool) -> int:
-    if name not in games.names():
+    if name not in _KNOWN:
         with reporting("NAME"):
             raise unknown_game(name)
     call, text = _documentation(name)
@@ -83,8 +91,8 @@ def _explain(name: str, as_json: bool) -> int:
 
 def _documentation(name: str) -> tuple[str, str]:
     """Return how a game is called with its default arguments, and what it is."""
-    signature = inspect.signature(_FACTORIES[name])
-    text = re.split(r"\n(?:Raises|Examples)\n", inspect.getdoc(_FACTORIES[name]) or "")[0]
+    signature = inspect.signature(_KNOWN[name])
+    text = re.split(r"\n(?:Raises|Examples)\n", inspect.getdoc(_KNOWN[name]) or "")[0]
     text = text.replace("``", "").removeprefix("Return ").strip()
     return f"{name}{signature.replace(return_annotation=inspect.Signature.empty)}", text
 

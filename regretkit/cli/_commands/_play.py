@@ -11,17 +11,27 @@ import numpy as np
 from attrs import frozen
 
 from regretkit.cli import _arguments as arguments
-from regretkit.cli._arguments import COUNT, FROM_ZERO, GAME_HELP, UNIFORM, NamedGame, option
+from regretkit.cli._arguments import (
+    COUNT,
+    FROM_ZERO,
+    GAME_HELP,
+    UNIFORM,
+    AnyNamed,
+    NamedRules,
+    option,
+)
 from regretkit.cli._console import DONE, Refusal, answer, clean, discard, progress, say, table
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.display._style import number
 from regretkit.evaluation import Estimate, sampled_value
-from regretkit.games import Profile, fingerprint
+from regretkit.games import Profile, VisitedProfile, fingerprint
 from regretkit.play import Agent, HumanAgent, StrategyAgent, play_match
 from regretkit.play._progress import clock
 
 _BATCH = 1 << 14
 """Matches between two checks for a stop request."""
+_BATCH_BY_RULES = 1 << 4
+"""The same without a tree, by which matches are played one at a time."""
 
 _CONFIDENCE = 0.95
 
@@ -32,7 +42,7 @@ Payoffs: TypeAlias = list[tuple[Estimate, ...]]
 @click.command(
     "play", short_help="Play against a strategy, or let strategies play.", epilog=GAME_HELP
 )
-@arguments.game
+@arguments.game_or_rules
 @click.argument("strategies", metavar="[STRATEGY]...", nargs=-1)
 @option("--matches", "Let strategies play N matches against each other, without you.", COUNT)
 @option("--rounds", "Stop after N rounds; by default when you leave.", COUNT)
@@ -46,7 +56,7 @@ Payoffs: TypeAlias = list[tuple[Estimate, ...]]
 @arguments.quiet
 @arguments.as_json
 def play(
-    game: NamedGame,
+    game: AnyNamed,
     strategies: tuple[str, ...],
     matches: int | None,
     rounds: int | None,
@@ -66,8 +76,8 @@ def play(
     the one, and 130 after the other.
 
     With --matches, the report has the mean payoff of each strategy per match, and its exact
-    expectation over the same seatings. The interval contains that with a confidence of about 95 %,
-    for many matches.
+    expectation over the same seatings, if the game's tree fits. The interval contains that with a
+    confidence of about 95 %, for many matches.
 
     Games of imperfect recall need no option.
     """
@@ -75,7 +85,7 @@ def play(
         raise Refusal(
             "--rounds: is how long you play, got --matches as well; leave one of them out"
         )
-    players = len(game.played.domains)
+    players = game.players
     has = f"{game.name} has {players} player{'' if players == 1 else 's'}"
     if seat is not None and seat >= players:
         raise Refusal(f"--seat: {has}, numbered from 0 to {players - 1}, got {seat}")
@@ -102,8 +112,8 @@ def play(
 class Lineup:
     """A game, and the strategies that play it, beside the user if there is one."""
 
-    game: NamedGame
-    strategies: Sequence[tuple[str, Profile]]
+    game: AnyNamed
+    strategies: Sequence[tuple[str, Profile | VisitedProfile]]
     """With their names; a single one plays for all players."""
     seat: int | None
     """Which player the first participant is, None if participants rotate."""
@@ -111,7 +121,7 @@ class Lineup:
     @property
     def players(self) -> int:
         """Number of players."""
-        return len(self.game.played.domains)
+        return self.game.players
 
     def participants(self, number: int) -> list[int]:
         """Return which participant each player is in a round, of which the first has number 0.
@@ -123,14 +133,14 @@ class Lineup:
         others = list(range(1, self.players))
         return [*others[: self.seat], 0, *others[self.seat :]]
 
-    def seatings(self) -> list[tuple[list[int], Profile]]:
+    def seatings(self) -> list[tuple[list[int], Profile | VisitedProfile]]:
         """Return which participant each player is, and their profile, for each of the rotations."""
-        profiles, game = [profile for _, profile in self.strategies], self.game.played
+        profiles = [profile for _, profile in self.strategies]
         if len(profiles) == 1:
             return [(list(range(self.players)), profiles[0])]
         rotations = range(self.players if self.seat is None else 1)
         return [
-            (seats, Profile([profiles[p][i] for i, p in enumerate(seats)], game.domains, game))
+            (seats, self.game.assembled([profiles[p][i] for i, p in enumerate(seats)]))
             for seats in map(self.participants, rotations)
         ]
 
@@ -139,10 +149,11 @@ def _play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_js
     """Play matches, report the payoffs, and return the exit code."""
     seatings, generator, remaining = lineup.seatings(), np.random.default_rng(seed), matches
     payoffs: list[Payoffs] = [[] for _ in seatings]
+    size = _BATCH_BY_RULES if isinstance(lineup.game, NamedRules) else _BATCH
     with StopRequest() as request, progress(quiet=quiet) as show_progress:
         began = time.monotonic()
         while remaining and not request.requested():
-            batch = min(remaining, _BATCH * len(seatings))
+            batch = min(remaining, size * len(seatings))
             for place, (_, profile) in enumerate(seatings[:batch]):
                 count = len(range(place, batch, len(seatings)))
                 drawn = sampled_value(lineup.game.played, profile, count, generator)
@@ -173,8 +184,9 @@ def _play_matches(lineup: Lineup, matches: int, seed: int, *, quiet: bool, as_js
         *table(heads, map(_cells, results), right=(2, 4), soft=0),
         "",
         "Earned is the mean of the matches; the interval is approximate, for many matches.",
-        "Expected is the exact mean of the same seatings.",
     ]
+    if not isinstance(lineup.game, NamedRules):
+        lines.append("Expected is the exact mean of the same seatings.")
     answer(report, lines, as_json=as_json)
     if code != DONE:
         say(f"interrupted after {done:,} of {matches:,} matches")
@@ -189,8 +201,8 @@ def _result(lineup: Lineup, participant: int, payoffs: Sequence[Payoffs]) -> dic
         player = seats.index(participant)
         players.append(player)
         earned += [batch[player] for batch in batches]
-        value = float(lineup.game.played.value(profile)[player])
-        expected.append(count / sum(matches) * value)
+        values = lineup.game.value(profile)
+        expected += [] if values is None else [count / sum(matches) * values[player]]
     estimate = pooled(earned)
     several = estimate.samples > 1
     return {
@@ -199,7 +211,7 @@ def _result(lineup: Lineup, participant: int, payoffs: Sequence[Payoffs]) -> dic
         "mean": estimate.mean,
         "standard_error": estimate.standard_error if several else None,
         "interval": list(estimate.normal_interval(_CONFIDENCE)) if several else None,
-        "expected": math.fsum(expected),
+        "expected": math.fsum(expected) if expected else None,
     }
 
 
@@ -218,7 +230,8 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     players, interval = row["players"], row["interval"]
     seats = f"player {players[0]}" if len(players) == 1 else "each in turn"
     between = "" if interval is None else " to ".join(map(number, interval))
-    return row["strategy"], seats, number(row["mean"]), between, number(row["expected"])
+    expected = "" if row["expected"] is None else number(row["expected"])
+    return row["strategy"], seats, number(row["mean"]), between, expected
 
 
 @final

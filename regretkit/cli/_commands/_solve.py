@@ -15,21 +15,23 @@ from regretkit.cli._algorithms import Choice, check_seeds, choices_of, rule_erro
 from regretkit.cli._arguments import (
     COUNT,
     AnyGame,
-    GameType,
+    AnyNamed,
+    GameOrRules,
     NamedGame,
     NamedRules,
     OutputFile,
     Settings,
     option,
 )
-from regretkit.cli._by_rules import solve_by_rules
 from regretkit.cli._console import DONE, FAILED, Failure, Refusal, answer, reporting, say, table
 from regretkit.cli._interrupt import INTERRUPTED, StopRequest
 from regretkit.cli._report import draw_curves, finish, meaning_of_gap
-from regretkit.cli._run import RunMonitor, play
-from regretkit.play import ComparedRun, Comparison, SelfPlay
+from regretkit.cli._run import Run, RunMonitor, play
+from regretkit.games._registry import check_small
+from regretkit.play import Algorithm, ComparedRun, Comparison, LazyMCCFR, SelfPlay
 from regretkit.play._checkpoint import recognized
 from regretkit.play._checkpoint_file import RunOptions, SavedRun
+from regretkit.play._measures import SAMPLED_GAP, sampled_gap
 
 _AXES = {"iterations": "iteration", "seconds": "seconds"}
 """The columns that figures can draw gaps against, by the values of ``--against``."""
@@ -45,22 +47,17 @@ _AXES = {"iterations": "iteration", "seconds": "seconds"}
 @arguments.sampling
 @arguments.imperfect_recall
 @arguments.engine
-def solve(
-    game: NamedGame | NamedRules, algorithm: str | None, rule: str | None, **given: Any
-) -> int:
+def solve(game: AnyNamed, algorithm: str | None, rule: str | None, **given: Any) -> int:
     """Solve a game by self-play, and report the gap of the average strategies.
 
     Without a limit it plays a thousand iterations; of several, the first one stops it. Ctrl-C ends
     the run between two iterations, saves the checkpoint, and reports the result so far.
 
-    With --sample, a game whose tree does not fit is played by its rules alone: liars_dice, dudo,
-    leduc_poker, and games of OpenSpiel.
+    With --sample external or outcome, a game whose tree does not fit is played by its rules alone.
     """
     settings = Settings(**given).or_default()
     choice = Choice.of(algorithm, rule, settings.sample)
     check_seeds([choice], seed=settings.seed)
-    if isinstance(game, NamedRules):
-        return solve_by_rules(game, choice, settings)
     _check_new(settings.checkpoint)
     run = choice.start(game.accept(imperfect_recall=settings.imperfect_recall), settings)
     monitor = RunMonitor().describe(game, choice, settings)
@@ -83,10 +80,10 @@ def _check_new(checkpoint: Path | None) -> None:
 @click.argument("file", metavar="FILE")
 @arguments.limits
 @arguments.checkpoints
-@option("--game", "The game, if it is not in the catalogue.", GameType())
+@option("--game", "The game, if it is not in the catalogue.", GameOrRules())
 @arguments.rule
 @arguments.outputs
-def resume(file: str, game: NamedGame | None, rule: str | None, **given: Any) -> int:
+def resume(file: str, game: AnyNamed | None, rule: str | None, **given: Any) -> int:
     """Continue a saved run, bitwise identically to one that was never stopped.
 
     Without a limit it continues to those that it was started with; new ones replace all of them,
@@ -124,10 +121,10 @@ def _monitor_in(saved: SavedRun) -> RunMonitor | None:
 
 
 def _restored(
-    saved: SavedRun, game: NamedGame | None, rule: str | None, settings: Settings
-) -> tuple[SelfPlay, RunMonitor]:
+    saved: SavedRun, game: AnyNamed | None, rule: str | None, settings: Settings
+) -> tuple[Run, RunMonitor]:
     """Return the run in a file and its monitor."""
-    noted, parts = _monitor_in(saved), RunOptions()
+    noted = _monitor_in(saved)
     monitor = noted or RunMonitor()
     # A file from elsewhere must not decide which code is run or which other file is read.
     if monitor.rule is not None and rule is None:
@@ -138,19 +135,19 @@ def _restored(
         told = f"{saved.path} was written for the game {_shell_word(name)}"
         raise Refusal(f"--game: {told}, which is not in the catalogue; pass it with --game")
     with reporting("FILE"):
-        if game is None:
+        if saved.by_rules:
+            if game is None:
+                check_small(name)
+            game = NamedRules.load(name if game is None else game.text)
+        elif game is None:
             game = NamedGame(name, cast("AnyGame", saved.find_game()))
-        saved.check_game(game.played)
+        saved.check_game(cast(Any, game.played))
         if not noted and rule is None:
-            monitor.algorithm = recognized(saved, game.played, game.groups)
+            known = (game.played, game.groups) if isinstance(game, NamedGame) else ()
+            monitor.algorithm = recognized(saved, *known)
     choice = Choice.of(monitor.algorithm, rule, monitor.sample)
-    if noted:
-        algorithm = choice.algorithm  # the state of the estimator's generator is in the file
-        parts = RunOptions(order=algorithm.order, averaging=algorithm.averaging)
-        parts["estimator"] = algorithm.estimator()
     try:
-        minimizers = choice.algorithm.minimizers(game.played, game.groups)
-        run = saved.start(SelfPlay, game.played, minimizers, parts)
+        run = _run_in(saved, game, choice.algorithm, noted=noted is not None)
     except (TypeError, ValueError) as error:
         raise Refusal(f"FILE: {error}") from error
     except (Exception, SystemExit) as error:
@@ -165,13 +162,27 @@ def _restored(
     return run, monitor.describe(game, choice, settings)
 
 
+def _run_in(saved: SavedRun, game: AnyNamed, algorithm: Algorithm, *, noted: bool) -> Run:
+    """Return the run in a file; the state of the estimator's generator is in there."""
+    order, averaging = algorithm.order, algorithm.averaging
+    if isinstance(game, NamedRules):
+        sampler, local = saved.part("estimator"), algorithm.local
+        return LazyMCCFR.load(
+            saved.path, game.played, local, sampler, order=order, averaging=averaging
+        )
+    minimizers, parts = algorithm.minimizers(game.played, game.groups), RunOptions()
+    if noted:
+        parts = RunOptions(order=order, averaging=averaging, estimator=algorithm.estimator())
+    return saved.start(SelfPlay, game.played, minimizers, parts)
+
+
 def _shell_word(text: str) -> str:
     """Return a text from a file as a shell would take it, printable and not too long."""
     return shorten(shlex.quote(text) if text.isprintable() else ascii(text), 150)
 
 
 @click.command(short_help="Run many algorithms on many games.", epilog=arguments.GAME_HELP)
-@click.argument("games", metavar="GAMES...", type=GameType(), nargs=-1, required=True)
+@click.argument("games", metavar="GAMES...", type=GameOrRules(), nargs=-1, required=True)
 @option(
     "--algorithms",
     "Names, and rules as module:Class, with commas between them.",
@@ -192,7 +203,7 @@ def _shell_word(text: str) -> str:
 @arguments.imperfect_recall
 @arguments.engine
 def compare(
-    games: tuple[NamedGame, ...],
+    games: tuple[AnyNamed, ...],
     algorithms: tuple[str, ...],
     against: str,
     seeds: int | None,
@@ -202,6 +213,9 @@ def compare(
 
     The limits are those of each run; without one it is a thousand iterations. A rule that fails
     does not stop the others, and Ctrl-C writes the results so far.
+
+    Games whose trees do not fit are compared by --sample external or outcome, and at the end of
+    each run by sampled local best responses, which gain no more than the gap.
     """
     settings = Settings(**given).or_default()
     choices, recall = choices_of(algorithms, settings.sample), settings.imperfect_recall
@@ -229,15 +243,18 @@ def compare(
     right = range(2, len(heads) - 1)
     lines = table(heads, rows, right=right, soft=1)
     written = [file for file in files.values() if file]
-    meaning = meaning_of_gap(imperfect_recall=any(game.original is not None for game in games))
+    recall = any(game.original is not None for game in games)
+    gaps = f"Gaps are {meaning_of_gap(imperfect_recall=recall)}"
+    if any(isinstance(game, NamedRules) for game in games):
+        gaps += ", and local_best_response is less than the gap, up to the error of samples"
     cut = "" if all(run.is_whole for run in results.runs) else ", and ... was interrupted"
-    lines += ["", f"Gaps are {meaning}, in units of payoff; * is the smallest of a game{cut}."]
+    lines += ["", f"{gaps}, in units of payoff; * is the smallest of a game{cut}."]
     lines += [f"Written: {', '.join(written)}"] if written else []
     return answer(report, lines, as_json=settings.as_json, code=code)
 
 
 def _play(
-    cases: Sequence[tuple[NamedGame, Choice, int | None]], settings: Settings
+    cases: Sequence[tuple[AnyNamed, Choice, int | None]], settings: Settings
 ) -> tuple[int, Comparison]:
     """Play all runs, and return the exit code and what was measured."""
     code, results = DONE, Comparison()
@@ -261,7 +278,12 @@ def _play(
                 return request.code or INTERRUPTED, results
             if run.iteration:
                 whole, names = not monitor.interrupted, (game.text, choice.label)
-                results.runs.append(ComparedRun(*names, seed, monitor.curve, whole))
+                curve = monitor.curve
+                if isinstance(game, NamedRules):
+                    last = {"iteration": run.iteration, "seconds": monitor.played}
+                    last[SAMPLED_GAP] = sampled_gap(run)
+                    curve = {name: [value] for name, value in last.items()}
+                results.runs.append(ComparedRun(*names, seed, curve, whole))
             if monitor.interrupted:
                 say(f"interrupted at {place}; these are the results so far")
                 return monitor.code, results

@@ -229,10 +229,10 @@ class States:
         if found > self._most:
             problem = (
                 f"the game has more than {int(self._most):,} histories; the one reached is "
-                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game, or "
-                f"{PLAY_BY_RULES}"
+                f"{len(state.history())} actions long: {_text(state)}; choose a smaller game"
             )
-            raise advised(ValueError, problem, "pass max_histories to walk on", joint=", or ")
+            hint = f"{PLAY_BY_RULES}, or pass max_histories to walk on"
+            raise advised(ValueError, problem, hint, joint=", or ")
 
     def _refuse_nothing(self, state: State) -> Never:
         raise ValueError(f"no action is legal at {_text(state)}, which is not terminal")
