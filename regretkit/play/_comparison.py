@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from attrs import define, field, frozen
 
@@ -275,38 +275,52 @@ def compare(
             _start(played[game], made, target_gap, measures, engine)  # refuses what cannot run
             drawn = [None] if made.sampling is None else numbers
             cases += [(game, name, made, seed) for seed in drawn]
-    ratio, found = RATIO if target_gap is None else RATIO_TO_GAP, Comparison()
-    options: Any = {"iterations": iterations, "time_limit": time_limit, "engine": engine}
+    limits: dict[str, Any] = {
+        "iterations": iterations,
+        "target_gap": target_gap,
+        "time_limit": time_limit,
+        "engine": engine,
+    }
+    found = Comparison()
     for game, name, made, seed in cases:
-        rules_alone = has_rules_alone(played[game])
-        default = SAMPLED_GAP if rules_alone else "nash_conv"
-        record = Recorder(_with_seconds(default if measures is None else measures))
-        at_end = rules_alone and measures is None
-        watching = [] if at_end else [AtGeometricSteps(record, ratio=ratio)]
         titled = _titled(progress, f"{game}, {name}")
-        limits: Any = {} if rules_alone else {"target_gap": target_gap}
-        try:
-            run: Any = solve(
-                played[game],
-                made,
-                seed=seed,
-                callbacks=watching,
-                progress=titled,
-                **options,
-                **limits,
-            )
-            if run.iteration and record.iterations[-1:] != [run.iteration]:
-                record(run)
-        except KeyboardInterrupt:
-            found.interrupted = True
-        if record.iterations:
-            columns: dict[str, Any] = {"iteration": record.iterations, **record.values}
+        columns = _measured(
+            played[game], made, measures, found, seed=seed, progress=titled, **limits
+        )
+        if columns["iteration"]:
             found.runs.append(ComparedRun(game, name, seed, columns, not found.interrupted))
         if found.interrupted and not found.runs:
             raise KeyboardInterrupt
         if found.interrupted:
             break
     return found
+
+
+def _measured(
+    game: Any,
+    algorithm: Algorithm,
+    measures: Any,
+    found: Comparison,
+    *,
+    target_gap: float | None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Run an algorithm on a game, to the end or to Ctrl-C, and return what was measured."""
+    by_rules = has_rules_alone(game)
+    default = SAMPLED_GAP if by_rules else "nash_conv"
+    record = Recorder(_with_seconds(default if measures is None else measures))
+    ratio = RATIO if target_gap is None else RATIO_TO_GAP
+    if measures is not None or not by_rules:
+        options["callbacks"] = [AtGeometricSteps(record, ratio=ratio)]
+    if not by_rules:
+        options["target_gap"] = target_gap
+    try:
+        run = solve(game, algorithm, **options)
+        if run.iteration and record.iterations[-1:] != [run.iteration]:
+            record(cast(Any, run))
+    except KeyboardInterrupt:
+        found.interrupted = True
+    return {"iteration": record.iterations, **record.values}
 
 
 def _start(

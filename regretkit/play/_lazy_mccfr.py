@@ -180,7 +180,7 @@ class LazyMCCFR:
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
-            begin(watching, cast(Any, self))
+            watching = [*begin(watching, cast(Any, self)), *watching]
             play = partial(self._iterate, interrupt)
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self

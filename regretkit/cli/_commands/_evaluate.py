@@ -83,12 +83,10 @@ def evaluate(
         )
     game.accept(imperfect_recall=imperfect_recall)
     if isinstance(game, NamedRules):
-        cut = 1.0 if purify else least or 0.0
-        profile = game.load_strategy(strategy).threshold(cut)
-        write_strategy(profile, out)
-        report, lines = _estimates(game, profile, samples or 100, seed or 0)
-        lines += [] if out is None else [f"strategy  {out}"]
-        report = {"game": game.name, "strategy": strategy, **report, "out": out and str(out)}
+        played = game.load_strategy(strategy).threshold(1.0 if purify else least or 0.0)
+        write_strategy(played, out)
+        report, lines = _estimates(game, played, samples or 100, seed or 0)
+        report |= {"strategy": strategy, "out": out and str(out)}
         return answer(report, lines, as_json=as_json)
     for name, given in (("samples", samples), ("seed", seed)):
         if given is not None:
@@ -126,7 +124,7 @@ def _estimates(
             for player in range(game.players)
         ]
     columns = {"value": values, "local_best_response": best}
-    report: dict[str, Any] = {"samples": samples, "seed": seed}
+    report: dict[str, Any] = {"game": game.name, "samples": samples, "seed": seed}
     for name, column in columns.items():
         report[name] = [estimate.mean for estimate in column]
         errors = [estimate.standard_error if samples > 1 else None for estimate in column]
