@@ -18,6 +18,7 @@ BENCHMARKS = {
     "circuits": "circuits",
     "compare": "compare",
     "correlated": "equilibria",
+    "correlated_gaps": "deviations",
     "correlated_trees": "equilibria",
     "efr": "deviations",
     "engines": "engines",

@@ -1,12 +1,15 @@
-"""EFR next to OpenSpiel's, by game and type of deviations."""
+"""EFR next to OpenSpiel's, by game and type of deviations; what measuring of gaps costs."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import regretkit as rk
 from benchmarks.harness import PAGE, Action, Figures, Found, benchmark, best_times, repeated
-from regretkit.circuits import DEVIATION_TYPES, EFR
+from benchmarks.runs import tree_game
+from regretkit.circuits import DEVIATION_TYPES, EFR, PhiRegret, TriggerDeviations
+from regretkit.evaluation import CorrelatedPlay
 from regretkit.play import SelfPlay, Simultaneous
 
 GAMES = {
@@ -88,3 +91,49 @@ def _openspiel(name: str, deviations: str) -> tuple[Any, Callable[[], float]]:
     solver = import_module(f"{module}efr").EFRSolver(game, deviations)
     nash_conv = import_module(f"{module}exploitability").nash_conv
     return solver, lambda: float(nash_conv(game, solver.average_policy()))
+
+
+# Gaps
+
+MEASURED = {
+    "Kuhn poker": "kuhn_poker",
+    "Kuhn poker, 3 players": "kuhn_poker(players=3)",
+    "Sheriff": "sheriff(3, 3, 2)",
+    "Sheriff, 10 items": "sheriff",
+    "Leduc poker, merged suits": "leduc_poker(merge_suits=True)",
+}
+GAPS = {"NFCCE": [], "EFCCE": ["efcce"], "EFCE": ["efce"], "linear": ["linear"]}
+SHARE = 0.5
+"""How much of an iteration the sums of EFCE should take at most."""
+
+
+def measured_share(found: Found) -> str:
+    """Return where the sums of EFCE take more than their share."""
+    missed = [
+        f"{row} ({figures['EFCE: share']:.2f})"
+        for row, figures in found.items()
+        if figures["EFCE: share"] > SHARE
+    ]
+    above = f"above: {', '.join(missed)}" if missed else "none is above"
+    return f"EFCE should take a share of at most {SHARE:g}; {above}."
+
+
+@benchmark([*MEASURED], quick=["Kuhn poker"], page=PAGE, conclude=measured_share)
+def correlated_gaps(row: str, quick: bool) -> Figures:
+    """What it costs to add an iteration to a ``CorrelatedPlay``, by gap.
+
+    Milliseconds of an iteration of players without trigger regret (RM+ in CFR, simultaneous), then
+    of ``add`` with the sums of one gap each, and the share of the iteration that EFCE takes.
+    """
+    game = tree_game(MEASURED[row])
+    deviations = [TriggerDeviations(tree) for tree in game.domains]
+    players = [PhiRegret(rk.CFR(d.coefficients, rk.RegretMatchingPlus), d) for d in deviations]
+    run = SelfPlay(game, players, order=Simultaneous()).run(1)
+    plays = {name: CorrelatedPlay(game, asked) for name, asked in GAPS.items()}
+    actions: dict[str, Action] = {"iteration": run.run}
+    for name, play in plays.items():
+        actions[name] = repeated(partial(play.add, run.last_profile))
+    best = best_times(actions, 2 if quick else 10)
+    figures: Figures = {f"{name}, ms": 1e3 * seconds for name, seconds in best.items()}
+    figures["EFCE: share"] = best["EFCE"] / best["iteration"]
+    return figures

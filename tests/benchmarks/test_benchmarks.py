@@ -30,6 +30,7 @@ SIMPLICES = rk.Simplices([2, 3, 3])
     [
         ("circuits", "hull of RM and RM+", 6, "numba"),
         ("correlated", "CCE 5", 4, "scipy"),
+        ("correlated_gaps", "Kuhn poker", 6, "scipy"),
         ("exact", "kuhn_poker", 4, "scipy"),
         ("building", "kuhn_poker", 7, "scipy"),
         ("efr", "Kuhn poker: csps", 8, "pyspiel"),
