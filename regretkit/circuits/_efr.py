@@ -467,10 +467,11 @@ class _Memory:
     def _behavioral(self) -> None:
         """Fill in the weights of all combinations of actions at the decision points before."""
         tree, sizes = self._tree, self._tree.sizes
-        begin, end, count = np.zeros((3, tree.points), dtype=np.int64)
-        count[:], self.followed = 1, np.zeros(tree.points, dtype=np.int64)
+        # Where the weights of a decision point begin, how many they are, and those that follow it
+        begin, end, self.followed = np.zeros((3, tree.points), dtype=np.int64)
+        count = np.ones(tree.points, dtype=np.int64)
         inner = np.isin(np.arange(tree.points), self._point_of[self._before[self.choices]])
-        entries, total = [(np.array([-1]), np.zeros(1, np.int64), np.zeros(1, np.int64))], 1
+        extended, total = [np.zeros(0, dtype=np.int64)], 1
         for depth in range(self.depth.max(initial=-1) + 1):
             here = self.choices[self.depth[self.choices] == depth]
             if depth:
@@ -479,20 +480,21 @@ class _Memory:
                 action = self._before[here] - tree.first_sequence[last]
                 offset = (self.followed[last] - begin[last]) * sizes[last]
                 self.followed[here] = end[last] + offset + action
-            here = here[inner[here]]
-            many = count[here] * sizes[here]
-            end[here] = total + np.cumsum(many) - many
+            extended.append(here[inner[here]])
+            many = count[extended[-1]] * sizes[extended[-1]]
+            end[extended[-1]] = total + np.cumsum(many) - many
             total += int(many.sum())
             if total > _MOST:
                 raise ValueError(
                     f"behavioral deviations have over {_MOST:,} weights in {quote(tree)}; pass "
                     "others, such as deviations='csps'"
                 )
-            each = np.repeat(sizes[here], count[here])
-            parents = np.repeat(expand_ranges(begin[here], count[here]), each)
-            first = np.repeat(tree.simplices.first[here], count[here])
-            entries.append((np.repeat(here, many), parents, expand_ranges(first, each)))
-        columns = (np.concatenate(column) for column in zip(*entries, strict=True))
-        self.after, self.parent, self.factor = columns
+        here = np.concatenate(extended)
+        each = np.repeat(sizes[here], count[here])
+        self.after = np.append(-1, np.repeat(here, count[here] * sizes[here]))
+        parents = np.repeat(expand_ranges(begin[here], count[here]), each)
+        self.parent = np.append(0, parents)
+        first = np.repeat(tree.simplices.first[here], count[here])
+        self.factor = np.append(-1, expand_ranges(first, each))
         self.point = np.repeat(self.choices, count[self.choices])
         self.weight = expand_ranges(begin[self.choices], count[self.choices])
