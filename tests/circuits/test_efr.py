@@ -19,7 +19,7 @@ from regretkit.circuits import (
     TriggerDeviations,
     internal_maps,
 )
-from regretkit.evaluation import RegretLedger, nash_conv
+from regretkit.evaluation import CorrelatedPlay, RegretLedger, nash_conv
 from regretkit.play import SelfPlay, Simultaneous
 
 TYPES = list(DEVIATION_TYPES)
@@ -387,16 +387,10 @@ def test_what_triggers_gain_is_at_most_the_sum_of_positive_regrets(name, coarse)
 def efce_gap(name, iterations):
     """Return what triggers gain on average, over both players, in extended Shapley."""
     game = rk.load("extended_shapley")
-    run = played(game, name, 0)
+    run, play = played(game, name, 0), CorrelatedPlay(game, ["efce"])
     run.minimizers[0].observe_utility(np.arange(game.domains[0].dimension))  # away from a tie
-    triggers = [TriggerDeviations(tree) for tree in game.domains]
-    totals = [np.zeros(each.coefficients.dimension) for each in triggers]
-    for _ in range(iterations):
-        for player, each in enumerate(triggers):
-            totals[player] += each.utility(game.utility(player, run.current), run.current[player])
-        run.run(1)
-    pairs = zip(triggers, totals, strict=True)
-    return sum(each.best_gain(total) for each, total in pairs) / iterations
+    run.run(iterations, callbacks=[play])
+    return play.efce_gaps().sum()
 
 
 @pytest.mark.deep_beyond(1)
