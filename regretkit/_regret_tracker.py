@@ -56,6 +56,8 @@ class RegretTracker:
         The set over which regret is taken.
     most_pairs
         Number of pairs of actions up to which internal and swap regret are tracked.
+    joint
+        Whether to track pairs of all coordinates where play is not on simplices.
     iterations
         Number of iterations recorded.
     utilities
@@ -79,13 +81,14 @@ class RegretTracker:
 
     domain: StrategySet
     most_pairs: int = LARGEST
+    joint: bool = False
     iterations: int = field(default=0, init=False)
     utilities: Vector = field(init=False, repr=False)
     strategies: Vector = field(init=False, repr=False)
     on_simplices: bool = field(init=False, repr=False)
     """Whether play is on simplices that are not too large to track internal and swap regret."""
     pairs: int = field(init=False, repr=False)
-    """Number of pairs of actions of the same block, 0 where play is not on simplices."""
+    """Number of pairs of actions of the same block; elsewhere of coordinates, if ``joint``."""
     earned: float = field(default=0.0, init=False)
     width: float = field(default=0.0, init=False)
     size: float = field(default=0.0, init=False)
@@ -105,9 +108,12 @@ class RegretTracker:
         self.utilities, self.strategies, self._period, self._weighted = zeros[:4]
         self._earned_by_action = zeros[4]
         sizes = self.domain.sizes if isinstance(self.domain, Simplices) else np.zeros(0, np.int64)
+        if self.joint and not isinstance(self.domain, Simplices):
+            sizes = np.array([self.domain.dimension])
         self.pairs = int(sizes @ sizes)
-        self.on_simplices = isinstance(self.domain, Simplices) and self.pairs <= self.most_pairs
-        self._joint = [np.zeros((n, n)) for n in sizes] if self.on_simplices else []
+        tracked = self.pairs <= self.most_pairs
+        self.on_simplices = isinstance(self.domain, Simplices) and tracked
+        self._joint = [np.zeros((n, n)) for n in sizes] if tracked else []
 
     def record(self, utility: Vector, strategy: Vector) -> None:
         """Enter one iteration."""
@@ -120,10 +126,11 @@ class RegretTracker:
         highest, lowest = self.domain.best_response(utility), self.domain.best_response(-utility)
         self.width += highest[0] + lowest[0]
         self.size += float(np.abs(utility) @ np.abs(strategy)) + float(np.abs(utility).sum())
-        if isinstance(self.domain, Simplices) and self.on_simplices:
-            for number, joint in enumerate(self._joint):
-                block = self.domain.block(number)
-                joint += np.outer(strategy[block], utility[block])
+        begin = 0
+        for joint in self._joint:
+            block = slice(begin, begin + len(joint))
+            joint += np.outer(strategy[block], utility[block])
+            begin += len(joint)
         if self.then is not None:
             self.then()
 

@@ -33,6 +33,7 @@ from regretkit.circuits._phi_regret import SwapRegret as SwapRegret
 from regretkit.circuits._phi_regret import TreeSwap as TreeSwap
 from regretkit.circuits._phi_regret import linear_swap_regret as linear_swap_regret
 from regretkit.circuits._phi_regret import stationary as stationary
+from regretkit.circuits._phi_regret import trigger_regret as trigger_regret
 from regretkit.circuits._stationary import stationary_distribution as stationary_distribution
 from regretkit.circuits._trigger import TriggerDeviations as TriggerDeviations
 from regretkit.circuits._wrappers import Discount as Discount

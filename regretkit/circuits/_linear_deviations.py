@@ -7,6 +7,7 @@ import numpy as np
 from attrs import define
 from typing_extensions import override
 
+from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
@@ -147,6 +148,14 @@ class LinearDeviations(DeviationSet):
         return earned
 
     @override
+    def regret(self, tracker: RegretTracker) -> float | None:
+        if not tracker._joint:
+            return None
+        (joint,) = tracker._joint
+        earned = np.zeros(self.pairs.dimension)
+        earned[self._play] = joint[:, 1:].T
+        return self.pairs.best_response(earned)[0] + float(joint[0, 0] - np.trace(joint))
+
     @override
     def fixed_point(self, coefficients: Vector) -> Vector:
         """Return the limit of the means of z, A z, A A z and so on, z the interior point.

@@ -509,3 +509,39 @@ def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -
         return SwapRegret(domain, local)
     maps = LinearDeviations(domain)
     return PhiRegret(CFR(maps.pairs, local), maps)
+
+
+def trigger_regret(
+    domain: DecisionTree | SimplicesLike, local: LocalRule, *, coarse: bool = False
+) -> RegretMinimizer:
+    """Return a minimizer of regret against all trigger deviations, or all coarse ones.
+
+    On a tree it is ``PhiRegret`` with CFR over the coefficients of ``TriggerDeviations``. On
+    simplices it is ``SwapRegret``; there, a coarse trigger is a constant action, so that for
+    coarse ones it is the rule itself.
+
+    Parameters
+    ----------
+    domain
+        The player's decisions, a tree or simplices.
+    local
+        The local rule of CFR, or of the experts of ``SwapRegret``.
+    coarse
+        Whether a trigger is a decision point, and not an action there.
+
+    Examples
+    --------
+    >>> from regretkit import RegretMatchingPlus
+    >>> player = trigger_regret(DecisionTree([0, 2], [2, 2]), RegretMatchingPlus)
+    >>> player.observe_utility([0.0, 1.0, 0.0, 4.0, 0.0])
+    >>> player.next_strategy()
+    array([1., 0., 1., 1., 0.])
+
+    References
+    ----------
+    As of ``TriggerDeviations``.
+    """
+    if isinstance(domain, DecisionTree):
+        maps = TriggerDeviations(domain, coarse=coarse)
+        return PhiRegret(CFR(maps.coefficients, local), maps)
+    return local_minimizer(local, as_simplices(domain)) if coarse else SwapRegret(domain, local)

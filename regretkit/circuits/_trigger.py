@@ -9,9 +9,10 @@ from attrs import define, frozen
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum, zero_cancelled
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be, vector
+from regretkit._util._validate import must_be
 from regretkit.circuits._maps import DeviationSet
 from regretkit.circuits._stationary import _stationary
 from regretkit.sets import DecisionTree
@@ -182,6 +183,22 @@ class TriggerDeviations(DeviationSet):
             point[flow.level.sequences] = shares * reach
         return point
 
+    @override
+    def regret(self, tracker: RegretTracker) -> float | None:
+        # What follows a trigger was earned by following; against it stands the best continuation.
+        if not tracker._joint:
+            return None
+        (joint,) = tracker._joint
+        earned = np.diag(joint).copy()
+        following = np.zeros(self.domain.points)
+        for level in reversed(self.domain._levels):
+            points = _points(self.domain, level)
+            following[points] = level.simplices.sum(earned[level.sequences])
+            level.add_to_parents(earned, following[points])
+        lost = following if self.coarse else earned[1:]
+        gained = np.concatenate([np.zeros(1), -lost, joint[self._source, self._sequence]])
+        return self.coefficients.best_response(gained)[0]
+
     def gains(self, utilities: Vector) -> Vector:
         """Return what each trigger gains over following the strategy, shape ``(triggers,)``.
 
@@ -190,10 +207,7 @@ class TriggerDeviations(DeviationSet):
         utilities
             Sum over iterations of what ``utility`` returned.
         """
-        values = vector(utilities, self.coefficients.dimension, "utilities").copy()
-        for level in reversed(self.coefficients._levels[1:]):
-            level.add_to_parents(values, level.simplices.max(values[level.sequences]))
-        return values[1 : 1 + self.triggers]
+        return self.coefficients.best_values(utilities)[1 : 1 + self.triggers]
 
     def best_gain(self, utilities: Vector, *, largest: bool = False) -> float:
         """Return what the best deviation gains over following the strategy.

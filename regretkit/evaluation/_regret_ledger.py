@@ -8,6 +8,7 @@ from attrs import define, field
 from regretkit._regret_tracker import LARGEST, RegretBound, RegretTracker
 from regretkit._util._state import Stateful, parts
 from regretkit._util._validate import positive, quote, truth
+from regretkit.circuits import PhiRegret
 from regretkit.minimizer import RegretMinimizer
 
 
@@ -67,8 +68,9 @@ class RegretLedger:
             )
         left = LARGEST
         for name, node in self._nodes.items():
-            node._tracker = tracker = RegretTracker(node.domain, left)
-            left -= tracker.pairs * tracker.on_simplices
+            joint = isinstance(node, PhiRegret)
+            node._tracker = tracker = RegretTracker(node.domain, left, joint)
+            left -= tracker.pairs * bool(tracker._joint)
             if self.strict and "." not in name:
                 node._tracker.then = self.check
 
@@ -137,7 +139,7 @@ class RegretLedger:
             f"internal and swap regret of {name} are not tracked: "
             f"{tracker.pairs:,} pairs of actions, of at most {tracker.most_pairs:,}"
             for name, tracker in trackers.items()
-            if tracker.pairs and not tracker.on_simplices
+            if tracker.pairs and not tracker._joint
         ]
 
     def _repr_html_(self) -> str:

@@ -6,13 +6,20 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast, final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from regretkit import minimizers
 from regretkit._util._typing import Indices
 from regretkit._util._validate import check_kind, did_you_mean, quote
 from regretkit.averaging import Averaging, HorizonPower, Linear, Power, Quadratic, Uniform
-from regretkit.circuits import CFR, EFR, LocalRule, SharedStrategies, linear_swap_regret
+from regretkit.circuits import (
+    CFR,
+    EFR,
+    LocalRule,
+    SharedStrategies,
+    linear_swap_regret,
+    trigger_regret,
+)
 from regretkit.circuits._base import local_minimizer
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.estimators._named import sampling_estimator
@@ -331,6 +338,12 @@ def _efr(deviations: str) -> Algorithm:
 linear_swap = Algorithm(RegretMatchingPlus, order=Simultaneous(), circuit=linear_swap_regret)
 """Linear swap regret by CFR over pairs: Zhang, Farina and Sandholm (2024), here by RM+."""
 
+efce = Algorithm(RegretMatchingPlus, order=Simultaneous(), circuit=trigger_regret)
+"""Trigger regret by CFR over triggers: Farina, Celli, Marchesi and Gatti (2022), here by RM+."""
+
+efcce = evolve(efce, circuit=partial(trigger_regret, coarse=True))
+"""Coarse trigger regret: Farina, Bianchi and Sandholm (2020), here by RM+."""
+
 ALGORITHMS = MappingProxyType(
     {
         "cfr": cfr,
@@ -345,6 +358,8 @@ ALGORITHMS = MappingProxyType(
         "mccfr": mccfr,
         **{f"efr-{name.replace('_', '-')}": _efr(name) for name in _EFR},
         "linear-swap": linear_swap,
+        "efce": efce,
+        "efcce": efcce,
     }
 )
 """The algorithms that have a name, by it."""

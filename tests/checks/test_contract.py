@@ -39,6 +39,7 @@ from regretkit.circuits import (
     TreeSwap,
     internal_maps,
     linear_swap_regret,
+    trigger_regret,
 )
 from regretkit.minimizers import Composed, LastUtilityPrediction, NonNegative, SoftmaxLink, contrib
 from regretkit.sets import Ball, Box, DecisionDAG, Hull, Simplices, Singleton
@@ -116,6 +117,8 @@ ROWS |= {
     ),
     "cfr[mixed]": lambda: rk.CFR(TREE, rk.ByDecisionPoint(LOCALS, otherwise=MAKERS["hedge"])),
     "linear swap": lambda: linear_swap_regret(rk.DecisionTree([0, 2], [2, 2]), MAKERS["rm+"]),
+    "triggers": lambda: trigger_regret(TREE, MAKERS["rm+"]),
+    "triggers[coarse, predictive]": lambda: trigger_regret(TREE, PRM, coarse=True),
     "cfr[dag]": lambda: rk.CFR(DecisionDAG([[0], [0, 1], [2, 4]], [2, 3, 2]), PRM),
     "cfr[no decisions]": lambda: rk.CFR(rk.DecisionTree([], []), rk.RegretMatching),
     "efr": partial(EFR, TREE),

@@ -1,12 +1,21 @@
-"""Trigger deviations: maps by their definition, fixed points, what triggers gain."""
+"""Trigger deviations: maps by their definition, fixed points, what triggers gain, and ties."""
 
+import copy
+import itertools
+
+import naive
+import naive_trigger
 import numpy as np
 import pytest
-from factories import random_behavior, random_tree
+from factories import MAKERS, random_behavior, random_tree
+from refusals import refusals
 
 import regretkit as rk
-from regretkit.circuits import TriggerDeviations
+from regretkit.circuits import PhiRegret, TriggerDeviations, trigger_regret
+from regretkit.evaluation import RegretLedger
+from regretkit.play import named
 
+TWO = rk.DecisionTree([0], [2])
 COARSE = pytest.mark.parametrize("coarse", [False, True])
 
 
@@ -23,22 +32,34 @@ def point_of(tree, sequence):
     return int(np.searchsorted(tree.first_sequence, sequence, side="right")) - 1
 
 
+def points_to(tree, sequence):
+    return [point_of(tree, s) for s in way(tree, sequence)]
+
+
+def deviated(maps, trigger, x, continuation, share=1.0):
+    """Return a share of where a trigger sends x; ``continuation`` has that share of q."""
+    tree, image = maps.domain, share * x
+    point = trigger if maps.coarse else point_of(tree, 1 + trigger)
+    source = tree.parent_sequence[point] if maps.coarse else 1 + trigger
+    for s in range(1, x.size):
+        after = point in points_to(tree, s)
+        if after and (maps.coarse or source in way(tree, s)):
+            image[s] = 0.0
+        if after:
+            image[s] += x[source] * continuation[s]
+    return image
+
+
 def moved(maps, coefficients, x):
     """Return where the mixture of the deviations sends x, one trigger at a time."""
     tree, image, place = maps.domain, np.zeros(x.size), 1 + maps.triggers
-    for trigger in range(maps.triggers):
+    for trigger, share in enumerate(coefficients[1:place]):
         point = trigger if maps.coarse else point_of(tree, 1 + trigger)
-        source = tree.parent_sequence[point] if maps.coarse else 1 + trigger
-        deviated = coefficients[1 + trigger] * x
-        for s in range(1, x.size):
-            after = point in [point_of(tree, before) for before in way(tree, s)]
-            if after and (maps.coarse or source in way(tree, s)):
-                deviated[s] = 0.0
-        for s in range(1, x.size):
-            if point in [point_of(tree, before) for before in way(tree, s)]:
-                deviated[s] += x[source] * coefficients[place]
-                place += 1
-        image += deviated
+        behind = [s for s in range(1, x.size) if point in points_to(tree, s)]
+        continuation = np.zeros(x.size)
+        continuation[behind] = coefficients[place : place + len(behind)]
+        image += deviated(maps, trigger, x, continuation, share)
+        place += len(behind)
     assert place == coefficients.size
     return image
 
@@ -76,3 +97,175 @@ def test_maps_are_those_of_the_definition_and_keep_their_fixed_points(coarse):
 def test_number_of_coefficients(game, dimensions):
     found = [TriggerDeviations(t).coefficients.dimension for t in rk.load(game).domains]
     assert found == dimensions
+
+
+@COARSE
+def test_fixed_points_hold_where_coefficients_are_tiny_or_zero(coarse):
+    generator = np.random.default_rng(3)
+    for exponent in (30.0, 300.0):
+        for _ in range(20):
+            tree = random_tree(generator)
+            maps = TriggerDeviations(tree, coarse=coarse)
+            simplices = maps.coefficients.simplices
+            weights = 10.0 ** (-exponent * generator.random(simplices.dimension))
+            weights *= generator.random(weights.size) < 0.7
+            c = maps.coefficients.sequence_form(simplices.normalize(weights))
+
+            point = maps.fixed_point(c)
+
+            assert tree.contains(point, atol=1e-14)
+            np.testing.assert_allclose(maps.apply(c, point), point, atol=1e-15 * point.size)
+
+
+def test_where_nothing_is_passed_on_all_closed_classes_are_played_alike():
+    maps = TriggerDeviations(rk.DecisionTree([0], [3]))
+    stay = np.concatenate([[1.0], np.full(3, 1 / 3), np.eye(3).ravel() / 3])
+    np.testing.assert_allclose(maps.fixed_point(stay), [1.0, 1 / 3, 1 / 3, 1 / 3])
+
+
+# What triggers gain
+
+
+def some_play(generator, tree, iterations=3):
+    """Return strategies, many of them pure, and utilities."""
+    behaviors = [random_behavior(generator, tree.simplices) for _ in range(iterations)]
+    return [(tree.sequence_form(b), generator.normal(size=tree.dimension)) for b in behaviors]
+
+
+@COARSE
+def test_gains_are_those_of_the_best_pure_continuations(coarse):
+    generator = np.random.default_rng(5)
+    for _ in range(12):
+        tree = random_tree(generator, points=int(generator.integers(1, 4)))
+        maps, history = TriggerDeviations(tree, coarse=coarse), some_play(generator, tree)
+        total = sum(maps.utility(u, x) for x, u in history)
+        gains = np.full(maps.triggers, -np.inf)
+        for q in naive.pure_strategies(tree.parent_sequence, tree.sizes.tolist()):
+            behavior = tree.behavior(np.array(q))
+            for trigger in range(maps.triggers):
+                point = trigger if coarse else point_of(tree, 1 + trigger)
+                continuation = np.append(0.0, behavior)
+                for j in range(tree.points):
+                    before = tree.parent_sequence[j]
+                    actions = tree.first_sequence[j] + np.arange(tree.sizes[j])
+                    if j != point:
+                        continuation[actions] *= continuation[before]
+                gain = sum(u @ (deviated(maps, trigger, x, continuation) - x) for x, u in history)
+                gains[trigger] = max(gains[trigger], gain)
+
+        np.testing.assert_allclose(maps.gains(total), gains, atol=1e-12)
+        assert maps.best_gain(total, largest=True) == pytest.approx(gains.max(), abs=1e-12)
+        assert maps.best_gain(total) == pytest.approx(together(maps, gains), abs=1e-12)
+
+
+def together(maps, gains):
+    """Return the largest sum of gains of triggers none of which comes after another."""
+    tree = maps.domain
+
+    def before(k):
+        sequence = tree.parent_sequence[k] if maps.coarse else 1 + k
+        at = way(tree, int(sequence))
+        return {point_of(tree, s) for s in at} if maps.coarse else {s - 1 for s in at[1:]}
+
+    best = 0.0
+    for count in range(1, maps.triggers + 1):
+        for chosen in itertools.combinations(range(maps.triggers), count):
+            if not any(before(k) & {*chosen} for k in chosen):
+                best = max(best, gains[[*chosen]].sum())
+    return best
+
+
+@pytest.mark.parametrize("actions", [2, 4])
+def test_with_one_decision_all_triggers_are_swap_regret_and_the_largest_internal(actions):
+    maps = TriggerDeviations(rk.DecisionTree([0], [actions]))
+    history = some_play(np.random.default_rng(7), maps.domain, 20)
+    total = sum(maps.utility(u, x) for x, u in history)
+    at_actions = [(x[1:], u[1:]) for x, u in history]
+
+    assert maps.best_gain(total) == pytest.approx(naive.swap_regret(at_actions))
+    internal = naive.internal_regret(at_actions)
+    assert maps.best_gain(total, largest=True) == pytest.approx(internal)
+
+
+# Minimizers
+
+
+@COARSE
+@pytest.mark.deep_beyond(4)
+@pytest.mark.parametrize("name", MAKERS)
+def test_regret_against_the_triggers_is_that_over_coefficients(name, coarse):
+    # The ledger's own sums know nothing of coefficients: the largest regret follows from them.
+    generator = np.random.default_rng(11)
+    for _ in range(3):
+        player = trigger_regret(random_tree(generator), MAKERS[name], coarse=coarse)
+        ledger = RegretLedger(player, strict=True)
+        for utility in generator.normal(size=(20, player.dimension)):
+            player.observe_utility(utility)
+        bound = ledger.regret_bounds()["top"]
+        assert player.maps.regret(ledger.tracker(player)) == bound.regret
+        gained = player.maps.best_gain(ledger.tracker(player.minimizer).utilities, largest=True)
+        assert gained == pytest.approx(bound.regret, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "game", ["kuhn_poker", "goofspiel(3, returns='total_points')", "sheriff(3, 3, 2)", "chicken"]
+)
+def test_play_is_that_of_the_formulas_in_sixty_digits(game):
+    game = rk.load(game)
+    if isinstance(game, rk.games.NormalFormGame):
+        game = rk.games.ExtensiveFormGame.from_history(rk.games.as_history(game))
+    run = named("efce").start(game, engine="numpy")
+    for played in naive_trigger.trajectory(game, 12):
+        for strategy, precise in zip(run.run(1).last_profile, played, strict=True):
+            np.testing.assert_allclose(strategy, precise, atol=1e-14)
+
+
+@COARSE
+@pytest.mark.parametrize("game", ["kuhn_poker", "kuhn_poker(players=3)", "sheriff(3, 3, 2)"])
+def test_payoffs_in_other_units_are_played_alike(game, coarse):
+    # Triggers tie where the strategy is pure, coarse ones always: rounding must not break a tie.
+    game, played = rk.load(game), []
+    for unit in (1.0, 1 / 3, 4.0):
+        scaled = copy.copy(game)
+        scaled.payoffs, scaled._rows = game.payoffs * unit, {}
+        run = named("efcce" if coarse else "efce").start(scaled, engine="numpy")
+        played.append([np.concatenate(run.run(1).last_profile) for _ in range(100)])
+    np.testing.assert_allclose(played[1], played[0], atol=1e-11)
+    np.testing.assert_array_equal(played[2], played[0])
+
+
+@COARSE
+def test_a_player_without_decisions_or_choices_keeps_its_strategy(coarse):
+    for tree in (rk.DecisionTree([], []), rk.DecisionTree([0, 1], [1, 1])):
+        player = trigger_regret(tree, rk.RegretMatching, coarse=coarse)
+        RegretLedger(player, strict=True)
+        for _ in range(3):
+            player.observe_utility(np.arange(1.0, 1.0 + tree.dimension))
+        np.testing.assert_array_equal(player.next_strategy(), np.ones(tree.dimension))
+        total = np.zeros(player.maps.coefficients.dimension)
+        assert player.maps.best_gain(total) == player.maps.best_gain(total, largest=True) == 0.0
+
+
+def test_on_simplices_triggers_are_actions_and_coarse_ones_constants():
+    assert isinstance(trigger_regret([2, 3], rk.RegretMatching), rk.SwapRegret)
+    coarse = trigger_regret([2, 3], rk.RegretMatching, coarse=True)
+    assert isinstance(coarse, rk.RegretMatching)
+    tree = trigger_regret(TWO, rk.RegretMatching)
+    assert isinstance(tree, PhiRegret)
+
+
+def test_names_say_what_triggers_and_what_follows():
+    names = TriggerDeviations(rk.load("kuhn_poker").domains[0]).coefficients.simplices.labels
+    assert names.block(0) == "trigger"
+    assert names.actions(0)[:2] == ("J: p", "J: b")
+    assert names.block(2) == "J: p -> Jpb"
+    assert names.actions(2) == ("p", "b")
+    coarse = TriggerDeviations(rk.load("kuhn_poker").domains[0], coarse=True)
+    assert coarse.coefficients.simplices.labels.block(2) == "J -> Jpb"
+
+
+test_what_is_no_tree_or_no_flag_is_refused = refusals(
+    (lambda: TriggerDeviations(rk.Simplices(2)), "tree must be a DecisionTree"),
+    (lambda: TriggerDeviations(TWO, coarse=1), "coarse must be True or False"),
+    error=TypeError,
+)

@@ -11,7 +11,7 @@ from attrs import evolve
 
 import regretkit as rk
 from regretkit import games, solve
-from regretkit.circuits import EFR, linear_swap_regret
+from regretkit.circuits import EFR, linear_swap_regret, trigger_regret
 from regretkit.evaluation import nash_conv
 from regretkit.play import (
     ALGORITHMS,
@@ -158,6 +158,17 @@ def test_linear_swap_is_cfr_over_pairs_in_trees_and_swap_regret_in_matrices():
     matrix = named("linear-swap").minimizer(games.shapley_game().domains[0])
     assert isinstance(matrix, rk.SwapRegret)
     assert nash_conv(KUHN, solve(KUHN, "linear-swap", iterations=200).average) < 0.05
+
+
+@pytest.mark.parametrize(("name", "coarse"), [("efce", False), ("efcce", True)])
+def test_efce_and_efcce_are_cfr_over_triggers(name, coarse):
+    for rule in (rk.RegretMatchingPlus, rk.Hedge):
+        local = partial(rule, rate=0.5) if rule is rk.Hedge else rule
+        players = [trigger_regret(tree, local, coarse=coarse) for tree in KUHN.domains]
+        run = evolve(named(name), local=local).start(KUHN).run(20)
+        same(run, SelfPlay(KUHN, players, order=Simultaneous()).run(20))
+    # Triggers contain constant strategies: a zero-sum average goes to equilibrium.
+    assert nash_conv(KUHN, solve(KUHN, name, iterations=200).average) < 0.05
 
 
 def test_efr_by_samples_approaches_equilibrium():

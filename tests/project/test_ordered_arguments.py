@@ -22,6 +22,7 @@ from regretkit.circuits import (
     StochasticMatrices,
     linear_swap_regret,
     stationary_distribution,
+    trigger_regret,
 )
 from regretkit.estimators import (
     BanditFeedback,
@@ -235,6 +236,7 @@ ENTRIES = {
     "Simplices.coordinates(blocks)": lambda bad: TWO.coordinates(bad),
     "as_simplices(value)": lambda bad: sets.as_simplices(bad),
     "linear_swap_regret(domain)": lambda bad: linear_swap_regret(bad, rk.RegretMatching),
+    "trigger_regret(domain)": lambda bad: trigger_regret(bad, rk.RegretMatching),
     "ResponseBasedApproachability(domain)": lambda bad: ResponseBasedApproachability(bad),
     "DecisionTree(parent_sequence)": lambda bad: rk.DecisionTree(bad, [2, 2]),
     "DecisionTree(sizes)": lambda bad: rk.DecisionTree([0, 1], bad),
