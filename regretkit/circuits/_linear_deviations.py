@@ -186,6 +186,9 @@ class LinearDeviations(DeviationSet):
         point[point <= _SETTLED] = 0.0  # what only leaves it shrinks, but never to zero
         return self.tree.sequence_form(self.tree.behavior(point))
 
+    def __repr__(self) -> str:
+        return f"LinearDeviations({self.tree!r})"
+
 
 def _name(tree: DecisionTree, number: int) -> str:
     """Return the name of a pair: its decision point, and the last action recommended."""
