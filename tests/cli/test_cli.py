@@ -563,6 +563,19 @@ def test_the_value_of_kuhn_poker_is_exact(report, folder):
     assert report("evaluate", "kuhn_poker", "a.json")["gap"] < 1e-12
 
 
+@pytest.mark.parametrize("how", [[], ["--finish"]])
+def test_a_value_is_proven_in_fractions(report, run, folder, how):
+    came = report("exact", "kuhn_poker", *how, "--certificate", "proof.json")
+
+    assert came["fraction"] == report("verify", "proof.json", "kuhn_poker")["value"] == "-1/18"
+    path = folder / "proof.json"
+    path.write_text(path.read_text().replace("-1/18", "-1/19"))
+    code, _, err = run("verify", path, "kuhn_poker")
+    assert (code, "the strategy of player 0 proves the value '-1/18'" in err) == (1, True)
+    code, _, err = run("exact", "chicken", "--rational")
+    assert (code, "no zero-sum game" in err) == (2, True)
+
+
 def test_exact_reports_the_equilibria_of_chicken(report):
     came = report("exact", "chicken")
 

@@ -201,6 +201,7 @@ PROFILES = {
             "SelfPlay.learn": partial(RUN.learn, 0),
             "SelfPlay.expect": partial(RUN.expect, 0),
             "best_response": partial(rk.best_response, PENNIES, 0),
+            "certify": partial(evaluation.certify, PENNIES),
             "best_response_gains": partial(evaluation.best_response_gains, PENNIES),
             "duality_gap": partial(evaluation.duality_gap, PENNIES),
             "expected_value": partial(evaluation.expected_value, PENNIES),

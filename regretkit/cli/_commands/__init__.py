@@ -11,7 +11,7 @@ import click
 
 from regretkit._util._validate import shorten
 from regretkit.cli._arguments import is_known
-from regretkit.cli._commands._evaluate import evaluate, exact
+from regretkit.cli._commands._evaluate import evaluate, exact, verify
 from regretkit.cli._commands._games import convert, list_games, show_game
 from regretkit.cli._commands._play import play
 from regretkit.cli._commands._solve import compare, resume, solve
@@ -40,6 +40,7 @@ Exit codes:
         evaluate,
         play,
         exact,
+        verify,
         convert,
         compare,
         show_trace,

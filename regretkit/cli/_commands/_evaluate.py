@@ -16,6 +16,7 @@ from regretkit.cli._arguments import (
     AnyNamed,
     NamedGame,
     NamedRules,
+    OutputFile,
     option,
 )
 from regretkit.cli._console import (
@@ -23,6 +24,7 @@ from regretkit.cli._console import (
     Refusal,
     answer,
     clean,
+    reason,
     reporting,
     slow_notice,
     table,
@@ -30,9 +32,11 @@ from regretkit.cli._console import (
 from regretkit.cli._report import meaning_of_gap, numbers, strategy_lines, write_strategy
 from regretkit.display._style import number
 from regretkit.evaluation import (
+    Certificate,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     best_response_gains,
+    certify,
     dominated_actions,
     maxmin,
     pure_equilibria,
@@ -43,6 +47,7 @@ from regretkit.evaluation import (
 )
 from regretkit.evaluation._extensive_correlated import Concept
 from regretkit.games import NormalFormGame, Profile, VisitedProfile
+from regretkit.play import solve
 
 _MOST = 20
 """Equilibria, or outcomes of one, that are shown at most."""
@@ -152,9 +157,24 @@ def _estimates(
     "Of a game in extensive form, report the correlated equilibrium of largest welfare too.",
     click.Choice(get_args(Concept)),
 )
+@option("--finish", "Of a zero-sum game: by playing DCFR, not by a linear program.", is_flag=True)
+@option("--rational", "Of a zero-sum game: report the value as a fraction.", is_flag=True)
+@option(
+    "--certificate",
+    "Write the proof of that fraction into this file, for regretkit verify.",
+    OutputFile(".json"),
+)
 @arguments.strategy_out
 @arguments.as_json
-def exact(game: NamedGame, concept: Concept | None, out: Path | None, as_json: bool) -> int:
+def exact(
+    game: NamedGame,
+    concept: Concept | None,
+    finish: bool,
+    rational: bool,
+    certificate: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
     """Report what is known exactly about a game, by linear programming.
 
     For a two-player zero-sum game that is its value, with strategies that prove it. For any other
@@ -170,27 +190,16 @@ def exact(game: NamedGame, concept: Concept | None, out: Path | None, as_json: b
     solved: Any = game.played  # in a form that the functions below take
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal = isinstance(solved, NormalFormGame)
-    if concept and normal:
-        raise Refusal(
-            f"--concept: {game.name} is in normal form, whose correlated equilibrium is reported "
-            "without it; leave it out"
-        )
-    if solved.players != 2 and not normal and not concept:
-        raise Refusal(
-            f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
-            "solved exactly with --concept only; regretkit solve plays it, and measures the gap"
-        )
-    if out is not None and not zero_sum:
-        raise Refusal(
-            f"--out: {game.name} is no zero-sum game of two players, and so no strategy is its "
-            "solution; leave it out"
-        )
+    asked = {"--out": out, "--certificate": certificate, "--finish": finish, "--rational": rational}
+    _check_questions(game, concept, [] if zero_sum else [name for name in asked if asked[name]])
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
     with reporting("exact", Failure):
         if zero_sum:
-            profile = _value(solved, report, lines)
-        elif solved.players == 2 or normal:
+            profile = _value(solved, report, lines, finish=finish)
+        if profile is not None and (rational or certificate):
+            _fraction(solved, profile, certificate, report, lines)
+        if not zero_sum and (solved.players == 2 or normal):
             levels = [maxmin(solved, player).value for player in range(solved.players)]
             report["maxmin"] = levels
             lines.append(f"maxmin  {numbers(levels)}: what each player is sure to get")
@@ -205,9 +214,30 @@ def exact(game: NamedGame, concept: Concept | None, out: Path | None, as_json: b
     return answer(report | {"out": out and str(out)}, lines, as_json=as_json)
 
 
-def _value(game: Any, report: dict[str, Any], lines: list[str]) -> Profile:
+def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence[str]) -> None:
+    """Refuse what is asked of another kind of game."""
+    solved: Any = game.played
+    normal = isinstance(solved, NormalFormGame)
+    if concept and normal:
+        raise Refusal(
+            f"--concept: {game.name} is in normal form, whose correlated equilibrium is reported "
+            "without it; leave it out"
+        )
+    if solved.players != 2 and not normal and not concept:
+        raise Refusal(
+            f"GAME: {game.name} has {solved.players} players and is in extensive form, and so is "
+            "solved exactly with --concept only; regretkit solve plays it, and measures the gap"
+        )
+    for name in of_zero_sum:
+        raise Refusal(
+            f"{name}: {game.name} is no zero-sum game of two players, and so no strategy is its "
+            "solution; leave it out"
+        )
+
+
+def _value(game: Any, report: dict[str, Any], lines: list[str], *, finish: bool) -> Profile:
     """Report the value of a zero-sum game, and return strategies that prove it."""
-    solution = solve_zero_sum(game)
+    solution = solve(game, exact=True) if finish else solve_zero_sum(game)
     lower, upper = solution.lower, solution.upper
     report["value"] = [solution.value, game.constant_sum - solution.value]
     report |= {"lower": lower, "upper": upper, "gap": solution.gap}
@@ -216,6 +246,39 @@ def _value(game: Any, report: dict[str, Any], lines: list[str]) -> Profile:
         f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
     ]
     return solution.profile
+
+
+def _fraction(
+    game: Any, profile: Profile, path: Path | None, report: dict[str, Any], lines: list[str]
+) -> None:
+    """Report the value as a fraction, and write its proof."""
+    proof = certify(game, profile)
+    report |= {"fraction": str(proof.value), "certificate": path and str(path)}
+    lines.append(f"exactly {proof.value}")
+    if path is not None:
+        proof.to_json(path)
+        lines.append(f"certificate written to {path}")
+
+
+@click.command(short_help="Check the proof of an exact value.", epilog=GAME_HELP)
+@click.argument("certificate", metavar="CERTIFICATE")
+@arguments.game
+@arguments.as_json
+def verify(certificate: str, game: NamedGame, as_json: bool) -> int:
+    """Compute again, in fractions and from the game alone, what CERTIFICATE proves.
+
+    CERTIFICATE is a file that regretkit exact --certificate wrote.
+    """
+    try:
+        proof = Certificate.from_json(certificate)
+        proof.verify(game.played)
+    except OSError as error:
+        raise Failure(f"CERTIFICATE: cannot read {certificate}: {reason(error)}") from error
+    except (TypeError, ValueError) as error:
+        raise Failure(f"CERTIFICATE: {error}") from error
+    report = {"game": game.name, "certificate": certificate, "value": str(proof.value)}
+    lines = [f"game    {game.name}", f"value   {proof.value}, proven by both strategies"]
+    return answer(report, lines, as_json=as_json)
 
 
 def _normal_form(game: NormalFormGame, report: dict[str, Any], lines: list[str]) -> None:

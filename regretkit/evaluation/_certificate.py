@@ -1,0 +1,292 @@
+"""Certificates of exact equilibria in fractions, and a check of one that trusts nothing in it."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from regretkit._util._files import FilePath, replace_file
+from regretkit._util._typing import Vector
+from regretkit._util._validate import quote
+from regretkit.evaluation._linear_programs import check_constant_sum
+from regretkit.games import CHANCE, GameTree, NormalFormGame, Profile, fingerprint
+from regretkit.games._profile_table import read_json
+from regretkit.games.tree._sequences import levels
+from regretkit.sets import DecisionTree
+
+_FORMAT = "regretkit certificate 1"
+_WITHIN = 2**50
+"""A float stands for any fraction as near as this, relative to its size."""
+
+
+class Shares(NamedTuple):
+    """A strategy in fractions: numerators above zero, by coordinate, and their denominator."""
+
+    numerators: Mapping[int, int]
+    denominator: int
+
+    @classmethod
+    def reduced(cls, numerators: Mapping[int, int], denominator: int) -> "Shares":
+        """Return a strategy in lowest terms."""
+        common = math.gcd(denominator, *numerators.values())
+        kept = {s: n // common for s, n in numerators.items() if n}
+        return cls(kept, denominator // common)
+
+    def shifted(self, by: int) -> "Shares":
+        """Return a strategy without its first coordinates."""
+        kept = {s - by: n for s, n in self.numerators.items() if s >= by}
+        return Shares(kept, self.denominator)
+
+    def is_on(self, tree: DecisionTree) -> bool:
+        """Return whether it is a sequence form of this tree."""
+        known = self.numerators
+        if known.get(0) != self.denominator or min(known.values()) < 0:
+            return False
+        firsts, sizes = tree.first_sequence.tolist(), tree.sizes.tolist()
+        return all(
+            sum(known.get(s, 0) for s in range(first, first + size)) == known.get(parent, 0)
+            for first, size, parent in zip(
+                firsts, sizes, tree.parent_sequence.tolist(), strict=True
+            )
+        )
+
+    def floats(self, dimension: int) -> Vector:
+        """Return it in floats."""
+        found = np.zeros(dimension)
+        for coordinate, numerator in self.numerators.items():
+            found[coordinate] = numerator / self.denominator
+        return found
+
+
+@final
+@frozen(eq=False)
+class Certificate:
+    """An equilibrium of a two-player zero-sum game in fractions, and its value.
+
+    What player 0's strategy guarantees is equal to the most that is possible against player 1's:
+    both are ``value``, without any rounding. ``verify`` computes them again from the game alone.
+
+    Examples
+    --------
+    >>> from regretkit.evaluation import certify, solve_zero_sum
+    >>> from regretkit.games import kuhn_poker
+    >>> game = kuhn_poker()
+    >>> certificate = certify(game, solve_zero_sum(game).profile)
+    >>> print(certificate)
+    value -1/18, proven by strategies over 3 and 3
+    """
+
+    value: Fraction
+    """The value to player 0."""
+    strategies: tuple[Shares, Shares] = field(repr=False)
+    """For each player ``numerators`` by coordinate and their common ``denominator``."""
+    fingerprint: str
+    """Of the game, as ``games.fingerprint`` returns it."""
+
+    @classmethod
+    def of(cls, game: Any, value: Fraction, strategies: Sequence[Shares]) -> "Certificate":
+        """Return the certificate of strategies of a game."""
+        first, second = strategies
+        return cls(value, (first, second), fingerprint(game))
+
+    def verify(self, game: Any) -> None:
+        """Compute the proof again, from the histories or the table of a game, in fractions.
+
+        Floats of the game stand for the simplest fractions that rounding leaves room for.
+
+        Raises
+        ------
+        TypeError, ValueError
+            When ``game`` is another game, a strategy is none, or one does not guarantee the value.
+        """
+        check_constant_sum(game)
+        if fingerprint(game) != self.fingerprint:
+            raise ValueError(f"the certificate is of another game than {quote(game)}")
+        guaranteed = _in_table if isinstance(game, NormalFormGame) else _in_tree
+        for player, shares in enumerate(self.strategies):
+            found = guaranteed(game, player, shares)
+            if found != self.value:
+                raise ValueError(
+                    f"the strategy of player {player} proves the value {quote(str(found))} and "
+                    f"not {quote(str(self.value))}"
+                )
+
+    def profile(self, game: Any) -> Profile:
+        """Return the strategies in floats."""
+        domains = game.domains
+        pairs = zip(self.strategies, domains, strict=True)
+        return Profile([shares.floats(d.dimension) for shares, d in pairs], domains, game)
+
+    def to_json(self, path: FilePath) -> None:
+        """Write it into a file, which ``from_json`` reads; numbers are decimal texts."""
+        strategies = [
+            {
+                "denominator": str(shares.denominator),
+                "numerators": {str(s): str(n) for s, n in shares.numerators.items()},
+            }
+            for shares in self.strategies
+        ]
+        data = {"format": _FORMAT, "fingerprint": self.fingerprint, "value": str(self.value)}
+        replace_file(path, [json.dumps(data | {"strategies": strategies}, indent=1).encode()])
+
+    @classmethod
+    def from_json(cls, path: FilePath) -> "Certificate":
+        """Return the certificate in a file; it proves nothing until ``verify`` has passed.
+
+        Raises
+        ------
+        OSError
+            When the file cannot be read.
+        ValueError
+            When it holds no certificate.
+        """
+        data: Any = read_json(Path(path))
+        try:
+            if data["format"] != _FORMAT:
+                raise KeyError("format")
+            first, second = (
+                Shares(
+                    {int(s): int(n) for s, n in record["numerators"].items()},
+                    int(record["denominator"]),
+                )
+                for record in data["strategies"]
+            )
+            return cls(Fraction(data["value"]), (first, second), str(data["fingerprint"]))
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            raise ValueError(f"{path} holds no certificate: {error!r} is at fault") from error
+
+    def __str__(self) -> str:
+        over = " and ".join(str(shares.denominator) for shares in self.strategies)
+        return f"value {self.value}, proven by strategies over {over}"
+
+
+# The numbers of a game as fractions
+
+
+def simplest_fraction(value: float) -> Fraction:
+    """Return the first convergent of a number's continued fraction that rounding allows."""
+    exact = Fraction(value)
+    before, last, rest = (0, 1), (1, 0), exact
+    while True:
+        whole = math.floor(rest)
+        before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
+        found = Fraction(*last)
+        if abs(found - exact) * _WITHIN <= abs(exact):
+            return found
+        rest = 1 / (rest - whole)
+
+
+def fractions(numbers: Vector) -> NDArray[np.object_]:
+    """Return numbers as their simplest fractions, equal ones as one object."""
+    different, place = np.unique(numbers, return_inverse=True)
+    found = np.empty(different.size, dtype=object)
+    found[:] = [simplest_fraction(float(value)) for value in different]
+    return np.asarray(found[place.reshape(numbers.shape)], dtype=object)
+
+
+def reach_in_fractions(tree: GameTree) -> NDArray[np.object_]:
+    """Return the probability of chance's moves to each history."""
+    reach = np.empty(tree.histories, dtype=object)
+    reach[:] = Fraction(1)
+    drawn = np.zeros(tree.histories, dtype=bool)
+    drawn[1:] = tree.player[tree.parent[1:]] == CHANCE
+    chances = fractions(np.where(drawn, tree.probability, 1.0))
+    totals: dict[int, Fraction] = defaultdict(Fraction)
+    for history in np.flatnonzero(drawn).tolist():
+        totals[int(tree.parent[history])] += chances[history]
+    for history, total in totals.items():
+        if total != 1:
+            raise ValueError(
+                f"chances at {quote(tree.history_path(history))} sum to {total} as fractions; "
+                "pass floats nearest to fractions that sum to one"
+            )
+    for level in levels(tree):
+        reach[level] = reach[tree.parent[level]] * chances[level]
+    return reach
+
+
+# What a strategy guarantees, from the game alone
+
+
+def _in_table(game: NormalFormGame, player: int, shares: Shares) -> Fraction:
+    known, size = shares.numerators, game.domains[player].dimension
+    if not known.keys() <= set(range(size)) or min(known.values(), default=-1) < 0:
+        raise ValueError(f"the strategy of player {player} is none of this game")
+    if sum(known.values()) != shares.denominator or shares.denominator < 1:
+        raise ValueError(f"the strategy of player {player} does not sum to one")
+    table = fractions(game.payoffs[0])
+    rows = table.T if player else table
+    earned = [sum(n * rows[a][b] for a, n in known.items()) for b in range(rows.shape[1])]
+    return Fraction(max(earned) if player else min(earned)) / shares.denominator
+
+
+def _in_tree(game: Any, player: int, shares: Shares) -> Fraction:
+    """Return the payoff of player 0 against a best response, by its histories from last to first.
+
+    A best response chooses at each information set the action that is best in all its histories
+    together. Those that come later in the opponent's own play are decided first.
+    """
+    tree: GameTree = game.tree
+    if not (shares.denominator >= 1 and shares.is_on(game.domains[player])):
+        raise ValueError(f"the strategy of player {player} is none of this game")
+    last = _last_own_sequence(game, player)
+    reach, known = reach_in_fractions(tree), shares.numerators
+    values: dict[int, Fraction] = {}
+    payoffs = fractions(tree.payoffs[:, 0])
+    for end, paid in zip(tree.terminals.tolist(), payoffs, strict=True):
+        values[end] = reach[end] * paid * known.get(last[end], 0)
+    children, members = defaultdict(list), defaultdict(list)
+    for history, parent in enumerate(tree.parent.tolist()):
+        children[parent].append(history)
+        if tree.player[history] == 1 - player:
+            members[int(tree.information_set[history])].append(history)
+    for number in sorted(members, reverse=True):  # parents come first in a DecisionTree
+        totals: dict[int, Fraction] = defaultdict(Fraction)
+        for history in members[number]:
+            for child in children[history]:
+                totals[int(tree.action[child])] += _sum_below(child, children, values)
+        chosen = (max if player else min)(totals, key=totals.__getitem__)
+        for history in members[number]:
+            values[history] = next(
+                values[child] for child in children[history] if tree.action[child] == chosen
+            )
+    return _sum_below(0, children, values) / shares.denominator
+
+
+def _sum_below(
+    root: int, children: Mapping[int, Sequence[int]], values: dict[int, Fraction]
+) -> Fraction:
+    """Return the value of a history, where those of the opponent's later ones are known."""
+    waiting = [root]
+    while waiting:
+        history = waiting[-1]
+        if history in values:
+            waiting.pop()
+        elif unknown := [child for child in children[history] if child not in values]:
+            waiting.extend(unknown)
+        else:
+            values[history] = sum((values[child] for child in children[history]), Fraction(0))
+    return values[root]
+
+
+def _last_own_sequence(game: Any, player: int) -> list[int]:
+    """Return a player's last sequence at each history, from its parent's."""
+    tree, first = game.tree, game.domains[player].first_sequence.tolist()
+    last = [0] * tree.histories
+    movers, sets, actions = (
+        tree.player.tolist(),
+        tree.information_set.tolist(),
+        tree.action.tolist(),
+    )
+    for history, parent in enumerate(tree.parent.tolist()):
+        if history:
+            moved = movers[parent] == player
+            last[history] = first[sets[parent]] + actions[history] if moved else last[parent]
+    return last

@@ -1,0 +1,310 @@
+"""Equilibria of zero-sum games in fractions, found by linear systems that are solved exactly."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from heapq import heappop, heappush
+from typing import Any, NamedTuple, TypeAlias, final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from regretkit._util._typing import Vector
+from regretkit.evaluation._certificate import Certificate, Shares, fractions, reach_in_fractions
+from regretkit.evaluation._linear_programs import check_constant_sum
+from regretkit.games import NormalFormGame
+from regretkit.games._behavioral import ProfileLike, as_vectors
+from regretkit.games.tree._sequences import last_sequences
+from regretkit.sets import DecisionTree
+
+_LEAST = 1e-8
+"""Smaller probabilities are zero in the equilibrium that is looked for."""
+_TIGHT = 1e-11
+"""How much worse than the best, relative to the largest payoff, what is best may be in floats."""
+_PRIME = 2**31 - 1
+_DIGITS = (4, 10, 16, 24, 36, 50)
+"""Binary digits of the unknowns that the equations leave free, tried one after the other."""
+_BITS = 30
+"""Binary digits that a step of the refinement adds."""
+_MOST_STEPS = 256
+
+Row: TypeAlias = dict[int, int]
+"""A sparse row of whole numbers, by column."""
+
+
+def certify(game: Any, profile: ProfileLike) -> Certificate:
+    """Return an equilibrium of a zero-sum game in fractions, and so its value without rounding.
+
+    Probabilities of chance and payoffs are the simplest fractions that rounding leaves room for:
+    0.1 stands for 1/10. With the supports of the profile, which should be an equilibrium up to
+    rounding such as ``finish`` and ``solve_zero_sum`` find, each player's strategy solves the
+    linear system that ``finish`` describes, here in whole numbers: independent equations are
+    chosen modulo 2^31 - 1, what they leave free is set to short binary fractions near the
+    profile, and the rest follows from a factorization in floats whose residuals are computed
+    exactly, 30 digits at a time. Best responses in whole numbers are the proof: what player 0's
+    strategy guarantees *equals* the most that is possible against player 1's.
+
+    Parameters
+    ----------
+    game
+        A constant-sum game of two players, in normal form or in extensive form.
+    profile
+        A strategy for each player, as ``ExactSolution.profile``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the game or the profile is none, or the chances of a history do not sum to one as
+        fractions.
+    RuntimeError
+        When no equilibrium with these supports was found.
+
+    Examples
+    --------
+    >>> from regretkit.evaluation import solve_zero_sum
+    >>> from regretkit.games import kuhn_poker
+    >>> game = kuhn_poker()
+    >>> certificate = certify(game, solve_zero_sum(game).profile)
+    >>> certificate.value
+    Fraction(-1, 18)
+    >>> certificate.verify(game)
+
+    References
+    ----------
+    Wan (2006), "An algorithm to solve integer linear systems exactly using numerical methods",
+    Journal of Symbolic Computation 41(6), for the refinement.
+    """
+    given = as_vectors(check_constant_sum(game), profile)
+    payoffs = _Payoffs.of(game)
+    taken, tight = [], []
+    for player, tree in enumerate(payoffs.trees):
+        utility = game.utility(player, given)
+        if isinstance(game, NormalFormGame):
+            utility, strategy = np.append(0.0, utility), np.append(1.0, given[player])
+        else:
+            strategy = given[player]
+        behavior, values = tree.behavior(strategy), tree.best_values(utility)[1:]
+        missed = tree.simplices.repeat(tree.simplices.max(values)) - values
+        played = _closed(tree, behavior > _LEAST)
+        best = missed <= _TIGHT * float(np.abs(game.payoffs).max())
+        taken.append(np.flatnonzero(played).tolist())
+        tight.append(np.flatnonzero(_closed(tree, played[1:] | best)).tolist())
+    if isinstance(game, NormalFormGame):
+        given = [np.append(1.0, strategy) for strategy in given]
+    x, lower = _solved(payoffs, 0, taken[0], tight[1], given[0])
+    y, upper = _solved(payoffs, 1, taken[1], tight[0], given[1])
+    if lower != upper:
+        raise RuntimeError(
+            f"no equilibrium with these supports: player 0 is sure of {float(lower):.17g}, and "
+            f"player 1 of {float(upper):.17g}; pass a profile of a smaller gap, as of finish(run)"
+        )
+    shift = int(isinstance(game, NormalFormGame))
+    return Certificate.of(game, lower, [x.shifted(shift), y.shifted(shift)])
+
+
+@final
+@frozen(eq=False)
+class _Payoffs:
+    """The payoffs of player 0 by last sequences, as multiples of ``1 / unit``."""
+
+    trees: tuple[DecisionTree, DecisionTree]
+    columns: tuple[Mapping[int, Row], Mapping[int, Row]]
+    """For each player, by the other's sequence the payoffs by its own."""
+    unit: int
+
+    @classmethod
+    def of(cls, game: Any) -> "_Payoffs":
+        if isinstance(game, NormalFormGame):
+            weights = fractions(game.payoffs[0]).ravel()
+            last = np.indices(game.payoffs[0].shape).reshape(2, -1) + 1
+            trees: Any = tuple(DecisionTree([0], domain.sizes) for domain in game.domains)
+        else:
+            ends = game.tree.terminals
+            weights = reach_in_fractions(game.tree)[ends] * fractions(game.tree.payoffs[:, 0])
+            last, trees = last_sequences(game.tree)[:, ends], game.domains
+        unit = math.lcm(*{weight.denominator for weight in weights})
+        columns: tuple[Any, Any] = defaultdict(dict), defaultdict(dict)
+        for s, t, weight in zip(*last.tolist(), weights, strict=True):
+            paid = weight.numerator * (unit // weight.denominator)
+            if paid:
+                columns[0][t][s] = columns[0][t].get(s, 0) + paid
+                columns[1][s][t] = columns[1][s].get(t, 0) + paid
+        return cls(trees, columns, unit)
+
+    def guaranteed(self, player: int, strategy: Shares) -> Fraction:
+        """Return the payoff of player 0 against a best response to a player's strategy."""
+        opponent, sign = self.trees[1 - player], 1 if player else -1
+        values, known = [0] * opponent.dimension, strategy.numerators
+        for t, column in self.columns[player].items():
+            values[t] = sign * sum(paid * known[s] for s, paid in column.items() if s in known)
+        first, sizes = opponent.first_sequence.tolist(), opponent.sizes.tolist()
+        for j in reversed(range(opponent.points)):
+            best = max(values[first[j] : first[j] + sizes[j]])
+            values[opponent.parent_sequence[j]] += best
+        return Fraction(sign * values[0], self.unit * strategy.denominator)
+
+
+def _closed(tree: DecisionTree, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which sequences consist of actions that are kept."""
+    taken = np.ones(tree.dimension, dtype=bool)
+    for level in tree._levels:
+        before = level.inflow(taken.astype(np.float64)) > 0.0
+        taken[level.sequences] = kept[level.actions] & before
+    return taken
+
+
+def _solved(
+    payoffs: _Payoffs, player: int, own: list[int], other: list[int], near: Vector
+) -> tuple[Shares, Fraction]:
+    """Return a player's strategy in fractions, and what it guarantees."""
+    rows, wanted = _equations(payoffs, player, own, other)
+    size = len(own)
+    preference = [*near[own].tolist(), *[2.0] * (1 + payoffs.trees[1 - player].points)]
+    chosen = dict(_pivots(rows, preference))
+    free = [column for column in range(size) if column not in chosen.values()]
+    for digits in _DIGITS:
+        values = {c: round(float(near[own[c]]) * 2**digits) for c in free}
+        right = [
+            (wanted[i] << digits) - sum(rows[i][c] * values[c] for c in rows[i].keys() & values)
+            for i in chosen
+        ]
+        found = _exact_solution([rows[i] for i in chosen], [*chosen.values()], right)
+        if found is None:
+            break
+        numerators, denominator = found
+        shares = {c: value * denominator for c, value in values.items()} | numerators
+        strategy = Shares.reduced(
+            {own[c]: n for c, n in shares.items() if c < size}, denominator << digits
+        )
+        if strategy.is_on(payoffs.trees[player]):
+            earned = payoffs.guaranteed(player, strategy)
+            claimed = Fraction(shares.get(size, 0), denominator << digits)
+            if earned == claimed:
+                return strategy, earned
+    raise RuntimeError(
+        f"player {player} has no optimal strategy with the support of the profile; pass a profile "
+        "of a smaller gap, as of finish(run)"
+    )
+
+
+def _equations(
+    payoffs: _Payoffs, player: int, own: list[int], other: list[int]
+) -> tuple[list[Row], list[int]]:
+    """Return the rows and right sides of a player's system; values of points follow its support.
+
+    Against the strategy, all of the opponent's sequences in ``other`` are best.
+    """
+    tree, opponent = payoffs.trees[player], payoffs.trees[1 - player]
+    place = {s: c for c, s in enumerate(own)}
+    rows: list[Row] = [{0: 1}]
+    parents = tree.parent_sequence.tolist()
+    for point, first in enumerate(tree.first_sequence.tolist()):
+        if parents[point] in place:
+            actions = range(first, first + int(tree.sizes[point]))
+            rows.append({place[s]: 1 for s in actions if s in place} | {place[parents[point]]: -1})
+    wanted = [1] + [0] * (len(rows) - 1)
+    point_of = np.append(0, np.repeat(np.arange(1, opponent.points + 1), opponent.sizes)).tolist()
+    children = defaultdict(list)
+    for point, parent in enumerate(opponent.parent_sequence.tolist()):
+        children[parent].append(1 + point)
+    for t in other:
+        column = payoffs.columns[player].get(t, {})
+        row = {place[s]: paid for s, paid in column.items() if s in place}
+        row[len(place) + point_of[t]] = -payoffs.unit
+        row |= {len(place) + point: payoffs.unit for point in children[t]}
+        rows.append(row)
+        wanted.append(0)
+    return rows, wanted
+
+
+def _pivots(rows: list[Row], preference: Sequence[float]) -> Iterator[tuple[int, int]]:
+    """Yield independent rows, each with a column in which it alone of the later ones is nonzero.
+
+    Columns are taken by their preference, the largest first; elimination is modulo a prime.
+    """
+    reduced: dict[int, tuple[int, Row]] = {}
+    for number, row in enumerate(rows):
+        left = {c: v % _PRIME for c, v in row.items()}
+        waiting = [(reduced[c][0], c) for c in left if c in reduced]
+        waiting.sort()
+        while waiting:
+            _, column = heappop(waiting)
+            factor = left.pop(column, 0)
+            if not factor:
+                continue
+            for c, v in reduced[column][1].items():
+                if c == column:
+                    continue
+                if c not in left and c in reduced:
+                    heappush(waiting, (reduced[c][0], c))
+                left[c] = (left.get(c, 0) - factor * v) % _PRIME
+        left = {c: v for c, v in left.items() if v}
+        if left:
+            column = max(left, key=preference.__getitem__)
+            inverse = pow(left[column], -1, _PRIME)
+            scaled = {c: v * inverse % _PRIME for c, v in left.items()}
+            reduced[column] = (len(reduced), scaled)
+            yield number, column
+
+
+class _Lifted(NamedTuple):
+    """Numbers that steps of a refinement found so far, as multiples of ``1 / unit``."""
+
+    numbers: list[int]
+    unit: int
+
+    def fractions(self) -> tuple[list[int], int]:
+        """Return whole numbers over a common denominator that are all but equal to them."""
+        most = 1 << (self.unit.bit_length() // 2 - 1)
+        denominator = 1
+        numerators: list[int] = []
+        for count in self.numbers:
+            scaled = count * denominator
+            nearest = (2 * scaled + self.unit) // (2 * self.unit)
+            if abs(scaled - nearest * self.unit) * most > self.unit * denominator:
+                found = Fraction(scaled, self.unit).limit_denominator(most)
+                denominator *= found.denominator
+                numerators = [n * found.denominator for n in numerators]
+                nearest = found.numerator
+            numerators.append(nearest)
+        return numerators, denominator
+
+
+def _exact_solution(
+    rows: Sequence[Row], columns: Sequence[int], right: Sequence[int]
+) -> tuple[Row, int] | None:
+    """Solve as many equations as unknowns exactly; None where floats cannot factorize them."""
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    place = {column: k for k, column in enumerate(columns)}
+    parts = [[(place[c], v) for c, v in row.items() if c in place] for row in rows]
+    scales = [max(abs(v) for _, v in part) for part in parts]  # whole numbers of any size
+    triples = [(i, k, v / scales[i]) for i, part in enumerate(parts) for k, v in part]
+    i, k, v = map(np.array, zip(*triples, strict=True))
+    try:
+        factors = splu(csc_array((v, (i, k)), shape=(len(rows), len(rows))))
+    except RuntimeError:  # singular up to rounding
+        return None
+    missed, found, unit = list(right), [0] * len(columns), 1
+    for step in range(1, _MOST_STEPS + 1):
+        floats = factors.solve(np.array([m / s for m, s in zip(missed, scales, strict=True)]))
+        if not np.isfinite(floats).all():
+            return None
+        digits = [int(d) for d in np.rint(np.ldexp(floats, _BITS)).tolist()]
+        found = [(f << _BITS) + d for f, d in zip(found, digits, strict=True)]
+        unit <<= _BITS
+        missed = [
+            (m << _BITS) - sum(v * digits[k] for k, v in part)
+            for m, part in zip(missed, parts, strict=True)
+        ]
+        if step & (step - 1) == 0 and step > 1:  # a power of two
+            numerators, denominator = _Lifted(found, unit).fractions()
+            if all(
+                sum(v * numerators[k] for k, v in part) == m * denominator
+                for m, part in zip(right, parts, strict=True)
+            ):
+                return dict(zip(columns, numerators, strict=True)), denominator
+    return None
