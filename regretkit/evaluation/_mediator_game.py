@@ -70,16 +70,14 @@ class MediatorGame:
     domains: tuple[StrategySet, ...] = field(init=False)
     _program: Program = field(init=False)
     _objective: Vector = field(init=False)
-    _least: float = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         number(self.penalty, "penalty", least=0.0)
-        self._program = Program.of(self.game, self.concept, self.memory_limit)
-        self._objective, self._least = self._program.objective(self.objective)
-        deviators = (deviations.domain for deviations in self._program.deviations)
+        program = Program.of(self.game, self.objective, self.concept, self.memory_limit)
+        self._program, self._objective = program, program.objective.copy()
+        deviators = (deviations.domain for deviations in program.deviations)
         self.domains = (self._program.plans.domain, *deviators)
-        # Sums are one, so that a constant may stand at the empty sequence
-        self._objective[0] += self._least
+        self._objective[0] += program.least  # whose weight is 1
 
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
