@@ -80,6 +80,7 @@ class RegretMinimizer(Stateful, abc.ABC):
 
     _update_may_raise: ClassVar[bool] = False
     """Whether ``_learn`` may raise although the utility is finite and not too large."""
+    _how_to_place: ClassVar[str] = "set self.domain, as in self.domain = Simplices(3),"
     _number_functions: ClassVar[tuple[str, ...]] = ()
     """Methods of a whole number that a trace calls iteration by iteration instead of tracing."""
 
@@ -99,11 +100,12 @@ class RegretMinimizer(Stateful, abc.ABC):
         try:
             return self.domain.dimension
         except AttributeError as error:
-            if hasattr(self, "domain"):
+            domain = getattr(self, "domain", None)
+            if isinstance(domain, StrategySet):
                 raise
+            where = "never said where it plays" if domain is None else f"plays on {quote(domain)}"
             raise AttributeError(
-                f"{type(self).__name__} never said where it plays; set self.domain when it is "
-                "built, as in self.domain = Simplices(3)"
+                f"{type(self).__name__} {where}; {self._how_to_place} when it is built"
             ) from error
 
     @property
@@ -189,13 +191,14 @@ class RegretMinimizer(Stateful, abc.ABC):
         foreign = self._foreign_method()
         method = foreign or f"{type(self).__name__}._propose"
         name = f"what {method} returned for iteration {self.iteration + 1}"
-        strategy = _validate.vector(self._propose(), self.dimension, name)
+        dimension = self.dimension  # refuses now if there is none
+        strategy = _validate.vector(self._propose(), dimension, name)
         checked = foreign and isinstance(self.domain, Simplices | DecisionTree)
         if checked and not self.domain.contains(strategy, atol=ATOL):
             raise ValueError(
                 f"{name} must be a point of {quote(self.domain)} within {ATOL:g}, got "
-                f"{format_array(strategy)}; divide by its sum, as in "
-                "self.simplices.normalize(x)"
+                f"{format_array(strategy)}; make each block sum to 1, as self.simplices.normalize "
+                "does, or pass a rule for one simplex as PerDecisionPoint(rule)"
             )
         return strategy
 

@@ -11,7 +11,7 @@ from attrs import Attribute, define, field
 from typing_extensions import override
 
 from regretkit._util import _validate
-from regretkit._util._state import Stateful, parts
+from regretkit._util._state import Stateful, is_ours, parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
@@ -32,6 +32,7 @@ _FRAMES = 8
 def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
     """Return ``value`` if it is a minimizer; say what would do if not."""
     if isinstance(value, RegretMinimizer):
+        _ = value.dimension  # says what would do where it has no domain
         return value
     if isinstance(value, type) and issubclass(value, RegretMinimizer):
         arguments = "tree, RegretMatching" if value.__name__ == "CFR" else "3"
@@ -41,7 +42,9 @@ def as_minimizer(value: RegretMinimizer, name: str) -> RegretMinimizer:
         )
     hint = "a fixed point is one as Point([1.0, 0.0])"
     hint = hint if isinstance(value, list | tuple | np.ndarray) else ""
-    hint = _ADAPTED if _is_alike(value) else hint
+    if hasattr(value, "__dict__") and not callable(value) and not is_ours(value):
+        methods = "" if _is_alike(value) else "give it next_strategy and observe_utility, and "
+        hint = methods + _ADAPTED
     raise TypeError(must_be(name, "a RegretMinimizer", value, hint))
 
 
@@ -85,7 +88,9 @@ def local_minimizer(local: LocalRule, simplices: Simplices, name: str = "local")
     try:
         made = local(simplices)
     except (AttributeError, TypeError, ValueError) as error:
-        error.add_note(f"{name} was called with {quote(simplices)}; {_advice(local, simplices)}")
+        if not is_ours(local):  # as PerDecisionPoint
+            told = f"{name} was called with {quote(simplices)}"
+            error.add_note(f"{told}; {_advice(local, simplices)}")
         raise
     rule = as_minimizer(made, f"what {name} returned")
     if rule.domain != simplices:

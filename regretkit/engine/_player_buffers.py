@@ -148,8 +148,8 @@ class RuleBuffers:
         if not (abs(total - blocks) <= ATOL * blocks and least >= -ATOL):
             raise ValueError(
                 f"what the kernel of {quote(self.rule)} proposed must be a distribution at every "
-                f"decision point within {ATOL:g}, got {format_array(proposed)}; divide by the sum, "
-                "as in self.simplices.normalize(x)"
+                f"decision point within {ATOL:g}, got {format_array(proposed)}; make each sum to 1 "
+                "as self.simplices.normalize does"
             )
 
     def parameters(self, updates: NDArray[np.bool_]) -> Vector:

@@ -59,14 +59,15 @@ def check_game(game: Game) -> None:
     if isinstance(game, str):
         raise TypeError(f"game must be a Game, got its name; pass games.load({quote(game)})")
     wanted = ("domains", "utility", "value")
-    if isinstance(game, np.ndarray | list):
+    if isinstance(game, np.ndarray | list | tuple):
         hint = "pass matrix_game(A), or NormalFormGame(A, B)"
         raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
     if hasattr(game, "information_set") and hasattr(game, "payoffs") and hasattr(game, "child"):
         hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""
         raise TypeError(
             f"game must be a Game, got its rules, {quote(game)}; {hint}build its tree with "
-            "ExtensiveFormGame.from_history or from_batch; solve and sampled_value need none"
+            "ExtensiveFormGame.from_history or from_batch; solve, sampled_value and "
+            "sampled_local_best_response need none"
         )
     if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
         raise TypeError(

@@ -105,7 +105,8 @@ class Growth:
         problem = (
             f"the game has {histories:,} histories so far and, by an estimate from samples of its "
             f"tree, about {count_text(estimate)} or more in all{self._claim}, "
-            f"{largest.format(f'{int(self._most):,}')}; choose a smaller game"
+            f"{largest.format(f'{int(self._most):,}')}; see that every play ends, "
+            "or choose a smaller game"
         )
         raise advised(MemoryError if fits else ValueError, problem, PLAY_BY_RULES, joint=", or ")
 

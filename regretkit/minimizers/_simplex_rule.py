@@ -92,6 +92,8 @@ class SimplexRule(RegretMinimizer):
             )
         return cast(Self, super().__new__(cls, *arguments, **named))
 
+    _how_to_place = "call super().__init__(simplices)"
+
     # Without the hook, attrs would look at every attribute that is set, in every iteration.
     simplices: Simplices = field(converter=as_simplices, on_setattr=attrs.setters.NO_OP)
 
@@ -142,6 +144,10 @@ class SimplexRule(RegretMinimizer):
                 by_action = attribute.metadata[_PER] == "action"
                 size = self.simplices.dimension if by_action else self.simplices.blocks
                 setattr(self, attribute.name, np.full(size, attribute.metadata[_START]))
+            elif attribute.default is state:
+                raise TypeError(
+                    f"{type(self).__name__} declares {attribute.name} = state; call it: rk.state()"
+                )
             elif isinstance(attribute.default, np.ndarray):
                 raise TypeError(
                     f"{type(self).__name__} has one array as the default of {attribute.name}, "

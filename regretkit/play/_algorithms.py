@@ -223,7 +223,7 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
     if isinstance(local, Algorithm):
         return local.local, local
     if isinstance(local, RegretMinimizer) or not callable(local):
-        hint = ""
+        hint = "; the game comes first" if hasattr(local, "domains") else ""
         if isinstance(local, RegretMinimizer):
             hint = f"; each player needs its own: pass the class, {type(local).__name__}"
         raise TypeError(

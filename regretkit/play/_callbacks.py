@@ -44,6 +44,9 @@ def check_callable(_: object, attribute: "Attribute[Function]", value: Function)
 
 
 def _require_callable(value: object, name: str) -> None:
+    if isinstance(value, type):
+        kind = value.__name__
+        raise TypeError(f"{name} must be an object, got its class {kind}; pass {kind}(...)")
     if not callable(value):
         raise TypeError(f"{name} must be a function or something like one, got {quote(value)}")
 

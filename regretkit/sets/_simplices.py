@@ -447,6 +447,8 @@ def as_simplices(value: SimplicesLike) -> Simplices:
             f"simplices must be numbers of actions, or Simplices, got {quote(value)}; "
             "on a decision tree play CFR(tree, RegretMatching)"
         )
+    if hasattr(value, "domains"):
+        raise TypeError(f"simplices must be a player's, got {quote(value)}; pass game.domains[0]")
     return value if isinstance(value, Simplices) else Simplices(value)
 
 

@@ -78,6 +78,42 @@ class OneSimplex(rk.RegretMinimizer):
         pass
 
 
+class Nowhere(rk.RegretMinimizer):
+    """Does not say where it plays."""
+
+    def __init__(self, actions):
+        self.regrets = np.zeros(actions)
+
+    def _propose(self):
+        return np.full(2, 0.5)
+
+    def _learn(self, utility, strategy):
+        pass
+
+
+class Somewhere(Nowhere):
+    def __init__(self, actions):
+        self.domain = actions
+
+
+class NotBuilt(OneSimplex, rk.SimplexRule):
+    def __init__(self, actions):
+        self.regrets = np.zeros(actions)
+
+
+@define(eq=False)
+class Uncalled(rk.SimplexRule):
+    regrets: np.ndarray = rk.state
+    _propose = _learn = None
+
+
+class Node:
+    """A learner by other names."""
+
+    def __init__(self, actions):
+        self.regrets = np.zeros(actions)
+
+
 class Duck:
     def next_strategy(self):
         return np.full(2, 0.5)
@@ -105,7 +141,7 @@ class Coin:
         return []
 
     def child(self, action):
-        return Coin(action)
+        return type(self)(action)
 
     def information_set(self):
         return ""
@@ -120,6 +156,10 @@ class Over:
 
     def payoffs(self):
         return [0.0]
+
+
+def from_coin(**methods):
+    return rk.ExtensiveFormGame.from_history(type("Bent", (Coin,), methods)())
 
 
 def trees(rule):
@@ -153,7 +193,7 @@ CURES = [
     (lambda: Dataclass(3), "put @attrs.define(eq=False) before the class in place of @dataclass"),
     (lambda: SharedArray(3), "as regrets: np.ndarray = rk.state()"),
     (lambda: rk.solve(Coin, "cfr", iterations=1), "pass an object, Coin(), and build its tree"),
-    (lambda: rk.nash_conv(Coin(), []), "solve and sampled_value need none"),
+    (lambda: rk.nash_conv(Coin(), []), "sampled_local_best_response need none"),
     (lambda: Undefined(3), "put @attrs.define(eq=False) before the class"),
     (lambda: rk.nash_conv(KUHN, rk.solve(KUHN, "cfr", iterations=1)), "pass its average"),
     (lambda: rk.kuhn_poker, "it is regretkit.games.kuhn_poker"),
@@ -164,6 +204,25 @@ CURES = [
     (lambda: rk.solve(KUHN, "hedge", iterations=1), "or pass a rule's class"),
     (lambda: rk.solve(KUHN, "leduc_poker", 1), "it is a game"),
     (lambda: rk.solve(KUHN, "RegretMatching", 1), "the class regretkit.minimizers:RegretMatching"),
+    (lambda: Nowhere(2).next_strategy(), "never said where it plays; set self.domain, as in"),
+    (lambda: trees(rk.PerDecisionPoint(Nowhere)), "never said where it plays; set self.domain"),
+    (lambda: Somewhere(2).next_strategy(), "Somewhere plays on 2; set self.domain, as in"),
+    (lambda: NotBuilt(2).next_strategy(), "call super().__init__(simplices) when it is built"),
+    (lambda: Uncalled(2), "declares regrets = state; call it: rk.state()"),
+    (lambda: trees(rk.PerDecisionPoint(Node)), "give it next_strategy and observe_utility, and"),
+    (lambda: rk.solve("cfr", KUHN, 1), "the game comes first"),
+    (lambda: rk.RegretMatching(PENNIES), "pass game.domains[0]"),
+    (
+        lambda: rk.solve(KUHN, "cfr", 1, callbacks=[rk.CorrelatedPlay]),
+        "callbacks[0] must be an object, got its class CorrelatedPlay; pass CorrelatedPlay(...)",
+    ),
+    (lambda: rk.solve((A, A), "cfr", 1), "pass matrix_game(A), or NormalFormGame(A, B)"),
+    (lambda: from_coin(player=lambda _: None), "or CHANCE, which is -1, got None at the empty"),
+    (lambda: from_coin(chance_outcomes=lambda _: [1 / 2, "t"]), "pairs of an action and its"),
+    (
+        lambda: from_coin(chance_outcomes=lambda _: [("h", 1)], payoffs=lambda _: {}[1]),
+        "history 'h'",
+    ),
     (lambda: rk.games.nash_equilibria, "it is regretkit.evaluation.nash_equilibria"),
     (lambda: rk.sets.kuhn_pokr, "did you mean regretkit.games.kuhn_poker?"),
     (lambda: rk.CFRPlus, "as in solve(game, 'cfr+')"),
@@ -200,7 +259,7 @@ CURES = [
 
 @pytest.mark.parametrize(("wrong", "cure"), CURES)
 def test_a_common_mistake_is_answered_by_its_cure(wrong, cure):
-    with pytest.raises((TypeError, ValueError, AttributeError)) as caught:
+    with pytest.raises((TypeError, ValueError, AttributeError, KeyError)) as caught:
         wrong()
     # Notes are shown below a traceback.
     assert cure in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])

@@ -46,7 +46,11 @@ def walk(root: History, budget: MemoryBudget, time_limit: float | None = None) -
     level = [root]
     while level:
         walker.depth += 1
-        level = [child for history in level for child in walker.visit(history)]
+        try:
+            level = [child for history in level for child in walker.visit(history)]
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            error.add_note(f"at {walker.path(walker.visited)}")
+            raise
     return walker.arrays()
 
 
@@ -78,7 +82,7 @@ def check_acting(acting: Iterable[int], players: int, path: Callable[[int], str]
 class _Walker:
     def __init__(self, budget: MemoryBudget, growth: Growth) -> None:
         self._budget, self._growth = budget, growth
-        self.depth = 0
+        self.depth, self.visited = 0, 0
         self._next_check = _CHECK_INTERVAL
         # One entry for each visited history
         self._player = array("q")
@@ -99,6 +103,7 @@ class _Walker:
 
     def visit(self, history: History[Action]) -> Iterator[History[Action]]:
         """Record a history and yield its children."""
+        self.visited = len(self._player)
         if history.is_terminal():
             self._visit_terminal(history)
             return
@@ -121,13 +126,13 @@ class _Walker:
             if type(child) is not type(history) and not isinstance(child, History):
                 raise TypeError(
                     f"child({quote(action)}) must be a History, got {quote(child)} at "
-                    f"{self._path(len(self._player) - 1)}"
+                    f"{self.path(len(self._player) - 1)}"
                 )
             yield child
 
     def arrays(self) -> dict[str, Any]:
         players = self._players or 0
-        check_acting(self._labels, players, lambda i: self._path(self._player.index(i)))
+        check_acting(self._labels, players, lambda i: self.path(self._player.index(i)))
         return {
             "parent": np.array(self._parent),
             "player": np.array(self._player),
@@ -185,6 +190,11 @@ class _Walker:
         return actions, [probability for _, probability in pairs]
 
     def _visit_decision(self, history: History[Action], player: int) -> tuple[Action, ...]:
+        if not isinstance(player, int | np.integer) or player < 0:
+            raise ValueError(
+                f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, "
+                f"got {quote(player)} {self._at()}"
+            )
         key = (player, history.information_set())
         actions = actions_of(history)
         if not isinstance(actions, Iterable):
@@ -204,7 +214,7 @@ class _Walker:
         if actions != expected:
             raise ValueError(
                 f"information set {quote(str(key[1]))} of player {player} has actions "
-                f"{quote(list(expected))} at {self._path(first)}, but {quote(list(actions))} "
+                f"{quote(list(expected))} at {self.path(first)}, but {quote(list(actions))} "
                 f"{self._at()}; give its histories the same actions in the same order, or "
                 "different information sets"
             )
@@ -215,11 +225,6 @@ class _Walker:
         self, key: tuple[int, Hashable], actions: tuple[Hashable, ...]
     ) -> tuple[int, int, tuple[Hashable, ...]]:
         player, label = key
-        if not isinstance(player, int | np.integer) or player < 0:
-            raise ValueError(
-                f"player() must be a player, numbered from 0, or CHANCE, which is {CHANCE}, "
-                f"got {quote(player)} {self._at()}"
-            )
         self._check_distinct(actions, "actions()")
         labels = self._labels.setdefault(player, [])
         self._sets[key] = len(labels), len(self._player), actions
@@ -247,9 +252,10 @@ class _Walker:
 
     def _at(self) -> str:
         """Return the history that is being visited, for error messages."""
-        return f"at {self._path(len(self._player))}"
+        return f"at {self.path(len(self._player))}"
 
-    def _path(self, history: int) -> str:
+    def path(self, history: int) -> str:
+        """Return a history in words."""
         return path_text(path_to(history, self._parent, self._action, self._names))
 
     def _names(self, history: int) -> Names:
