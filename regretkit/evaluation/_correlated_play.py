@@ -142,7 +142,7 @@ class CorrelatedPlay(Stateful):
     _utilities: dict[int, Vector] = field(init=False, repr=False)
     _earned: Vector = field(init=False, repr=False)
     _joint: dict[int, Vector] = field(init=False, repr=False)
-    _maps: list[dict[int, DeviationSet]] = field(init=False, repr=False, metadata=NOT_STATE)
+    _maps: tuple[dict[int, DeviationSet], ...] = field(init=False, repr=False, metadata=NOT_STATE)
     """For each of ``deviations``, those of each player."""
     _sums: dict[str, Vector] = field(init=False, repr=False)
     """What their coefficients would have earned."""
@@ -158,7 +158,7 @@ class CorrelatedPlay(Stateful):
             if isinstance(domain, Simplices)
         }
         make = [_DEVIATIONS[d] if isinstance(d, str) else d for d in self.deviations]
-        self._maps = [{i: of(_as_tree(domain)) for i, domain in domains.items()} for of in make]
+        self._maps = tuple({i: of(_as_tree(d)) for i, d in domains.items()} for of in make)
         self._sums = {
             f"{place} of player {i}": np.zeros(each.coefficients.dimension)
             for place, maps in enumerate(self._maps)

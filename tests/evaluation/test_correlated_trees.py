@@ -1,6 +1,7 @@
 """Gaps of correlated play in trees: by their definition, by numbers of others, and in order."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,14 +21,17 @@ from regretkit.circuits import DeviationSet, PhiRegret, TriggerDeviations
 from regretkit.evaluation import CorrelatedPlay
 from regretkit.play import (
     Alternating,
+    AtGeometricSteps,
     Every,
     Linear,
     Recorder,
     Simultaneous,
+    resume,
     solve,
 )
 
 ALL = ["efcce", "efce", "linear"]
+GAMES = Path(__file__).parents[2] / "examples" / "games"
 
 
 def watched(game, iterations, rule=RegretMatchingPlus, **options):
@@ -311,6 +315,28 @@ def test_restored_sums_continue_bitwise_identically():
         CorrelatedPlay(game, ["efce"]).load_state_dict(whole.state_dict())
 
 
+def test_a_checkpoint_holds_what_was_played(tmp_path):
+    game, path = games.kuhn_poker(), tmp_path / "run"
+    play, again = CorrelatedPlay(game, ALL), CorrelatedPlay(game, ALL)
+    run = solve(game, "cfr", iterations=5, callbacks=[play])
+    run.save(path, callbacks=[play])
+    resume(path, callbacks=[again]).run(5, callbacks=[again])
+    run.run(5, callbacks=[play])
+    for name in ALL:
+        np.testing.assert_array_equal(again.gaps(name), play.gaps(name))
+
+
+@pytest.mark.parametrize("engine", ["vectorized", pytest.param("compiled", marks=pytest.mark.deep)])
+def test_gaps_are_recorded_in_every_engine(engine):
+    records = [Recorder(["efce_gap", "cce_gap"]) for _ in range(2)]
+    for record, name in zip(records, ["numpy", engine], strict=True):
+        watch = AtGeometricSteps(record, ratio=2)
+        solve(games.kuhn_poker(), "dcfr", iterations=20, engine=name, callbacks=[watch])
+    for gap in records[0].values:
+        values = [record.values[gap] for record in records]
+        np.testing.assert_allclose(*values, atol=1e-12)
+
+
 def test_a_recorder_measures_gaps_of_all_iterations_by_name():
     game = games.kuhn_poker()
     names = [f"{name}_gap" for name in ("cce", *ALL)]
@@ -361,6 +387,11 @@ def test_what_begin_returns_is_called_after_every_iteration():
 def test_deviations_that_are_none_are_refused(deviations, error, message):
     with pytest.raises(error, match=message):
         CorrelatedPlay(games.kuhn_poker(), deviations)
+
+
+def test_games_of_imperfect_recall_are_refused():
+    with pytest.raises(ValueError, match="imperfect recall: player 0 cannot tell"):
+        CorrelatedPlay(games.load(GAMES / "absent_minded_driver.efg"), ["efce"])
 
 
 def test_gaps_that_were_not_asked_for_are_refused():
