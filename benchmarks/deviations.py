@@ -8,7 +8,7 @@ from typing import Any
 import regretkit as rk
 from benchmarks.harness import PAGE, Action, Figures, Found, benchmark, best_times, repeated
 from benchmarks.runs import tree_game
-from regretkit.circuits import DEVIATION_TYPES, EFR, PhiRegret, TriggerDeviations
+from regretkit.circuits import DEVIATION_TYPES, EFR, trigger_regret
 from regretkit.evaluation import CorrelatedPlay
 from regretkit.play import SelfPlay, Simultaneous
 
@@ -126,8 +126,7 @@ def correlated_gaps(row: str, quick: bool) -> Figures:
     of ``add`` with the sums of one gap each, and the share of the iteration that EFCE takes.
     """
     game = tree_game(MEASURED[row])
-    deviations = [TriggerDeviations(tree) for tree in game.domains]
-    players = [PhiRegret(rk.CFR(d.coefficients, rk.RegretMatchingPlus), d) for d in deviations]
+    players = [trigger_regret(tree, rk.RegretMatchingPlus) for tree in game.domains]
     run = SelfPlay(game, players, order=Simultaneous()).run(1)
     plays = {name: CorrelatedPlay(game, asked) for name, asked in GAPS.items()}
     actions: dict[str, Action] = {"iteration": run.run}

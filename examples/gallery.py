@@ -7,14 +7,13 @@ Into the folder that is named, by default `gallery`, as files of SVG.
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import regretkit as rk
 from regretkit import display
-from regretkit.circuits import Restart, TriggerDeviations
+from regretkit.circuits import Restart, trigger_regret
 from regretkit.evaluation import best_extensive_form_correlated_equilibrium
 from regretkit.games import (
     biased_rock_paper_scissors,
@@ -94,20 +93,15 @@ def payoffs(_: int) -> object:
     return axes.figure
 
 
-def without_trigger_regret(tree: rk.DecisionTree) -> rk.RegretMinimizer:
-    deviations = TriggerDeviations(tree)
-    return rk.PhiRegret(rk.CFR(deviations.coefficients, rk.RegretMatching), deviations)
-
-
 def correlated_gaps(iterations: int) -> object:
     game, records = extended_shapley(), {}
     for name, make, gap in (
-        ("CFR, gap to NFCCE", partial(rk.CFR, local=rk.RegretMatching), "cce_gap"),
-        ("CFR, gap to EFCE", partial(rk.CFR, local=rk.RegretMatching), "efce_gap"),
-        ("without trigger regret, gap to EFCE", without_trigger_regret, "efce_gap"),
+        ("CFR, gap to NFCCE", rk.CFR, "cce_gap"),
+        ("CFR, gap to EFCE", rk.CFR, "efce_gap"),
+        ("without trigger regret, gap to EFCE", trigger_regret, "efce_gap"),
     ):
         records[name] = Recorder({"gap": gap})
-        players = [make(tree) for tree in game.domains]
+        players = [make(tree, rk.RegretMatching) for tree in game.domains]
         players[0].observe_utility([0.0, 0.05, *[0.0] * 8])  # uniform play would never move
         watch = AtGeometricSteps(records[name], ratio=1.25)
         rk.SelfPlay(game, players, order=Simultaneous()).run(10 * iterations, callbacks=[watch])

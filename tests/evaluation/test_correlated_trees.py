@@ -17,7 +17,7 @@ from regretkit import (
     SelfPlay,
     games,
 )
-from regretkit.circuits import DeviationSet, PhiRegret, TriggerDeviations
+from regretkit.circuits import DeviationSet, TriggerDeviations
 from regretkit.evaluation import CorrelatedPlay
 from regretkit.play import (
     Alternating,
@@ -170,11 +170,18 @@ def test_learners_of_efce_have_the_pinned_gaps(game, iterations, gaps):
     game = games.load(game)
     if isinstance(game, NormalFormGame):
         game = ExtensiveFormGame.from_history(games.as_history(game))
-    deviations = [TriggerDeviations(tree) for tree in game.domains]
-    players = [PhiRegret(CFR(each.coefficients, RegretMatchingPlus), each) for each in deviations]
     play = CorrelatedPlay(game, ["efce"])
-    SelfPlay(game, players, order=Simultaneous()).run(iterations, callbacks=[play])
+    solve(game, "efce", iterations=iterations, callbacks=[play])
     np.testing.assert_allclose(play.efce_gaps(largest=True), gaps, atol=1e-8)
+
+
+@pytest.mark.parametrize("iterations", [4, 10, 25])
+def test_learners_of_the_signalling_game_have_simple_gaps(iterations):
+    play = CorrelatedPlay(games.signalling(), ["efce"])
+    solve(play.game, "efce", iterations=iterations, callbacks=[play])
+    largest, fixed = play.efce_gaps(largest=True), play.cce_gaps()
+    np.testing.assert_allclose(largest, [0.0, 1 / (4 * iterations)], atol=1e-12)
+    np.testing.assert_allclose(fixed, [0.0, 1 / (2 * iterations)], atol=1e-12)
 
 
 def test_cfr_plus_on_kuhn_poker_has_the_pinned_gaps():
