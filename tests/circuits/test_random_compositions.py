@@ -96,6 +96,7 @@ def anything(lot, dimension):
         partial(lot.rule(), dimension),
         partial(m.OnlineGradientDescent, domain, rate=0.3, optimistic=lot.pick(True, False)),
         partial(m.ConicBlackwell, domain, kappa=radius),
+        partial(m.ResponseBasedApproachability, domain),
         partial(rk.Point, center),
     ]
     choices += [] if lot.promising else [partial(rk.BestResponse, domain)]
@@ -162,7 +163,8 @@ def on_tree(lot, depth, dimension):
     if depth == 0:
         return descent(lot, tree)
     if depth == 1:
-        return rk.CFR(tree, lot.rule())
+        make = lot.pick(partial(c.EFR, deviations="csps"), c.linear_swap_regret, rk.CFR)
+        return make(tree, local=lot.rule())
     return rk.CFR(tree, rk.PerDecisionPoint(lot.again(on_simplex, depth - 2)))
 
 
@@ -307,9 +309,8 @@ def test_every_class_of_a_minimizer_was_drawn():
     met = {type(node) for player in drawn() for node, _ in below(player)}
 
     # SharedStrategy makes several decision points one, which nothing that is drawn has any use for,
-    # and an Adapter plays what is no minimizer. Neither these nor anything else is left out of
-    # test_contract.py.
-    left_out = {c.SharedStrategy, m.Adapter, m.ResponseBasedApproachability}
+    # and an Adapter plays what is no minimizer. Neither is left out of test_contract.py.
+    left_out = {c.SharedStrategy, m.Adapter}
     assert {cls for cls in classes() if not inspect.isabstract(cls)} - met == left_out
 
 
