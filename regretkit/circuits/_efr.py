@@ -29,6 +29,7 @@ from regretkit.circuits._stationary import _stationary
 from regretkit.minimizer import TrackerOf
 from regretkit.minimizers import RegretMatching
 from regretkit.sets import DecisionTree, Simplices
+from regretkit.sets._labels import LazySequence
 
 Memory: TypeAlias = Literal["counterfactual", "action", "partial_sequence", "causal", "behavioral"]
 LocalMaps: TypeAlias = Literal["external", "internal"]
@@ -146,7 +147,7 @@ class EFR(TreeCircuit):
     Attributes
     ----------
     rule
-        The minimizer that ``local`` returned.
+        The minimizer that ``local`` returned, whose coordinates are named after deviations.
 
     Examples
     --------
@@ -157,6 +158,8 @@ class EFR(TreeCircuit):
     array([1., 0., 1., 1., 0.])
     >>> player.rule
     RegretMatching(simplices=Simplices([2, 6]))
+    >>> player.rule.domain.labels.actions(1)[::2]
+    ('-> 0', '-> 0 after 0 at 0', '0 -> 1 after 1 at 0')
 
     References
     ----------
@@ -296,7 +299,7 @@ class _Layout:
             domain = DecisionTree(np.zeros(domain.blocks, np.int64), domain.sizes, **names)
         self.tree, sizes, first = domain, domain.sizes, domain.simplices.first
         memory = _Memory(domain, deviations.memory)
-        self._entries, choices = memory.parent.size, memory.choices
+        self._parent, self._factor, choices = memory.parent, memory.factor, memory.choices
 
         # Of each deviation: its decision point, its weight, and which action it replaces by which
         local, after = deviations.local, deviations.after or deviations.local
@@ -312,7 +315,8 @@ class _Layout:
 
         labels = domain.simplices.labels.select(choices)["labels"]
         blocks = np.bincount(point, minlength=domain.points)[choices]
-        self.simplices = Simplices(blocks, labels=labels)
+        called = LazySequence(blocks.size, self._names)
+        self.simplices = Simplices(blocks, labels=labels, actions=called)
         constant = np.flatnonzero((self._weight == 0) | (deviations.memory == "behavioral"))
         covered = np.unique(point[constant]).size == choices.size
         self.constant = constant if covered else None
@@ -330,6 +334,31 @@ class _Layout:
         self._points = domain.simplices
         kinds = point, internal, source, target
         self.stages = [*self._staged(memory, *kinds)]
+
+    def _names(self, block: int) -> tuple[str, ...]:
+        """Return the names of the deviations at a decision point."""
+        return tuple(map(self._name, self.simplices.coordinates(block).tolist()))
+
+    def _name(self, deviation: int) -> str:
+        """Return the name of a deviation, as in ``bet -> pass after bet at 0``."""
+        number, weight = int(self._map[deviation]) - self._target.size, int(self._weight[deviation])
+        external = number < 0
+        target = self._target[number] if external else self._to[number]
+        changed = "" if external else f"{self._action(self._from[number])[1]} "
+        told = []
+        while weight:
+            point, action = self._action(self._factor[weight])
+            told.append(f"{action} at {point}")
+            weight = int(self._parent[weight])
+        after = f" after {', '.join(reversed(told))}" if told else ""
+        return f"{changed}-> {self._action(target)[1]}{after}"
+
+    def _action(self, action: int) -> tuple[str, str]:
+        """Return the names of an action's decision point, and of the action."""
+        points = self.tree.simplices
+        point = int(np.searchsorted(points.first, action, side="right")) - 1
+        names = points.labels.actions(point)
+        return points.labels.block(point), names[action - int(points.first[point])]
 
     def _staged(
         self,
@@ -370,7 +399,7 @@ class _Layout:
 
     def play(self, mixture: Vector) -> tuple[Vector, Vector]:
         """Return the behavioral strategy that a mixture of deviations fixes, and the weights."""
-        behavior, weights = np.ones(self.tree.simplices.dimension), np.ones(self._entries)
+        behavior, weights = np.ones(self.tree.simplices.dimension), np.ones(self._parent.size)
         for stage in self.stages:
             flow = mixture[stage.deviations] * weights[stage.weight]
             behavior[stage.actions] = stage.fixed_point(flow)
@@ -379,7 +408,7 @@ class _Layout:
 
     def weights(self, behavior: Vector) -> Vector:
         """Return the weights of a behavioral strategy."""
-        weights = np.ones(self._entries)
+        weights = np.ones(self._parent.size)
         for stage in self.stages:
             stage.extend(weights, behavior)
         return weights

@@ -73,6 +73,24 @@ def test_the_rule_observes_what_each_deviation_gains(name):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@each_type
+def test_deviations_are_named_after_what_they_change_and_what_they_remember(name):
+    tree = rk.DecisionTree([0, 1, 4, 2], [3, 3, 3, 3], labels=[*"abcd"], actions=[[*"uvw"]] * 4)
+    player, naive = EFR(tree, name), naive_twin(tree, name)
+
+    def name_of(weight, change):
+        told = [f"{'uvw'[(a - 1) % 3]} at {'abcd'[naive.owner[a]]}" for a in weight]
+        moved = [(a, to) for a, to in change.items() if a != to]
+        origin = f"{'uvw'[(moved[0][0] - 1) % 3]} " if len(moved) == 1 else ""
+        after = f" after {', '.join(told)}" if told else ""
+        return f"{origin}-> {'uvw'[(moved[0][1] - 1) % 3]}{after}"
+
+    labels = player.rule.domain.labels
+    for block, deviations in enumerate(naive.deviations):
+        assert {*labels.actions(block)} == {name_of(*found) for found in deviations}
+        assert labels.block(block) == "abcd"[block]
+
+
 # Special cases
 
 
