@@ -6,10 +6,11 @@ import naive_optima
 import numpy as np
 import pytest
 from naive_correlation import information_sets
-from naive_games import chance, decision, end, random_game
+from naive_games import chance, decision, end, random_game, random_profile
 from refusals import refusals
 
 from regretkit.evaluation import (
+    CorrelatedPlay,
     MediatorGame,
     best_coarse_correlated_equilibrium,
     best_correlated_equilibrium,
@@ -200,6 +201,32 @@ def test_gaps_of_other_plans_are_at_least_those_of_one_trigger(concept):
     assert of_one.max() > 0.01
     if concept == "nfcce":
         np.testing.assert_allclose(found.gaps, of_one, atol=1e-12)
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_gaps_of_independent_play_are_those_that_a_run_measures(players):
+    generator = np.random.default_rng(8)
+    game = ExtensiveFormGame.from_history(random_game(generator, players, depth=4))
+    profile, behavior = random_profile(generator, game)
+    play = CorrelatedPlay(game, ["efce", "efcce"])
+    play.add(profile)
+    measured = play.cce_gaps(), play.efcce_gaps(), play.efce_gaps()
+    for concept, gaps in zip(CONCEPTS, measured, strict=True):
+        mediator = MediatorGame(game, concept=concept, penalty=1.0)
+        # Whose plan draws at each information set by itself
+        sets = mediator.equilibrium(rest_of(mediator)).plan._dag.information_sets.T.tolist()
+        drawn = [behavior[player, game.tree.labels[player][number]] for player, number in sets]
+        independent = mediator.domains[0].sequence_form(np.concatenate(drawn))
+        found = mediator.equilibrium([independent, *rest_of(mediator)[1:]])
+        np.testing.assert_allclose(found.gaps, gaps, atol=1e-12)
+        np.testing.assert_allclose(found.payoffs, game.value(profile), atol=1e-12)
+        for last in game.sequences.T.tolist():
+            reach = np.prod([x[s] for x, s in zip(profile, last, strict=True)])
+            assert found.plan.probability(last) == pytest.approx(reach, abs=1e-12)
+
+
+def rest_of(mediator):
+    return [domain.relative_interior_point() for domain in mediator.domains]
 
 
 # Plans
