@@ -235,7 +235,7 @@ class NamedRules:
         with _reading_strategy(text):
             if text == UNIFORM:
                 return VisitedProfile([VisitedStrategy({})] * self.players)
-            profile = VisitedProfile.from_json(text)
+            profile = VisitedProfile.from_json(text, self.played)
             if len(profile) != self.players:
                 raise ValueError(
                     f"{text} has strategies of {len(profile)} players, but {self.text} has "

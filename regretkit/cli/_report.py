@@ -12,7 +12,7 @@ from regretkit.cli._arguments import Settings, is_known
 from regretkit.cli._console import SHORT_OF_GAP, Failure, answer, reporting, say
 from regretkit.cli._run import Run, RunMonitor
 from regretkit.display._style import number
-from regretkit.games import Profile, VisitedProfile, fingerprint
+from regretkit.games import History, Profile, VisitedProfile, fingerprint
 from regretkit.play import LazyMCCFR
 from regretkit.play._progress import clock
 from regretkit.sets import DecisionTree
@@ -43,7 +43,8 @@ def finish(run: Run, monitor: RunMonitor, settings: Settings) -> int:
     if run.iteration:
         average = game.coarsen(cast(Any, run.average))
         files |= {"strategy": settings.out, "figure": settings.plot}
-        write_strategy(average, settings.out)
+        rules = run.game if isinstance(run, LazyMCCFR) else None
+        write_strategy(average, settings.out, rules)
         if settings.plot is not None:
             draw_curves({f"{game.name}, {label}": {label: monitor.curve}}, settings.plot)
     report = {
@@ -123,12 +124,18 @@ def how_to_resume(checkpoint: Path | None, monitor: RunMonitor) -> str:
     return f"{shlex.join(words)} continues from here"
 
 
-def write_strategy(profile: Profile | VisitedProfile, path: Path | None) -> None:
+def write_strategy(
+    profile: Profile | VisitedProfile, path: Path | None, rules: History | None = None
+) -> None:
     """Write a strategy in the format of the file's ending, if there is one."""
     if path is not None:
-        write = profile.to_json if path.suffix.lower() == ".json" else profile.to_csv
         with reporting(f"cannot write the strategy to {quote(str(path))}", Failure):
-            write(path)
+            if path.suffix.lower() != ".json":
+                profile.to_csv(path)
+            elif isinstance(profile, VisitedProfile):
+                profile.to_json(path, rules)
+            else:
+                profile.to_json(path)
 
 
 def strategy_lines(profile: Profile, *, written: bool) -> list[str]:

@@ -9,8 +9,9 @@ import numpy as np
 from attrs import define, field
 
 from regretkit._util._typing import Vector
-from regretkit._util._validate import number
+from regretkit._util._validate import number, quote
 from regretkit.games._adapters import InformationSet
+from regretkit.games._fingerprint import fingerprint
 from regretkit.games._profile import Profile
 from regretkit.games._profile_table import (
     as_dict,
@@ -20,6 +21,7 @@ from regretkit.games._profile_table import (
     strategy_in,
     write_json,
 )
+from regretkit.games.tree._history import History, HistoryBatch
 from regretkit.sets import DecisionTree
 
 if TYPE_CHECKING:
@@ -183,8 +185,12 @@ class VisitedProfile(tuple[VisitedStrategy, ...]):
         """Return the table of ``Profile.to_dataframe``, for which pandas has to be installed."""
         return self.profile.to_dataframe()
 
-    def to_json(self, path: str | PathLike[str]) -> None:
+    def to_json(
+        self, path: str | PathLike[str], game: History | HistoryBatch | None = None
+    ) -> None:
         """Write it into a file, from which ``from_json`` reads it by labels.
+
+        With the rules of its game, it has their ``fingerprint``.
 
         Raises
         ------
@@ -195,22 +201,33 @@ class VisitedProfile(tuple[VisitedStrategy, ...]):
         trees = (cast(DecisionTree, domain) for domain in profile.domains)
         parents = [tree.parent_sequence.tolist() for tree in trees]
         players = as_dict(profile, {})["players"]
-        head = {"format": _FORMAT, "version": _VERSION, "parents": parents}
+        head: dict[str, Any] = {"format": _FORMAT, "version": _VERSION, "parents": parents}
+        head |= {} if game is None else {"fingerprint": fingerprint(game)}
         write_json({**head, "players": players}, path)
 
     @classmethod
-    def from_json(cls, path: str | PathLike[str]) -> "VisitedProfile":
+    def from_json(
+        cls, path: str | PathLike[str], game: History | HistoryBatch | None = None
+    ) -> "VisitedProfile":
         """Return what ``to_json`` wrote, with labels in place of information sets.
+
+        With the rules of a game, the file is refused if it has the ``fingerprint`` of others.
 
         Raises
         ------
         OSError
             When the file cannot be read.
         ValueError
-            When it is something else, with the place.
+            When it is something else, with the place, or of another game.
         """
-        source = str(path)
-        data = entries_in(read_json(Path(path)), _KEYS, source)
+        source, read = str(path), read_json(Path(path))
+        written = read.pop("fingerprint", None) if isinstance(read, dict) else None
+        data = entries_in(read, _KEYS, source)
+        if game is not None and written not in (None, known := fingerprint(game)):
+            raise ValueError(
+                f"{source} was written for another game, of fingerprint {quote(written)}, and this "
+                f"one has {known}"
+            )
         for name, wanted in (("format", _FORMAT), ("version", _VERSION)):
             expect(data[name] == wanted, source, f"have the {name} {wanted!r}", data[name])
         players, parents = data["players"], data["parents"]

@@ -409,7 +409,8 @@ class Recorder(Stateful):
         ``"swap_regret"``, the largest of a player over all iterations in units of payoff, the
         latter in normal form; and of the play of all iterations, as ``CorrelatedPlay`` measures
         them, ``"cce_gap"``, ``"ce_gap"``, ``"efcce_gap"``, ``"efce_gap"`` and ``"linear_gap"``.
-        Regrets have every iteration recorded, which machine code cannot.
+        Regret matching holds its external regrets, so that they are known with any engine, and in
+        a run that had begun before; other regrets are summed up in every iteration, by NumPy.
 
     Attributes
     ----------

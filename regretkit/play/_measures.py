@@ -13,7 +13,11 @@ from regretkit._regret_tracker import RegretTracker
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._typing import Vector
 from regretkit._util._validate import did_you_mean, quote
+from regretkit.circuits import CFR
 from regretkit.evaluation import CorrelatedPlay, sampled_local_best_response, sampled_value
+from regretkit.minimizer import RegretMinimizer
+from regretkit.minimizers import RegretMatching
+from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:
     from regretkit.play._self_play import SelfPlay
@@ -94,17 +98,49 @@ class Regret:
     def begin(self, run: "SelfPlay") -> None:
         """Track a run from its first iteration on, unless a ledger does."""
         check_tree(run, f"{self.kind}_regret")
-        if run.iteration == 0:
-            for minimizer in run.minimizers:
-                if minimizer._tracker is None:
-                    minimizer._tracker = RegretTracker(minimizer.domain)
+        for minimizer in run.minimizers:
+            if self.kind == "swap" and not isinstance(minimizer.domain, Simplices):
+                raise TypeError(
+                    f"swap_regret is over pairs of actions of a normal form, got play on "
+                    f"{quote(minimizer.domain)}; measure 'external_regret' or 'efce_gap'"
+                )
+            if run.iteration or minimizer._tracker or self._held(minimizer, run) is not None:
+                continue
+            if run._requested_engine not in ("auto", "numpy"):
+                gap = "cce_gap" if self.kind == "external" else "ce_gap"
+                raise ValueError(
+                    f"{self.kind}_regret of {quote(minimizer)} is summed up in every iteration, "
+                    f"which engine {run._requested_engine!r} does not show; leave out engine, or "
+                    f"measure {gap!r}, which is the regret over the number of iterations where "
+                    "players learn simultaneously from exact utilities"
+                )
+            minimizer._tracker = RegretTracker(minimizer.domain)
+
+    def _held(self, minimizer: RegretMinimizer, run: "SelfPlay") -> float | None:
+        """Return the regret that regret matching holds, None if it is another rule.
+
+        CFR's regret against a strategy x is the sum over decision points of the local regrets
+        against x there, times the probability with which x comes there.
+        """
+        on_tree = isinstance(minimizer, CFR) and isinstance(minimizer.domain, DecisionTree)
+        rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
+        if self.kind == "swap" or type(rule) is not RegretMatching:
+            return None
+        if minimizer.iteration > run.iteration:  # it had learned before
+            return None
+        regrets = rule.regrets
+        return minimizer.domain.best_response(np.append(0.0, regrets) if on_tree else regrets)[0]
 
     def __call__(self, run: "SelfPlay") -> float:
-        trackers = [minimizer._tracker for minimizer in run.minimizers]
-        known = [tracker for tracker in trackers if tracker is not None and tracker.contiguous]
-        if len(known) < len(trackers):
-            raise _unwatched(f"{self.kind}_regret")
-        return float(max(getattr(tracker, self.kind) for tracker in known))
+        regrets = []
+        for minimizer in run.minimizers:
+            tracker, regret = minimizer._tracker, self._held(minimizer, run)
+            if tracker is not None and tracker.contiguous:
+                regret = getattr(tracker, self.kind)
+            if regret is None:
+                raise _unwatched(f"{self.kind}_regret")
+            regrets.append(float(regret))
+        return max(regrets)
 
 
 def _unwatched(name: str) -> ValueError:

@@ -156,6 +156,17 @@ def test_games_are_compared_by_what_local_best_responses_gain(report, monkeypatc
     assert rows[1]["local_best_response"] == sampled_gap(mine)
 
 
+def test_a_strategy_of_another_game_is_refused(run, report):
+    report("solve", TICTACTOE, "--sample", "outcome", "--iterations", 3, "--out", "ttt.json")
+    for words in (
+        ("play", TOO_LARGE, "ttt.json", "--matches", 3),
+        ("evaluate", TOO_LARGE, "ttt.json"),
+    ):
+        code, out, err = run(*words)
+        assert (code, out) == (2, "")
+        assert "ttt.json was written for another game" in err
+
+
 def test_a_game_without_a_tree_is_listed_and_explained(run, report):
     listed = {row["name"]: row for row in report("games")["games"]}
     assert listed[TICTACTOE]["histories"] is None

@@ -129,3 +129,16 @@ def test_probabilities_of_a_file_must_be_some_and_labels_differ(tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(ValueError, match=r"players\[0\] must have labels that differ"):
         VisitedProfile.from_json(path)
+
+
+def test_a_file_with_the_fingerprint_of_its_rules_is_of_no_other_game(tmp_path):
+    rules, other = games.load_rules("kuhn_poker"), games.load_rules("kuhn_poker(deck=4)")
+    average = rk.solve(rules, iterations=5).average
+    average.to_json(tmp_path / "a.json", rules)
+    average.to_json(tmp_path / "any.json")
+    for path in (tmp_path / "a.json", tmp_path / "any.json"):
+        for read in (VisitedProfile.from_json(path), VisitedProfile.from_json(path, rules)):
+            assert [len(strategy) for strategy in read] == [len(strategy) for strategy in average]
+    VisitedProfile.from_json(tmp_path / "any.json", other)
+    with pytest.raises(ValueError, match="was written for another game, of fingerprint"):
+        VisitedProfile.from_json(tmp_path / "a.json", other)

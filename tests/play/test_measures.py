@@ -10,6 +10,7 @@ import regretkit as rk
 from regretkit import games, solve
 from regretkit.evaluation import CorrelatedPlay, RegretLedger, exploitability, nash_conv
 from regretkit.play import (
+    Algorithm,
     AtGeometricSteps,
     Every,
     ExternalSampling,
@@ -18,6 +19,7 @@ from regretkit.play import (
     SelfPlay,
     Simultaneous,
 )
+from regretkit.play._measures import Regret
 
 KUHN = games.kuhn_poker()
 SHAPLEY = games.shapley_game()
@@ -107,8 +109,55 @@ def test_regrets_are_read_from_a_ledger_that_watches_already():
     assert record.values["swap_regret"] == [max(map(ledger.swap, players))]
 
 
+@pytest.mark.parametrize(
+    ("game", "sampling"),
+    [(KUHN, None), (KUHN, "external"), (SHAPLEY, None), (games.kuhn_poker(players=3), None)],
+)
+def test_the_regrets_that_regret_matching_holds_are_those_of_a_ledger(game, sampling):
+    """CFR's regret is that of its parts, each weighted by the reach of the comparator."""
+    run = Algorithm("cfr", sampling=sampling).start(game, seed=1, engine="numpy")
+    ledger, measure = RegretLedger(run), Regret("external")
+    for _ in range(3):
+        run.run(17)
+        regrets = [ledger.external(minimizer) for minimizer in run.minimizers]
+        held = [measure._held(minimizer, run) for minimizer in run.minimizers]
+        assert held == pytest.approx(regrets, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "engine", ["numpy", "vectorized", pytest.param("compiled", marks=pytest.mark.deep)]
+)
+def test_external_regret_of_regret_matching_is_known_with_any_engine(engine):
+    record, late = Recorder("external_regret"), Recorder("external_regret")
+    run = solve(KUHN, "cfr", iterations=60, engine=engine, callbacks=[Every(30, record)])
+    assert run.engine == engine
+    run.run(30, callbacks=[Every(30, late)])
+    watched = Algorithm("cfr").start(KUHN, engine="numpy")
+    ledger, expected = RegretLedger(watched), []
+    for _ in range(3):
+        watched.run(30)
+        expected.append(max(map(ledger.external, watched.minimizers)))
+    found = [*record.values["external_regret"], *late.values["external_regret"]]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_regrets_that_are_summed_up_are_refused_with_what_would_do():
+    for engine in ("vectorized", "compiled"):
+        with pytest.raises(ValueError, match="leave out engine, or measure 'cce_gap'"):
+            solve(
+                KUHN, "cfr+", iterations=3, engine=engine, callbacks=[Recorder("external_regret")]
+            )
+    learned = [rk.RegretMatching(3) for _ in range(2)]
+    learned[0].observe_utility(np.ones(3))  # before the run, which its regrets are not of
+    run = SelfPlay(SHAPLEY, learned)
+    record = Recorder("external_regret")
+    run.run(5, callbacks=[record])
+    assert learned[0]._tracker is not None
+    assert learned[1]._tracker is None
+
+
 def test_regrets_of_a_run_that_had_begun_are_refused():
-    run = solve(SHAPLEY, "cfr", iterations=5)
+    run = solve(SHAPLEY, "cfr+", iterations=5)
     with pytest.raises(ValueError, match="external_regret is over all iterations"):
         run.run(5, callbacks=[Recorder("external_regret")])
     assert run.iteration == 6
@@ -116,7 +165,7 @@ def test_regrets_of_a_run_that_had_begun_are_refused():
 
 
 def test_swap_regret_is_that_of_normal_forms():
-    with pytest.raises(TypeError, match="only external regret is tracked"):
+    with pytest.raises(TypeError, match="measure 'external_regret' or 'efce_gap'"):
         recorded(Recorder("swap_regret"))
 
 

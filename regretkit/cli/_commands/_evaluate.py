@@ -89,7 +89,7 @@ def evaluate(
     game.accept(imperfect_recall=imperfect_recall)
     if isinstance(game, NamedRules):
         played = game.load_strategy(strategy).threshold(1.0 if purify else least or 0.0)
-        write_strategy(played, out)
+        write_strategy(played, out, game.played)
         report, lines = _estimates(game, played, samples or 100, seed or 0)
         report |= {"strategy": strategy, "out": out and str(out)}
         return answer(report, lines, as_json=as_json)

@@ -29,6 +29,7 @@ from regretkit.cli._report import draw_curves, finish, meaning_of_gap
 from regretkit.cli._run import Run, RunMonitor, play
 from regretkit.games._registry import check_small
 from regretkit.play import Algorithm, ComparedRun, Comparison, LazyMCCFR, SelfPlay
+from regretkit.play import resume as resume_run
 from regretkit.play._checkpoint import recognized
 from regretkit.play._checkpoint_file import RunOptions, SavedRun
 from regretkit.play._measures import SAMPLED_GAP, sampled_gap
@@ -166,10 +167,7 @@ def _run_in(saved: SavedRun, game: AnyNamed, algorithm: Algorithm, *, noted: boo
     """Return the run in a file; the state of the estimator's generator is in there."""
     order, averaging = algorithm.order, algorithm.averaging
     if isinstance(game, NamedRules):
-        sampler, local = saved.part("estimator"), algorithm.local
-        return LazyMCCFR.load(
-            saved.path, game.played, local, sampler, order=order, averaging=averaging
-        )
+        return resume_run(saved.path, game.played, algorithm=algorithm)
     minimizers, parts = algorithm.minimizers(game.played, game.groups), RunOptions()
     if noted:
         parts = RunOptions(order=order, averaging=averaging, estimator=algorithm.estimator())
@@ -265,27 +263,31 @@ def _play(
             try:
                 run = choice.start(game, settings, seed=seed)
                 play(run, monitor, settings, request, f"{place}: {game.text}, {choice.label}")
+                curve = _curve(run, monitor, request)
             except click.ClickException as error:
                 say(f"{game.text}: {error.format_message()}; the other runs continue")
                 code = FAILED
                 continue
             except KeyboardInterrupt:
-                if (
-                    run is None or run.iteration or not results.runs
-                ):  # otherwise it was being compiled
+                playing = run is not None and run.iteration and not monitor.stopped_by
+                if playing or not results.runs:  # else while compiling or measuring
                     raise
                 say(f"interrupted at {place}; these are the results so far")
                 return request.code or INTERRUPTED, results
-            if run.iteration:
+            if curve["iteration"]:
                 whole, names = not monitor.interrupted, (game.text, choice.label)
-                curve = monitor.curve
-                if isinstance(game, NamedRules):
-                    last = {"iteration": run.iteration, "seconds": monitor.played}
-                    last[SAMPLED_GAP] = sampled_gap(run)
-                    curve = {name: [value] for name, value in last.items()}
                 results.runs.append(ComparedRun(*names, seed, curve, whole))
             if monitor.interrupted:
                 say(f"interrupted at {place}; these are the results so far")
                 return monitor.code, results
             code = code or monitor.code
     return code, results
+
+
+def _curve(run: Run, monitor: RunMonitor, request: StopRequest) -> dict[str, list[Any]]:
+    """Return what was measured of a run; without a tree, at its end, if it was not interrupted."""
+    if not isinstance(run, LazyMCCFR) or monitor.interrupted:
+        return monitor.curve
+    with request.raising():
+        gap = sampled_gap(run)
+    return {"iteration": [run.iteration], "seconds": [monitor.played], SAMPLED_GAP: [gap]}
