@@ -109,14 +109,16 @@ class TriggerDeviations(DeviationSet):
         place[level.sequences] = np.arange(level.simplices.dimension)
         targets = place[self._sequence]
         copies = np.flatnonzero((targets >= 0) & passed)
-        by_size = []
-        if not self.coarse:
-            sizes = level.simplices.sizes
-            for size in np.unique(sizes):
-                actions = level.simplices.first[sizes == size][:, None] + np.arange(size)
-                own = first[level.actions][actions][:, :, None] + np.arange(size)
+        other, by_size = np.zeros(level.simplices.dimension, dtype=np.int64), []
+        for size in [] if self.coarse else np.unique(level.simplices.sizes):
+            at = level.simplices.first[level.simplices.sizes == size]
+            actions = at[:, None] + np.arange(size)
+            own = first[level.actions][actions][:, :, None] + np.arange(size)
+            if size == 2:
+                other[actions] = np.stack([own[:, 1, 0], own[:, 0, 1]], axis=1)
+            elif size > 2:
                 by_size.append((actions, own))
-        return _Flow(level, copies, targets[copies], tuple(by_size))
+        return _Flow(level, copies, targets[copies], other, tuple(by_size))
 
     @property
     @override
@@ -172,14 +174,12 @@ class TriggerDeviations(DeviationSet):
             passed = point[self._source[flow.copies]] * behind[flow.copies]
             arriving = segment_sum(flow.targets, passed, flow.level.simplices.dimension)
             reach = flow.level.inflow(point)
-            if self.coarse:
-                shares = flow.level.simplices.normalize(arriving)
-            else:
-                arriving /= np.where(reach > 0.0, reach, 1.0)
-                shares = np.empty(arriving.size)
-                for actions, own in flow.by_size:
-                    rates = coefficients[own] + arriving[actions][:, None, :]
-                    shares[actions] = _stationary(rates)
+            # With two actions, each is played by the rate into it.
+            own = 0.0 if self.coarse else reach * coefficients[flow.other]
+            shares = flow.level.simplices.normalize(arriving + own)
+            for actions, pairs in flow.by_size:
+                passed_on = arriving[actions] / np.where(reach > 0.0, reach, 1.0)[actions]
+                shares[actions] = _stationary(coefficients[pairs] + passed_on[:, None, :])
             point[flow.level.sequences] = shares * reach
         return point
 
@@ -250,8 +250,10 @@ class _Flow:
     """Coordinates behind triggers, counted from the first, that add to what arrives here."""
     targets: Indices
     """The action of the level that each of them is a copy of."""
+    other: Indices
+    """For each of two actions, the coefficient of playing it for the other; 0 where not two."""
     by_size: tuple[tuple[Indices, Indices], ...]
-    """Where the decision points of a size have their actions, and coefficients at a trigger."""
+    """Where decision points of another size have their actions, and coefficients at triggers."""
 
 
 def _points(tree: DecisionTree, level: Level) -> Indices:
