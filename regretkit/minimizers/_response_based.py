@@ -92,8 +92,11 @@ class ResponseBasedApproachability(RegretMinimizer):
         return isinstance(self.domain, Simplices) and self.domain.blocks > 1
 
     @override
-    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
+    def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound | None:
         tracker = tracker_of(self)
+        # W has the utilities since the last restart, all of which the tracker must have seen alone.
+        if not tracker.contiguous or tracker.iterations != self.iteration:
+            return None
         best = self.domain.best_response(tracker.utilities)[1]
         bound = float(np.sqrt(self.dimension + best @ best)) * self.distance
         also = RegretBound(
