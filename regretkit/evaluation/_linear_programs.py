@@ -305,6 +305,7 @@ def saddle_point(
         fixed=csr_array(hstack([E, csr_array((e.size, f.size))])),
         totals=e,
         free=f.size,
+        interior_first=isinstance(rows, DecisionDAG),
     )
     return repaired(point[: rows.dimension], rows), repaired(prices, columns)
 
