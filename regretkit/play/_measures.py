@@ -177,7 +177,7 @@ class CorrelatedGap:
         play = self.shared.of_run
         if run.iteration == 0 and (play is None or play.total_weight or play.game is not run.game):
             self.shared.of_run = play = CorrelatedPlay(run.game, self.shared.deviations)
-        return [] if play is None else [play]
+        return [] if play is None or play.game is not run.game else [play]
 
     def __call__(self, run: "SelfPlay") -> float:
         play = self.shared.of_run

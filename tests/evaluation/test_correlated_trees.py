@@ -359,6 +359,9 @@ def test_a_recorder_measures_gaps_of_all_iterations_by_name():
     assert last.period == 9
     with pytest.raises(ValueError, match="efce_gap is over all iterations, and this run was not"):
         run.run(1, callbacks=[Recorder("efce_gap")])
+    other = solve(games.signalling(), "cfr", iterations=1)
+    with pytest.raises(ValueError, match="this run was not watched from its first one"):
+        other.run(1, callbacks=[record])
     # The same record of another run begins anew.
     again = solve(game, "dcfr", iterations=3, callbacks=[record])
     assert again.iteration == 3
