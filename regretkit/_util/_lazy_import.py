@@ -78,6 +78,8 @@ def _home_of(name: str) -> str:
     algorithm = name.lower().replace("_", "").replace("plus", "+")
     if name in homes:
         return f"; it is {homes[name]}"
+    if "plot" in name:
+        return "; figures are in regretkit.display"
     if algorithm in importlib.import_module("regretkit.play").ALGORITHMS:
         return f"; it is an algorithm, as in solve(game, {algorithm!r})"
     return re.sub("'(.*)'", lambda close: homes[close[1]], did_you_mean(name, homes))

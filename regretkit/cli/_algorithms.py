@@ -153,6 +153,8 @@ def _load_rule(text: str) -> Any:
     module, colon, name = map(str.strip, place.partition(":"))
     if not colon or not module or not name:
         wanted = f"{place.strip().removesuffix('.py')}:MyRule" if ".py" in place else ""
+        if "." in place and not colon and not wanted:
+            wanted = ":".join(place.rsplit(".", 1))
         wanted = wanted or f"my_rules:{name or text}"
         raise ValueError(f"must be module:Class, got {quote(text)}; write {wanted}")
     if module.endswith(".py") or "/" in module:
@@ -187,10 +189,10 @@ def _load_rule(text: str) -> Any:
             known.bind_partial(**keywords)  # names first what is not known, then what is missing
             known.bind(None, **keywords)
         except TypeError as error:
-            raise TypeError(
-                f"{quote(text)} {error}; it has {', '.join(known.parameters)}, pass them as in "
-                f"'{place}(name=value)'"
-            ) from error
+            names = ", ".join(known.parameters)
+            advice = f"it has {names}, pass them as in '{place}(name=value)'"
+            advice = advice if names else "a rule takes the simplices to play on"
+            raise TypeError(f"{quote(text)} {error}; {advice}") from error
     return partial(rule, **keywords) if keywords else rule
 
 

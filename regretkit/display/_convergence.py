@@ -59,7 +59,7 @@ _MARKED = 40
 
 
 def convergence(
-    curves: Mapping[str, Curve | Sequence[Curve]],
+    curves: Mapping[str, Curve | Sequence[Curve]] | Recorder,
     *,
     x: str = "iteration",
     y: str | None = None,
@@ -83,7 +83,7 @@ def convergence(
         mapping of columns to numbers, a list of rows, or a data frame; or a list of these, one for
         each seed, of which the mean is a line, and the range from the least to the largest a band,
         between those measurements that all have. The legend spells names of algorithms as papers
-        do: ``"cfr+"`` is CFR+.
+        do: ``"cfr+"`` is CFR+. Or a ``Recorder`` alone.
     x
         The column to draw against: ``"iteration"``, or ``"seconds"``, or any other.
     y
@@ -128,7 +128,7 @@ def convergence(
     ]
     points = [(across, heights.mean(axis=0)) for across, heights in bands]
     ax = axes_for(ax, figsize, None)
-    for index, (name, (across, heights)) in enumerate(zip(curves, bands, strict=True)):
+    for index, (name, (across, heights)) in enumerate(zip(columns, bands, strict=True)):
         _draw(ax, index, plain(title_of(str(name))), across, heights, log=log)
     if log:
         for values, name in zip(zip(*points, strict=True), "xy", strict=True):
@@ -222,13 +222,20 @@ def _draw(ax: "Axes", index: int, name: str, across: Vector, each: Vector, *, lo
 
 
 def _checked(
-    curves: Mapping[str, Curve | Sequence[Curve]],
+    curves: Mapping[str, Curve | Sequence[Curve]] | Recorder,
 ) -> dict[str, list[Mapping[str, ArrayLike]]]:
     """Return the columns of each run, one or several under each name."""
+    if isinstance(curves, Recorder):
+        curves = {"run": curves}
     if not isinstance(curves, Mapping):
+        hint = ""
+        if hasattr(curves, "last_profile"):
+            hint = "; a run is measured by solve(..., callbacks=[record]), with record = Recorder()"
+        if hasattr(curves, "curves"):
+            hint = "; a comparison is drawn by its method plot()"
         raise TypeError(
             "curves must map the names of runs to what was measured of them, as in "
-            f"{{'cfr+': record}}, got {shortened(repr(curves), 200)}"
+            f"{{'cfr+': record}}, got {shortened(repr(curves), 200)}{hint}"
         )
     if not curves:
         raise ValueError("curves must hold at least one curve, got none; pass {'cfr+': record}")

@@ -226,6 +226,9 @@ CURES = [
     (lambda: rk.games.nash_equilibria, "it is regretkit.evaluation.nash_equilibria"),
     (lambda: rk.sets.kuhn_pokr, "did you mean regretkit.games.kuhn_poker?"),
     (lambda: rk.CFRPlus, "as in solve(game, 'cfr+')"),
+    (lambda: rk.plot, "figures are in regretkit.display"),
+    (lambda: rk.display.convergence(RUN), "with record = Recorder()"),
+    (lambda: rk.display.convergence(rk.compare(PENNIES, "cfr", 1)), "by its method plot()"),
     (lambda: RUN.average_strategy, "strategies are in average and in current"),
     (lambda: RUN.iterations, "did you mean 'iteration'?"),
     (lambda: BY_RULES.nash_conv(), "a lower bound is in evaluation.sampled_local_best_response"),
@@ -286,11 +289,20 @@ def test_a_package_has_no_names_of_others():
 
 def test_arguments_by_position_are_taken_as_meant():
     assert RUN.iteration == 2
-    assert rk.compare(PENNIES, "cfr", 3).curves
+    assert rk.compare(PENNIES, "cfr", 3).runs[0].columns["iteration"][-1] == 3
     np.testing.assert_array_equal(
         rk.matrix_game(A, 2.0 * A).payoffs, rk.NormalFormGame(A, 2.0 * A).payoffs
     )
     assert rk.load("kuhn_poker", 3).players == rk.load("kuhn_poker", players=3).players == 3
+
+
+def test_a_record_alone_is_drawn():
+    record = play.Recorder()
+    rk.solve(KUHN, "cfr", 9, callbacks=[record])
+
+    (line,) = rk.display.convergence(record, y="nash_conv").get_lines()
+
+    np.testing.assert_array_equal(line.get_ydata(), record.values["nash_conv"])
 
 
 def test_a_resumed_run_plays_the_iterations_that_are_asked_for(tmp_path):
