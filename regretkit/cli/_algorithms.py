@@ -153,9 +153,8 @@ def _load_rule(text: str) -> Any:
     module, colon, name = map(str.strip, place.partition(":"))
     if not colon or not module or not name:
         wanted = f"{place.strip().removesuffix('.py')}:MyRule" if ".py" in place else ""
-        if "." in place and not colon and not wanted:
-            wanted = ":".join(place.rsplit(".", 1))
-        wanted = wanted or f"my_rules:{name or text}"
+        dotted = "" if colon or "." not in place else ":".join(place.rsplit(".", 1))
+        wanted = wanted or dotted or f"my_rules:{name or text}"
         raise ValueError(f"must be module:Class, got {quote(text)}; write {wanted}")
     if module.endswith(".py") or "/" in module:
         raise ValueError(
@@ -189,9 +188,8 @@ def _load_rule(text: str) -> Any:
             known.bind_partial(**keywords)  # names first what is not known, then what is missing
             known.bind(None, **keywords)
         except TypeError as error:
-            names = ", ".join(known.parameters)
+            names = ", ".join(known.parameters) or "none, but a rule takes simplices"
             advice = f"it has {names}, pass them as in '{place}(name=value)'"
-            advice = advice if names else "a rule takes the simplices to play on"
             raise TypeError(f"{quote(text)} {error}; {advice}") from error
     return partial(rule, **keywords) if keywords else rule
 
