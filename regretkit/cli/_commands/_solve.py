@@ -144,8 +144,10 @@ def _restored(
             game = NamedGame(name, cast("AnyGame", saved.find_game()))
         saved.check_game(cast(Any, game.played))
         if not noted and rule is None:
-            known = (game.played, game.groups) if isinstance(game, NamedGame) else ()
-            monitor.algorithm = recognized(saved, *known)
+            if isinstance(game, NamedGame):
+                monitor.algorithm = recognized(saved, game.played, game.groups)
+            else:
+                monitor.algorithm = recognized(saved)
     choice = Choice.of(monitor.algorithm, rule, monitor.sample)
     try:
         run = _run_in(saved, game, choice.algorithm, noted=noted is not None)
