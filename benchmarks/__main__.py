@@ -41,6 +41,7 @@ BENCHMARKS = {
     "time_to_gap": "equilibria",
     "traced": "traced",
     "tracing": "traced",
+    "triggers": "deviations",
 }
 """The module of each benchmark, which has a command of that name."""
 

@@ -1,4 +1,4 @@
-"""EFR next to OpenSpiel's, by game and type of deviations; what measuring of gaps costs."""
+"""EFR and triggers next to OpenSpiel's EFR, by game and deviations; what gaps cost to measure."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,9 +8,9 @@ from typing import Any
 import regretkit as rk
 from benchmarks.harness import PAGE, Action, Figures, Found, benchmark, best_times, repeated
 from benchmarks.runs import tree_game
-from regretkit.circuits import DEVIATION_TYPES, EFR, trigger_regret
+from regretkit.circuits import DEVIATION_TYPES, EFR, TriggerDeviations, trigger_regret
 from regretkit.evaluation import CorrelatedPlay
-from regretkit.play import SelfPlay, Simultaneous
+from regretkit.play import Algorithm, SelfPlay, Simultaneous, named
 
 GAMES = {
     "Kuhn poker": "kuhn_poker",
@@ -91,6 +91,58 @@ def _openspiel(name: str, deviations: str) -> tuple[Any, Callable[[], float]]:
     solver = import_module(f"{module}efr").EFRSolver(game, deviations)
     nash_conv = import_module(f"{module}exploitability").nash_conv
     return solver, lambda: float(nash_conv(game, solver.average_policy()))
+
+
+# Triggers
+
+QUOTIENT = 4.0
+"""How many times as long as CFR an iteration should take at most, for as many coefficients."""
+
+
+def missed_quotient(found: Found) -> str:
+    """Return where triggers cost more than CFR over as many sequences by their quotient."""
+    missed = [
+        f"{row} ({figures['quotient']:.1f})"
+        for row, figures in found.items()
+        if figures["quotient"] > QUOTIENT
+    ]
+    above = f"above: {', '.join(missed)}" if missed else "none is above"
+    return f"The quotient should be at most {QUOTIENT:g}; {above}."
+
+
+@benchmark(
+    [f"{game}: {name}" for game in GAMES for name in ("efce", "efcce")],
+    quick=["Kuhn poker: efce"],
+    head="game: algorithm",
+    page=PAGE,
+    conclude=missed_quotient,
+)
+def triggers(row: str, quick: bool) -> Figures:
+    """How long an iteration without trigger regret takes, next to CFR and to OpenSpiel's EFR.
+
+    Milliseconds of an iteration of all players, RM+ and simultaneous; OpenSpiel's in Python, of
+    ``csps``, whose deviations contain the triggers; CFR, and how much longer triggers take in NumPy
+    over how many more coefficients there are. All take turns, and the best of each counts.
+    """
+    title, name = row.split(": ")
+    game = rk.games.from_openspiel(GAMES[title])
+    plain = Algorithm(rk.RegretMatchingPlus, order=Simultaneous())
+    runs = {engine: named(name).start(game, engine=engine) for engine in ENGINES}
+    solver, _ = _openspiel(GAMES[title], "csps")
+    keys: dict[str, Action] = {engine: run.run for engine, run in runs.items()}
+    keys |= {"CFR": plain.start(game, engine="numpy").run}
+    keys |= {"OpenSpiel": repeated(solver.evaluate_and_update_policy)}
+    best = best_times(keys, 2 if quick else 10)
+    maps = [TriggerDeviations(tree, coarse=name == "efcce") for tree in game.domains]
+    coefficients = sum(each.coefficients.dimension for each in maps)
+    more = coefficients / sum(tree.dimension for tree in game.domains)
+    figures: Figures = {"coefficients": coefficients, "OpenSpiel, ms": 1e3 * best["OpenSpiel"]}
+    for engine in ENGINES:
+        figures[f"{engine}, ms"] = 1e3 * best[engine]
+        figures[f"{engine}: ratio"] = best["OpenSpiel"] / best[engine]
+    figures["CFR, ms"] = 1e3 * best["CFR"]
+    figures["quotient"] = best["numpy"] / best["CFR"] / more
+    return figures
 
 
 # Gaps

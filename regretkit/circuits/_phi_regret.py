@@ -543,5 +543,5 @@ def trigger_regret(
     """
     if isinstance(domain, DecisionTree):
         maps = TriggerDeviations(domain, coarse=coarse)
-        return PhiRegret(CFR(maps.coefficients, local), maps)
+        return PhiRegret(CFR(maps.mixtures, local), maps)
     return local_minimizer(local, as_simplices(domain)) if coarse else SwapRegret(domain, local)

@@ -15,7 +15,7 @@ from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
 from regretkit.circuits._maps import DeviationSet
 from regretkit.circuits._stationary import _stationary
-from regretkit.sets import DecisionTree
+from regretkit.sets import DecisionTree, StrategySet
 from regretkit.sets._decision_problem import Level
 from regretkit.sets._labels import LazySequence
 
@@ -66,8 +66,12 @@ class TriggerDeviations(DeviationSet):
     in extensive-form games", AAAI.
     """
 
-    domain: DecisionTree
-    coefficients: DecisionTree
+    domain: StrategySet
+    coefficients: StrategySet
+    tree: DecisionTree
+    """The domain."""
+    mixtures: DecisionTree
+    """Where the coefficients live."""
     coarse: bool
     """Whether a trigger is a decision point, and not an action there."""
     triggers: int
@@ -87,12 +91,14 @@ class TriggerDeviations(DeviationSet):
             raise TypeError(must_be("tree", "a DecisionTree", tree))
         if not isinstance(coarse, bool):
             raise TypeError(must_be("coarse", "True or False", coarse))
-        self.domain, self.coarse = tree, coarse
+        self.domain = self.tree = tree
+        self.coarse = coarse
         # Triggers are numbered as the decision points, or as the actions there.
         at = np.repeat(np.arange(tree.points), 1 if coarse else tree.sizes)
         self.triggers = at.size
         trigger, point = _at_or_after(tree, at)
-        self.coefficients, first = _coefficients(tree, at, trigger, point, coarse=coarse)
+        self.mixtures, first = _coefficients(tree, at, trigger, point, coarse=coarse)
+        self.coefficients = self.mixtures
         copied = np.repeat(np.arange(point.size), tree.sizes[point])
         source = tree.parent_sequence if coarse else 1 + np.arange(self.triggers)
         self._source = source[trigger[copied]]
@@ -105,7 +111,7 @@ class TriggerDeviations(DeviationSet):
         self._flows = tuple(self._flow(level, first, ~at_trigger) for level in tree._levels)
 
     def _flow(self, level: Level, first: Indices, passed: _Booleans) -> "_Flow":
-        place = np.full(self.domain.dimension, -1)
+        place = np.full(self.tree.dimension, -1)
         place[level.sequences] = np.arange(level.simplices.dimension)
         targets = place[self._sequence]
         copies = np.flatnonzero((targets >= 0) & passed)
@@ -129,12 +135,12 @@ class TriggerDeviations(DeviationSet):
     def apply(self, coefficients: Vector, point: Vector) -> Vector:
         picked = coefficients[1 : 1 + self.triggers]
         if self.coarse:
-            picked = self.domain.simplices.repeat(picked)
-        deviating = np.zeros(self.domain.dimension)
-        for level in self.domain._levels:
+            picked = self.tree.simplices.repeat(picked)
+        deviating = np.zeros(self.tree.dimension)
+        for level in self.tree._levels:
             deviating[level.sequences] = level.inflow(deviating) + picked[level.actions]
         passed = point[self._source] * coefficients[1 + self.triggers :]
-        moved = segment_sum(self._sequence, passed, self.domain.dimension)
+        moved = segment_sum(self._sequence, passed, self.tree.dimension)
         moved += point * np.maximum(1.0 - deviating, 0.0)
         return moved
 
@@ -144,13 +150,13 @@ class TriggerDeviations(DeviationSet):
         # it is taken from what is before it. The constants are such that what a trigger and all
         # behind it earn is a difference to what the strategy earns there: where both are equal,
         # the difference is zero and no rounding, which regret matching would play.
-        behavior = self.domain.behavior(point)
-        value, values = self.domain.counterfactual(utility, behavior)
-        gained = self.domain.simplices.regret(values, behavior)
+        behavior = self.tree.behavior(point)
+        value, values = self.tree.counterfactual(utility, behavior)
+        gained = self.tree.simplices.regret(values, behavior)
         if not self.coarse:
             played, instead = (values[actions] for actions in self._pairs)
             gained = np.append(gained, zero_cancelled(instead - played, played))
-        earned = np.zeros(self.coefficients.dimension)
+        earned = np.zeros(self.mixtures.dimension)
         earned[0] = value
         np.multiply(point[self._source], gained[self._earning], out=earned[1 + self.triggers :])
         return earned
@@ -167,7 +173,7 @@ class TriggerDeviations(DeviationSet):
 
         and with coarse triggers it is proportional to r[a], those at j included.
         """
-        point = np.zeros(self.domain.dimension)
+        point = np.zeros(self.tree.dimension)
         point[0] = 1.0
         behind = coefficients[1 + self.triggers :]
         for flow in self._flows:
@@ -190,14 +196,14 @@ class TriggerDeviations(DeviationSet):
             return None
         (joint,) = tracker._joint
         earned = np.diag(joint).copy()
-        following = np.zeros(self.domain.points)
-        for level in reversed(self.domain._levels):
-            points = _points(self.domain, level)
+        following = np.zeros(self.tree.points)
+        for level in reversed(self.tree._levels):
+            points = _points(self.tree, level)
             following[points] = level.simplices.sum(earned[level.sequences])
             level.add_to_parents(earned, following[points])
         lost = following if self.coarse else earned[1:]
         gained = np.concatenate([np.zeros(1), -lost, joint[self._source, self._sequence]])
-        return self.coefficients.best_response(gained)[0]
+        return self.mixtures.best_response(gained)[0]
 
     def gains(self, utilities: Vector) -> Vector:
         """Return what each trigger gains over following the strategy, shape ``(triggers,)``.
@@ -207,7 +213,7 @@ class TriggerDeviations(DeviationSet):
         utilities
             Sum over iterations of what ``utility`` returned.
         """
-        return self.coefficients.best_values(utilities)[1 : 1 + self.triggers]
+        return self.mixtures.best_values(utilities)[1 : 1 + self.triggers]
 
     def best_gain(self, utilities: Vector, *, largest: bool = False) -> float:
         """Return what the best deviation gains over following the strategy.
@@ -225,20 +231,20 @@ class TriggerDeviations(DeviationSet):
         gains = self.gains(utilities)
         if largest:
             return float(gains.max()) if self.triggers else 0.0
-        after = np.zeros(self.domain.dimension)
-        for level in reversed(self.domain._levels):
+        after = np.zeros(self.tree.dimension)
+        for level in reversed(self.tree._levels):
             best = after[level.sequences]
             if not self.coarse:
                 best = np.maximum(best, gains[level.actions])
             together = level.simplices.sum(best)
             if self.coarse:
-                together = np.maximum(together, gains[_points(self.domain, level)])
+                together = np.maximum(together, gains[_points(self.tree, level)])
             level.add_to_parents(after, together)
         return float(after[0])
 
     def __repr__(self) -> str:
         kind = "coarse triggers" if self.coarse else "triggers"
-        return f"<TriggerDeviations: {self.triggers} {kind} of {self.domain!r}>"
+        return f"<TriggerDeviations: {self.triggers} {kind} of {self.tree!r}>"
 
 
 @frozen(eq=False)

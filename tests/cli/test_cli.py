@@ -269,7 +269,7 @@ def test_kuhn_poker_is_solved_to_its_value(report):
     assert came["exploitability"] == came["gap"] / 2
 
 
-@pytest.mark.parametrize("algorithm", ["cfr", "dcfr", "pcfr+", "efr-tips"])
+@pytest.mark.parametrize("algorithm", ["cfr", "dcfr", "pcfr+", "efr-tips", "efce"])
 def test_reported_values_are_those_of_the_library(report, folder, algorithm):
     came = report(
         "solve", "kuhn_poker", "--algorithm", algorithm, "--iterations", 300, "--out", "a.json"
