@@ -115,21 +115,20 @@ def finish(
     allowed = number(tolerance, "tolerance", least=0.0)
     end = time.monotonic() + number(time_limit, "time_limit", least=0.0)
     systems = _Systems.of(game)
-    best: _Bounded | None = None
-    played = looked = 0.0
-    more = max(_FIRST - run.iteration, 0)
+    run.run(max(_FIRST - run.iteration, 0))
+    best, more, played, looked = systems.bounded(*run.average), 0, 0.0, 0.0
     while True:
         started = time.monotonic()
         run.run(more)
         now = time.monotonic()
         played, first = played + now - started, now
         average = list(run.average)
-        found = [systems.bounded(*average), *([] if best is None else [best])]
+        found = [systems.bounded(*average), best]
         if found[0].gap <= _WORTH_A_LOOK * systems.width:
             found.append(systems.look(run.current, average))
         best = min(found, key=lambda each: each.gap)
         if best.gap <= allowed * systems.width or time.monotonic() >= end:
-            return exact_solution(game, *best)
+            return exact_solution(game, best.x, best.y, best.lower, best.upper)
         looked += time.monotonic() - first
         # As many again as take the time that was spent on looking, at the speed of the last ones.
         behind = min(max(looked - played, 0.0) * more / max(now - started, 1e-9), 8 * run.iteration)
@@ -193,9 +192,11 @@ class _Systems:
         for domain in game.domains:
             flow, totals = constraints(domain)
             coo = flow.tocoo()
-            sets.append((_Entries(coo.row, coo.col, coo.data), totals))
+            signs: Vector = np.asarray(coo.data, dtype=np.float64)
+            sets.append((_Entries(coo.row, coo.col, signs), totals))
         transposed, width = matrix.T.tocsr(), float(payoffs.max() - payoffs.min())
-        return cls(game.domains, matrix, transposed, tuple(sets), exponent_of(matrix.data), width)
+        paid: Vector = np.asarray(matrix.data, dtype=np.float64)
+        return cls(game.domains, matrix, transposed, tuple(sets), exponent_of(paid), width)
 
     def bounded(self, x: Vector, y: Vector) -> _Bounded:
         """Return strategies with the interval that best responses to them prove."""
