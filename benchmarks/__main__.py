@@ -13,6 +13,7 @@ from typing import TypeAlias
 from benchmarks.harness import ONE_THREAD
 
 BENCHMARKS = {
+    "batches_without_tree": "sampling",
     "building": "games",
     "checkpointing": "engines",
     "circuits": "circuits",

@@ -1,7 +1,7 @@
 """Adapters that make a history of every representation of a game."""
 
 from collections.abc import Sequence
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
@@ -210,9 +210,12 @@ class NormalFormHistory:
 @final
 @frozen(eq=False)
 class BatchHistory:
-    """A batch of one history, with the batch of the empty one, which has the names."""
+    """A batch of one history, with the batch of the empty one, which has the names.
 
-    root: HistoryBatch
+    Without that, actions and information sets are numbers, as in the batch.
+    """
+
+    root: HistoryBatch | None
     batch: HistoryBatch
     _known: dict[tuple[int, int], str] = field(factory=dict, repr=False)
     """The names of actions, cached for all histories of the game."""
@@ -223,25 +226,27 @@ class BatchHistory:
     def player(self) -> int:
         return int(self.batch.player()[0])
 
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
+    def chance_outcomes(self) -> Sequence[tuple[Any, float]]:
         actions = self._legal()
         drawn = self.batch.probability(np.zeros(actions.size, dtype=np.int64), actions)
         return list(zip(self.actions(), floats(drawn, "probability()").tolist(), strict=True))
 
-    def actions(self) -> tuple[str, ...]:
+    def actions(self) -> tuple[Any, ...]:
+        if self.root is None:
+            return tuple(self._legal().tolist())
         moves = [(self.player(), action) for action in self._legal().tolist()]
         for move in moves:
             if move not in self._known:
                 self._known[move] = self.root.action_name(*move)
         return tuple(self._known[move] for move in moves)
 
-    def child(self, action: str) -> "BatchHistory":
-        number = self._legal()[self.actions().index(action)]
+    def child(self, action: Any) -> "BatchHistory":
+        number = action if self.root is None else self._legal()[self.actions().index(action)]
         return BatchHistory(self.root, self.batch.child(_FIRST, np.array([number])), self._known)
 
-    def information_set(self) -> str:
+    def information_set(self) -> Any:
         number = int(self.batch.information_set(_FIRST)[0])
-        return self.root.label(self.player(), number)
+        return number if self.root is None else self.root.label(self.player(), number)
 
     def payoffs(self) -> Sequence[float]:
         payoffs: list[float] = floats(self.batch.payoffs(_FIRST), "payoffs()")[0].tolist()

@@ -4,7 +4,7 @@ import abc
 import importlib
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 from weakref import WeakKeyDictionary
 
 from attrs import frozen
@@ -31,6 +31,10 @@ class Executor(abc.ABC):
 
     def is_current(self) -> bool:
         """Return whether the rules of the run still are what they were when this was started."""
+        return True
+
+    def is_at_hand(self) -> bool:
+        """Return whether this takes no time to start."""
         return True
 
     @final
@@ -105,6 +109,20 @@ def _engines() -> list[Engine]:
     while _LAZY_MODULES:
         importlib.import_module(_LAZY_MODULES.pop())
     return _ENGINES
+
+
+_WITHOUT_TREE: list[Callable[[Any], Executor | None]] = []
+
+
+def register_without_tree(start: Callable[[Any], Executor | None]) -> None:
+    """Make known what plays a run of ``LazyMCCFR``, or returns None where it cannot."""
+    _WITHOUT_TREE.append(start)
+
+
+def executor_without_tree(run: Any) -> Executor | None:
+    """Return what plays a run of ``LazyMCCFR`` in machine code, None where nothing can."""
+    _engines()
+    return next(filter(None, (start(run) for start in _WITHOUT_TREE)), None)
 
 
 def register_engine(engine: Engine) -> None:

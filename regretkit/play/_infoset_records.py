@@ -46,6 +46,8 @@ class InfosetRecord(abc.ABC):
     """Weighted sum of the sequence form, for each action."""
     reach: float = field(default=0.0, init=False)
     """Weighted sum of the sequence before this information set, as of the last visit."""
+    has_learned: bool = field(default=False, init=False)
+    """Whether its player came here to learn, and not only played here."""
     is_lazy: bool = field(default=False, init=False)
     """Whether ``update`` makes up for iterations in which every action earned 0."""
 
@@ -88,6 +90,21 @@ class InfosetRecord(abc.ABC):
     @abc.abstractmethod
     def restore(self, learned: Learned) -> None:
         """Take what was learned from a file."""
+
+
+class InfosetRow(NamedTuple):
+    """What is known of an information set, as it is read and saved."""
+
+    key: Hashable
+    actions: Sequence[Hashable]
+    parent: int
+    """Which of the player's information sets comes before, -1 for none,"""
+    parent_action: int
+    """and which action there."""
+    reach: float
+    total: Numbers
+    strategy: Numbers
+    learned: Learned
 
 
 class LazyDiscount(NamedTuple):
@@ -306,13 +323,16 @@ class RecordFactory:
         parent_action: int,
     ) -> InfosetRecord:
         """Return a new record."""
-        size = len(actions)
+        return self.template(len(actions)).copy(key, actions, parent, parent_action)
+
+    def template(self, size: int) -> InfosetRecord:
+        """Return the record of a number of actions that no sample visits."""
         if size not in self.templates:
             self.templates[size], kernel = self._template(size), self.kernels.get(size)
             constant = kernel is not None and kernel.is_lazy and kernel.is_constant
             for t in range(1, 1 if constant else self.iteration + 1):
                 self._advance(size, t + 1)
-        return self.templates[size].copy(key, actions, parent, parent_action)
+        return self.templates[size]
 
     def advance(self) -> None:
         """End an iteration in which the player learned."""
@@ -325,11 +345,11 @@ class RecordFactory:
         """Whether all information sets only need to learn when they are visited."""
         return all(template.is_lazy for template in self.templates.values())
 
-    def saved(self) -> Learned:
-        """Return the templates by number of actions, and how often the player has learned."""
+    def saved(self, sizes: set[int]) -> Learned:
+        """Return the templates of numbers of actions, and how often the player has learned."""
         templates = {}
-        for size, template in self.templates.items():
-            kernel = self.kernels.get(size)
+        for size in sorted(sizes):
+            template, kernel = self.template(size), self.kernels.get(size)
             positive, other = NO_DISCOUNTS if kernel is None else kernel.discounts
             templates[str(size)] = {
                 "learned": template.learned(),

@@ -4,7 +4,7 @@ import ast
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, cast, final
 
 import numpy as np
@@ -18,14 +18,16 @@ from regretkit._util._validate import ATOL, LONGEST_ERROR, check_kind, quote, sh
 from regretkit.averaging import Averaging, Uniform
 from regretkit.circuits._base import LocalRule, local_minimizer
 from regretkit.estimators._mccfr import TraversalEstimator
-from regretkit.games._adapters import Playable, as_history
+from regretkit.games._adapters import BatchHistory, Playable, as_history
 from regretkit.games._fingerprint import describe
 from regretkit.games._visited_profile import VisitedInfoset, VisitedProfile, VisitedStrategy
 from regretkit.games.tree._history import History
-from regretkit.play._callbacks import as_callbacks, begin, play_watched
+from regretkit.play._callbacks import StopAtTime, as_callbacks, begin, play_watched
 from regretkit.play._checkpoint_file import PARTS, SavedRun, built_parts, described, write_run
+from regretkit.play._engines import Executor, executor_without_tree
 from regretkit.play._infoset_records import (
     InfosetRecord,
+    InfosetRow,
     RecordFactory,
     as_numbers,
     check_entries,
@@ -36,6 +38,7 @@ from regretkit.play._lazy_tree import (
     LazyTree,
     Traversal,
     check_estimator,
+    estimated_visits,
     players_of,
 )
 from regretkit.play._orders import Alternating, Order, UpdateSchedule
@@ -45,6 +48,18 @@ _GAPS = {
     "nash|exploit|gap|value": "no gap is known without the game's tree; a lower bound is in "
     "evaluation.sampled_local_best_response"
 }
+
+_LOADING, _COMPILING = 5_000, 100_000
+"""Histories visited from which machine code is loaded, or compiled, in place of Python."""
+
+_IN_PYTHON, _IN_MACHINE_CODE = 2e-5, 1e-7
+"""Seconds that a history takes."""
+
+_LONGEST_ITERATION = 1e4
+"""Seconds that an iteration may take as estimated, without a time limit."""
+
+_CERTAIN = 10.0
+"""By how much an estimate must exceed a limit: what it is of does so in nine of ten cases."""
 
 
 @final
@@ -136,6 +151,11 @@ class LazyMCCFR:
     _failure: str | None = field(default=None, init=False)
     _turn: tuple[list[int], bool] | None = field(default=None, init=False)
     """Who learns in an iteration, and whether all at once."""
+    _flat: Any = field(default=None, init=False)
+    """What was learned, where machine code learns it."""
+    _executor: Executor | None = field(default=None, init=False)
+    _interpreted: bool = field(default=False, init=False)
+    """Whether it is known that there is no machine code."""
 
     def __attrs_post_init__(self) -> None:
         check_estimator(self.estimator)
@@ -180,12 +200,21 @@ class LazyMCCFR:
         watching = as_callbacks(callbacks)
         with self._guard.driving() as interrupt:
             self._check_whole()
+            self._check_size(watching)
             watching = [*begin(watching, cast(Any, self)), *watching]
             play = partial(self._iterate, interrupt)
             play_watched(self, self._guard, interrupt, iterations, watching, play)
         return self
 
     def _iterate(self, interrupt: DeferredInterrupt, iterations: int) -> None:
+        executor = self._machine_code(iterations)
+        if executor is not None:
+            try:
+                executor.play(iterations, interrupt.requested)
+            except BaseException as error:
+                self._fail(error)
+                raise
+            return
         # Whether rules may draw as well, those of the first iteration show.
         for count in filter(None, (min(iterations, 1), iterations - 1)):
             with self._uniforms(count) as uniforms:
@@ -207,14 +236,55 @@ class LazyMCCFR:
             return nullcontext(generator)
         return BufferedUniforms(generator)
 
-    def _play_once(self, traversal: Traversal) -> None:
-        weight = self.averaging.weight(self.iteration + 1, self.horizon)
+    def _machine_code(self, iterations: int) -> Executor | None:
+        """Return what plays in machine code, once Python would take longer than compiling.
+
+        Both compute the same numbers, and which one does depends on no clock.
+        """
+        if self._interpreted or not isinstance(self.game, BatchHistory):
+            return None
+        visits = self.estimator.visited + iterations * self._iteration_size
+        if self._flat is None and visits < _LOADING:
+            return None
+        if self._executor is None:
+            self._executor = executor_without_tree(self)
+            self._interpreted = self._executor is None
+        if self._executor is not None and self._flat is None and visits < _COMPILING:
+            return self._executor if self._executor.is_at_hand() else None
+        return self._executor
+
+    @cached_property
+    def _iteration_size(self) -> float:
+        """An estimate of the number of histories that the first iteration visits."""
+        return estimated_visits(self.game, self.players, self.estimator)
+
+    def _check_size(self, callbacks: Sequence[Any]) -> None:
+        """Refuse iterations of which one alone takes longer than is left for all."""
+        size, history = self._iteration_size, _IN_PYTHON
+        if self._machine_code(1) is not None:
+            history = _IN_MACHINE_CODE
+        limits = [call.limit for call in callbacks if isinstance(call, StopAtTime)]
+        limit = min([_LONGEST_ITERATION, *limits])
+        if size * history > _CERTAIN * limit:
+            raise ValueError(
+                f"an iteration of {type(self.estimator).__name__} goes through all that its player "
+                f"may choose, here about {size:.0e} histories, which take more than the "
+                f"{limit:g} seconds that it may; pass sampling='outcome', or OutcomeSampling or "
+                "RobustSampling as estimator, or a larger time_limit"
+            )
+
+    def _weight(self, t: int) -> float:
+        """Return the weight of an iteration in the average."""
+        weight = self.averaging.weight(t, self.horizon)
         if not 0.0 <= weight < math.inf:
             raise ValueError(
-                f"{quote(self.averaging)} gives iteration {self.iteration + 1} the weight "
-                f"{quote(weight)}; without a tree weights must be finite, use current for the last "
-                "strategies"
+                f"{quote(self.averaging)} gives iteration {t} the weight {quote(weight)}; without "
+                "a tree weights must be finite, use current for the last strategies"
             )
+        return weight
+
+    def _play_once(self, traversal: Traversal) -> None:
+        weight = self._weight(self.iteration + 1)
         if self._turn is None or isinstance(self.order, Stateful):
             players, simultaneous = cast(UpdateSchedule, self.order.schedule(self.players, 1))
             self._turn = [player for player in players[0].tolist() if player >= 0], simultaneous
@@ -231,11 +301,14 @@ class LazyMCCFR:
             self.estimator.visited += traversal.visited
             self.iteration += 1
         except BaseException as error:
-            self._failure = (
-                f"the run broke off half-way, in iteration {self.iteration + 1}: "
-                f"{quote(error, LONGEST_ERROR)}"
-            )
+            self._fail(error)
             raise
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = (
+            f"the run broke off half-way, in iteration {self.iteration + 1}: "
+            f"{quote(error, LONGEST_ERROR)}"
+        )
 
     def _check_whole(self) -> None:
         if self._failure is not None:
@@ -243,8 +316,13 @@ class LazyMCCFR:
 
     @property
     def information_sets(self) -> tuple[int, ...]:
-        """Number of information sets met so far, for each player."""
-        return tuple(map(len, self._tree.infosets))
+        """Number of information sets at which each player has learned so far."""
+        return tuple(map(self._learned.count, range(self.players)))
+
+    @property
+    def _learned(self) -> Any:
+        """What has been learned: by machine code, or in Python."""
+        return self._tree if self._flat is None else self._flat
 
     @property
     def current(self) -> VisitedProfile:
@@ -257,8 +335,10 @@ class LazyMCCFR:
         """
         self._check_whole()
         return VisitedProfile(
-            _visited((record, np.array(record.strategy)) for record in infosets.values())
-            for infosets in self._tree.infosets
+            self._visited(
+                player, ((row, np.array(row.strategy)) for row in self._learned.rows(player))
+            )
+            for player in range(self.players)
         )
 
     @property
@@ -272,19 +352,28 @@ class LazyMCCFR:
         """
         self._check_whole()
         return VisitedProfile(
-            _visited(self._averages(infosets.values())) for infosets in self._tree.infosets
+            self._visited(player, self._averages(player)) for player in range(self.players)
         )
 
-    def _averages(self, records: Iterable[InfosetRecord]) -> Iterator[tuple[InfosetRecord, Vector]]:
-        sums: dict[InfosetRecord, Vector] = {}
-        for record in records:  # each stands behind those before it
-            parent = record.parent
-            reach = self._tree.weight if parent is None else sums[parent][record.parent_action]
-            gained = reach - record.reach
-            sums[record] = weighted = np.array(record.total) + gained * np.array(record.strategy)
+    def _averages(self, player: int) -> Iterator[tuple[InfosetRow, Vector]]:
+        sums: list[Vector] = []
+        for row in self._learned.rows(player):  # each stands behind those before it
+            reach = self._tree.weight if row.parent < 0 else sums[row.parent][row.parent_action]
+            weighted = np.array(row.total) + (reach - row.reach) * np.array(row.strategy)
+            sums.append(weighted)
             total = float(weighted.sum())
             uniform = np.full(weighted.size, 1 / weighted.size)
-            yield record, weighted / total if total > 0.0 else uniform
+            yield row, weighted / total if total > 0.0 else uniform
+
+    def _visited(self, player: int, played: Iterable[tuple[InfosetRow, Vector]]) -> VisitedStrategy:
+        labels: list[Hashable] = []
+        infosets = {}
+        for row, probabilities in played:
+            labels.append(self._tree.label(player, row.key))
+            parent = None if row.parent < 0 else labels[row.parent]
+            actions = self._tree.names(player, row.actions)
+            infosets[labels[-1]] = VisitedInfoset(actions, probabilities, parent, row.parent_action)
+        return VisitedStrategy(infosets)
 
     def save(self, path: FilePath, *, callbacks: Iterable[Any] = ()) -> None:
         """Write everything into a file, from which ``load`` continues bitwise identically.
@@ -301,14 +390,26 @@ class LazyMCCFR:
         """
         with self._guard.reading():
             self._check_whole()
+            infosets = [self._saved(player) for player in range(self.players)]
+            sizes = [{len(row["total"]) for row in rows} for rows in infosets]
+            factories = zip(self._tree.factories, sizes, strict=True)
             state: dict[str, Any] = {
                 "iteration": self.iteration,
                 "weight": self._tree.weight,
                 "parts": {name: part.state_dict() for name, part in _stateful_parts(self)},
-                "factories": [factory.saved() for factory in self._tree.factories],
-                "infosets": [_saved(infosets.values()) for infosets in self._tree.infosets],
+                "factories": [factory.saved(found) for factory, found in factories],
+                "infosets": infosets,
             }
             write_run(path, describe(self.game), _built(self), {"run": state}, callbacks)
+
+    def _saved(self, player: int) -> list[dict[str, Any]]:
+        """Return a player's information sets in the order of their first visit."""
+        rows = []
+        for row in self._learned.rows(player, learned=True):
+            entries = row._asdict()
+            del entries["strategy"]
+            rows.append(entries | {"key": _text(row.key), "actions": _text(tuple(row.actions))})
+        return rows
 
     @classmethod
     def load(
@@ -364,20 +465,6 @@ class LazyMCCFR:
         return f"<LazyMCCFR: {self.iteration} iterations, {met} information sets met>"
 
 
-def _visited(played: Iterable[tuple[InfosetRecord, Vector]]) -> VisitedStrategy:
-    return VisitedStrategy(
-        {
-            record.key: VisitedInfoset(
-                tuple(record.actions),
-                probabilities,
-                None if record.parent is None else record.parent.key,
-                record.parent_action,
-            )
-            for record, probabilities in played
-        }
-    )
-
-
 # Files
 
 _STATE = {"iteration", "weight", "parts", "factories", "infosets"}
@@ -393,26 +480,6 @@ def _built(run: LazyMCCFR) -> dict[str, Any]:
 def _stateful_parts(run: LazyMCCFR) -> list[tuple[str, Stateful]]:
     parts = [(name, getattr(run, name)) for name in PARTS]
     return [(name, part) for name, part in parts if isinstance(part, Stateful)]
-
-
-def _saved(records: Iterable[InfosetRecord]) -> list[dict[str, Any]]:
-    """Return records in the order in which they were created."""
-    numbers: dict[InfosetRecord | None, int] = {None: -1}
-    rows = []
-    for number, record in enumerate(records):
-        numbers[record] = number
-        rows.append(
-            {
-                "key": _text(record.key),
-                "actions": _text(record.actions),
-                "parent": numbers[record.parent],
-                "parent_action": record.parent_action,
-                "reach": record.reach,
-                "total": record.total,
-                "learned": record.learned(),
-            }
-        )
-    return rows
 
 
 def _text(thing: Hashable) -> str:
@@ -456,6 +523,7 @@ def _restore(run: LazyMCCFR, content: Any) -> None:
         part.load_state_dict(content["parts"][name])
     run.iteration, tree.weight = iteration, weight
     tree.infosets[:] = restored
+    tree.learners[:] = [[*records.values()] for records in restored]
 
 
 def _records(
@@ -474,7 +542,7 @@ def _records(
             raise ValueError(f"an information set cannot come after action {quote(action)}")
         record = factory.make(ast.literal_eval(row["key"]), names, parent, action)
         total, (record.reach,) = as_numbers(row["total"]), as_numbers([row["reach"]]).tolist()
-        record.total = total.tolist()
+        record.total, record.has_learned = total.tolist(), True
         record.restore(row["learned"])
         reach = weight if parent is None else parent.total[action]
         slack = ATOL * reach

@@ -1,5 +1,7 @@
 """Trees of histories that are created at the first visit, and their traversal."""
 
+import math
+import random
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -19,24 +21,30 @@ from regretkit.estimators.flat._traversal import (
     follow_all,
     follow_average,
     follow_one,
+    follow_some,
 )
+from regretkit.games._adapters import BatchHistory
 from regretkit.games._memory_budget import available
 from regretkit.games.tree._history import (
     CHANCE,
     TERMINAL,
     History,
+    HistoryBatch,
     actions_of,
     check_length,
     outcomes_of,
     payoffs_of,
 )
-from regretkit.play._infoset_records import InfosetRecord, RecordFactory
+from regretkit.play._infoset_records import InfosetRecord, InfosetRow, RecordFactory
 
 _LOOK_EVERY = 4096
 """Number of information sets of a player between two looks at the memory that is left."""
 
 _SPARE = 2**28
 """Bytes that play without a tree leaves."""
+
+_PLAYS, _ENDLESS = 20, 1e15
+"""Random plays for each player by which the size of an iteration is estimated, and the largest."""
 
 LastActions: TypeAlias = tuple[tuple[InfosetRecord | None, int], ...]
 """For each player, its last information set and its action there."""
@@ -76,9 +84,15 @@ class LazyTree:
     def __init__(self, game: History, factories: Sequence[RecordFactory], room: int) -> None:
         self.factories = factories
         self.infosets: list[dict[Hashable, InfosetRecord]] = [{} for _ in factories]
+        self.learners: list[list[InfosetRecord]] = [[] for _ in factories]
+        """Those at which their player has learned, and not only played."""
         self.weight = 0.0
         """The sum of the weights of all iterations."""
         self._game, self._room = game, room
+        self._root: HistoryBatch | None = None
+        """The batch that has the names of actions and information sets, where they are numbers."""
+        if isinstance(game, BatchHistory):
+            self._game, self._root = BatchHistory(None, game.batch), game.root
 
     @cached_property
     def root(self) -> Node:
@@ -155,28 +169,70 @@ class LazyTree:
         if record is None:
             actions = actions_of(history)
             if not actions:
-                raise ValueError(f"player {player} has no actions at information set {quote(key)}")
+                name = quote(self.label(player, key))
+                raise ValueError(f"player {player} has no actions at information set {name}")
             record = self.factories[player].make(key, actions, parent, parent_action)
             self.infosets[player][key] = record
             if len(self.infosets[player]) % _LOOK_EVERY == 0:
-                self._check_memory()
+                self.check_memory(sum(map(len, self.infosets)))
         elif record.parent is not parent or record.parent_action != parent_action:
-            raise ValueError(
-                f"imperfect recall: player {player} comes to information set {quote(key)} after "
-                "different actions or knowledge of its own; give what it knows a name that tells "
-                "them apart"
-            )
+            raise imperfect_recall(player, self.label(player, key))
         return record
 
-    def _check_memory(self) -> None:
+    def label(self, player: int, key: Hashable) -> Hashable:
+        """Return the name of an information set."""
+        return key if self._root is None else self._root.label(player, cast(int, key))
+
+    def names(self, player: int, actions: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        """Return the names of actions."""
+        if self._root is None:
+            return tuple(actions)
+        return tuple(self._root.action_name(player, cast(int, a)) for a in actions)
+
+    def count(self, player: int) -> int:
+        """Return at how many information sets a player has learned."""
+        return len(self.learners[player])
+
+    def settle(self, player: int, record: InfosetRecord) -> None:
+        """Bring the average at an information set up to date, before its player learns there."""
+        record.settle(self.weight)
+        if not record.has_learned:
+            record.has_learned = True
+            self.learners[player].append(record)
+
+    def rows(self, player: int, *, learned: bool = False) -> Iterator[InfosetRow]:
+        """Yield a player's information sets in the order of their first visit."""
+        numbers: dict[InfosetRecord | None, int] = {None: -1}
+        for number, record in enumerate(self.learners[player]):
+            numbers[record] = number
+            yield InfosetRow(
+                record.key,
+                record.actions,
+                numbers[record.parent],
+                record.parent_action,
+                record.reach,
+                record.total,
+                record.strategy,
+                record.learned() if learned else {},
+            )
+
+    @staticmethod
+    def check_memory(met: int) -> None:
         """Refuse to grow once little memory is left."""
         if available() < _SPARE:
-            met = sum(map(len, self.infosets))
             raise MemoryError(
                 f"{met:,} information sets were visited, and less than {_SPARE >> 20} MiB "
                 "of memory are left; external sampling goes through all actions of a player, "
                 "so take OutcomeSampling, or a smaller game"
             )
+
+
+def imperfect_recall(player: int, infoset: Hashable) -> ValueError:
+    """Return the error about an information set that follows different sequences."""
+    return ValueError(
+        f"imperfect recall: player {player} comes to information set {quote(infoset)} after "
+        "different actions or knowledge of its own; give what it knows a name that tells them apart"
+    )
 
 
 def players_of(history: History) -> int:
@@ -190,6 +246,36 @@ def players_of(history: History) -> int:
         else:
             history = history.child(actions_of(history)[0])
     return len(payoffs_of(history))
+
+
+def estimated_visits(game: History, players: int, estimator: TraversalEstimator) -> float:
+    """Return an unbiased estimate of the histories that an iteration visits at first.
+
+    As Knuth (1975) estimates the size of a tree: random plays, in which each history counts as many
+    times as the learning player might have chosen otherwise before it.
+    """
+    draws, total, choose = random.Random(1), 0.0, estimator._choose()
+    most: float = 1 if choose is follow_one else math.inf
+    if choose is follow_some:
+        most = cast(Any, estimator._parameters())[0]
+    for player in sorted([*range(players)] * _PLAYS):
+        history, weight, moves = game, 1.0, count()
+        while total < _ENDLESS:
+            check_length(next(moves))
+            total += weight / _PLAYS
+            if history.is_terminal():
+                break
+            acting = history.player()
+            if acting == CHANCE:
+                outcomes = outcomes_of(history)
+                names = [name for name, _ in outcomes]
+                (action,) = draws.choices(names, [probability for _, probability in outcomes])
+            else:
+                actions = actions_of(history)
+                action = draws.choice(actions)
+                weight *= min(most, len(actions)) if acting == player else 1.0
+            history = history.child(action)
+    return total
 
 
 def check_estimator(estimator: Estimator) -> None:
@@ -264,7 +350,7 @@ class Traversal:
         """Return the value of a node of the player, and note what it learns from."""
         record, children, create = node.record, node.children, self._tree.create
         strategy = record.strategy
-        record.settle(self._tree.weight)
+        self._tree.settle(player, record)
         utility = [0.0] * len(strategy)
         every = self._choose is follow_all  # without a call, which takes as long as a small node
         for a, probability in (
@@ -296,14 +382,14 @@ class Traversal:
     def update(self, players: Sequence[int]) -> None:
         """Let players learn from their samples, and from 0 where none came."""
         factories, infosets = self._tree.factories, self._tree.infosets
-        idle = dict.fromkeys(
-            record
+        idle = {
+            record: player
             for player in players
             if not factories[player].is_lazy
             for record in infosets[player].values()
-        )
-        for record in idle:  # each stands behind those before it
-            record.settle(self._tree.weight)
+        }
+        for record, player in idle.items():  # each stands behind those before it
+            self._tree.settle(player, record)
         for record, utility, value in self._updates:
             record.update(utility, value)
             idle.pop(record, None)

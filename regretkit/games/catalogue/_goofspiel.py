@@ -179,6 +179,13 @@ class Rules:
         """Return the prize of a turn that is not drawn."""
         return self.cards - 1 - turn if self.order == "descending" else turn
 
+    def only(self, sets: Indices) -> NDArray[np.int8]:
+        """Return the card of each set of one card."""
+        numbers = np.arange(self.cards, dtype=np.int8)
+        held = sets[..., np.newaxis] >> numbers.astype(sets.dtype) & 1
+        cards: NDArray[np.int8] = (held.astype(np.int8) * numbers).sum(axis=-1, dtype=np.int8)
+        return cards
+
     def report(self, bids: Indices, winner: Indices) -> Indices:
         """Return each player's observation of a turn, a number below ``reports``."""
         if self.information == "hidden":
@@ -287,11 +294,13 @@ class Goofspiel:
         if rules.drawn and not forced:
             return evolve(self, mover=CHANCE)
         prize = (
-            _only(self.undrawn) if rules.drawn else np.full_like(self.prize, rules.prize(self.turn))
+            rules.only(self.undrawn)
+            if rules.drawn
+            else np.full_like(self.prize, rules.prize(self.turn))
         )
         if not forced:
             return evolve(self, prize=prize)
-        return evolve(self, prize=prize, bids=_only(self.hands)).settled()
+        return evolve(self, prize=prize, bids=rules.only(self.hands)).settled()
 
     def probability(self, rows: Indices, action: Indices) -> Vector:
         return np.full(rows.size, 1.0 / (self.rules.cards - self.turn))
@@ -307,7 +316,8 @@ class Goofspiel:
         if self.rules.returns == "point_difference":
             mean: Vector = points.mean(axis=1, keepdims=True)
             return points - mean
-        points = points.round(9)  # shares add up to the same points in any order
+        if self.rules.split:
+            points = points.round(9)  # shares add up to the same points in any order
         best = points == points.max(axis=1, keepdims=True)
         winners = np.count_nonzero(best, axis=1, keepdims=True)
         losers = self.rules.players - winners
@@ -333,9 +343,3 @@ class Goofspiel:
             prizes = [rules.prize(turn) for turn in range(len(reports) + 1)]
         reported = [*map(rules.report_text, reports), ""]
         return " ".join(f"{prize + 1}:{text}" for prize, text in zip(prizes, reported, strict=True))
-
-
-def _only(cards: Indices) -> NDArray[np.int8]:
-    """Return the card of each set of one card."""
-    exponents: NDArray[np.int32] = np.frexp(cards.astype(np.float64))[1]
-    return (exponents - 1).astype(np.int8)

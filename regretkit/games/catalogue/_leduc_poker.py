@@ -270,7 +270,7 @@ class Leduc:
         mover, second = self.mover[rows], self._public[rows].astype(np.int64)
         folds, raises = action == 0, action == 2
         self.folded[rows, mover] = folds
-        stake = self.paid[rows].max(axis=1) + raises * np.array(RAISES)[second]
+        stake = self.paid[rows].max(axis=1) + raises * np.where(second, RAISES[1], RAISES[0])
         self.paid[rows, mover] = np.where(folds, self.paid[rows, mover], stake)
         remaining = ~self.folded[rows]
         others = np.count_nonzero(remaining, axis=1) - 1

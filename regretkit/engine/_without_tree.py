@@ -1,0 +1,379 @@
+"""Self-play without a tree in machine code, of games that are given as batches of histories."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, cast, final
+
+import numpy as np
+from attrs import define
+from typing_extensions import override
+
+from regretkit._util._state import Stateful
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import quote
+from regretkit.engine import _jit
+from regretkit.engine._batch_rules import TracedRules
+from regretkit.engine._machine_code import MachineCode
+from regretkit.engine._support import numba_missing
+from regretkit.engine.kernels import _iteration
+from regretkit.engine.kernels import _without_tree as kernels
+from regretkit.engine.kernels._without_tree import HEAD, Infosets, LazyArrays
+from regretkit.estimators._mccfr import NONE
+from regretkit.estimators.flat._flat_tree import InitialChance
+from regretkit.estimators.flat._traversal import even_search_start, search_start
+from regretkit.games._adapters import BatchHistory
+from regretkit.play._engines import Executor
+from regretkit.play._infoset_records import InfosetRow, KernelRecord
+from regretkit.play._lazy_tree import imperfect_recall
+from regretkit.trace import Kernel, UntraceableError
+
+_FEW, _ROOM = 2**10, 2**16
+"""Information sets, and their numbers, for which there is room at first."""
+
+_PAUSE = 1_000_000
+"""Histories between two looks at the clock and at interrupts."""
+
+
+@final
+@define(eq=False)
+class FlatInfosets:
+    """All information sets that were visited, in arrays that grow."""
+
+    arrays: Infosets
+    cursor: Indices
+    names: list[str]
+    """Those of the rule's arrays."""
+
+    def count(self, player: int) -> int:
+        """Return how many a player has."""
+        return int(np.count_nonzero(self.arrays.player[: self.cursor[kernels.COUNT]] == player))
+
+    def rows(self, player: int, *, learned: bool = False) -> Iterator[InfosetRow]:
+        """Yield a player's information sets in the order of their first visit."""
+        numbers = np.flatnonzero(self.arrays.player[: self.cursor[kernels.COUNT]] == player)
+        store, places = self.arrays.store, self.arrays.place[numbers]
+        sizes = store[self.arrays.place[: self.cursor[kernels.COUNT]]].astype(np.int64)
+        ends, parents = np.cumsum(sizes), store[places + 1].astype(np.int64)
+        parent = np.searchsorted(places, parents, side="right") - 1
+        for number, place, k, last in zip(
+            numbers.tolist(), places.tolist(), parent.tolist(), parents.tolist(), strict=True
+        ):
+            size = int(sizes[number])
+            begin = place + HEAD
+            strategy, total, *state = (
+                store[begin : begin + (2 + len(self.names)) * size].reshape(-1, size).tolist()
+            )
+            yield InfosetRow(
+                int(self.arrays.key[number]),
+                tuple(self.arrays.actions[ends[number] - size : ends[number]].tolist()),
+                k,
+                0 if last < 0 else last - int(places[k]) - HEAD - int(sizes[numbers[k]]),
+                float(store[place + 2]),
+                total,
+                strategy,
+                {"strategy": strategy, "state": state, "discounts": [0.0] * 4} if learned else {},
+            )
+
+    def add(self, player: int, rows: Iterator[InfosetRow], arrays: LazyArrays) -> LazyArrays:
+        """Add a player's information sets as they were yielded."""
+        places: list[int] = []
+        for row in rows:
+            size = len(row.total)
+            if kernels.is_full(arrays, self.cursor):
+                arrays = self.grow(arrays)
+            infosets, parent = self.arrays, -1
+            if row.parent >= 0:
+                parent = places[row.parent] + HEAD + row.parent_action
+                parent += int(infosets.store[places[row.parent]])
+            self.cursor[[kernels.KEY, kernels.PLAYER]] = cast(int, row.key), player
+            moves = np.zeros(arrays.scratch.moves.size, dtype=np.int64)
+            moves[:size] = cast(Sequence[int], row.actions)
+            with np.errstate(over="ignore"):
+                place = int(kernels.find(size, parent, True, infosets, moves, self.cursor))
+            infosets.store[place + 2] = row.reach
+            numbers = [
+                *row.strategy,
+                *row.total,
+                *(x for part in row.learned["state"] for x in part),
+            ]
+            infosets.store[place + HEAD : place + HEAD + len(numbers)] = numbers
+            places.append(place)
+        return arrays
+
+    def grow(self, arrays: LazyArrays) -> LazyArrays:
+        """Double what is too small."""
+        infosets, cursor, visits, stack = self.arrays, self.cursor, arrays.visits, arrays.stack
+        count, most = int(cursor[kernels.COUNT]), arrays.scratch.chances.size
+        if count + 1 > infosets.place.size:
+            infosets = _doubled(infosets, "place", "key", "player")
+        while cursor[kernels.USED] + infosets.longest > infosets.store.size:
+            infosets = _doubled(infosets, "store")
+        while cursor[kernels.NAMED] + most > infosets.actions.size:
+            infosets = _doubled(infosets, "actions")
+        if 4 * (count + 1) > infosets.table.size:
+            infosets = infosets._replace(table=np.zeros(2 * infosets.table.size, np.int64))
+            _jit.compile_cached(kernels.insert_all, {})(count, infosets)
+        if cursor[kernels.VISITS] >= visits.place.size:
+            visits = _doubled(visits, *visits._fields)
+        while cursor[kernels.PENDING] + most > stack.stage.size:
+            stack = _doubled(stack, *stack._fields)
+        self.arrays = infosets
+        return arrays._replace(infosets=infosets, visits=visits, stack=stack)
+
+
+def _zeros(size: int) -> Indices:
+    return np.zeros(size, np.int64)
+
+
+def _doubled(arrays: Any, *names: str) -> Any:
+    """Return arrays of which some are twice as long."""
+    larger = {}
+    for name in names:
+        array = getattr(arrays, name)
+        larger[name] = np.empty(2 * array.size, array.dtype)  # in huge pages, which are faster
+        larger[name][: array.size] = array
+    return arrays._replace(**larger)
+
+
+@final
+class LazyExecutor(Executor):
+    """Plays a run without a tree, or raises ``UntraceableError`` with the reason why it cannot."""
+
+    def __init__(self, run: Any) -> None:
+        self._run, tree = run, run._tree
+        if not isinstance(run.game, BatchHistory):
+            raise UntraceableError("the game is not given as a batch of histories")
+        if isinstance(run.order, Stateful):
+            raise UntraceableError(f"{quote(run.order)} draws who learns")
+        if any(rule is not run._rules[0] for rule in run._rules):
+            raise UntraceableError("players have different rules")
+        if (missing := numba_missing()) is not None:
+            raise UntraceableError(missing)
+        self._rules = TracedRules(run.game.batch, run.players)
+        self._kernel, self._initial = _common_kernel(tree.factories[0], self._rules.most_actions)
+        infosets = self._infosets()
+        self._stack_and_scratch(infosets)
+        self._flat: FlatInfosets = run._flat or FlatInfosets(
+            infosets, np.zeros(11, np.int64), list(self._kernel.state)
+        )
+        self._code = self._compiled()
+        self._visits = 1_000.0
+
+    # Arrays
+
+    def _infosets(self) -> Infosets:
+        """Return those of the run, or empty ones."""
+        if self._run._flat is not None:
+            return cast(Infosets, self._run._flat.arrays)
+        count, room = _FEW, max(_ROOM, 2 * self._initial.size)
+        return Infosets(
+            table=np.zeros(4 * count, np.int64),
+            store=np.zeros(room),
+            place=np.zeros(count, np.int64),
+            key=np.zeros(count, np.int64),
+            player=np.zeros(count, np.uint32),
+            actions=np.zeros(room, np.uint32),
+            initial=self._initial,
+            longest=self._initial.size // (self._rules.most_actions + 1),
+            columns=2 + len(self._kernel.state),
+        )
+
+    def _stack_and_scratch(self, infosets: Infosets) -> None:
+        most, width = self._rules.most_actions, self._rules.width + self._run.players
+        rows, visits = 64 + 2 * most, 64
+        whole = partial(_zeros, rows)
+        stack = kernels.Stack(
+            _zeros(rows * width), whole(), whole(), whole(), np.zeros(rows), np.zeros(rows)
+        )
+        whole = partial(_zeros, visits)
+        visited = kernels.Visits(whole(), whole(), whole(), whole(), np.zeros(visits * most))
+        scratch = kernels.Scratch(
+            np.zeros(most + 1, np.int64),
+            np.zeros(most),
+            np.zeros(most),
+            np.zeros(most, np.uint32),
+            np.zeros(most),
+            np.zeros(max(1, self._kernel.workspace) * most),
+        )
+        estimator: Any = self._run.estimator
+        parameters = np.array(estimator._parameters(), np.float64)
+        self._arrays = LazyArrays(
+            infosets, stack, visited, scratch, self._stages(), (NONE, NONE), parameters, np.zeros(1)
+        )
+
+    def _stages(self) -> kernels.Stages:
+        rules, players = self._rules, self._run.players
+        nexts = np.zeros((len(rules.nexts), max(map(len, rules.nexts))), np.int64)
+        for row, targets in zip(nexts, rules.nexts, strict=True):
+            row[: len(targets)] = targets
+        sums, moves, _ = self._run._tree.initial_chance
+        outcomes = rules.after_chance(moves)
+        rows = np.full((len(outcomes), rules.width + players), -1, np.int64)
+        for row, (_, state) in zip(rows, outcomes, strict=True):
+            row[players:] = state
+        dealt = InitialChance(np.uint32(0), np.uint32(moves), np.array(sums))
+        stages = np.array([stage for stage, _ in outcomes], np.int64)
+        return kernels.Stages(np.array(rules.codes), nexts, dealt, rows, stages, players)
+
+    def _compiled(self) -> MachineCode:
+        kernel, given = self._kernel, self._rules.functions()
+        return _jit.compile_cached(
+            kernels.iterate_lazily,
+            {
+                kernels.player_of: given.player,
+                kernels.legal: given.legal,
+                kernels.key_of: given.key,
+                kernels.payoff: given.payoff,
+                kernels.chance_moves: given.chance,
+                kernels.child: given.child,
+                kernels.choose: self._run.estimator._choose(),
+                kernels.arrays_of_rule: _views(len(kernel.state), kernel.workspace),
+                _iteration.propose: kernel.propose,
+                _iteration.learn: kernel.learn,
+                search_start: even_search_start,
+            },
+            1,
+        )
+
+    @override
+    def is_at_hand(self) -> bool:
+        return self._code.is_at_hand()
+
+    # Iterations
+
+    @override
+    def play(self, iterations: int, interrupted: Callable[[], bool]) -> None:
+        run, tree = self._run, self._run._tree
+        if run._flat is None:  # what was learned in Python
+            for player in range(run.players):
+                rows = tree.rows(player, learned=True)
+                self._arrays = self._flat.add(player, rows, self._arrays)
+            run._flat = self._flat
+            for records in (*tree.infosets, *tree.learners):
+                records.clear()
+        self._arrays.weight[0] = tree.weight
+        while iterations > 0 and not interrupted():
+            count = int(min(iterations, max(1.0, _PAUSE / self._visits), 10_000))
+            iterations -= self._advance(count, interrupted)
+            tree.weight = float(self._arrays.weight[0])
+
+    def _advance(self, count: int, interrupted: Callable[[], bool]) -> int:
+        """Play iterations, fewer after an interrupt; return how many."""
+        run, cursor = self._run, self._flat.cursor
+        players, simultaneous = run.order.schedule(run.players, count)
+        turns = np.ascontiguousarray(players, dtype=np.int64)
+        weights = np.array([run._weight(run.iteration + 1 + k) for k in range(count)])
+        parameters = self._parameters(turns)
+        cursor[: kernels.VISITS + 1], cursor[kernels.VISITED] = 0, 0
+        stop = _PAUSE
+        while True:
+            status = self._code(
+                bool(simultaneous),
+                stop,
+                turns,
+                parameters,
+                weights,
+                self._arrays,
+                cursor,
+                run.estimator.generator,
+            )
+            if status == kernels.DONE:
+                break
+            if status == kernels.PAUSED:
+                stop += _PAUSE
+                if interrupted():  # once this iteration is whole
+                    turns = turns[: cursor[kernels.ITERATION] + 1].copy()
+            elif status == kernels.FULL:
+                run._tree.check_memory(int(cursor[kernels.COUNT]))
+                self._arrays = self._flat.grow(self._arrays)
+            elif status == kernels.UNKNOWN_STAGE:
+                if self._rules.explore():
+                    raise UntraceableError("the game changes its kind after many moves")
+                self._arrays = self._arrays._replace(stages=self._stages())
+            else:
+                self._refuse(status)
+        visited = int(cursor[kernels.VISITED])
+        self._visits = visited / len(turns)
+        run.estimator.visited += visited
+        run.iteration += len(turns)
+        for player, factory in enumerate(run._tree.factories):
+            factory.iteration += int(np.count_nonzero(turns == player))
+        return len(turns)
+
+    def _parameters(self, turns: Indices) -> Vector:
+        """Return the rule's parameters, by iteration and player."""
+        kernel, factories = self._kernel, self._run._tree.factories
+        if not callable(kernel.parameters):
+            return np.tile(np.array(kernel.parameters, np.float64), (1, len(factories), 1))
+        learned = [
+            factory.iteration + np.cumsum((turns == player).any(axis=1))
+            for player, factory in enumerate(factories)
+        ]
+        first = min(int(times[0]) for times in learned)
+        last = max(int(times[-1]) for times in learned)
+        rows = np.array([kernel.parameters_at(t) for t in range(first, last + 1)], np.float64)
+        return np.ascontiguousarray(np.stack([rows[times - first] for times in learned], axis=1))
+
+    def _refuse(self, status: int) -> None:
+        key, player = (int(self._flat.cursor[k]) for k in (kernels.KEY, kernels.PLAYER))
+        name = quote(self._run._tree.label(player, key))
+        if status == kernels.OTHER_PARENT:
+            raise imperfect_recall(player, self._run._tree.label(player, key))
+        if status == kernels.NO_ACTIONS:
+            raise ValueError(f"player {player} has no actions at information set {name}")
+        raise ValueError(
+            f"information set {name} of player {player} has different actions at different "
+            "histories; give them the same actions, or different information sets"
+        )
+
+
+def start_without_tree(run: Any) -> LazyExecutor | None:
+    """Return what plays a run in machine code, None where it cannot be."""
+    try:
+        return LazyExecutor(run)
+    except UntraceableError:
+        return None
+
+
+def _common_kernel(factory: Any, most: int) -> tuple[Kernel, Vector]:
+    """Return the kernel of a rule for all numbers of actions, and the records of new ones.
+
+    Raises
+    ------
+    UntraceableError
+        When there is none, or where no sample comes it has something to learn.
+    """
+    records = [factory.template(size) for size in range(1, most + 1)]
+    if not all(isinstance(record, KernelRecord) for record in records):
+        raise UntraceableError("the rule has no kernel")
+    kernel: Kernel = records[0].shared.kernel
+    if not kernel.traits.invariant_to_zero_utility or not all(kernel.layout):
+        raise UntraceableError("the rule learns where no sample comes, or has numbers by block")
+    if kernel.constants:
+        raise UntraceableError("the rule has arrays that never change")
+    for record in records:
+        other = record.shared.kernel
+        same = other.propose is kernel.propose and other.learn is kernel.learn
+        same = same and other.state == kernel.state and other.workspace == kernel.workspace
+        constant = callable(kernel.parameters) or tuple(other.parameters) == tuple(
+            kernel.parameters
+        )
+        if not (same and constant and callable(other.parameters) == callable(kernel.parameters)):
+            raise UntraceableError("the rule differs between numbers of actions")
+    parts = 2 + len(kernel.state)
+    initial = np.zeros((most + 1, HEAD + parts * most))
+    for size, record in enumerate(records, 1):
+        numbers = [size, -1, 0, *record.strategy, *[0.0] * size]
+        numbers += [x for array in record.state for x in array]
+        initial[size, : len(numbers)] = numbers
+    return kernel, initial.ravel()
+
+
+def _views(arrays: int, workspace: int) -> Callable[..., Any]:
+    """Return the function that makes views of a rule's arrays."""
+    parts = [f"store[first + {k} * size : first + {k + 1} * size]" for k in range(arrays)]
+    parts += [f"workspace[{k} * size : {k + 1} * size]" for k in range(max(workspace, not arrays))]
+    namespace: dict[str, Any] = {}
+    text = f"def views(store, first, size, workspace):\n    return ({', '.join(parts)},)\n"
+    exec(compile(text, "<arrays of a rule>", "exec"), namespace)
+    return cast(Callable[..., Any], namespace["views"])

@@ -1,0 +1,287 @@
+"""Play without a tree in machine code is play without a tree in Python, sample by sample."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+from attrs import evolve, field, frozen
+
+import regretkit as rk
+from regretkit.engine import _jit, _without_tree
+from regretkit.engine._batch_rules import TracedRules
+from regretkit.engine._specialize import specialized
+from regretkit.games import CHANCE, TERMINAL, as_history, leduc_batch, liars_dice_batch
+from regretkit.games.catalogue._goofspiel import goofspiel_batch
+from regretkit.play import (
+    Alternating,
+    ExternalSampling,
+    LazyMCCFR,
+    Linear,
+    OutcomeSampling,
+    RobustSampling,
+    Simultaneous,
+)
+from regretkit.play import _lazy_mccfr as lazy
+from regretkit.trace import UntraceableError
+
+
+def goofspiel(*arguments):
+    cards, order, information, players, turns, returns = arguments
+    return goofspiel_batch(cards, order, information, players, turns=turns, returns=returns)
+
+
+BATCHES = {
+    "liar's dice": liars_dice_batch(sides=3),
+    "of two dice": liars_dice_batch(dice=2, sides=2),
+    "of three players": liars_dice_batch(sides=2, players=3),
+    "goofspiel": goofspiel(3, "descending", "full", 2, 3, "win_loss"),
+    "goofspiel, drawn": goofspiel(3, "random", "hidden", 2, 2, "point_difference"),
+    "leduc": leduc_batch(),
+    "leduc of three": leduc_batch(players=3, raises=1, merge_suits=True),
+}
+SAMPLERS = {
+    "external": ExternalSampling,
+    "outcome": OutcomeSampling,
+    "robust": partial(RobustSampling, actions=2),
+}
+RULES = {
+    "rm": rk.RegretMatching,
+    "linear": rk.LinearRegretMatching,
+    "hedge": partial(rk.Hedge, rate=0.1),
+}
+
+
+def players_of(batch):
+    return batch.rules.players
+
+
+def run_of(batch, sampler="external", rule="rm", order=Alternating, seed=3):
+    sampling = SAMPLERS[sampler](np.random.default_rng(seed))
+    return LazyMCCFR(batch, RULES[rule], sampling, order=order(), averaging=Linear())
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Have machine code play from the first iteration on."""
+    monkeypatch.setattr(lazy, "_LOADING", 0)
+    monkeypatch.setattr(lazy, "_COMPILING", 0)
+
+
+@pytest.fixture
+def uncompiled(monkeypatch, at_once):
+    """Run the functions that are compiled in Python."""
+
+    def plain(template, specialization, results=0):
+        def make(function, replaced):
+            return specialized(function, replaced, make)
+
+        function = make(template, specialization)
+
+        def call(*arguments):
+            with np.errstate(over="ignore"):
+                return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(_jit, "compile_cached", plain)
+
+
+def assert_equal(first, second):
+    assert first.estimator.visited == second.estimator.visited
+    assert first.information_sets == second.information_sets
+    for profiles in ((first.current, second.current), (first.average, second.average)):
+        for found, expected in zip(*profiles, strict=True):
+            assert list(found) == list(expected)
+            for key in found:
+                assert found.actions(key) == expected.actions(key)
+                assert np.array_equal(found[key], expected[key])
+
+
+def in_python(run):
+    run._interpreted = True
+    return run
+
+
+CASES = [
+    *((batch, "external", "rm", Alternating) for batch in BATCHES),
+    *(("leduc", sampler, "linear", Simultaneous) for sampler in SAMPLERS),
+    ("of two dice", "external", "hedge", Simultaneous),
+    ("of two dice", "robust", "linear", Alternating),
+]
+
+
+@pytest.mark.deep_beyond(4)
+@pytest.mark.parametrize(("batch", "sampler", "rule", "order"), CASES)
+def test_samples_strategies_and_averages_are_those_of_python(
+    batch, sampler, rule, order, uncompiled
+):
+    arguments = BATCHES[batch], sampler, rule, order
+    fast, slow = run_of(*arguments), in_python(run_of(*arguments))
+    for count in (1, 3):
+        fast.run(count)
+        slow.run(count)
+    assert fast._flat is not None
+    assert slow._flat is None
+    assert_equal(fast, slow)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("batch", "sampler", "rule", "order"), CASES)
+def test_so_they_are_in_machine_code(batch, sampler, rule, order, at_once):
+    pytest.importorskip("numba")
+    arguments = BATCHES[batch], sampler, rule, order
+    fast, slow = run_of(*arguments).run(60), in_python(run_of(*arguments)).run(60)
+    assert fast._flat is not None
+    assert_equal(fast, slow)
+
+
+def test_a_run_may_begin_in_python_and_be_saved(tmp_path, monkeypatch, uncompiled):
+    batch = BATCHES["of two dice"]
+    monkeypatch.setattr(lazy, "_LOADING", 700)
+    whole, mixed = in_python(run_of(batch)).run(30), run_of(batch).run(2)
+    assert mixed._flat is None
+    mixed.run(18)
+    mixed.run(4)
+    assert mixed._flat is not None
+    mixed.save(tmp_path / "half")
+    sampling = ExternalSampling(np.random.default_rng(7))
+    loaded = LazyMCCFR.load(
+        tmp_path / "half", batch, rk.RegretMatching, sampling, averaging=Linear()
+    )
+    assert_equal(loaded.run(6), whole)
+    assert_equal(mixed.run(6), whole)
+
+
+def test_information_sets_and_histories_may_be_many(uncompiled, monkeypatch):
+    for name, number in {"_PAUSE": 7, "_FEW": 4, "_ROOM": 64}.items():  # a pause within iterations
+        monkeypatch.setattr(_without_tree, name, number)
+    fast, slow = (
+        run_of(BATCHES["of two dice"]).run(30),
+        in_python(run_of(BATCHES["of two dice"])).run(30),
+    )
+    assert_equal(fast, slow)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_traced_rules_are_those_of_every_history(batch):
+    root = BATCHES[batch]
+    rules = TracedRules(root, players_of(root))
+    while len(rules.codes) < len(rules.stages) and len(rules.codes) < 40:
+        rules.explore()
+    functions, moves = rules.functions(), [0] * (rules.most_actions + 1)
+    row, draws = np.zeros(1, dtype=np.int64), np.random.default_rng(5)
+    waiting, seen = [(0, [0] * rules.width, root)], 0
+    while waiting and seen < 400:
+        stage, state, history = waiting.pop(int(draws.integers(len(waiting))))
+        kinds, player, seen = rules.codes[stage], int(history.player()[0]), seen + 1
+        assert functions.player(kinds[0], state, 0) == player
+        if player == TERMINAL:
+            paid = [functions.payoff(kinds[3], state, 0, i) for i in range(players_of(root))]
+            assert paid == history.payoffs(row)[0].tolist()
+            continue
+        count = functions.legal(kinds[1], state, 0, moves)
+        legal = np.flatnonzero(history.actions(row)[0]).tolist()
+        assert moves[:count] == legal
+        if player == CHANCE:
+            chances = [0.0] * rules.most_actions
+            functions.chance(kinds[4], state, 0, chances)
+            expected = history.probability(np.zeros(count, dtype=np.int64), np.array(legal))
+            assert [chances[move] for move in legal] == expected.tolist()
+        else:
+            assert functions.key(kinds[2], state, 0) == history.information_set(row)[0]
+        for move in legal:
+            after = state.copy()
+            chosen = functions.child(kinds[5], after, 0, move, 0)
+            child = history.child(row, np.array([move]))
+            waiting.append((rules.nexts[stage][chosen], after, child))
+
+
+@frozen(eq=False)
+class Guess:
+    """A player guesses numbers that chance draws, by a rule that a test names."""
+
+    payoff_of: Callable
+    length: int = 0
+    drawn: np.ndarray = field(factory=lambda: np.zeros(1, dtype=np.int64))
+    guessed: np.ndarray = field(factory=lambda: np.zeros(1, dtype=np.int64))
+
+    @property
+    def rules(self):
+        return rk.matrix_game([[0.0]])
+
+    def player(self):
+        return np.full(self.drawn.size, (CHANCE, 0, 1, TERMINAL)[self.length])
+
+    def actions(self, rows):
+        return np.ones((rows.size, 3), dtype=bool)
+
+    def child(self, rows, action):
+        if self.length == 0:
+            return Guess(self.payoff_of, 1, action, self.guessed[rows])
+        return evolve(
+            self,
+            length=self.length + 1,
+            drawn=self.drawn[rows],
+            guessed=3 * self.guessed[rows] + action,
+        )
+
+    def probability(self, rows, action):
+        return np.array([0.5, 0.25, 0.25])[action]
+
+    def information_set(self, rows):
+        return np.zeros(rows.size, dtype=np.int64)
+
+    def payoffs(self, rows):
+        won = self.payoff_of(self.drawn[rows], self.guessed[rows])
+        return np.stack([won, -won], axis=1)
+
+    def action_name(self, player, action):
+        return "abc"[action]
+
+    def label(self, player, information_set):
+        return "guess"
+
+
+def matches(drawn, guessed):
+    return np.where(drawn == guessed % 3, 1.0, np.where(drawn < guessed // 3, 0.5, -1.0))
+
+
+def one_by_one(drawn, guessed):
+    return np.array([float(x) - float(y) for x, y in zip(drawn, guessed, strict=True)])
+
+
+def test_a_batch_of_a_user_is_traced(uncompiled):
+    fast, slow = run_of(Guess(matches)).run(20), in_python(run_of(Guess(matches))).run(20)
+    assert fast._flat is not None
+    assert_equal(fast, slow)
+
+
+def test_what_cannot_be_traced_is_played_in_python(uncompiled):
+    with pytest.raises(UntraceableError):
+        TracedRules(Guess(one_by_one), 2)
+    run = run_of(Guess(one_by_one)).run(20)
+    assert run._flat is None
+    assert run.information_sets == (1, 1)
+
+
+def test_rules_without_a_kernel_that_rests_are_played_in_python(uncompiled):
+    sampling = ExternalSampling(np.random.default_rng(1))
+    run = LazyMCCFR(BATCHES["of two dice"], rk.PredictiveRegretMatchingPlus, sampling).run(2)
+    assert run._flat is None
+
+
+def test_imperfect_recall_is_refused(uncompiled):
+    with pytest.raises(ValueError, match="imperfect recall: player"):
+        run_of(liars_dice_batch(sides=3, memory=1)).run(20)
+
+
+@pytest.mark.parametrize("limits", [{"iterations": 1}, {"time_limit": 1e-3}])
+def test_an_iteration_that_would_never_end_is_refused(limits, monkeypatch):
+    if "iterations" in limits:
+        monkeypatch.setattr(lazy, "_LONGEST_ITERATION", 1e-3)
+    game = as_history(liars_dice_batch(dice=2))
+    with pytest.raises(ValueError, match=re.escape("pass sampling='outcome'")):
+        rk.solve(game, "mccfr", seed=1, **limits)
+    assert rk.solve(game, "mccfr", seed=1, sampling="outcome", iterations=2).iteration == 2
