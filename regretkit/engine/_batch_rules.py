@@ -17,7 +17,8 @@ from regretkit._util._state import attributes
 from regretkit._util._typing import Indices
 from regretkit.games.tree._history import CHANCE, LONGEST, TERMINAL, HistoryBatch
 from regretkit.trace import UntraceableError
-from regretkit.trace._cells import Cell, Cells, Recorded, all_ways, cast, cell, code, given, tracing
+from regretkit.trace._cell_arrays import Cells, tracing
+from regretkit.trace._cells import Cell, Recorded, all_ways, cast, cell, code, given
 
 _ROW: Indices = np.zeros(1, dtype=np.int64)
 _SIGNATURES = {

@@ -11,9 +11,9 @@ from typing_extensions import override
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
-from regretkit.engine import _jit
 from regretkit.engine._batch_rules import TracedRules
 from regretkit.engine._machine_code import MachineCode
+from regretkit.engine._specialize import Specialization
 from regretkit.engine._support import numba_missing
 from regretkit.engine.kernels import _iteration
 from regretkit.engine.kernels import _without_tree as kernels
@@ -112,7 +112,7 @@ class FlatInfosets:
             infosets = _doubled(infosets, "actions")
         if 4 * (count + 1) > infosets.table.size:
             infosets = infosets._replace(table=np.zeros(2 * infosets.table.size, np.int64))
-            _jit.compile_cached(kernels.insert_all, {})(count, infosets)
+            compile_cached(kernels.insert_all, {})(count, infosets)
         if cursor[kernels.VISITS] >= visits.place.size:
             visits = _doubled(visits, *visits._fields)
         while cursor[kernels.PENDING] + most > stack.stage.size:
@@ -217,7 +217,7 @@ class LazyExecutor(Executor):
 
     def _compiled(self) -> MachineCode:
         kernel, given = self._kernel, self._rules.functions()
-        return _jit.compile_cached(
+        return compile_cached(
             kernels.iterate_lazily,
             {
                 kernels.player_of: given.player,
@@ -325,6 +325,13 @@ class LazyExecutor(Executor):
             f"information set {name} of player {player} has different actions at different "
             "histories; give them the same actions, or different information sets"
         )
+
+
+def compile_cached(template: Any, specialization: Specialization, results: int = 0) -> MachineCode:
+    """Return a specialized template as machine code, as ``_jit`` does."""
+    from regretkit.engine import _jit  # not at the top: most runs do not need it
+
+    return _jit.compile_cached(template, specialization, results)
 
 
 def start_without_tree(run: Any) -> LazyExecutor | None:

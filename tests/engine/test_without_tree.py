@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve, field, frozen
 
 import regretkit as rk
-from regretkit.engine import _jit, _without_tree
+from regretkit.engine import _without_tree
 from regretkit.engine._batch_rules import TracedRules
 from regretkit.engine._specialize import specialized
 from regretkit.games import CHANCE, TERMINAL, as_history, leduc_batch, liars_dice_batch
@@ -85,7 +85,7 @@ def uncompiled(monkeypatch, at_once):
 
         return call
 
-    monkeypatch.setattr(_jit, "compile_cached", plain)
+    monkeypatch.setattr(_without_tree, "compile_cached", plain)
 
 
 def assert_equal(first, second):
