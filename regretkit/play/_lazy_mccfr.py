@@ -126,7 +126,7 @@ class LazyMCCFR:
     >>> sampling = ExternalSampling(np.random.default_rng(1))
     >>> run = LazyMCCFR(goofspiel(3), RegretMatching, sampling).run(100)
     >>> run
-    <LazyMCCFR: 100 iterations, 7 + 7 information sets met>
+    <LazyMCCFR: 100 iterations, 5 + 4 information sets met>
     >>> run.average[0]("unheard of", ["a", "b"])
     array([0.5, 0.5])
 
