@@ -96,6 +96,8 @@ ON_SETS: dict[str, Make] = {
 LEFT_OUT: dict[type[rk.RegretMinimizer], str] = {
     minimizers.Composed: "costs what the roles cost of which it is made",
     minimizers.Point: "plays a constant and learns nothing",
+    minimizers.Adapter: "costs what the object costs that it holds",
+    minimizers.ResponseBasedApproachability: "costs a best response, more as an optimum comes near",
     minimizers.BestResponse: "plays what the set's oracle answers and learns nothing else",
 }
 """Leaves in neither table, and why."""

@@ -273,11 +273,17 @@ def _fitted(current: object, saved: object, path: str) -> Callable[[], object]:
         return _fitted_sequence([] if current is None else current, saved, path)
     if isinstance(current, np.ndarray):
         return _fitted_array(current, saved, path)
+    if current is None and isinstance(saved, list) and _are_numbers(saved):
+        saved = np.array(saved)  # an array that was written as text
     if not _like(saved, current):
         raise TypeError(f"{path} must be something like {quote(current)}, got {quote(saved)}")
     if isinstance(saved, float) and math.isnan(saved) and current is not None:
         raise ValueError(f"{path} must be a number, got nan")
     return lambda: _taken(saved)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return all(isinstance(value, bool | int | float) for value in values)
 
 
 def _like(saved: object, current: object) -> bool:

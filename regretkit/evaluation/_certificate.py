@@ -160,7 +160,9 @@ class Certificate:
             )
             return cls(Fraction(data["value"]), (first, second), str(data["fingerprint"]))
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-            raise ValueError(f"{path} holds no certificate: {error!r} is at fault") from error
+            raise ValueError(
+                f"{path} holds no certificate: {type(error).__name__} {quote(str(error))} in it"
+            ) from error
 
     def __str__(self) -> str:
         over = " and ".join(str(shares.denominator) for shares in self.strategies)

@@ -110,8 +110,8 @@ class Regret:
                 gap = "cce_gap" if self.kind == "external" else "ce_gap"
                 raise ValueError(
                     f"{self.kind}_regret of {quote(minimizer)} is summed up in every iteration, "
-                    f"which engine {run._requested_engine!r} does not show; leave out engine, or "
-                    f"measure {gap!r}, which is the regret over the number of iterations where "
+                    f"which engine {run._requested_engine} does not show; leave out engine, or "
+                    f"measure {gap}, which is the regret over the number of iterations where "
                     "players learn simultaneously from exact utilities"
                 )
             minimizer._tracker = RegretTracker(minimizer.domain)
@@ -216,7 +216,7 @@ def check_tree(run: object, name: str) -> None:
     """Refuse a measure of a run without a tree."""
     if not hasattr(run, "minimizers"):
         raise TypeError(
-            f"{name} needs the game's tree, and this run has none; measure {SAMPLED_GAP!r}, a "
+            f"{name} needs the game's tree, and this run has none; measure {SAMPLED_GAP}, a "
             "lower bound of nash_conv by samples, or pass a function of the run"
         )
 

@@ -177,6 +177,8 @@ def test_every_minimizer_of_the_contract_goes_into_a_file_and_back(name, tmp_pat
 
     SelfPlay.load(tmp_path / "run", game, [fresh, rk.Point(np.ones(1))])
 
+    # Both are asked: an object behind an adapter may note what it played.
+    np.testing.assert_array_equal(fresh.next_strategy(), player.next_strategy())
     np.testing.assert_equal(fresh.state_dict(), player.state_dict())
     # What it has learned is no part of how it was built.
     assert difference(described(player), described(make()), "player") is None
