@@ -205,8 +205,8 @@ class EFR(TreeCircuit):
     def _regret_bound(self, tracker_of: TrackerOf) -> RegretBound:
         inner, constant = tracker_of(self.rule), self._layout.constant
         earned = self._layout.simplices.sum(inner._earned_by_action)
-        name = "earned by the deviations at each decision point, in size, <= 0"
-        fixed = RegretBound(name, float(np.abs(earned).sum()), 0.0, exact=False)
+        name = "earned by the deviations at each decision point = 0"
+        fixed = RegretBound(name, float(np.abs(earned).sum()), 0.0, exact=True)
         if constant is None:
             return fixed
         bound = float(np.maximum(inner.utilities[constant], 0.0).sum())
