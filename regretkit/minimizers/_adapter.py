@@ -51,10 +51,11 @@ class Adapter(RegretMinimizer):
     ...         self.weights *= np.exp(0.5 * utility)
     >>> player = Adapter(Weights(2), 2)
     >>> player.observe_utility([2.0, 0.0])
+    >>> saved = player.state_dict()
+    >>> player.observe_utility([0.0, 9.0])
+    >>> player.load_state_dict(saved)
     >>> player.next_strategy().round(2)
     array([0.73, 0.27])
-    >>> player.state_dict()["_learner"]
-    {'weights': array([2.71828183, 1.        ])}
     """
 
     def __init__(self, learner: object, domain: SimplicesLike | StrategySet) -> None:
