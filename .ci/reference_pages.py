@@ -105,17 +105,18 @@ def summary(path: str) -> str:
 
 
 def on_page_content(content: str, page: Any, **_: Any) -> str:
-    """Make links of the public names that stand in backticks."""
+    """Make links of the public names in backticks, and let long names break between words."""
     # One word in lower case may be a parameter in a docstring, and is a command on that page.
     source = page.file.src_uri
     ambiguous = source in pages.values() or source == "how_to/use_the_command_line.md"
 
     def linked(found: re.Match[str]) -> str:
-        code = html.unescape(found[2] or "")
+        if not found[2]:
+            return found[0]
+        code, name = html.unescape(found[2]), f"<code>{breakable(found[2])}</code>"
         path = None if ambiguous and code.isalpha() and code.islower() else path_of(code)
         if not path or pages.get(path) == source:
-            return found[0]
-        name = f"<code>{breakable(found[2])}</code>"
+            return name
         return f'<autoref identifier="{path}" optional>{name}</autoref>'
 
     # The search shows what follows the heading with which a page begins.
