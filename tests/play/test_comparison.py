@@ -165,7 +165,7 @@ def test_a_sampled_gap_is_no_larger_than_the_gap():
 @pytest.mark.parametrize(
     ("given", "error", "problem"),
     [
-        ({"measures": "nash_conv"}, TypeError, "needs the game's tree.*'local_best_response'"),
+        ({"measures": "nash_conv"}, TypeError, "needs the game's tree.*local_best_response"),
         ({"measures": ["external_regret"]}, TypeError, "external_regret needs the game's tree"),
         ({"target_gap": 0.1}, ValueError, "target_gap needs the game's tree"),
         ({"engine": "numpy"}, ValueError, "engine needs the game's tree"),

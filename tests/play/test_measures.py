@@ -143,7 +143,7 @@ def test_external_regret_of_regret_matching_is_known_with_any_engine(engine):
 
 def test_regrets_that_are_summed_up_are_refused_with_what_would_do():
     for engine in ("vectorized", "compiled"):
-        with pytest.raises(ValueError, match="leave out engine, or measure 'cce_gap'"):
+        with pytest.raises(ValueError, match="leave out engine, or measure cce_gap"):
             solve(
                 KUHN, "cfr+", iterations=3, engine=engine, callbacks=[Recorder("external_regret")]
             )
