@@ -327,7 +327,7 @@ def _problem(text: str) -> str:
     if Path(text).suffix.lower() == ".json":
         return (
             f"got {quote(text)}, but games are in Gambit files, and strategies in .json; the game "
-            "comes first"
+            "comes first, except after a certificate"
         )
     if text in ALGORITHMS:
         return f"{text} is an algorithm; name it after --algorithm(s)"

@@ -106,7 +106,14 @@ class SimplexRule(RegretMinimizer):
                 f"{type(self).__name__} does not hold its arguments {', '.join(absent)} under "
                 "their names, so that no equal rule can be built; keep them, as in self.rate = rate"
             )
-        return type(self)(simplices, **{name: getattr(self, held[name]) for name in names})
+        try:
+            return type(self)(simplices, **{name: getattr(self, held[name]) for name in names})
+        except TypeError as error:
+            error.add_note(
+                f"{type(self).__name__} was called with {quote(simplices)}; declare what it "
+                "learns, as in regrets: np.ndarray = rk.state(), in place of __init__"
+            )
+            raise
 
     def _learned(self) -> dict[str, Vector]:
         """Return the arrays that the rule learns, by name."""
@@ -131,6 +138,11 @@ class SimplexRule(RegretMinimizer):
 
     def __attrs_post_init__(self) -> None:
         self.domain = self.simplices
+        if type(self).__hash__ is None:
+            raise TypeError(
+                f"{type(self).__name__} compares by value, but a minimizer equals only itself; "
+                "put @attrs.define(eq=False) before the class"
+            )
         declared = [
             (name, value) for kind in type(self).__mro__ for name, value in vars(kind).items()
         ]

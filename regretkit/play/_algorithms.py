@@ -222,10 +222,14 @@ def _part(local: object) -> tuple[LocalRule | tuple[LocalRule, ...], Algorithm |
         local = ALGORITHMS[_known(local)]
     if isinstance(local, Algorithm):
         return local.local, local
-    if isinstance(local, RegretMinimizer) or not callable(local):
+    if isinstance(local, RegretMinimizer) or local is CFR or not callable(local):
         hint = "; the game comes first" if hasattr(local, "domains") else ""
         if isinstance(local, RegretMinimizer):
             hint = f"; each player needs its own: pass the class, {type(local).__name__}"
+        if local is CFR or isinstance(local, CFR):
+            hint = (
+                "; a CFR is made for each player: pass its rule, such as RegretMatching, or 'cfr'"
+            )
         raise TypeError(
             "algorithm must be a name, a rule's class, an Algorithm, or a list of these by player, "
             f"got {quote(local)}{hint}"

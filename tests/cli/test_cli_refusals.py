@@ -160,6 +160,7 @@ WRONG = [
     ("evaluate kuhn_poker run", "no JSON file; name a file in .json that solve --out"),
     ("evaluate kuhn_poker a.csv", "tables in .csv are not read; name a file in .json"),
     ("solve a_strategy.json", "strategies in .json; the game comes first"),
+    ("verify kuhn_poker proof.json", "the game comes first, except after a certificate"),
     ("solve kuhn-poker", "cannot read 'kuhn-poker'; did you mean 'kuhn_poker'?"),
     ("solve kuhn_poker dcfr", "(dcfr); write --algorithm dcfr"),
     ("games kuhn", "did you mean kuhn_poker? The games"),

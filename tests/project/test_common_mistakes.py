@@ -107,6 +107,20 @@ class Uncalled(rk.SimplexRule):
     _propose = _learn = None
 
 
+@define
+class Compared(rk.SimplexRule):
+    regrets: np.ndarray = rk.state()
+    _propose = _learn = None
+
+
+class OwnInit(rk.SimplexRule):
+    def __init__(self, actions):
+        super().__init__(actions)
+        self.regrets = np.zeros(actions)
+
+    _propose = _learn = None
+
+
 class Node:
     """A learner by other names."""
 
@@ -195,6 +209,21 @@ CURES = [
     (lambda: rk.solve(Coin, "cfr", iterations=1), "pass an object, Coin(), and build its tree"),
     (lambda: rk.nash_conv(Coin(), []), "sampled_local_best_response need none"),
     (lambda: Undefined(3), "put @attrs.define(eq=False) before the class"),
+    (lambda: Compared(3), "put @attrs.define(eq=False) before the class"),
+    (lambda: trees(rk.PerDecisionPoint(OwnInit)), "as in regrets: np.ndarray = rk.state(), in"),
+    (lambda: rk.solve(KUHN, rk.CFR, 1), "pass its rule, such as RegretMatching, or 'cfr'"),
+    (lambda: rk.solve(KUHN, trees(rk.RegretMatching)[0], 1), "pass its rule, such as Regret"),
+    (lambda: rk.compare(["cfr+"], [KUHN], 1), "the algorithm 'cfr+'; games come first"),
+    (
+        lambda: from_coin(
+            chance_outcomes=lambda _: [("heads", 1.0)], child=lambda history, _: history
+        ),
+        "must be a new history, got the one that it was asked of",
+    ),
+    (
+        lambda: rk.compare(PENNIES, "cfr", 1).plot(ax=None),
+        "display.convergence(found.curves()[game], ax=ax)",
+    ),
     (lambda: rk.nash_conv(KUHN, rk.solve(KUHN, "cfr", iterations=1)), "pass its average"),
     (lambda: rk.kuhn_poker, "it is regretkit.games.kuhn_poker"),
     (lambda: PENNIES.value([[1.0, 1.0], [0.5, 0.5]]), "a point of Simplices(2)"),

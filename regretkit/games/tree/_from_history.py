@@ -122,6 +122,11 @@ class _Walker:
         self._probability.extend(probabilities or [1.0] * len(actions))
         for action in actions:
             child = history.child(action)
+            if child is history:
+                raise ValueError(
+                    f"child({quote(action)}) must be a new history, got the one that it was asked "
+                    f"of {self.path(len(self._player) - 1)}; change a copy, as of copy.deepcopy"
+                )
             # The protocol check is slow, and not needed for a type that passed it.
             if type(child) is not type(history) and not isinstance(child, History):
                 raise TypeError(
