@@ -152,18 +152,27 @@ def convergence(
 
 
 def convergence_panels(
-    panels: Mapping[str, Mapping[str, Curve | Sequence[Curve]]], **options: Any
+    panels: Mapping[str, Mapping[str, Curve | Sequence[Curve]]],
+    *,
+    figsize: tuple[float, float] | None = None,
+    **options: Any,
 ) -> "Figure":
     """Return a figure, unknown to pyplot, with a panel of ``convergence`` for each game."""
     from matplotlib.figure import Figure
 
+    if "ax" in options:
+        raise ValueError(
+            "ax is for one panel, and this is a figure of all games; draw one game with "
+            "display.convergence(found.curves()[game], ax=ax)"
+        )
+
     columns = min(len(panels), math.ceil(math.sqrt(len(panels))), 4)
     rows = math.ceil(len(panels) / columns)
     size = (6.4, 4.2) if len(panels) == 1 else (4.8 * columns, 3.6 * rows)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=figsize or size, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, (game, curves) in zip(axes, panels.items(), strict=False):
-        convergence(curves, title=title_of(game), ax=ax, **options)
+        convergence(curves, **{"title": title_of(game), "ax": ax, **options})
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     return figure

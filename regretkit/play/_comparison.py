@@ -142,7 +142,8 @@ class Comparison:
         Parameters
         ----------
         options
-            What ``display.convergence`` takes, such as ``x="seconds"``.
+            What ``display.convergence`` takes, such as ``x="seconds"``; ``figsize`` is that of the
+            figure.
 
         Raises
         ------
@@ -370,6 +371,10 @@ def _named_games(games: Any) -> dict[str, Any]:
     found = []
     for name, game in pairs:
         by_rules = has_rules_alone(game)
+        if isinstance(game, str) and game.lower() in ALGORITHMS:
+            raise TypeError(
+                f"games must be of games, got the algorithm {quote(game)}; games come first"
+            )
         if not by_rules:
             check_game(game)
         default = type(game).__name__ if by_rules else quote(game)

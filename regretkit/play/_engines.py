@@ -209,6 +209,8 @@ def report_engine(run: "SelfPlay", name: str, iterations: int) -> EngineReport:
             reason = f"engine {quote(name)} was asked for"
         if reason is None:
             reason = f"for {iterations} iterations, 'auto' does not choose it"
+            if run.engine != AUTO and engine == select_engine(run, name, iterations):
+                reason = f"'auto' chose otherwise so far; for {iterations} iterations it takes it"
         refused[engine.name] = reason
     return EngineReport(chosen, refused, players)
 

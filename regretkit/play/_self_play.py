@@ -222,8 +222,8 @@ class SelfPlay(Stateful):
         Parameters
         ----------
         iterations
-            How many are meant, if none was played yet: ``"auto"`` starts machine code for long
-            runs alone.
+            How many are meant, in one call of ``run``: ``"auto"`` starts machine code for long
+            calls alone.
 
         Examples
         --------

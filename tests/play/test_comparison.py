@@ -94,7 +94,9 @@ def test_what_is_printed_marks_the_smallest_mean():
 def test_the_figure_has_a_panel_for_each_game_and_a_band_for_seeds():
     pytest.importorskip("matplotlib")
     found = compare([KUHN, PENNIES], ["cfr", "mccfr"], iterations=5, seeds=range(2))
-    figure = found.plot(x="seconds")
+    figure = found.plot(x="seconds", figsize=(3.4, 2.2), title="mine")
+    assert [*figure.get_size_inches()] == [3.4, 2.2]
+    assert figure.axes[0].get_title() == "mine"
     assert [len(ax.collections) for ax in figure.axes] == [1, 1]
     with pytest.raises(ValueError, match="no runs to draw"):
         Comparison().plot()
