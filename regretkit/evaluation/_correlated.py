@@ -233,7 +233,7 @@ def best_coarse_correlated_equilibrium(
 def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> CorrelatedEquilibrium:
     from scipy.sparse import csr_array, vstack
 
-    check_normal_form(game)
+    check_normal_form(game, "for a tree use best_extensive_form_correlated_equilibrium")
     values = weighted_payoffs(game.payoffs.reshape(game.players, -1), objective)
     # Without a constant, which does not affect the optimum and could swamp the differences
     least = values.min()
@@ -284,7 +284,8 @@ def _weights(objective: Objective, players: int) -> Vector:
     if isinstance(objective, str) or np.ndim(objective) == 0:
         error = ValueError if isinstance(objective, str) else TypeError
         raise error(
-            f"objective must be 'welfare', a player or a weight for each, got {quote(objective)}"
+            f"objective must be 'welfare', a player or a weight for each, got {quote(objective)}; "
+            "a player is a number, a concept goes by its name, concept=..."
         )
     return vector(objective, players, "objective")
 

@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from regretkit._util._arrays import read_only
 from regretkit._util._typing import Vector
-from regretkit._util._validate import quote
+from regretkit._util._validate import must_be, quote
 from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
 from regretkit.games._game import check_game, check_player
@@ -111,16 +111,19 @@ def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
 def check_constant_sum(game: Game) -> NormalFormGame | ExtensiveFormGame:
     """Require a game of two players whose payoffs add up to a constant."""
     game = check_solvable(game)
+    tree = isinstance(game, ExtensiveFormGame)
+    best = f"best_{'extensive_form_' * tree}correlated_equilibrium"
     if game.players != 2:
+        alone = "team_maxmin" if tree else "maxmin"
         raise ValueError(
-            f"game must have two players, got {game.players}; maxmin says what one of several "
-            "is sure of, best_correlated_equilibrium what all can agree on"
+            f"game must have two players, got {game.players}; {alone} says what "
+            f"{'all but one are' if tree else 'one of several is'} sure of, {best} what all can "
+            "agree on"
         )
     if game.constant_sum is None:
         raise ValueError(
             f"game must be constant-sum, but what both earn together differs in {quote(game)}; "
-            "maxmin says what one of them is sure of, best_correlated_equilibrium what both can "
-            "agree on"
+            f"maxmin says what one of them is sure of, {best} what both can agree on"
         )
     return game
 
@@ -234,13 +237,12 @@ def minmax(game: NormalFormGame | ExtensiveFormGame, player: int) -> SecurityLev
 # Saddle points
 
 
-def check_normal_form(game: Game) -> None:
+def check_normal_form(game: Game, hint: str = "") -> None:
     """Require a game in normal form."""
     check_game(game)
     if not isinstance(game, NormalFormGame):
-        raise TypeError(
-            f"game must be a NormalFormGame, whose outcomes can be enumerated, got {quote(game)}"
-        )
+        wanted = "a NormalFormGame, whose outcomes can be enumerated"
+        raise TypeError(must_be("game", wanted, game, hint))
 
 
 def check_solvable(game: Game) -> NormalFormGame | ExtensiveFormGame:

@@ -128,6 +128,8 @@ def as_profile(
         hint = "Profile.from_labels(game, ...) makes one of probabilities by information set"
         if hasattr(profile, "last_profile"):
             hint = "pass its average, run.average"
+        elif hasattr(profile, "profile"):
+            hint = "pass its profile, solution.profile"
         raise TypeError(must_be("profile", "one vector for each player", profile, hint)) from error
     if len(strategies) != len(domains):
         raise ValueError(

@@ -404,7 +404,8 @@ def without_tree(algorithm: Algorithm) -> LocalRule | tuple[LocalRule, ...]:
 def _known(name: str) -> str:
     if name.lower() not in ALGORITHMS:
         plain = name.lower().replace("plus", "+").replace("_", "").replace("-", "")
-        known, hint = ", ".join(map(repr, ALGORITHMS)), did_you_mean(plain, ALGORITHMS)
+        family = [known for known in ALGORITHMS if known.startswith(f"{plain}-")]
+        known, hint = ", ".join(map(repr, ALGORITHMS)), did_you_mean(plain, family or ALGORITHMS)
         if name.partition("(")[0] in game_names():
             hint = "; it is a game"
         elif name in dir(minimizers):

@@ -9,11 +9,18 @@ from attrs import define
 
 import regretkit as rk
 from regretkit import play
-from regretkit.evaluation import sampled_value
+from regretkit.evaluation import (
+    best_correlated_equilibrium,
+    best_extensive_form_correlated_equilibrium,
+    certify,
+    sampled_value,
+    solve_zero_sum,
+)
 from regretkit.games import Profile
 
 A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
 KUHN = rk.load("kuhn_poker")
+KUHN_3 = rk.games.kuhn_poker(players=3)
 PENNIES = rk.games.matching_pennies()
 RUN = rk.solve(KUHN, "cfr", 2)
 BY_RULES = rk.solve(rk.games.load_rules("kuhn_poker"), "cfr", 2, seed=1)
@@ -264,6 +271,21 @@ CURES = [
     (lambda: BY_RULES.average_policy, "strategies are in average and in current"),
     (lambda: Profile.from_json(KUHN, "p.json"), "pass from_json(path, game)"),
     (lambda: play.StrategyAgent(RUN, 1), "pass its average, run.average"),
+    (lambda: certify(KUHN, solve_zero_sum(KUHN)), "pass its profile, solution.profile"),
+    (lambda: solve_zero_sum(KUHN_3), "team_maxmin says what all but one are sure of"),
+    (
+        lambda: solve_zero_sum(rk.games.sheriff(items=1, bribe=1, rounds=1)),
+        "best_extensive_form_correlated_equilibrium what both can agree on",
+    ),
+    (
+        lambda: best_correlated_equilibrium(KUHN),
+        "for a tree use best_extensive_form_correlated_equilibrium",
+    ),
+    (
+        lambda: best_extensive_form_correlated_equilibrium(KUHN, "efce"),
+        "a concept goes by its name, concept=...",
+    ),
+    (lambda: rk.solve(KUHN, "efr"), "did you mean 'efr-"),
     (
         lambda: rk.ConvexHull([rk.RegretMatching(2), [1.0, 0.0]], mixer=rk.RegretMatching),
         "members[1] must be a RegretMinimizer, got [1.0, 0.0]; a fixed point is one as Point(",
