@@ -280,9 +280,10 @@ def _columns(curve: Curve, argument: str) -> Mapping[str, ArrayLike]:
         return columns
     if hasattr(curve, "keys") and hasattr(curve, "__getitem__"):
         return {str(key): curve[key] for key in curve.keys()}  # type: ignore[attr-defined]  # noqa: SIM118
+    hint = "; pass its columns" if hasattr(curve, "columns") else ""
     raise TypeError(
         f"{argument} must be a Recorder, a mapping of columns such as {{'iteration': [1, 2], "
-        f"'gap': [0.5, 0.2]}}, or a list of rows, got {shown}"
+        f"'gap': [0.5, 0.2]}}, or a list of rows, got {shown}{hint}"
     )
 
 

@@ -61,6 +61,9 @@ def check_game(game: Game) -> None:
     wanted = ("domains", "utility", "value")
     if isinstance(game, np.ndarray | list | tuple):
         hint = "pass matrix_game(A), or NormalFormGame(A, B)"
+        learners = isinstance(game, list | tuple) and hasattr((*game, None)[0], "next_strategy")
+        if learners or hasattr(game, "to_json"):  # strategies
+            hint = "the game comes first"
         raise TypeError(f"game must be a Game, got {quote(game)}; {hint}")
     if hasattr(game, "information_set") and hasattr(game, "payoffs") and hasattr(game, "child"):
         hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""

@@ -221,6 +221,12 @@ CURES = [
     (lambda: rk.solve(KUHN, rk.CFR, 1), "pass its rule, such as RegretMatching, or 'cfr'"),
     (lambda: rk.solve(KUHN, trees(rk.RegretMatching)[0], 1), "pass its rule, such as Regret"),
     (lambda: rk.compare(["cfr+"], [KUHN], 1), "the algorithm 'cfr+'; games come first"),
+    (lambda: rk.nash_conv(RUN.average, KUHN), "the game comes first"),
+    (lambda: rk.SelfPlay(trees(rk.RegretMatching), KUHN), "the game comes first"),
+    (
+        lambda: rk.display.convergence({"a": rk.compare(PENNIES, "cfr", 1).runs[0]}),
+        "; pass its columns",
+    ),
     (
         lambda: from_coin(
             chance_outcomes=lambda _: [("heads", 1.0)], child=lambda history, _: history
