@@ -368,13 +368,12 @@ def _named_games(games: Any) -> dict[str, Any]:
     one = isinstance(games, str) or hasattr(games, "domains") or has_rules_alone(games)
     given: Any = [games] if one else games
     pairs = given.items() if isinstance(given, Mapping) else [(None, game) for game in given]
+    swapped = [each for _, each in pairs if isinstance(each, str) and each.lower() in ALGORITHMS]
+    if swapped:
+        raise TypeError(f"got the algorithm {quote(swapped[0])} among the games; games come first")
     found = []
     for name, game in pairs:
         by_rules = has_rules_alone(game)
-        if isinstance(game, str) and game.lower() in ALGORITHMS:
-            raise TypeError(
-                f"games must be of games, got the algorithm {quote(game)}; games come first"
-            )
         if not by_rules:
             check_game(game)
         default = type(game).__name__ if by_rules else quote(game)

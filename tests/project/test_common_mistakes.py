@@ -220,7 +220,10 @@ CURES = [
     (lambda: trees(rk.PerDecisionPoint(OwnInit)), "as in regrets: np.ndarray = rk.state(), in"),
     (lambda: rk.solve(KUHN, rk.CFR, 1), "pass its rule, such as RegretMatching, or 'cfr'"),
     (lambda: rk.solve(KUHN, trees(rk.RegretMatching)[0], 1), "pass its rule, such as Regret"),
-    (lambda: rk.compare(["cfr+"], [KUHN], 1), "the algorithm 'cfr+'; games come first"),
+    (
+        lambda: rk.compare(["cfr+"], [KUHN], 1),
+        "the algorithm 'cfr+' among the games; games come first",
+    ),
     (lambda: rk.nash_conv(RUN.average, KUHN), "the game comes first"),
     (lambda: rk.SelfPlay(trees(rk.RegretMatching), KUHN), "the game comes first"),
     (
