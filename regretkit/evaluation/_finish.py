@@ -110,7 +110,7 @@ def finish(
     "On finding primal- and dual-optimal bases", ORSA Journal on Computing 3(1).
     """
     if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
-        raise TypeError(must_be("run", "a run that can go on, as solve returns", run))
+        raise TypeError(must_be("run", "a run that can go on, as solve(game) returns", run))
     game = check_constant_sum(run.game)
     allowed = number(tolerance, "tolerance", least=0.0)
     end = time.monotonic() + number(time_limit, "time_limit", least=0.0)

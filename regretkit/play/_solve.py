@@ -176,7 +176,7 @@ def solve(
 
     by_rules = has_rules_alone(game)
     if exact:
-        refused = iterations, target_gap, sampling, seed, estimator, *callbacks
+        refused = iterations, target_gap, sampling, seed, estimator, callbacks or None
         return _solve_exactly(game, algorithm, time_limit, engine, refused)
     if by_rules and sampling is None and estimator is None:
         sampling = named(algorithm or "mccfr").sampling or "external"
@@ -206,11 +206,13 @@ def solve(
 def _solve_exactly(
     game: Any, algorithm: Any, time_limit: float | None, engine: str, refused: tuple[object, ...]
 ) -> ExactSolution:
-    for value in refused:
+    names = "iterations", "target_gap", "sampling", "seed", "estimator", "callbacks"
+    for name, value in zip(names, refused, strict=True):
         if value is not None:
             raise ValueError(
                 "exact=True takes an algorithm, a time_limit and an engine, and ends at an "
-                f"equilibrium, got {quote(value)} as well; leave it out, or pass a run to finish"
+                f"equilibrium, got {name}={quote(value)} as well; leave it out, or pass a run to "
+                "finish"
             )
     run = named(algorithm or "dcfr").start(check_constant_sum(game), engine=engine)
     return finish(run, time_limit=60.0 if time_limit is None else time_limit)

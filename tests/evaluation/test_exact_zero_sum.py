@@ -514,7 +514,9 @@ test_what_has_no_value_is_refused = refusals(
     ("kuhn_poker", TypeError, r"game must be a Game, got its name; pass games.load"),
     (np.eye(2), TypeError, "game must be a Game"),
     (games.chicken(), ValueError, "game must be constant-sum, .* <chicken"),
-    (games.kuhn_poker(players=3), ValueError, "game must have two players, got 3; maxmin"),
+    # Of three players in a tree `maxmin` knows nothing, as the test above says.
+    (games.kuhn_poker(players=3), ValueError, "game must have two players, got 3; team_maxmin"),
+    (NormalFormGame(np.zeros((3, 2, 2, 2))), ValueError, "two players, got 3; maxmin"),
     (NormalFormGame([[1.0, 2.0]]), ValueError, "game must have two players, got 1"),
     call=solve_zero_sum,
 )

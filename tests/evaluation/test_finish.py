@@ -109,7 +109,7 @@ test_bad_input_is_refused = refusals(
     (
         lambda: solve(games.kuhn_poker(), exact=True, iterations=3),
         ValueError,
-        "exact=True takes .* got 3",
+        "exact=True takes .* got iterations=3 as well",
     ),
     (lambda: solve(games.leduc_batch(), exact=True), TypeError, "game must be a Game"),
 )
