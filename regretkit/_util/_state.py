@@ -268,9 +268,8 @@ def _fitted(current: object, saved: object, path: str) -> Callable[[], object]:
         entries = _entries(saved, names, path)
         fits = {names[k]: _fitted(current[names[k]], v, f"{path}[{quote(k)}]") for k, v in entries}
         return lambda: {key: fit() for key, fit in fits.items()}
-    if isinstance(current, tuple | list) or (current is None and isinstance(saved, dict)):
-        # Where there is nothing yet, there may be a list.
-        return _fitted_sequence([] if current is None else current, saved, path)
+    if isinstance(current, tuple | list):
+        return _fitted_sequence(current, saved, path)
     if isinstance(current, np.ndarray):
         return _fitted_array(current, saved, path)
     if current is None and isinstance(saved, list) and _are_numbers(saved):
@@ -304,13 +303,15 @@ def _fitted_object(current: Stateful, saved: object, path: str) -> Callable[[], 
     optional = {field.name for field in attrs_fields(type(current)) if field.default is None}
     holder: object = current.holder if isinstance(current, ForeignState) else current
     foreign = holder is not current
-    fits = {
+
+    def replaced(name: str, value: object) -> object:
         # A field that begins as None may be None again, independently of its current value.
-        k: _fitted(
-            None if v is None and (foreign or k in optional) else items[k], v, f"{path}[{quote(k)}]"
-        )
-        for k, v in entries
-    }
+        if value is None and (foreign or name in optional):
+            return None
+        # What an object of any class has not learned yet may become a list.
+        return [] if foreign and items[name] is None and isinstance(value, dict) else items[name]
+
+    fits = {k: _fitted(replaced(k, v), v, f"{path}[{quote(k)}]") for k, v in entries}
     current._check_state(dict(entries))
 
     def replace() -> object:

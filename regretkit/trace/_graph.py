@@ -61,9 +61,6 @@ ELEMENTWISE = {
     "tan": Elementwise(np.tan, "tan({0})"),
     "sinh": Elementwise(np.sinh, "sinh({0})"),
     "cosh": Elementwise(np.cosh, "cosh({0})"),
-    "heaviside": Elementwise(
-        np.heaviside, "(1.0 if {0} > 0.0 else 0.0 if {0} < 0.0 else {1} if {0} == 0.0 else {0})"
-    ),
     "floor": Elementwise(np.floor, _WHOLE.format("floor")),
     "ceil": Elementwise(np.ceil, _WHOLE.format("ceil")),
     "trunc": Elementwise(np.trunc, _WHOLE.format("trunc")),

@@ -120,6 +120,8 @@ def test_a_state_is_a_copy(make):
 @every_row
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(make):
     player, twin = trained(make), trained(make)
+    if isinstance(player, rk.minimizers.Adapter):
+        pytest.skip("lists that an object of any class learns may have any length")
     state = player.state_dict()
 
     accepted = []

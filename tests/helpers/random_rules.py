@@ -19,13 +19,11 @@ ELEMENTWISE = (
     *("np.clip({0}, -2.0, 2.0)", "np.maximum({0}, 0)", "np.floor({0})", "np.abs({0}) ** 0.75"),
     *("({0} > 0) * {0}", "abs({0})", "np.arctan({0})", "np.expm1(np.minimum({0}, 2.0))"),
     *("np.where({0} < 0, 0.0, {0})", "np.nan_to_num({0})", "np.clip({0}, 0, None)", "{0}.copy()"),
-    *("np.cosh(np.tanh({0}))", "np.trunc({0})", "np.rint({0})", "np.floor({0} * 1e30)"),
     *("np.sin({0})", "np.fmax({0}, 0.125)", "np.ceil({0})", "np.log(np.abs({0}) + 1)"),
 )
 PAIRS = (
     *("{0} + {1}", "{0} - {1}", "{0} * {1}", "np.maximum({0}, {1})", "np.minimum({0}, {1})"),
     *("{0} / (np.abs({1}) + 1)", "np.hypot({0}, {1})", "np.add({0}, {1})", "({0} > {1}) * 1.0"),
-    "np.heaviside({0}, {1})",
     *("({0} >= {1}).astype(float) - ({0} < {1})", "np.where({0} > {1}, {1}, {0})"),
     *("np.divide({0}, {1}, out=np.zeros_like({1}), where={1} != 0)", "{0} % (np.abs({1}) + 1)"),
 )
