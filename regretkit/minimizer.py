@@ -22,6 +22,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
 from regretkit._util import _validate
+from regretkit._util._errors import advised
 from regretkit._util._state import (
     DERIVED,
     NOT_STATE,
@@ -195,10 +196,13 @@ class RegretMinimizer(Stateful, abc.ABC):
         strategy = _validate.vector(self._propose(), dimension, name)
         checked = foreign and isinstance(self.domain, Simplices | DecisionTree)
         if checked and not self.domain.contains(strategy, atol=ATOL):
-            raise ValueError(
+            raise advised(
+                ValueError,
                 f"{name} must be a point of {quote(self.domain)} within {ATOL:g}, got "
-                f"{format_array(strategy)}; make each block sum to 1, as self.simplices.normalize "
-                "does, or pass a rule for one simplex as PerDecisionPoint(rule)"
+                f"{format_array(strategy)}",
+                "make each block sum to 1, as self.simplices.normalize does, or pass a rule for "
+                "one simplex as PerDecisionPoint(rule)",
+                argument="strategy",
             )
         return strategy
 

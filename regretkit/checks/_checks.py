@@ -122,9 +122,11 @@ def run_check(check: Check, make: Make) -> None:
     subject = _built(make, "make")
     try:
         check(make)
-    except AssertionError as error:
-        raise AssertionError(f"{check.__name__} is broken by {quote(subject)}: {error}") from error
     except Exception as error:
+        left_the_domain = getattr(error, "argument", "") == "strategy"
+        if isinstance(error, AssertionError) or left_the_domain:
+            message = f"{check.__name__} is broken by {quote(subject)}: {error}"
+            raise AssertionError(message) from error
         error.add_note(f"while {check.__name__} was checked of {quote(subject)}")
         raise
 

@@ -332,6 +332,12 @@ WITH_IT = {
         "strategies_lie_in_the_domain_after_any_prediction",
         "strategies_lie_in_the_domain_at_any_scale",
     },
+    # A strategy outside the set is refused wherever it is met.
+    "strategies_lie_in_the_domain_after_any_prediction": {
+        "a_later_prediction_replaces_earlier_ones",
+        "a_prediction_applies_to_one_iteration",
+        "inputs_are_neither_changed_nor_kept",
+    },
     "asking_changes_nothing": {"copies_are_independent", "state_round_trips"},
     "equal_states_give_equal_strategies": {
         "asking_changes_nothing",
