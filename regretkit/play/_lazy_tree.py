@@ -173,6 +173,8 @@ class LazyTree:
                 raise ValueError(f"player {player} has no actions at information set {name}")
             record = self.factories[player].make(key, actions, parent, parent_action)
             self.infosets[player][key] = record
+            if not record.is_lazy:  # which learns from now on, from 0 where no sample comes
+                self._mark(player, record)
             if len(self.infosets[player]) % _LOOK_EVERY == 0:
                 self.check_memory(sum(map(len, self.infosets)))
         elif record.parent is not parent or record.parent_action != parent_action:
@@ -196,7 +198,13 @@ class LazyTree:
     def settle(self, player: int, record: InfosetRecord) -> None:
         """Bring the average at an information set up to date, before its player learns there."""
         record.settle(self.weight)
+        self._mark(player, record)
+
+    def _mark(self, player: int, record: InfosetRecord) -> None:
+        """Note that a player learns at an information set, and so before it."""
         if not record.has_learned:
+            if record.parent is not None:
+                self._mark(player, record.parent)
             record.has_learned = True
             self.learners[player].append(record)
 
@@ -389,7 +397,7 @@ class Traversal:
             for record in infosets[player].values()
         }
         for record, player in idle.items():  # each stands behind those before it
-            self._tree.settle(player, record)
+            record.settle(self._tree.weight)
         for record, utility, value in self._updates:
             record.update(utility, value)
             idle.pop(record, None)
