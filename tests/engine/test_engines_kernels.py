@@ -273,7 +273,9 @@ def dividing_later(block, first, last, strategy, state, numbers):
 def test_a_kernel_whose_first_strategy_is_not_finite_is_refused_and_leaves_the_run_whole():
     run = with_kernel(dividing, learn)
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"kernel of Mine.* proposed must be a distribution.*, got \[nan"):
+        with pytest.raises(
+            ValueError, match=r"kernel of Mine.* proposed must be a distribution.*, got \[nan"
+        ):
             run.run(10)
         assert run.iteration == 0
         assert not np.any(run.minimizers[0].rule.regrets)
@@ -282,7 +284,8 @@ def test_a_kernel_whose_first_strategy_is_not_finite_is_refused_and_leaves_the_r
 def test_a_kernel_whose_numbers_stop_being_finite_breaks_the_run():
     run = with_kernel(dividing_later, learn)
     with pytest.raises(
-        RuntimeError, match=r"broke off in iteration 1: .*kernel of Mine.* a distribution.*, got \[inf"
+        RuntimeError,
+        match=r"broke off in iteration 1: .*kernel of Mine.* a distribution.*, got \[inf",
     ):
         run.run(10)
     with pytest.raises(RuntimeError, match="load a state from before it"):
