@@ -391,12 +391,12 @@ class Traversal:
         """Let players learn from their samples, and from 0 where none came."""
         factories, infosets = self._tree.factories, self._tree.infosets
         idle = {
-            record: player
+            record: None
             for player in players
             if not factories[player].is_lazy
             for record in infosets[player].values()
         }
-        for record, player in idle.items():  # each stands behind those before it
+        for record in idle:  # each stands behind those before it
             record.settle(self._tree.weight)
         for record, utility, value in self._updates:
             record.update(utility, value)
