@@ -103,14 +103,7 @@ FINISHING = [
 ]
 
 
-@benchmark(
-    [
-        GAMES[name].call
-        for name in ("kuhn", "goofspiel4", "leduc", "liars4", "goofspiel5", "liars5")
-    ],
-    quick=[GAMES["kuhn"].call],
-    page=PAGE,
-)
+@benchmark(FINISHING, quick=FINISHING[:1], page=PAGE)
 def finish(call: str, quick: bool) -> Figures:
     """How much longer the linear program takes than a run and ``finish``, to 1e-12 of the payoffs.
 
