@@ -99,15 +99,17 @@ QUOTIENT = 4.0
 """How many times as long as CFR an iteration should take at most, for as many coefficients."""
 
 
+def above(found: Found, figure: str, most: float) -> str:
+    """Return the rows in which a figure is above its limit, in words."""
+    missed = [
+        f"{row} ({values[figure]:.2f})" for row, values in found.items() if values[figure] > most
+    ]
+    return f"above: {', '.join(missed)}" if missed else "none is above"
+
+
 def missed_quotient(found: Found) -> str:
     """Return where triggers cost more than CFR over as many sequences by their quotient."""
-    missed = [
-        f"{row} ({figures['quotient']:.1f})"
-        for row, figures in found.items()
-        if figures["quotient"] > QUOTIENT
-    ]
-    above = f"above: {', '.join(missed)}" if missed else "none is above"
-    return f"The quotient should be at most {QUOTIENT:g}; {above}."
+    return f"The quotient should be at most {QUOTIENT:g}; {above(found, 'quotient', QUOTIENT)}."
 
 
 @benchmark(
@@ -161,13 +163,8 @@ SHARE = 0.5
 
 def measured_share(found: Found) -> str:
     """Return where the sums of EFCE take more than their share."""
-    missed = [
-        f"{row} ({figures['EFCE: share']:.2f})"
-        for row, figures in found.items()
-        if figures["EFCE: share"] > SHARE
-    ]
-    above = f"above: {', '.join(missed)}" if missed else "none is above"
-    return f"EFCE should take a share of at most {SHARE:g}; {above}."
+    missed = above(found, "EFCE: share", SHARE)
+    return f"EFCE should take a share of at most {SHARE:g}; {missed}."
 
 
 @benchmark([*MEASURED], quick=["Kuhn poker"], page=PAGE, conclude=measured_share)

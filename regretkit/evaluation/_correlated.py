@@ -1,6 +1,6 @@
 """Correlated equilibria of normal forms: gaps of a distribution, and the best by programming."""
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
@@ -102,9 +102,34 @@ Objective: TypeAlias = Literal["welfare"] | int | ArrayLike
 """``"welfare"``, the number of a player, or a weight for each player's payoff."""
 
 
+@frozen(eq=False)
+class Optimum:
+    """An optimal equilibrium, in normal or in extensive form."""
+
+    value: float
+    """The objective: the welfare, a player's payoff, or the weighted sum."""
+    bound: float
+    """The dual value, which bounds the objective; rounding may put it a little below ``value``."""
+    payoffs: Vector
+    """Expected payoff of every player, shape ``(players,)``."""
+    gaps: Vector = field(repr=False)
+    """What each player gains by a deviation of this kind of equilibrium, up to rounding none."""
+
+    @property
+    def gap(self) -> float:
+        """The largest of ``gaps`` over the players, in units of payoff."""
+        return float(self.gaps.max())
+
+    def _repr_html_(self) -> str:
+        from regretkit.display._html import facts
+
+        payoffs = [(f"payoff of player {i}", paid) for i, paid in enumerate(self.payoffs.tolist())]
+        return facts(("value", self.value), ("bound", self.bound), ("gap", self.gap), *payoffs)
+
+
 @final
 @frozen(eq=False)
-class CorrelatedEquilibrium:
+class CorrelatedEquilibrium(Optimum):
     """A correlated equilibrium, coarse or not, and the bound that proves it optimal.
 
     Examples
@@ -115,45 +140,8 @@ class CorrelatedEquilibrium:
     (1.0, 0.0)
     """
 
-    value: float
-    """The objective: the welfare, a player's payoff, or the weighted sum."""
-    bound: float
-    """The dual value, which bounds the objective; rounding may put it a little below ``value``."""
-    payoffs: Vector
-    """Expected payoff of every player, shape ``(players,)``."""
     distribution: Vector = field(repr=False)
     """Probability of every outcome, shape ``(n_0, n_1, ...)``; any one of several optima."""
-    gaps: Vector = field(repr=False)
-    """``ce_gaps`` or ``cce_gaps`` of ``distribution``; rounding may leave a little."""
-
-    @property
-    def gap(self) -> float:
-        """The largest of ``gaps`` over the players, in units of payoff."""
-        return float(self.gaps.max())
-
-    def _repr_html_(self) -> str:
-        return optimum_html(self)
-
-
-class Optimum(Protocol):
-    """An optimal equilibrium, in normal or in extensive form."""
-
-    @property
-    def value(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def payoffs(self) -> Vector: ...
-    @property
-    def gap(self) -> float: ...
-
-
-def optimum_html(found: Optimum) -> str:
-    """Return the numbers of an optimal equilibrium as HTML."""
-    from regretkit.display._html import facts
-
-    payoffs = [(f"payoff of player {i}", paid) for i, paid in enumerate(found.payoffs.tolist())]
-    return facts(("value", found.value), ("bound", found.bound), ("gap", found.gap), *payoffs)
 
 
 def best_correlated_equilibrium(
@@ -255,8 +243,8 @@ def _best(game: NormalFormGame, objective: Objective, *, coarse: bool) -> Correl
         float(values @ distribution),
         float(bound),
         read_only(game.payoffs.reshape(game.players, -1) @ distribution),
-        read_only(joint),
         read_only(cce_gaps(game, joint) if coarse else ce_gaps(game, joint)),
+        read_only(joint),
     )
 
 

@@ -9,7 +9,7 @@ from regretkit._util._arrays import expand_ranges, read_only
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
 from regretkit.circuits import TriggerDeviations
-from regretkit.evaluation._correlated import Objective, optimum_html, weighted_payoffs
+from regretkit.evaluation._correlated import Objective, Optimum, weighted_payoffs
 from regretkit.evaluation._correlated_plans import (
     CorrelatedPlan,
     CorrelationDAG,
@@ -244,7 +244,7 @@ class Program:
 
 @final
 @frozen(eq=False)
-class ExtensiveFormCorrelatedEquilibrium:
+class ExtensiveFormCorrelatedEquilibrium(Optimum):
     """An optimal correlated equilibrium of a tree, and the bound that proves it optimal.
 
     Examples
@@ -255,24 +255,8 @@ class ExtensiveFormCorrelatedEquilibrium:
     (1.428571429, True, True)
     """
 
-    value: float
-    """The objective: the welfare, a player's payoff, or the weighted sum."""
-    bound: float
-    """The dual value, which bounds the objective; rounding may put it a little below ``value``."""
-    payoffs: Vector
-    """Expected payoff of every player, shape ``(players,)``."""
-    gaps: Vector = field(repr=False)
-    """What each player gains if it may deviate at every trigger; rounding may leave a little."""
     plan: CorrelatedPlan = field(repr=False)
     """What the mediator recommends; any one of several optima."""
-
-    @property
-    def gap(self) -> float:
-        """The largest of ``gaps`` over the players, in units of payoff."""
-        return float(self.gaps.max())
-
-    def _repr_html_(self) -> str:
-        return optimum_html(self)
 
 
 def best_extensive_form_correlated_equilibrium(
