@@ -1,7 +1,7 @@
 """From a run to an exact equilibrium: the supports of what is played now, and linear systems."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
 
 import numpy as np
@@ -18,7 +18,9 @@ from regretkit.evaluation._linear_programs import (
     exponent_of,
     repaired,
 )
-from regretkit.games import Game, NormalFormGame
+from regretkit.evaluation._purification import threshold
+from regretkit.games import Game, NormalFormGame, Profile
+from regretkit.games._behavioral import as_vectors
 from regretkit.sets import DecisionTree, Simplices
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ _FIRST = 25
 """The iteration of the first look."""
 _WORTH_A_LOOK = 0.02
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
+_LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
+"""Probabilities below each of these count as zero in a profile, one after the other."""
 _REGULARIZATION = 1e-7
 _REFINEMENTS = 12
 
@@ -61,9 +65,9 @@ class LearningRun(Protocol):
 
 
 def finish(
-    run: LearningRun, *, tolerance: float = 1e-12, time_limit: float = 60.0
+    run: LearningRun | Profile, *, tolerance: float = 1e-12, time_limit: float = 60.0
 ) -> ExactSolution:
-    """Return an equilibrium of a zero-sum game from a run, exact up to rounding.
+    """Return an equilibrium of a zero-sum game from a run or a profile, exact up to rounding.
 
     The strategies that regret matching and its kin play *now* have, after some iterations, exactly
     the support of an equilibrium. With S and T the sequences that they reach, A the payoffs of
@@ -83,7 +87,9 @@ def finish(
     ----------
     run
         A run on a constant-sum game of two players, in normal form or in extensive form. It
-        continues from where it is.
+        continues from where it is. Or a profile of such a game, as ``run.average`` or from a file:
+        its supports are those of its actions above one threshold after another, and where none
+        holds, the best is returned, and ``gap`` says how far it is.
     tolerance
         The gap at which to end, relative to the range of payoffs, at least 0.
     time_limit
@@ -103,17 +109,22 @@ def finish(
     >>> solution = finish(run)
     >>> run.nash_conv() > 1e-4, solution.gap < 1e-12
     (True, True)
+    >>> finish(solve(kuhn_poker(), "cfr+", iterations=500).average).gap < 1e-12
+    True
 
     References
     ----------
     Our own construction, in the spirit of the crossover of interior-point methods: Megiddo (1991),
     "On finding primal- and dual-optimal bases", ORSA Journal on Computing 3(1).
     """
-    if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
-        raise TypeError(must_be("run", "a run that can go on, as solve(game) returns", run))
-    game = check_constant_sum(run.game)
     allowed = number(tolerance, "tolerance", least=0.0)
     end = time.monotonic() + number(time_limit, "time_limit", least=0.0)
+    if isinstance(run, Profile):
+        return _finished_profile(run, allowed, end)
+    if not all(hasattr(type(run), name) for name in ("current", "average", "run")):
+        told = "a run that can go on, as solve(game) returns, or a Profile"
+        raise TypeError(must_be("run", told, run))
+    game = check_constant_sum(run.game)
     systems = _Systems.of(game)
     run.run(max(_FIRST - run.iteration, 0))
     best, more, played, looked = systems.bounded(*run.average), 0, 0.0, 0.0
@@ -128,11 +139,28 @@ def finish(
             found.append(systems.look(run.current, average))
         best = min(found, key=lambda each: each.gap)
         if best.gap <= allowed * systems.width or time.monotonic() >= end:
-            return exact_solution(game, best.x, best.y, best.lower, best.upper)
+            return exact_solution(game, *best, f"finish after {run.iteration} iterations")
         looked += time.monotonic() - first
         # As many again as take the time that was spent on looking, at the speed of the last ones.
         behind = min(max(looked - played, 0.0) * more / max(now - started, 1e-9), 8 * run.iteration)
         more = max(run.iteration // 2, int(behind))
+
+
+def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
+    """Return the best of what the supports above each threshold lead to."""
+    if profile._game is None or isinstance(profile._game, Mapping):
+        raise ValueError(
+            "run is a profile without its game; pass Profile(strategies, game.domains, game)"
+        )
+    game = check_constant_sum(profile._game)
+    systems, average = _Systems.of(game), as_vectors(game, profile)
+    best = systems.bounded(*average)
+    for least in _LEAST:
+        if best.gap <= allowed * systems.width or time.monotonic() >= end:
+            break
+        found = systems.look(threshold(game, average, least).profile, average)
+        best = min(best, found, key=lambda each: each.gap)
+    return exact_solution(game, *best, "finish of a profile")
 
 
 class _Bounded(NamedTuple):

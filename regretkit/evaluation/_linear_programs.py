@@ -56,6 +56,8 @@ class ExactSolution:
     player's constraints and u its utility at ``profile``, they are the least d with
     ``E^T d >= u``; a strategy earns ``d[0]`` if it takes only sequences at which both are equal.
     """
+    method: str
+    """How it was found: "linear program", or "finish" and of what."""
 
     @property
     def gap(self) -> float:
@@ -66,7 +68,7 @@ class ExactSolution:
         from regretkit.display._html import facts
 
         bounds = ("value", self.value), ("lower", self.lower), ("upper", self.upper)
-        return facts(*bounds, ("gap", self.gap), profile=self.profile)
+        return facts(*bounds, ("gap", self.gap), ("by", self.method), profile=self.profile)
 
 
 def solve_zero_sum(game: NormalFormGame | ExtensiveFormGame) -> ExactSolution:
@@ -129,14 +131,20 @@ def check_constant_sum(game: Game) -> NormalFormGame | ExtensiveFormGame:
 
 
 def exact_solution(
-    game: NormalFormGame | ExtensiveFormGame, x: Vector, y: Vector, lower: float, upper: float
+    game: NormalFormGame | ExtensiveFormGame,
+    x: Vector,
+    y: Vector,
+    lower: float,
+    upper: float,
+    method: str = "linear program",
 ) -> ExactSolution:
     """Return strategies and the interval that they prove, with their duals."""
     profile = Profile([x, y], game.domains, game)
     first, second = (
         constraint_duals(game.domains[player], game.utility(player, profile)) for player in (0, 1)
     )
-    return ExactSolution(lower + (upper - lower) / 2, lower, upper, profile, (first, second))
+    middle = lower + (upper - lower) / 2
+    return ExactSolution(middle, lower, upper, profile, (first, second), method)
 
 
 def constraint_duals(domain: Simplices | DecisionTree, utility: Vector) -> Vector:

@@ -83,8 +83,42 @@ def test_a_tolerance_that_holds_already_plays_no_more():
     assert run.iteration == 100
 
 
+@pytest.mark.parametrize("algorithm", ["cfr+", "dcfr", "pdcfr+"])
+@pytest.mark.parametrize("call", ["kuhn_poker", "goofspiel(cards=4)", "liars_dice(sides=4)"])
+def test_a_profile_ends_at_the_known_value(call, algorithm):
+    average = solve(games.load(call), algorithm, iterations=2_000).average
+    solution = finish(average)
+    check(games.load(call), solution, size=1.0)
+    assert solution.value == pytest.approx(KNOWN[call], abs=1e-12)
+    assert solution.method == "finish of a profile"
+
+
+def test_a_profile_far_from_equilibrium_says_how_far_it_is():
+    game = games.leduc_poker()
+    uniform = games.Profile.uniform(game)
+    solution = finish(uniform)
+    assert 1e-3 < solution.gap <= nash_conv(game, uniform)
+    assert solution.gap == pytest.approx(nash_conv(game, solution.profile), rel=1e-9)
+    assert finish(uniform, time_limit=0.0).gap == pytest.approx(nash_conv(game, uniform))
+
+
+@pytest.mark.parametrize(
+    "call", ["kuhn_poker", "liars_dice(sides=5)", "biased_rock_paper_scissors"]
+)
+def test_solve_takes_what_is_faster_and_says_what(call, monkeypatch):
+    game = games.load(call)
+    solution = solve(game, exact=True)
+    small = not call.startswith("liars")
+    assert solution.method.startswith("linear program" if small else "finish after ")
+    assert solution.value == pytest.approx(KNOWN.get(call, 0.0), abs=1e-12)
+    monkeypatch.setattr("regretkit.play._solve._SECONDS_A_SEQUENCE", 0.0)
+    assert solve(game, exact=True).method == "linear program"
+
+
 def test_solve_does_both():
-    assert solve(games.kuhn_poker(), exact=True).value == pytest.approx(-1 / 18, abs=1e-14)
+    exactly = solve(games.kuhn_poker(), "dcfr", exact=True)
+    assert exactly.value == pytest.approx(-1 / 18, abs=1e-14)
+    assert exactly.method == "finish after 25 iterations"
     solution = solve(games.leduc_poker(), "dcfr", exact=True, time_limit=0.0)
     assert solution.gap > 1e-6
 
@@ -105,7 +139,13 @@ test_bad_input_is_refused = refusals(
     (lambda: played(games.kuhn_poker(players=3)), ValueError, "game must have two players"),
     (lambda: played(games.kuhn_poker(), tolerance=-1.0), ValueError, "tolerance must be .* -1"),
     (lambda: played(games.kuhn_poker(), time_limit=np.nan), ValueError, "time_limit must .* nan"),
-    (lambda: finish(games.kuhn_poker()), TypeError, "run must be .* can go on, .*got <"),
+    (lambda: finish(games.kuhn_poker()), TypeError, "run must be .* or a Profile, got <"),
+    (
+        lambda: finish(games.Profile([np.ones(1)] * 2, matrix_game([[0.0]]).domains)),
+        ValueError,
+        "run is a profile without its game",
+    ),
+    (lambda: finish(games.Profile.uniform(games.chicken())), ValueError, "must be constant-sum"),
     (
         lambda: solve(games.kuhn_poker(), exact=True, iterations=3),
         ValueError,

@@ -150,14 +150,18 @@ def _estimates(
     return report, lines
 
 
-@click.command(short_help="Solve a game exactly, by linear programming.", epilog=GAME_HELP)
+@click.command(short_help="Solve a game exactly.", epilog=GAME_HELP)
 @arguments.game
 @option(
     "--concept",
     "Of a game in extensive form, report the correlated equilibrium of largest welfare too.",
     click.Choice(get_args(Concept)),
 )
-@option("--finish", "Of a zero-sum game: by playing DCFR, not by a linear program.", is_flag=True)
+@option(
+    "--finish/--linear-program",
+    "Of a zero-sum game: by playing DCFR to the end, or not; by default what is faster.",
+    default=None,
+)
 @option("--rational", "Of a zero-sum game: report the value as a fraction.", is_flag=True)
 @option(
     "--certificate",
@@ -169,13 +173,13 @@ def _estimates(
 def exact(
     game: NamedGame,
     concept: Concept | None,
-    finish: bool,
+    finish: bool | None,
     rational: bool,
     certificate: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> int:
-    """Report what is known exactly about a game, by linear programming.
+    """Report what is known exactly about a game.
 
     For a two-player zero-sum game that is its value, with strategies that prove it. For any other
     two-player game, and any in normal form, it is the security level of each player; and in normal
@@ -190,13 +194,14 @@ def exact(
     solved: Any = game.played  # in a form that the functions below take
     zero_sum = solved.players == 2 and solved.constant_sum is not None
     normal = isinstance(solved, NormalFormGame)
-    asked = {"--out": out, "--certificate": certificate, "--finish": finish, "--rational": rational}
+    asked = {"--out": out, "--certificate": certificate, "--rational": rational}
+    asked |= {"--finish" if finish else "--linear-program": finish is not None}
     _check_questions(game, concept, [] if zero_sum else [name for name in asked if asked[name]])
     report: dict[str, Any] = {"game": game.name}
     profile, lines = None, [f"game    {game.name}"]
     with reporting("exact", Failure):
         if zero_sum:
-            profile = _value(solved, report, lines, finish=finish)
+            profile = _value(solved, report, lines, finish)
         if profile is not None and (rational or certificate):
             _fraction(solved, profile, certificate, report, lines)
         if not zero_sum and (solved.players == 2 or normal):
@@ -235,15 +240,19 @@ def _check_questions(game: NamedGame, concept: str | None, of_zero_sum: Sequence
         )
 
 
-def _value(game: Any, report: dict[str, Any], lines: list[str], *, finish: bool) -> Profile:
+def _value(game: Any, report: dict[str, Any], lines: list[str], finish: bool | None) -> Profile:
     """Report the value of a zero-sum game, and return strategies that prove it."""
-    solution = solve(game, exact=True) if finish else solve_zero_sum(game)
+    if finish is False:
+        solution = solve_zero_sum(game)
+    else:
+        solution = solve(game, "dcfr" if finish else None, exact=True)
     lower, upper = solution.lower, solution.upper
     report["value"] = [solution.value, game.constant_sum - solution.value]
-    report |= {"lower": lower, "upper": upper, "gap": solution.gap}
+    report |= {"lower": lower, "upper": upper, "gap": solution.gap, "method": solution.method}
     lines += [
         f"value   {numbers(report['value'])}",
         f"proof   player 0 gets at least {lower:.12g}, and player 1 gives at most {upper:.12g}",
+        f"by      {solution.method}",
     ]
     return solution.profile
 
