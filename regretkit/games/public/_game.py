@@ -1,0 +1,316 @@
+"""Public games: a public tree, private types, and payoffs without a matrix."""
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+import numpy as np
+from attrs import define, evolve, field
+from numpy.typing import ArrayLike
+
+from regretkit._util._typing import Vector
+from regretkit._util._validate import check_kind, floats, quote
+from regretkit.games._extensive_form import ExtensiveFormGame
+from regretkit.games._game import as_profile, as_strategies, check_player, game_repr_html
+from regretkit.games.public._deal import Deal
+from regretkit.games.public._layout import Layout
+from regretkit.games.public._settling import Settling
+from regretkit.games.public._to_tree import game_tree
+from regretkit.games.public._tree import (
+    Chance,
+    Compare,
+    Decision,
+    Node,
+    Outcome,
+    Path,
+    PublicTree,
+    Table,
+    children_of,
+)
+from regretkit.sets import DecisionTree
+
+
+@final
+@define(eq=False, repr=False)
+class PublicGame:
+    """A game of two players in which everybody sees everything but the types that were dealt.
+
+    A player has a decision point for each of its nodes in the public tree and each type that is
+    alive there. Terminals map the opponent's reach over its types to what each own type is paid,
+    in linear time for ``Free`` and ``Compare``: n types take n steps where the game tree has n^2
+    histories.
+
+    Parameters
+    ----------
+    tree
+        What everybody sees.
+    deal
+        The types, of which each player sees its own.
+    name
+        Name of the game.
+
+    Raises
+    ------
+    ValueError
+        When factors, tables or orders do not belong to the deal, or when probabilities of chance
+        do not sum to 1.
+
+    Examples
+    --------
+    Kuhn poker with three cards:
+
+    >>> from regretkit.games.public import Compare, Decision, Free
+    >>> call = Decision(1, {"pass": Free(1), "bet": Compare(2, -2)})
+    >>> answer = Decision(0, {"pass": Free(-1), "bet": Compare(2, -2)})
+    >>> check = Decision(1, {"pass": Compare(1, -1), "bet": answer})
+    >>> cards = np.arange(3)
+    >>> deal = Deal(("JQK", "JQK"), cards=[cards[:, None]] * 2, strengths=[cards] * 2)
+    >>> game = PublicGame(PublicTree(Decision(0, {"pass": check, "bet": call})), deal, name="Kuhn")
+    >>> game
+    <Kuhn: 6 + 6 decision points, 3 x 3 types>
+    >>> game.domains[0].simplices.labels.block(5)
+    'K /pass/bet'
+    >>> game.value([domain.relative_interior_point() for domain in game.domains])
+    array([ 0.125, -0.125])
+
+    References
+    ----------
+    Johanson, Waugh, Bowling and Zinkevich (2011), "Accelerating best response calculation in large
+    extensive games", IJCAI.
+    """
+
+    tree: PublicTree
+    deal: Deal
+    name: str | None = field(default=None, kw_only=True)
+    domains: tuple[DecisionTree, DecisionTree] = field(init=False)
+    layout: Layout = field(init=False)
+    """Where the types decide."""
+    _settlings: dict[int, Settling] = field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        check_kind(self.tree, PublicTree, "tree", "PublicTree(root)")
+        check_kind(self.deal, Deal, "deal", "Deal(types)")
+        for node in self.tree.terminals.tolist():
+            terminal = self.tree.nodes[node]
+            if isinstance(terminal, Compare):
+                self.deal.meeting(0, terminal.order)
+            elif isinstance(terminal, Table) and terminal.payoffs.shape[1:] != self.deal.sizes:
+                raise ValueError(
+                    f"payoffs of the table at {quote(self._at(node))} have shape "
+                    f"{terminal.payoffs.shape[1:]}, but the deal has {self.deal.sizes} types; "
+                    "pass one payoff for each pair"
+                )
+        self.layout = Layout(self.tree, self.deal)
+        self.domains = self.layout.domains
+
+    @property
+    def players(self) -> int:
+        """Number of players, which is 2."""
+        return 2
+
+    @property
+    def constant_sum(self) -> float | None:
+        """The sum of both payoffs if it is the same at all terminals, else None."""
+        sums = []
+        for node in self.tree.terminals.tolist():
+            terminal = self.tree.nodes[node]
+            if isinstance(terminal, Compare):
+                sums += [sum(terminal.win), sum(terminal.lose), sum(terminal.tie)]
+            elif isinstance(terminal, Table):
+                total = terminal.payoffs.sum(axis=0)[self.deal.pairs() > 0.0]
+                sums += [float(total.min(initial=0.0)), float(total.max(initial=0.0))]
+            else:
+                sums.append(sum(terminal.payoff))
+        size = max(abs(total) for total in sums)
+        return sums[0] if max(sums) - min(sums) <= 1e-12 * size else None
+
+    def utility(
+        self, player: int, profile: Sequence[Vector], payoff_of: int | None = None
+    ) -> Vector:
+        """Return the utility of each sequence of ``player``, shape ``(dimension,)``.
+
+        See ``Game.utility``.
+        """
+        check_player(player, self.players)
+        strategies = as_profile(profile, self.domains, ignored_player=player)
+        if payoff_of is not None:
+            check_player(payoff_of, self.players)
+        payer = player if payoff_of is None else payoff_of
+        return self._settling(player).utility(strategies[1 - player], payer)
+
+    def _settling(self, player: int) -> Settling:
+        if player not in self._settlings:
+            self._settlings[player] = Settling(self.layout, player)
+        return self._settlings[player]
+
+    def value(self, profile: Sequence[Vector]) -> Vector:
+        """Return the expected payoff of each player, shape ``(2,)``."""
+        strategies = as_strategies(self, profile)
+        settling = self._settling(0)
+        return np.array([strategies[0] @ settling.utility(strategies[1], i) for i in (0, 1)])
+
+    def to_tree(self, *, memory_limit: float | None = None) -> ExtensiveFormGame:
+        """Return the same game as a game tree, of one history for each pair of types and node.
+
+        Decision points have the same labels, in another order.
+        """
+        tree = game_tree(self.layout, memory_limit)
+        return ExtensiveFormGame(tree, name=self.name and f"{self.name}.to_tree()")
+
+    # Types at a node
+
+    def reach(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
+        """Return the weight with which each type of a player is dealt and plays to a node.
+
+        Types that are dead there have weight 0.
+        """
+        check_player(player, self.players)
+        strategies = as_strategies(self, profile)
+        return self._reach(player, strategies[player], self.tree.find(node))
+
+    def _reach(self, player: int, strategy: Vector, node: int) -> Vector:
+        layout = self.layout
+        sequences = layout.sequences[player][layout.last[player, node]]
+        reach: Vector = layout.contexts[layout.context[node]].priors[player] * strategy[sequences]
+        return reach
+
+    def ev(self, player: int, profile: Sequence[ArrayLike], node: Path = ()) -> Vector:
+        """Return what each type of a player earns on average from a node on.
+
+        That is the expected payoff given that the play is at the node and that the player's type
+        is this one; NaN for a type that is dead there, or that meets no type that plays there.
+        """
+        check_player(player, self.players)
+        strategies, start = as_strategies(self, profile), self.tree.find(node)
+        layout, tree = self.layout, self.tree
+        values = self._settling(player).values(strategies[1 - player], start)
+        behavior = np.append(self.domains[player].behavior(strategies[player]), 0.0)
+        for after in range(start + len(values) - 1, start, -1):
+            before = int(tree.parent[after])
+            played = values[after - start]
+            if tree.player[before] == player:
+                sequences = layout.sequences[player][layout.last[player, after]]
+                played = played * behavior[sequences - 1]
+            values[before - start] += played
+        context = layout.contexts[layout.context[start]]
+        other = self._reach(1 - player, strategies[1 - player], start)
+        met = self.deal.meeting(player).sums(other[np.newaxis]).free[0]
+        return _ratio(values[0], context.priors[player] * met * context.probability)
+
+    def equity(
+        self, player: int, node: Path = (), profile: Sequence[ArrayLike] | None = None
+    ) -> Vector:
+        """Return how often each type of a player has the higher type, ties counting half.
+
+        Against the types that the opponent plays to the node, or all that were dealt; on average
+        over the moves of chance after the node. NaN for a type that is dead or meets nobody.
+
+        Raises
+        ------
+        ValueError
+            When types are not compared after the node, or in more than one order.
+        """
+        check_player(player, self.players)
+        start, layout = self.tree.find(node), self.layout
+        strategies = None if profile is None else as_strategies(self, profile)[1 - player]
+        orders: dict[int, set[str]] = {}
+        for at in range(start, layout.ends[start]):
+            if isinstance(terminal := self.tree.nodes[at], Compare):
+                orders.setdefault(int(layout.context[at]), set()).add(terminal.order)
+        if not orders or any(len(names) > 1 for names in orders.values()):
+            raise ValueError(
+                f"types are compared in {'several orders' if orders else 'no order'} after "
+                f"{quote(self._at(start))}; equity needs one"
+            )
+        won, met = np.zeros((2, self.deal.sizes[player]))
+        sequences = layout.sequences[1 - player][layout.last[1 - player, start]]
+        for number, names in orders.items():
+            context = layout.contexts[number]
+            reach = context.priors[1 - player]
+            if strategies is not None:
+                reach = reach * strategies[sequences]
+            sums = self.deal.meeting(player, *names).sums(reach[np.newaxis])
+            weight = context.probability * context.priors[player]
+            won += weight * (sums.free[0] + sums.more[0]) / 2
+            met += weight * sums.free[0]
+        return _ratio(won, met)
+
+    def lock(self, behaviors: Mapping[Path, ArrayLike]) -> "PublicGame":
+        """Return the game in which players behave at some nodes as they are told.
+
+        A locked node is a move of chance that depends on the player's type.
+
+        Parameters
+        ----------
+        behaviors
+            For each node the probabilities of its actions, shape ``(actions,)``, or those of each
+            type, ``(types, actions)``.
+        """
+        changed: dict[int, dict[int, Node]] = {}
+        locked = {self.tree.find(path): behavior for path, behavior in behaviors.items()}
+        root = self.tree.nodes[0]
+        for at in range(max(locked, default=-1), -1, -1):
+            kept = changed.pop(at, {})
+            if not kept and at not in locked:
+                continue
+            node = self.tree.nodes[at]
+            following = {
+                name: kept.get(i, child.node if isinstance(child, Outcome) else child)
+                for i, (name, child) in enumerate(children_of(node).items())
+            }
+            if at in locked:
+                node = self._locked(at, locked[at], following)
+            elif isinstance(node, Decision):
+                node = evolve(node, children=following)
+            elif isinstance(node, Chance):
+                outcomes = node.outcomes.items()
+                node = Chance({i: evolve(out, node=following[i]) for i, out in outcomes})
+            if at:
+                changed.setdefault(int(self.tree.parent[at]), {})[int(self.tree.action[at])] = node
+            else:
+                root = node
+        return evolve(self, tree=PublicTree(root))  # type: ignore[arg-type]
+
+    def _locked(self, at: int, behavior: ArrayLike, following: Mapping[str, Node]) -> Chance:
+        if (player := int(self.tree.player[at])) < 0:
+            raise ValueError(f"no player decides at {quote(self._at(at))}; lock a decision")
+        shape = self.deal.sizes[player], len(following)
+        behavior = floats(behavior, "behavior")
+        alive = self.layout.contexts[self.layout.context[at]].alive[player]
+        if behavior.shape not in (shape, shape[1:]):
+            raise ValueError(
+                f"the behavior at {quote(self._at(at))} has shape {behavior.shape}; pass one "
+                f"probability for each action, {shape[1:]}, or for each type as well, {shape}"
+            )
+        behavior = np.broadcast_to(behavior, shape)
+        total = behavior[alive].sum(axis=1)
+        if not (behavior[alive] >= 0.0).all() or not (np.abs(total - 1.0) <= 1e-9).all():
+            raise ValueError(
+                f"the behavior at {quote(self._at(at))} must be at least 0 and sum to 1 for each "
+                f"type, got {quote(behavior)}"
+            )
+        full = np.zeros(shape)
+        full[alive] = behavior[alive]
+        none = None
+        return Chance(
+            {
+                name: Outcome(node, factors=(none, column) if player else (column, none))
+                for column, (name, node) in zip(full.T, following.items(), strict=True)
+            }
+        )
+
+    _repr_html_ = game_repr_html
+
+    def _at(self, node: int) -> str:
+        return "/" + "/".join(self.tree.path(node))
+
+    def __repr__(self) -> str:
+        points = " + ".join(str(domain.points) for domain in self.domains)
+        types = " x ".join(map(str, self.deal.sizes))
+        return f"<{self.name or 'PublicGame'}: {points} decision points, {types} types>"
+
+
+def _ratio(sums: Vector, weights: Vector) -> Vector:
+    """Return ``sums / weights``, NaN where there is no weight."""
+    out = np.full(weights.size, np.nan)
+    np.divide(sums, weights, out=out, where=weights > 0.0)
+    return out

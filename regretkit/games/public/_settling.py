@@ -1,0 +1,175 @@
+"""Utilities of a public game: linear maps of the opponent's reach, many terminals at once."""
+
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import NDArray
+
+from regretkit._util._arrays import RESOLUTION
+from regretkit._util._typing import Indices, Vector
+from regretkit.games.public._layout import Layout
+from regretkit.games.public._tree import Compare, Free, Table
+
+Matrix = NDArray[np.float64]
+
+
+@final
+@frozen(eq=False)
+class Group:
+    """Terminals with one order of types, for one player.
+
+    Terminals with the same last decision of the opponent, in one context, see the same reach over
+    its types: they share a column.
+    """
+
+    order: str | None
+    """The strengths that are compared, None for none."""
+    table: Table | None
+    """The table that is paid, if there is one."""
+    last: Indices
+    """The number of the opponent's last decision, of each column."""
+    context: Indices
+    """The context of each column."""
+    terminals: Indices
+    """The terminal nodes, those with the same last decision of the player side by side."""
+    column: Indices
+    """The column of each terminal."""
+    factors: NDArray[np.float64]
+    """What each player is paid for ``free``, ``more`` and ``tie``, shape ``(2, 3, terminals)``.
+
+    They include the probability of chance.
+    """
+    begin: Indices
+    """Where the terminals of each last decision of the player, in one context, begin."""
+
+
+@final
+@define(eq=False)
+class Settling:
+    """The utilities of one player."""
+
+    layout: Layout
+    player: int
+    groups: list[Group] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.groups = list(_groups(self.layout, self.player))
+
+    def utility(self, strategy: Vector, payer: int) -> Vector:
+        """Return the utility of every sequence, given the opponent's strategy."""
+        layout, player = self.layout, self.player
+        utility = np.zeros(layout.domains[player].dimension)
+        for group in self.groups:
+            paid, bound = self.paid(group, strategy, payer)
+            earned = np.add.reduceat(paid, group.begin, axis=0)
+            bound = np.add.reduceat(bound, group.begin)[:, np.newaxis]
+            earned[np.abs(earned) <= RESOLUTION * bound] = 0.0
+            first = group.terminals[group.begin]
+            priors = [layout.contexts[i].priors[player] for i in layout.context[first]]
+            np.add.at(
+                utility, layout.sequences[player][layout.last[player, first]], earned * priors
+            )
+        return utility
+
+    def paid(self, group: Group, strategy: Vector, payer: int) -> tuple[Matrix, Vector]:
+        """Return what each type is paid at each terminal, and the size of the reach behind it.
+
+        The type's own weight is not included.
+        """
+        layout, other = self.layout, 1 - self.player
+        reach = strategy[layout.sequences[other][group.last]]
+        reach *= [layout.contexts[i].priors[other] for i in group.context]
+        free, more, tie = group.factors[payer][:, :, np.newaxis]
+        if group.table is not None:
+            by_table, total = self._by_table(group.table, reach, payer)
+            return free * by_table[group.column], np.abs(free[:, 0]) * total[group.column]
+        sums = layout.deal.meeting(self.player, group.order).sums(reach)
+        total = np.abs(group.factors[payer]).sum(axis=0) * reach.sum(axis=1)[group.column]
+        paid = free * sums.free[group.column]
+        if group.order is not None:
+            paid += more * sums.more[group.column]
+            if tie.any():
+                paid += tie * sums.tie[group.column]
+        return paid, total
+
+    def values(self, strategy: Vector, start: int) -> Matrix:
+        """Return what each type is paid at the nodes from ``start`` on, 0 where no one is paid.
+
+        Weighted with the probability of the type and the opponent's reach, shape
+        ``(nodes, types)``.
+        """
+        layout, player = self.layout, self.player
+        end = int(layout.ends[start])
+        values = np.zeros((end - start, layout.deal.sizes[player]))
+        for group in self.groups:
+            rows = np.flatnonzero((group.terminals >= start) & (group.terminals < end))
+            if rows.size:
+                paid, _ = self.paid(group, strategy, player)
+                nodes = group.terminals[rows]
+                priors = [layout.contexts[i].priors[player] for i in layout.context[nodes]]
+                values[nodes - start] = paid[rows] * priors
+        return values
+
+    def _by_table(self, table: Table, reach: Matrix, payer: int) -> tuple[Matrix, Vector]:
+        payoffs = table.payoffs[payer] * self.layout.deal.pairs()
+        by_other = payoffs if self.player else payoffs.T
+        sums = np.array([(by_other * row[:, np.newaxis]).sum(axis=0) for row in reach])
+        total = np.abs(payoffs).max() * reach.sum(axis=1)
+        sums[np.abs(sums) <= RESOLUTION * total[:, np.newaxis]] = 0.0
+        return sums, total
+
+
+def _groups(layout: Layout, player: int) -> Iterator[Group]:
+    """Yield the groups of a player, in order of first occurrence, those without an order last."""
+    tree = layout.tree
+    own, other = layout.last[player], layout.last[1 - player]
+    members: dict[str | Table | None, list[int]] = {}
+    compared: dict[tuple[int, int], str] = {}
+    for node in tree.terminals.tolist():
+        if isinstance(terminal := tree.nodes[node], Compare):
+            compared.setdefault((int(other[node]), int(layout.context[node])), terminal.order)
+    for node in tree.terminals.tolist():
+        terminal = tree.nodes[node]
+        if isinstance(terminal, Free):
+            # Beside a showdown with the same reach, if there is one
+            key: str | Table | None = compared.get((int(other[node]), int(layout.context[node])))
+            members.setdefault(key, []).append(node)
+        elif isinstance(terminal, Compare | Table):
+            key = terminal.order if isinstance(terminal, Compare) else terminal
+            members.setdefault(key, []).append(node)
+    for key, nodes in members.items():
+        chosen = sorted(nodes, key=lambda node: (own[node], layout.context[node]))
+        terminals = np.array(chosen)
+        columns, column = np.unique(
+            np.stack([other[terminals], layout.context[terminals]]), axis=1, return_inverse=True
+        )
+        mine = np.stack([own[terminals], layout.context[terminals]])
+        new = np.append(True, (mine[:, 1:] != mine[:, :-1]).any(axis=0))
+        yield Group(
+            order=None if isinstance(key, Table) else key,
+            table=key if isinstance(key, Table) else None,
+            last=columns[0],
+            context=columns[1],
+            terminals=terminals,
+            column=column.reshape(-1),
+            factors=np.stack([_factors(layout, player, node) for node in chosen], axis=-1),
+            begin=np.flatnonzero(new),
+        )
+
+
+def _factors(layout: Layout, player: int, node: int) -> NDArray[np.float64]:
+    """Return what each player is paid for ``free``, ``more`` and ``tie``, shape ``(2, 3)``."""
+    terminal = layout.tree.nodes[node]
+    factors = np.zeros((2, 3))
+    if isinstance(terminal, Compare):
+        win, lose, tie = map(np.array, (terminal.win, terminal.lose, terminal.tie))
+        factors[:, 0] = (win + lose) / 2
+        # Where player 1's type is the higher, player 0's is the lower.
+        factors[:, 1] = (lose - win if player else win - lose) / 2
+        factors[:, 2] = tie - (win + lose) / 2
+    else:
+        factors[:, 0] = terminal.payoff if isinstance(terminal, Free) else 1.0
+    factors *= layout.contexts[layout.context[node]].probability
+    return factors

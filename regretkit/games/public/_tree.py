@@ -1,0 +1,330 @@
+"""Public trees: decisions, public moves of chance, and what terminals pay."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar, final
+
+import numpy as np
+from attrs import define, field, frozen
+from numpy.typing import ArrayLike, NDArray
+
+from regretkit._util._arrays import read_only
+from regretkit._util._typing import Indices, Vector
+from regretkit._util._validate import (
+    did_you_mean,
+    floats,
+    must_be,
+    number,
+    quote,
+)
+from regretkit.games._game import check_payoffs, check_player
+from regretkit.games.tree._history import CHANCE, TERMINAL
+
+Payoff: TypeAlias = float | tuple[float, float]
+"""What both players are paid, or what player 0 is paid and player 1 pays."""
+Child = TypeVar("Child")
+Node: TypeAlias = "Decision | Chance | Free | Compare | Table"
+Path: TypeAlias = str | Sequence[str]
+"""The actions to a node: ``("check", "bet 500")``, or ``"/check/bet 500"``."""
+
+
+def _pair(value: Payoff) -> tuple[float, float]:
+    pair = floats(value, "a payoff", "pass a number, or one for each player")
+    if pair.shape not in ((), (2,)):
+        raise ValueError(must_be("a payoff", "one number, or one for each player", value))
+    check_payoffs(pair.reshape(-1), str)
+    first, second = (pair, -pair) if pair.ndim == 0 else pair
+    return float(first), float(second)
+
+
+@final
+@frozen
+class Free:
+    """A terminal that pays the same whatever the types are: a fold.
+
+    Parameters
+    ----------
+    payoff
+        What player 0 is paid by player 1, or one payoff for each player.
+
+    Examples
+    --------
+    >>> Free(1), Free((1, 0.5))
+    (Free((1.0, -1.0)), Free((1.0, 0.5)))
+    """
+
+    payoff: tuple[float, float] = field(converter=_pair)
+
+    def __repr__(self) -> str:
+        return f"Free({self.payoff})"
+
+
+@final
+@frozen
+class Compare:
+    """A terminal at which the player of the higher type wins: a showdown.
+
+    Parameters
+    ----------
+    win, lose
+        What is paid where player 0's type is the higher, and where it is the lower: what player 0
+        is paid by player 1, or one payoff for each player.
+    tie
+        What is paid where types are equal, by default the mean of ``win`` and ``lose``.
+    order
+        Which strengths of the ``Deal`` are compared.
+
+    Examples
+    --------
+    >>> Compare(2, -2).tie
+    (0.0, 0.0)
+    >>> Compare((95, -100), (-100, 95)).tie  # the winner of 200 pays a rake of 5
+    (-2.5, -2.5)
+    """
+
+    win: tuple[float, float] = field(converter=_pair)
+    lose: tuple[float, float] = field(converter=_pair)
+    tie: tuple[float, float] = field(converter=_pair)
+    order: str = ""
+
+    @tie.default
+    def _mean(self) -> tuple[float, float]:
+        (first, second), (third, fourth) = self.win, self.lose
+        return (first + third) / 2, (second + fourth) / 2
+
+
+def _table(value: ArrayLike) -> NDArray[np.float64]:
+    table = floats(value, "payoffs")
+    table = np.stack([table, -table]) if table.ndim == 2 else table.copy()
+    if table.ndim != 3 or len(table) != 2:
+        raise ValueError(
+            f"payoffs has shape {np.shape(value)}, but (types of player 0, types of player 1) is "
+            "wanted, or (2, types of player 0, types of player 1) for both players' payoffs"
+        )
+    check_payoffs(table, str)
+    return read_only(table)
+
+
+@final
+@frozen(eq=False)
+class Table:
+    """A terminal that pays by a table of the types.
+
+    Parameters
+    ----------
+    payoffs
+        What player 0 is paid by player 1, shape ``(types of player 0, types of player 1)``, or
+        what each player is paid, ``(2, types of player 0, types of player 1)``. Entries of types
+        that cannot meet are ignored.
+
+    Examples
+    --------
+    >>> Table([[1, 0], [0, 1]]).payoffs[1]
+    array([[-1., -0.],
+           [-0., -1.]])
+    """
+
+    payoffs: NDArray[np.float64] = field(converter=_table)
+
+
+def _children(
+    children: Mapping[str, Child], kinds: tuple[type, ...], name: str
+) -> dict[str, Child]:
+    if not isinstance(children, Mapping) or not children:
+        raise TypeError(must_be(name, "a mapping from names to nodes, not empty", children))
+    for action, child in children.items():
+        if not isinstance(action, str) or "/" in action:
+            raise ValueError(must_be(name, "named by texts without a slash", action))
+        if not isinstance(child, kinds):
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(must_be(f"{name}[{action!r}]", wanted, child))
+    return dict(children)
+
+
+@final
+@frozen(eq=False)
+class Decision:
+    """A public node at which a player decides.
+
+    Parameters
+    ----------
+    player
+        0 or 1.
+    children
+        What follows each action: a ``Decision``, a ``Chance``, or a terminal.
+    """
+
+    player: int
+    children: Mapping[str, Node]
+
+    def __attrs_post_init__(self) -> None:
+        check_player(self.player, 2)
+        kinds = (Decision, Chance, Free, Compare, Table)
+        object.__setattr__(self, "children", _children(self.children, kinds, "children"))
+
+
+@final
+@frozen(eq=False)
+class Outcome:
+    """What follows an outcome of a public move of chance, and how probable the outcome is.
+
+    Given the types i and j of the players, its probability is
+
+        probability * factors[0][i] * factors[1][j]
+
+    So a card that nobody can hold who sees it is dealt with factors of 0 and 1.
+
+    Parameters
+    ----------
+    node
+        What follows: a ``Decision``, a ``Chance``, or a terminal.
+    probability
+        The part of the probability that does not depend on types.
+    factors
+        For each player, a factor at least 0 for each type; None for ones.
+    """
+
+    node: Node
+    probability: float = 1.0
+    factors: tuple[Vector | None, Vector | None] = (None, None)
+
+    def __attrs_post_init__(self) -> None:
+        kinds = (Decision, Chance, Free, Compare, Table)
+        if not isinstance(self.node, kinds):
+            raise TypeError(must_be("node", "a Decision, a Chance or a terminal", self.node))
+        object.__setattr__(self, "probability", number(self.probability, "probability", least=0))
+        factors = tuple(map(_factors, self.factors))
+        if len(factors) != 2:
+            raise ValueError(must_be("factors", "one array for each of two players", factors))
+        object.__setattr__(self, "factors", factors)
+
+
+def _factors(value: ArrayLike | None) -> Vector | None:
+    if value is None:
+        return None
+    factors = floats(value, "factors")
+    if factors.ndim != 1 or not (factors >= 0).all() or not np.isfinite(factors).all():
+        raise ValueError(must_be("factors", "finite numbers, at least 0, one a type", value))
+    return factors
+
+
+@final
+@frozen(eq=False)
+class Chance:
+    """A public move of chance.
+
+    Parameters
+    ----------
+    outcomes
+        The outcomes by their names. Their probabilities sum to 1 for all types that can meet,
+        which ``PublicGame`` checks.
+    """
+
+    outcomes: Mapping[str, Outcome]
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "outcomes", _children(self.outcomes, (Outcome,), "outcomes"))
+
+
+@final
+@define(eq=False, repr=False, init=False)
+class PublicTree:
+    """What everybody sees of a public game, as flat arrays in depth-first order.
+
+    Node 0 is the root. Children of a node are numbered in the order of its actions.
+
+    Parameters
+    ----------
+    root
+        A ``Decision`` or a ``Chance``, with all that follows.
+
+    Examples
+    --------
+    >>> answer = Decision(1, {"fold": Free(1), "call": Compare(2, -2)})
+    >>> tree = PublicTree(Decision(0, {"check": Compare(1, -1), "bet": answer}))
+    >>> tree
+    <PublicTree: 1 + 1 decisions, 3 terminals>
+    >>> tree.names[tree.find("/bet")]
+    ('fold', 'call')
+    """
+
+    player: Indices
+    """The player who decides at each node, ``CHANCE`` or ``TERMINAL``, shape ``(nodes,)``."""
+    parent: Indices
+    """The node before each node, -1 at the root."""
+    action: Indices
+    """Which action of the parent leads to each node, -1 at the root."""
+    names: tuple[tuple[str, ...], ...]
+    """The actions of each node."""
+    nodes: tuple[Node, ...]
+    """What stands at each node, with the payoffs of terminals."""
+    outcome: tuple[Outcome | None, ...]
+    """The outcome of chance that leads to each node, None after decisions."""
+
+    def __init__(self, root: Decision | Chance) -> None:
+        if not isinstance(root, Decision | Chance):
+            raise TypeError(must_be("root", "a Decision or a Chance", root))
+        nodes: list[Node] = []
+        parent, action, outcome = [], [], []
+        names: list[tuple[str, ...]] = []
+        # Without recursion, as a tree may be deep.
+        waiting: list[tuple[Node | Outcome, int, int]] = [(root, -1, -1)]
+        while waiting:
+            entry, before, number = waiting.pop()
+            node = entry.node if isinstance(entry, Outcome) else entry
+            outcome.append(entry if isinstance(entry, Outcome) else None)
+            parent.append(before)
+            action.append(number)
+            following = children_of(node)
+            names.append(tuple(following))
+            index = len(nodes)
+            nodes.append(node)
+            numbered = [(child, index, i) for i, child in enumerate(following.values())]
+            waiting += reversed(numbered)
+        self.nodes, self.names, self.outcome = tuple(nodes), tuple(names), tuple(outcome)
+        self.parent, self.action = read_only(np.array(parent)), read_only(np.array(action))
+        self.player = read_only(np.array([_mover(node) for node in nodes]))
+
+    @property
+    def terminals(self) -> Indices:
+        """The terminal nodes, in order."""
+        return np.flatnonzero(self.player == TERMINAL)
+
+    def path(self, node: int) -> tuple[str, ...]:
+        """Return the names of the actions that lead to a node."""
+        path = []
+        while node:
+            path.append(self.names[self.parent[node]][self.action[node]])
+            node = int(self.parent[node])
+        return tuple(reversed(path))
+
+    def find(self, path: Path) -> int:
+        """Return the node after these actions: ``"/check/bet 500"`` or ``("check", "bet 500")``."""
+        actions = [name for name in path.split("/") if name] if isinstance(path, str) else path
+        node = 0
+        for name in actions:
+            if name not in self.names[node]:
+                raise ValueError(
+                    f"node {quote(path)} is not in the tree: the actions after "
+                    f"{quote('/' + '/'.join(self.path(node)))} are "
+                    f"{quote(self.names[node])}{did_you_mean(str(name), self.names[node])}"
+                )
+            at = np.flatnonzero(self.parent == node)
+            node = int(at[self.names[node].index(name)])
+        return node
+
+    def __repr__(self) -> str:
+        decisions = " + ".join(str(np.count_nonzero(self.player == i)) for i in (0, 1))
+        return f"<PublicTree: {decisions} decisions, {self.terminals.size} terminals>"
+
+
+def children_of(node: Node) -> "Mapping[str, Node | Outcome]":
+    """Return what follows a node."""
+    if isinstance(node, Decision):
+        return node.children
+    return node.outcomes if isinstance(node, Chance) else {}
+
+
+def _mover(node: Node) -> int:
+    if isinstance(node, Decision):
+        return node.player
+    return CHANCE if isinstance(node, Chance) else TERMINAL

@@ -1,0 +1,96 @@
+"""Games of the catalogue and others as public games."""
+
+import itertools
+import math
+
+import numpy as np
+
+from regretkit.games.public import (
+    Chance,
+    Compare,
+    Deal,
+    Decision,
+    Free,
+    Outcome,
+    PublicGame,
+    PublicTree,
+)
+
+RANKS = "A23456789TJQK"
+
+
+def kuhn(cards=3):
+    call = Decision(1, {"p": Free(1), "b": Compare(2, -2)})
+    answer = Decision(0, {"p": Free(-1), "b": Compare(2, -2)})
+    check = Decision(1, {"p": Compare(1, -1), "b": answer})
+    numbers = np.arange(cards)
+    deal = Deal((RANKS[-cards:],) * 2, cards=[numbers[:, None]] * 2, strengths=[numbers] * 2)
+    return PublicGame(PublicTree(Decision(0, {"p": check, "b": call})), deal, name=f"kuhn({cards})")
+
+
+def leduc(ranks=3):
+    """Leduc poker with two suits."""
+    cards = np.arange(2 * ranks)
+    names = [RANKS[-ranks:][card // 2] + "sh"[card % 2] for card in cards]
+    # A pair with the public card wins, else the higher rank.
+    orders = {
+        names[public]: [np.where(cards // 2 == public // 2, ranks, cards // 2)] * 2
+        for public in cards
+    }
+
+    def second_round(public):
+        return lambda stake: bets(stake, 4, lambda stake: Compare(stake, -stake, order=public))
+
+    def deal_card(stake):
+        alive = {name: np.where(names == np.array(name), 0.0, 1.0) for name in names}
+        return Chance(
+            {
+                name: Outcome(second_round(name)(stake), 1 / (len(names) - 2), (alive[name],) * 2)
+                for name in names
+            }
+        )
+
+    deal = Deal((names, names), cards=[cards[:, None]] * 2, strengths=orders)
+    return PublicGame(PublicTree(bets(1, 2, deal_card)), deal, name=f"leduc({ranks})")
+
+
+def bets(stake, size, showdown, player=0, to_call=0, raises=0, checked=False):
+    """Return a round of betting, in which both have paid ``stake`` before the last raise."""
+    following = {}
+    if to_call:
+        following["f"] = Free(-stake if player == 0 else stake)
+    if to_call or checked:
+        following["c"] = showdown(stake + to_call)
+    else:
+        following["c"] = bets(stake, size, showdown, 1 - player, 0, raises, True)
+    if raises < 2:
+        paid = stake + to_call
+        following["r"] = bets(paid, size, showdown, 1 - player, size, raises + 1)
+    return Decision(player, following)
+
+
+def liars_dice(dice=1, sides=4):
+    """Return liar's dice, in which the highest face is wild."""
+    rolls = list(itertools.combinations_with_replacement(range(sides), dice))
+    counts = [[roll.count(face) for face in range(sides)] for roll in rolls]
+    weights = [math.factorial(dice) / math.prod(map(math.factorial, count)) for count in counts]
+    counts = np.array(counts, dtype=float)
+    shown = counts + counts[:, -1:] * (np.arange(sides) < sides - 1)
+    claims = [(number, face) for number in range(1, 2 * dice + 1) for face in range(sides)]
+    # Player 0's type is the higher where the bid is true.
+    orders = {
+        f"{number}-{face + 1}": (shown[:, face], number - 0.5 - shown[:, face])
+        for number, face in claims
+    }
+    bids = list(orders)
+
+    def after(last, player):
+        following = {bid: after(i, 1 - player) for i, bid in enumerate(bids) if i > last}
+        if last >= 0:
+            paid = -1 if player == 0 else 1  # to player 0 if the bid is true
+            following["liar"] = Compare(paid, -paid, order=bids[last])
+        return Decision(player, following)
+
+    names = ["".join(str(face + 1) for face in roll) for roll in rolls]
+    deal = Deal((names, names), weights=(weights, weights), strengths=orders)
+    return PublicGame(PublicTree(after(-1, 0)), deal, name=f"liars_dice({dice}, {sides})")
