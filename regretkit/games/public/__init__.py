@@ -1,4 +1,4 @@
-"""Public games: after the deal, everybody sees every action and every move of chance.
+"""Public games: after the deal, both players see every action and every move of chance.
 
 A public tree, private types, and payoffs that are linear in the opponent's reach over its types:
 poker is one of them. Their utilities need neither a game tree nor a matrix.

@@ -32,7 +32,7 @@ from regretkit.sets import DecisionTree
 @final
 @define(eq=False, repr=False)
 class PublicGame:
-    """A game of two players in which everybody sees everything but the types that were dealt.
+    """A game of two players who see everything but the type that the other was dealt.
 
     A player has a decision point for each of its nodes in the public tree and each type that is
     alive there. Terminals map the opponent's reach over its types to what each own type is paid,
@@ -42,7 +42,7 @@ class PublicGame:
     Parameters
     ----------
     tree
-        What everybody sees.
+        What both players see.
     deal
         The types, of which each player sees its own.
     name
@@ -202,7 +202,7 @@ class PublicGame:
         """Return how often each type of a player has the higher type, ties counting half.
 
         Against the types that the opponent plays to the node, or all that were dealt; on average
-        over the moves of chance after the node. NaN for a type that is dead or meets nobody.
+        over the moves of chance after the node. NaN for a type that is dead or meets no other.
 
         Raises
         ------

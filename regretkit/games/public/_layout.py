@@ -29,7 +29,7 @@ class Context(NamedTuple):
     priors: tuple[Vector, Vector]
     """The weight of each type times the factors of the outcomes; 0 for those that are dead."""
     alive: tuple[Indices, Indices]
-    """The types that can still meet somebody."""
+    """The types that can still meet one of the opponent's."""
     places: tuple[Indices, Indices]
     """Where each type stands among these, -1 for others."""
 

@@ -34,7 +34,7 @@ class Meeting:
         more_i = (W - W_a - W_b) + (U - U_a - U_b) - (T - T_a - T_b)
         tie_i = (U - U_a - U_b) - (W - W_a - W_b) + r of the type with the same cards
 
-    Sums of at most 2^-44 T are zero: what rounding leaves where nobody can be met is nothing, and
+    Sums of at most 2^-44 T are zero: what rounding leaves where no type can be met is nothing, and
     regret matching would play it. All sums are from the weakest type to the strongest, from left
     to right, in all engines.
     """

@@ -171,7 +171,7 @@ class Outcome:
 
         probability * factors[0][i] * factors[1][j]
 
-    So a card that nobody can hold who sees it is dealt with factors of 0 and 1.
+    A public card has factors of 0 for the types that hold it, and of 1 for others.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class Chance:
 @final
 @define(eq=False, repr=False, init=False)
 class PublicTree:
-    """What everybody sees of a public game, as flat arrays in depth-first order.
+    """What both players see of a public game, as flat arrays in depth-first order.
 
     Node 0 is the root. Children of a node are numbered in the order of its actions.
 
