@@ -39,7 +39,7 @@ def _pair(value: Payoff) -> tuple[float, float]:
 @final
 @frozen
 class Free:
-    """A terminal that pays the same whatever the types are: a fold.
+    """A terminal that pays the same for all types: a fold.
 
     Parameters
     ----------
