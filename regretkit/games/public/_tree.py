@@ -151,6 +151,11 @@ class Decision:
         0 or 1.
     children
         What follows each action: a ``Decision``, a ``Chance``, or a terminal.
+
+    Examples
+    --------
+    >>> Decision(1, {"fold": Free(1), "call": Compare(2, -2)}).children["fold"]
+    Free((1.0, -1.0))
     """
 
     player: int
@@ -181,6 +186,13 @@ class Outcome:
         The part of the probability that does not depend on types.
     factors
         For each player, a factor at least 0 for each type; None for ones.
+
+    Examples
+    --------
+    Player 0's second type holds the public card, and neither of player 1's does:
+
+    >>> Outcome(Compare(1, -1), probability=0.25, factors=([1, 0], None)).factors
+    (array([1., 0.]), None)
     """
 
     node: Node
@@ -217,6 +229,12 @@ class Chance:
     outcomes
         The outcomes by their names. Their probabilities sum to 1 for all types that can meet,
         which ``PublicGame`` checks.
+
+    Examples
+    --------
+    >>> coin = Chance({"heads": Outcome(Free(1), 0.5), "tails": Outcome(Free(-1), 0.5)})
+    >>> coin.outcomes["tails"].node
+    Free((-1.0, 1.0))
     """
 
     outcomes: Mapping[str, Outcome]
