@@ -247,6 +247,7 @@ class CompiledExecutor(KernelExecutor):
             self._check(self._iterates.behavior)
             for player in self._players:
                 player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
+                player.store(self._iterates)
         started_at = self._run.iteration
         try:
             self._play_batches(iterations, interrupted)

@@ -81,7 +81,7 @@ class RuleBuffers:
                     f"shape {view.shape}, but it learns "
                     f"{ {name: array.shape for name, array in learned_by(self.rule).items()} }"
                 )
-        if self.rule.domain.blocks:
+        if self.foreign and self.rule.domain.blocks:
             self._check_functions()
 
     def _held(self) -> dict[str, Vector]:

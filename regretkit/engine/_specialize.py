@@ -3,6 +3,7 @@
 import hashlib
 import types
 from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -62,8 +63,7 @@ def _used(function: Any) -> Iterator[tuple[str, Any]]:
 def digest(template: Any, specialization: Specialization) -> str:
     """Return a digest of all that determines a specialized template: its code and what it uses."""
     total = hashlib.sha256()
-    for name in _COMPILER:  # how things are compiled matters as well
-        total.update(Path(__file__).with_name(name).read_bytes())
+    total.update(_compiler())  # how things are compiled matters as well
     numbers: dict[Any, int] = {template: 0}
     waiting = [template]
     while waiting:
@@ -88,6 +88,12 @@ def digest(template: Any, specialization: Specialization) -> str:
     return total.hexdigest()[:16]
 
 
+@cache
+def _compiler() -> bytes:
+    return b"".join(Path(__file__).with_name(name).read_bytes() for name in _COMPILER)
+
+
+@lru_cache(maxsize=256)
 def _code(code: types.CodeType) -> bytes:
     """Return what determines code; the repr of nested code would contain its memory address."""
     inner = [_code(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]

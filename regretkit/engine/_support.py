@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -158,8 +159,13 @@ def is_long(run: SelfPlay, iterations: int, is_at_hand: Callable[[SelfPlay], boo
 
 def numba_missing() -> str | None:
     """Return why Numba cannot be used, None if it can."""
-    if find_spec("numba") is None:  # it is slow to import, and not needed where code is on disk
+    if not _has_numba():  # it is slow to import, and not needed where code is on disk
         return "Numba, which makes machine code, cannot be imported"
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return "Numba is told to make no machine code, by NUMBA_DISABLE_JIT"
     return None
+
+
+@cache
+def _has_numba() -> bool:
+    return find_spec("numba") is not None

@@ -1,5 +1,6 @@
 """From a run to an exact equilibrium: the supports of what is played now, and linear systems."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
@@ -13,7 +14,7 @@ from regretkit.evaluation._linear_programs import (
     ExactSolution,
     check_constant_sum,
     constraint_duals,
-    constraints,
+    constraint_entries,
     exact_solution,
     exponent_of,
     repaired,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _FIRST = 25
 """The iteration of the first look."""
-_WORTH_A_LOOK = 0.02
+_WORTH_A_LOOK = 0.1
 """The largest gap of the average, relative to the range of payoffs, at which systems are solved."""
 _LEAST = (0.0, 1e-10, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03)
 """Probabilities below each of these count as zero in a profile, one after the other."""
@@ -126,24 +127,26 @@ def finish(
         raise TypeError(must_be("run", told, run))
     game = check_constant_sum(run.game)
     systems = _Systems.of(game)
-    run.run(max(_FIRST - run.iteration, 0))
-    best, more, played, looked = systems.bounded(*run.average), 0, 0.0, 0.0
+    if run.iteration < _FIRST:
+        run.run(_FIRST - run.iteration)
+    best, pace = None, 0.0
     while True:
         started = time.monotonic()
-        run.run(more)
-        now = time.monotonic()
-        played, first = played + now - started, now
-        average = list(run.average)
-        found = [systems.bounded(*average), best]
-        if found[0].gap <= _WORTH_A_LOOK * systems.width:
+        average = systems.bounded(*run.average)
+        found = [average] if best is None else [average, best]
+        if allowed * systems.width < average.gap <= _WORTH_A_LOOK * systems.width:
             found.append(systems.look(run.current, average))
         best = min(found, key=lambda each: each.gap)
-        if best.gap <= allowed * systems.width or time.monotonic() >= end:
-            return exact_solution(game, *best, f"finish after {run.iteration} iterations")
-        looked += time.monotonic() - first
-        # As many again as take the time that was spent on looking, at the speed of the last ones.
-        behind = min(max(looked - played, 0.0) * more / max(now - started, 1e-9), 8 * run.iteration)
-        more = max(run.iteration // 2, int(behind))
+        now = time.monotonic()
+        if best.gap <= allowed * systems.width or now >= end:
+            return exact_solution(game, *best[:4], f"finish after {run.iteration} iterations")
+        # Looks that cost c, s seconds of play apart, cost c / s + s / 2T from T seconds on.
+        more = run.iteration // 2
+        if pace:
+            more = int(math.sqrt(2.0 * run.iteration * (now - started) / pace))
+            more = min(max(more, run.iteration // 8), 8 * run.iteration)
+        run.run(more)
+        pace = (time.monotonic() - now) / more
 
 
 def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolution:
@@ -154,13 +157,13 @@ def _finished_profile(profile: Profile, allowed: float, end: float) -> ExactSolu
         )
     game = check_constant_sum(profile._game)
     systems, average = _Systems.of(game), as_vectors(game, profile)
-    best = systems.bounded(*average)
+    best = given = systems.bounded(*average)
     for least in _LEAST:
         if best.gap <= allowed * systems.width or time.monotonic() >= end:
             break
-        found = systems.look(threshold(game, average, least).profile, average)
+        found = systems.look(threshold(game, average, least).profile, given)
         best = min(best, found, key=lambda each: each.gap)
-    return exact_solution(game, *best, "finish of a profile")
+    return exact_solution(game, *best[:4], "finish of a profile")
 
 
 class _Bounded(NamedTuple):
@@ -170,6 +173,8 @@ class _Bounded(NamedTuple):
     y: Vector
     lower: float
     upper: float
+    duals: tuple[Vector, Vector]
+    """The least p with ``E^T p >= A y`` and q with ``F^T q >= -A^T x``, in units of the systems."""
 
     @property
     def gap(self) -> float:
@@ -190,19 +195,33 @@ class _Entries(NamedTuple):
         return _Entries(row[kept], column[kept], self.value[kept])
 
 
+class _Flow(NamedTuple):
+    """The constraints ``E x = e`` on a player's strategies: their entries, totals and numbers."""
+
+    entries: _Entries
+    totals: Vector
+    live: Indices
+
+    def part(self, places: Indices) -> "_Flow":
+        """Return those on the sequences that have a new number, -1 if left out."""
+        part = self.entries.part(self.live, places)
+        live = np.flatnonzero(np.bincount(part.row, minlength=self.live.size))
+        row = _places(live, self.live.size)[part.row]
+        return _Flow(part._replace(row=row), self.totals[live], live)
+
+
 @final
 @frozen(eq=False)
 class _Systems:
     """The linear systems of a game, from which sequences out of the supports are left out."""
 
     domains: tuple[Simplices | DecisionTree, ...]
-    matrix: "csr_array"
-    """The payoffs of player 0, by its sequences and those of player 1."""
-    transposed: "csr_array"
-    constraints: tuple[tuple[_Entries, Vector], ...]
-    """E and e, F and f."""
+    payoffs: _Entries
+    """A, by the sequences of player 0 and those of player 1, in units of ``2^scale``;"""
+    matrices: "tuple[csr_array, csr_array]"
+    """the same, and ``A^T``."""
+    flows: tuple[_Flow, _Flow]
     scale: int
-    """The power of two by which payoffs are divided in the systems, to be of size one."""
     width: float
     """The range of payoffs."""
 
@@ -211,62 +230,64 @@ class _Systems:
         from scipy.sparse import csr_array
 
         if isinstance(game, NormalFormGame):
-            payoffs, matrix = game.payoffs[0], csr_array(game.payoffs[0])
-        else:  # whose terminals are merged already
-            shape = tuple(domain.dimension for domain in game.domains)
-            payoffs = game.tree.payoffs[:, 0]
-            matrix = csr_array((game.payoffs[0], tuple(game.sequences)), shape=shape)
-        sets = []
+            payoffs = game.payoffs[0]
+            row, column = np.nonzero(payoffs)
+            value = payoffs[row, column]
+        else:
+            payoffs, (row, column) = game.tree.payoffs[:, 0], game.sequences
+            value = game.payoffs[0]
+        flows = []
         for domain in game.domains:
-            flow, totals = constraints(domain)
-            coo = flow.tocoo()
-            signs: Vector = np.asarray(coo.data, dtype=np.float64)
-            sets.append((_Entries(coo.row, coo.col, signs), totals))
-        transposed, width = matrix.T.tocsr(), float(payoffs.max() - payoffs.min())
-        paid: Vector = np.asarray(matrix.data, dtype=np.float64)
-        return cls(game.domains, matrix, transposed, tuple(sets), exponent_of(paid), width)
+            rows, columns, signs, totals = constraint_entries(domain)
+            flow = _Entries(rows, columns, signs)
+            flows.append(_Flow(flow, totals, np.arange(totals.size)))
+        scale = exponent_of(value)
+        value = np.ldexp(value, -scale)
+        m, n = (domain.dimension for domain in game.domains)
+        matrices = (
+            csr_array((value, (row, column)), shape=(m, n)),
+            csr_array((value, (column, row)), shape=(n, m)),
+        )
+        width = float(payoffs.max() - payoffs.min())
+        entries = _Entries(row, column, value)
+        return cls(game.domains, entries, matrices, (flows[0], flows[1]), scale, width)
 
     def bounded(self, x: Vector, y: Vector) -> _Bounded:
         """Return strategies with the interval that best responses to them prove."""
-        lower, _ = self.domains[1].best_response(-(self.transposed @ x))
-        upper, _ = self.domains[0].best_response(self.matrix @ y)
-        return _Bounded(x, y, 0.0 - lower, upper)
+        p = constraint_duals(self.domains[0], self.matrices[0] @ y)
+        q = constraint_duals(self.domains[1], -(self.matrices[1] @ x))
+        upper, lower = float(self.flows[0].totals @ p), 0.0 - float(self.flows[1].totals @ q)
+        lower, upper = math.ldexp(lower, self.scale), math.ldexp(upper, self.scale)
+        return _Bounded(x, y, lower, upper, (p, q))
 
-    def look(self, current: Sequence[Vector], average: Sequence[Vector]) -> _Bounded:
-        """Return the solutions with the supports of ``current`` that are nearest to ``average``."""
-        supports = [np.flatnonzero(strategy > 0.0) for strategy in current]
-        x, y = (self._nearest(player, supports, average[player]) for player in (0, 1))
-        return self.bounded(x, y)
+    def look(self, current: Sequence[Vector], average: _Bounded) -> _Bounded:
+        """Return the solutions with the supports of ``current`` that are nearest to ``average``.
 
-    def _nearest(self, player: int, supports: list[Indices], average: Vector) -> Vector:
-        """Return one player's solution."""
-        domain, opponent = self.domains[player], self.domains[1 - player]
-        own, other = supports[player], supports[1 - player]
-        matrix = (self.transposed, self.matrix)[player]
-        sign = 1.0 if player else -1.0  # the opponent maximizes these payoffs, or minimizes them
-        utility = np.ldexp(matrix @ average, -self.scale)
-        values = sign * constraint_duals(opponent, sign * utility)
-        flow, totals = self.constraints[player]
-        E, live = _live(flow, own, domain.dimension, totals.size)
-        F, valued = _live(self.constraints[1 - player][0], other, opponent.dimension, values.size)
-        coo = matrix.tocoo()
-        A = _Entries(coo.row, coo.col, np.ldexp(coo.data, -self.scale)).part(
-            _places(other, opponent.dimension), _places(own, domain.dimension)
+        With z = (x, q) and B the equations of player 0, those of player 1 are ``B^T w = d`` with
+        w = (-p, y), so that both players' take one factorization.
+        """
+        S, T = (np.flatnonzero(strategy > 0.0) for strategy in current)
+        places = [_places(kept, z.size) for kept, z in zip((S, T), current, strict=True)]
+        (E, e, points), (F, f, others) = map(_Flow.part, self.flows, places)
+        A, (p, q) = self.payoffs.part(*places), average.duals
+        z, w = _nearest_solutions(
+            _Entries(
+                np.concatenate([E.row, e.size + A.column, e.size + F.column]),
+                np.concatenate([E.column, A.row, S.size + F.row]),
+                np.concatenate([E.value, A.value, -F.value]),
+            ),
+            (np.append(average.x[S], -q[others]), np.append(-p[points], average.y[T])),
+            (np.append(e, np.zeros(T.size)), np.append(np.zeros(S.size), -f)),
         )
-        entries = _Entries(
-            np.concatenate([E.row, live.size + A.row, live.size + F.column]),
-            np.concatenate([E.column, A.column, own.size + F.row]),
-            np.concatenate([E.value, A.value, -F.value]),
-        )
-        wanted = np.concatenate([totals[live], np.zeros(other.size)])
-        solution = _nearest_solution(entries, wanted, np.append(average[own], values[valued]))
-        found = np.zeros(average.size)
-        found[own] = solution[: own.size]
-        return repaired(found, domain)
+        found = np.zeros_like(average.x), np.zeros_like(average.y)
+        found[0][S], found[1][T] = z[: S.size], w[e.size :]
+        return self.bounded(*map(repaired, found, self.domains))
 
 
-def _nearest_solution(entries: _Entries, wanted: Vector, point: Vector) -> Vector:
-    """Return the solution z of ``B z = c`` that is nearest to a point, or what comes near to one.
+def _nearest_solutions(
+    entries: _Entries, points: tuple[Vector, Vector], wanted: tuple[Vector, Vector]
+) -> tuple[Vector, Vector]:
+    """Return z of ``B z = c`` and w of ``B^T w = d`` nearest to two points, or what comes near.
 
     Steps of ``[I B^T; B -delta I]`` need neither full rank nor as many equations as unknowns.
     """
@@ -274,25 +295,27 @@ def _nearest_solution(entries: _Entries, wanted: Vector, point: Vector) -> Vecto
     from scipy.sparse.linalg import splu
 
     row, column, value = entries
-    unknowns, diagonal = point.size, np.arange(point.size + wanted.size)
-    system = csc_array((value, (row, column)), shape=(wanted.size, unknowns))
-    ones = np.where(diagonal < unknowns, 1.0, -_REGULARIZATION)
-    rows = np.concatenate([row + unknowns, column, diagonal])
-    columns = np.concatenate([column, row + unknowns, diagonal])
-    factors = splu(
-        csc_array((np.concatenate([value, value, ones]), (rows, columns))),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-    missed = wanted - system @ point
+    n, both = points[0].size, np.arange(points[0].size + points[1].size)
+    rows = np.concatenate([row + n, column, both])
+    columns = np.concatenate([column, row + n, both])
+    diagonal = np.where(both < n, 1.0, -_REGULARIZATION)
+    system = csc_array((np.concatenate([value, value, diagonal]), (rows, columns)))
+    symmetric = {"SymmetricMode": True}
+    factors = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric)
+    # In two columns, z above and w below; the rows of their equations are the other ones.
+    point, right = np.zeros((both.size, 2)), np.zeros((both.size, 2))
+    point[:n, 0], point[n:, 1] = points
+    right[n:, 0], right[:n, 1] = wanted
+    own = (both < n)[:, None] == np.array([True, False])
+    missed = np.where(own, 0.0, right - system @ point)
     for _ in range(_REFINEMENTS):
-        step = factors.solve(np.append(np.zeros(unknowns), missed))[:unknowns]
-        still = wanted - system @ (point + step)
-        if not np.abs(still).max() < 0.5 * np.abs(missed).max():
+        nearer = point + np.where(own, factors.solve(missed), 0.0)
+        still = np.where(own, 0.0, right - system @ nearer)
+        better = np.abs(still).max(axis=0) < 0.5 * np.abs(missed).max(axis=0)
+        if not better.any():
             break
-        point, missed = point + step, still
-    return point
+        point, missed = np.where(better, nearer, point), np.where(better, still, missed)
+    return point[:n, 0], point[n:, 1]
 
 
 def _places(kept: Indices, size: int) -> Indices:
@@ -300,12 +323,3 @@ def _places(kept: Indices, size: int) -> Indices:
     places = np.full(size, -1)
     places[kept] = np.arange(kept.size)
     return places
-
-
-def _live(
-    flow: _Entries, support: Indices, dimension: int, points: int
-) -> tuple[_Entries, Indices]:
-    """Return the constraints on the sequences of a support, and which those are."""
-    part = flow.part(np.arange(points), _places(support, dimension))
-    kept = np.flatnonzero(np.bincount(part.row, minlength=points))
-    return part.part(_places(kept, points), np.arange(support.size)), kept

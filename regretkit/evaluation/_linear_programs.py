@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from regretkit._util._arrays import read_only
-from regretkit._util._typing import Vector
+from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.evaluation._gaps import only_opponent
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame, Profile
@@ -332,12 +332,18 @@ def constraints(domain: Simplices | DecisionTree | DecisionDAG) -> tuple["csr_ar
     """Return E and e, with which a set is ``E x = e, x >= 0``."""
     from scipy.sparse import csr_array
 
+    rows, columns, signs, totals = constraint_entries(domain)
+    return csr_array((signs, (rows, columns)), shape=(totals.size, domain.dimension)), totals
+
+
+def constraint_entries(
+    domain: Simplices | DecisionTree | DecisionDAG,
+) -> tuple[Indices, Indices, Vector, Vector]:
+    """Return the row, the column and the value of every entry of E, and e."""
     simplices = domain if isinstance(domain, Simplices) else domain.simplices
     block, action = np.repeat(np.arange(simplices.blocks), simplices.sizes), simplices.dimension
     if isinstance(domain, Simplices):
-        ones = np.ones(action)
-        shape = simplices.blocks, action
-        return csr_array((ones, (block, np.arange(action))), shape=shape), np.ones(shape[0])
+        return block, np.arange(action), np.ones(action), np.ones(simplices.blocks)
     if isinstance(domain, DecisionTree):
         parents, entered = domain.parent_sequence, np.arange(domain.points)
     else:
@@ -347,8 +353,7 @@ def constraints(domain: Simplices | DecisionTree | DecisionDAG) -> tuple["csr_ar
     rows = np.concatenate([[0], 1 + block, 1 + entered])
     columns = np.concatenate([np.arange(domain.dimension), parents])
     signs = np.concatenate([np.ones(domain.dimension), -np.ones(parents.size)])
-    shape = 1 + domain.points, domain.dimension
-    return csr_array((signs, (rows, columns)), shape=shape), np.eye(1, shape[0])[0]
+    return rows, columns, signs, np.eye(1, 1 + domain.points)[0]
 
 
 def repaired(point: Vector, domain: Simplices | DecisionTree | DecisionDAG) -> Vector:

@@ -42,8 +42,9 @@ def values_at(
             else:
                 given = [values[arg] for arg in node.args]
                 value = ELEMENTWISE[node.op].numpy(*given)
-                inexact = node.op in _DIVISIONS and np.abs(given[0]) >= _EXACT
-                values[node] = np.where(inexact, np.nan, value) if np.any(inexact) else value
+                if node.op in _DIVISIONS and np.any(inexact := np.abs(given[0]) >= _EXACT):
+                    value = np.where(inexact, np.nan, value)
+                values[node] = value
     rows = [np.broadcast_to(values[node], iterations.shape) for node in nodes]
     return np.array(rows, np.float64).reshape(len(nodes), iterations.size)
 
