@@ -10,6 +10,7 @@ import ast
 import contextlib
 import io
 import json
+import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,12 @@ def on_files(files: Files, config: Any) -> None:
     for script in sorted(SCRIPTS.glob("*.py")):
         for name, content in outputs(script.stem, list(cells(script.read_text()))):
             files.append(File.generated(config, f"notebooks/{name}", content=content))
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Make links to the scripts lead to their pages."""
+    folder = posixpath.relpath("notebooks", posixpath.dirname(page.file.src_uri))
+    return re.sub(r"\((?:\.\./)+examples/notebooks/(\w+)\.py\)", rf"({folder}/\1.md)", markdown)
 
 
 def cells(script: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretBound as RegretBound
 from regretkit._regret_tracker import RegretTracker as RegretTracker
 from regretkit._util import _validate
-from regretkit._util._errors import advised
+from regretkit._util._errors import Hints, advised
 from regretkit._util._state import (
     DERIVED,
     NOT_STATE,
@@ -40,7 +40,7 @@ from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 
 @define(eq=False, slots=False)
-class RegretMinimizer(Stateful, abc.ABC):
+class RegretMinimizer(Hints, Stateful, abc.ABC):
     """An online decision maker on a convex set.
 
     Callers use the final methods. Authors say where the minimizer plays, by setting ``domain``
@@ -79,6 +79,12 @@ class RegretMinimizer(Stateful, abc.ABC):
     )
     _may_raise: bool | None = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
+    _hints: ClassVar[Mapping[str, str]] = {
+        "average": "averages are kept by Average, as in average.add(minimizer.next_strategy())",
+        "regret": "RegretLedger(minimizer) tracks regrets",
+        "updat|observ|learn|fit|step|loss|reward": "it learns by observe_utility(utility)",
+        "strateg|polic|act$|next|play|predict": "the strategy is returned by next_strategy()",
+    }
     _update_may_raise: ClassVar[bool] = False
     """Whether ``_learn`` may raise although the utility is finite and not too large."""
     _how_to_place: ClassVar[str] = "set self.domain, as in self.domain = Simplices(3),"

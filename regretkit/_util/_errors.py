@@ -4,7 +4,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 Error = TypeVar("Error", bound=Exception)
 
@@ -37,13 +37,35 @@ def argument_of(error: BaseException) -> str:
 STRATEGIES = {"averag|avg|polic|strateg|profile": "strategies are in average and in current"}
 """The hint about attributes of runs."""
 
+TABLES = {"pandas|frame|df": "a pandas table is to_dataframe()"}
+"""The hint about attributes of what can be written as a table."""
 
-def absent(thing: object, name: str, hints: Mapping[str, str]) -> AttributeError:
-    """Return the error about an attribute that is missing; hints go by a pattern of its name."""
+REGRETS = {"regret": "regrets are external(minimizer), internal(minimizer), swap(minimizer)"}
+"""The hint about attributes of ledgers."""
+
+
+class Hints:
+    """Objects that say what to write in place of an attribute that they do not have."""
+
+    __slots__ = ()
+
+    _hints: ClassVar[Mapping[str, str]] = {}
+    """By a pattern of the attribute's name; where none matches, a name that is close is told."""
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name):
+            if name.startswith("_") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # which raises its own error
+            raise _absent(self, name)
+
+
+def _absent(thing: Hints, name: str) -> AttributeError:
+    """Return the error about an attribute that is missing."""
     from regretkit._util._validate import did_you_mean  # not at the top: it imports NumPy
 
-    close = did_you_mean(name, dir(type(thing)))
-    hint = next((f"; {hint}" for part, hint in hints.items() if re.search(part, name)), close)
+    hints = (f"; {hint}" for part, hint in thing._hints.items() if re.search(part, name))
+    hint = next(hints, "") or did_you_mean(name, dir(thing))
     return AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}{hint}")
 
 

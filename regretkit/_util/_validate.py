@@ -250,6 +250,13 @@ def number(value: float, name: str, *, least: float = -math.inf, most: float = m
     return float(value)
 
 
+def above_zero(value: float, name: str) -> None:
+    """Require a finite number above 0."""
+    _check_number(value, name)
+    if not 0.0 < value <= _FINITE:  # NaN is not either
+        raise ValueError(must_be(name, "a finite number above 0", value))
+
+
 def _check_number(value: float, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(must_be(name, "a number", value))
@@ -272,7 +279,11 @@ def _number_that(wanted: str, holds: Callable[[float], bool]) -> Validator:
     return check
 
 
-positive = _number_that("a finite number above 0", lambda value: 0.0 < value <= _FINITE)
+def positive(_: object, attribute: "Attribute[float]", value: float) -> None:
+    """Require a finite number above 0."""
+    above_zero(value, attribute.name)
+
+
 at_least_zero = _number_that("a finite number, at least 0", lambda value: 0.0 <= value <= _FINITE)
 finite = _number_that("a finite number", lambda value: abs(value) <= _FINITE)
 share = _number_that("from 0 to 1", lambda value: 0.0 <= value <= 1.0)

@@ -15,7 +15,7 @@ from regretkit._util._state import Stateful, is_ours, parts
 from regretkit._util._typing import Vector
 from regretkit._util._validate import must_be, quote
 from regretkit.minimizer import RegretMinimizer
-from regretkit.sets import Simplices
+from regretkit.sets import DecisionTree, Simplices, StrategySet
 
 Minimizers: TypeAlias = tuple[RegretMinimizer, ...]
 
@@ -113,6 +113,18 @@ def _advice(local: LocalRule, simplices: Simplices) -> str:
     except ValueError:
         pass  # some that are built in do not say what they take
     return "a rule for one simplex goes in as PerDecisionPoint(rule)"
+
+
+def check_tree(value: object, kinds: Any = DecisionTree) -> None:
+    """Require the tree of one player."""
+    if not isinstance(value, kinds):
+        hint = "pass the set of one player, as in load('kuhn_poker').domains[0]"
+        if hasattr(value, "domains"):
+            one = "a tree is of one player: pass game.domains[0]"
+            hint = f"{one}, or let solve(game, rule) make one for each player"
+        elif isinstance(value, StrategySet):
+            hint = "on a DAG, as of a MediatorGame, play 'pdcfr+' or CFR(domain, rule)"
+        raise TypeError(must_be("tree", "a DecisionTree", value, hint))
 
 
 def check_function(value: object, name: str, *arguments: object, hint: str) -> None:

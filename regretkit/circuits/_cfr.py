@@ -21,6 +21,7 @@ from regretkit.circuits._base import (
     as_minimizer,
     check_depth,
     check_distinct,
+    check_tree,
     coupling_reason,
     local_minimizer,
 )
@@ -29,15 +30,6 @@ from regretkit.circuits._operations import ConvexHull, Product
 from regretkit.minimizer import RegretMinimizer, TrackerOf
 from regretkit.minimizers import Point, RegretMatching
 from regretkit.sets import DecisionDAG, DecisionProblem, DecisionTree, Simplices
-
-
-def _player_hint(value: object) -> str:
-    if hasattr(value, "domains"):
-        return (
-            "CFR plays for one player: pass game.domains[0], or let solve(game, rule) make one for "
-            "each player"
-        )
-    return "pass the set of one player, as in load('kuhn_poker').domains[0]"
 
 
 @final
@@ -99,8 +91,7 @@ class CFR(TreeCircuit):
     _utilities: Vector | None = field(default=None, init=False, repr=False, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.tree, DecisionProblem):
-            raise TypeError(must_be("tree", "a DecisionTree", self.tree, _player_hint(self.tree)))
+        check_tree(self.tree, DecisionProblem)
         self.domain = self.tree
         self.rule = local_minimizer(self.local, self.tree.simplices)
         if reason := self._weaker_guarantee():

@@ -24,7 +24,13 @@ from regretkit._util._arrays import (
 from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import did_you_mean, must_be, quote
-from regretkit.circuits._base import LocalRule, TreeCircuit, coupling_reason, local_minimizer
+from regretkit.circuits._base import (
+    LocalRule,
+    TreeCircuit,
+    check_tree,
+    coupling_reason,
+    local_minimizer,
+)
 from regretkit.circuits._stationary import _stationary
 from regretkit.minimizer import TrackerOf
 from regretkit.minimizers import RegretMatching
@@ -182,9 +188,7 @@ class EFR(TreeCircuit):
     _weights: Vector = field(init=False, repr=False, on_setattr=NO_OP, metadata=NOT_STATE)
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.tree, DecisionTree | Simplices):
-            hint = "pass the set of one player, as in load('kuhn_poker').domains[0]"
-            raise TypeError(must_be("tree", "a DecisionTree", self.tree, hint))
+        check_tree(self.tree, DecisionTree | Simplices)
         self.domain = self.tree
         self._layout = _Layout(self.tree, self.deviations)
         self.rule = local_minimizer(self.local, self._layout.simplices)

@@ -10,7 +10,7 @@ from typing_extensions import override
 from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import must_be
+from regretkit.circuits._base import check_tree
 from regretkit.circuits._maps import DeviationSet
 from regretkit.sets import DecisionDAG, DecisionTree, StrategySet
 from regretkit.sets._labels import LazySequence
@@ -85,8 +85,7 @@ class LinearDeviations(DeviationSet):
     def __init__(self, tree: DecisionTree) -> None:
         from scipy.sparse import csr_array
 
-        if not isinstance(tree, DecisionTree):
-            raise TypeError(must_be("tree", "a DecisionTree", tree))
+        check_tree(tree)
         self.domain = self.tree = tree
         if (size := 1 + tree.dimension * (tree.dimension - 1) + tree.points**2) > _LARGEST:
             raise MemoryError(

@@ -6,7 +6,7 @@ from typing import TypeAlias, cast, final
 
 import numpy as np
 from attrs import define, field, frozen
-from typing_extensions import override
+from typing_extensions import TypeIs, override
 
 from regretkit._regret_tracker import RegretBound
 from regretkit._util._state import StateDict
@@ -19,6 +19,7 @@ from regretkit.circuits._base import (
     as_minimizer,
     check_distinct,
     check_function,
+    check_tree,
     is_minimizer,
     local_minimizer,
 )
@@ -33,7 +34,7 @@ from regretkit.circuits._maps import (
 from regretkit.circuits._trigger import TriggerDeviations
 from regretkit.circuits._wrappers import Restart
 from regretkit.minimizer import RegretMinimizer, TrackerOf
-from regretkit.sets import DecisionTree, Simplices, SimplicesLike, as_simplices
+from regretkit.sets import DecisionTree, Simplices, SimplicesLike, StrategySet, as_simplices
 
 FixedPoint: TypeAlias = Callable[[DeviationSet, Vector], Vector]
 """Returns a point that the map with the given coefficients sends to itself."""
@@ -505,7 +506,7 @@ def linear_swap_regret(domain: DecisionTree | SimplicesLike, local: LocalRule) -
     ----------
     As of ``LinearDeviations``.
     """
-    if not isinstance(domain, DecisionTree):
+    if not _is_tree(domain):
         return SwapRegret(domain, local)
     maps = LinearDeviations(domain)
     return PhiRegret(CFR(maps.pairs, local), maps)
@@ -541,7 +542,14 @@ def trigger_regret(
     ----------
     As of ``TriggerDeviations``.
     """
-    if isinstance(domain, DecisionTree):
+    if _is_tree(domain):
         maps = TriggerDeviations(domain, coarse=coarse)
         return PhiRegret(CFR(maps.mixtures, local), maps)
     return local_minimizer(local, as_simplices(domain)) if coarse else SwapRegret(domain, local)
+
+
+def _is_tree(domain: DecisionTree | SimplicesLike) -> TypeIs[DecisionTree]:
+    """Return whether the domain is a tree, not simplices; refuse other sets."""
+    if isinstance(domain, StrategySet):
+        check_tree(domain, DecisionTree | Simplices)
+    return isinstance(domain, DecisionTree)

@@ -13,6 +13,7 @@ from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum, zero_cancelled
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
+from regretkit.circuits._base import check_tree
 from regretkit.circuits._maps import DeviationSet
 from regretkit.circuits._stationary import _stationary
 from regretkit.sets import DecisionTree, StrategySet
@@ -87,8 +88,7 @@ class TriggerDeviations(DeviationSet):
     _flows: "tuple[_Flow, ...]"
 
     def __init__(self, tree: DecisionTree, *, coarse: bool = False) -> None:
-        if not isinstance(tree, DecisionTree):
-            raise TypeError(must_be("tree", "a DecisionTree", tree))
+        check_tree(tree)
         if not isinstance(coarse, bool):
             raise TypeError(must_be("coarse", "True or False", coarse))
         self.domain = self.tree = tree

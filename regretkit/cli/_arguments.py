@@ -31,6 +31,7 @@ from regretkit.games._extensive_form import game_from_tree
 from regretkit.games._registry import _RULES
 from regretkit.play import ALGORITHMS
 from regretkit.play._algorithms import Groups
+from regretkit.play._checkpoint_file import is_checkpoint
 from regretkit.play._engines import engine_names
 from regretkit.play._lazy_tree import players_of
 
@@ -259,6 +260,8 @@ def _reading_strategy(text: str) -> Iterator[None]:
     try:
         if not text.strip():
             raise ValueError("got nothing")
+        if is_checkpoint(text):
+            raise ValueError(checkpoint_advice(text))
         if Path(text).suffix.lower() == ".csv":
             raise ValueError(f"got {quote(text)}, but tables in .csv are not read")
         yield
@@ -329,6 +332,8 @@ def _problem(text: str) -> str:
             f"got {quote(text)}, but games are in Gambit files, and strategies in .json; the game "
             "comes first, except after a certificate"
         )
+    if is_checkpoint(text):
+        return checkpoint_advice(text)
     if text in ALGORITHMS:
         return f"{text} is an algorithm; name it after --algorithm(s)"
     words, underscored = split_at_commas(text), text.replace("-", "_")
@@ -344,6 +349,12 @@ def _problem(text: str) -> str:
         return f"cannot read {quote(text)}; write '{name}({arguments})' in quotation marks"
     close = is_known(underscored) and not is_known(text)
     return f"cannot read {quote(text)}; did you mean {quote(underscored)}?" if close else ""
+
+
+def checkpoint_advice(path: str) -> str:
+    """Return what to do with a checkpoint that was named as something else."""
+    command = shlex.join(["regretkit", "resume", path])
+    return f"{quote(path)} is a checkpoint; {command} continues it, or writes its strategy by --out"
 
 
 def is_known(text: str) -> bool:

@@ -59,10 +59,11 @@ def _as_deviations(value: Iterable[Deviations]) -> tuple[Deviations, ...]:
     wanted = f"a sequence of {', '.join(map(repr, _DEVIATIONS))} or functions of a DecisionTree"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(must_be("deviations", wanted, value))
-    for deviations in (asked := tuple(value)):
+    asked = tuple(each.lower() if isinstance(each, str) else each for each in value)
+    for deviations in asked:
         if isinstance(deviations, str) and deviations not in _DEVIATIONS:
             told = must_be("each of deviations", f"one of {', '.join(_DEVIATIONS)}", deviations)
-            raise ValueError(told + did_you_mean(deviations.lower(), _DEVIATIONS))
+            raise ValueError(told + did_you_mean(deviations, _DEVIATIONS))
         if not isinstance(deviations, str) and not callable(deviations):
             raise TypeError(must_be("deviations", wanted, value))
     return asked

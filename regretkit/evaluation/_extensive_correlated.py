@@ -1,6 +1,6 @@
 """Optimal correlated equilibria of games in extensive form, by linear programming."""
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, final, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, final, get_args
 
 import numpy as np
 from attrs import field, frozen
@@ -92,6 +92,13 @@ class Deviations:
         return self.maps.best_gain(np.delete(utility, 1))
 
 
+def as_concept(value: str) -> Concept:
+    """Return a concept, whose name may have capitals."""
+    if (lower := str(value).lower()) not in get_args(Concept):
+        raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(value)}")
+    return cast(Concept, lower)
+
+
 def trigger_deviations(domain: DecisionTree, concept: Concept) -> Deviations:
     """Return the deviations of a player."""
     if concept == "nfcce":
@@ -167,8 +174,7 @@ class Program:
         from scipy.sparse import csr_array, diags_array
 
         check_tree(game)
-        if concept not in get_args(Concept):
-            raise ValueError(f"concept must be 'efce', 'efcce' or 'nfcce', got {quote(concept)}")
+        concept = as_concept(concept)
         ends = terminals(game)
         values = weighted_payoffs(ends.payoffs + ends.offsets[:, None], objective)
         sets = tuple(trigger_deviations(domain, concept) for domain in game.domains)

@@ -13,6 +13,7 @@ from regretkit.evaluation._extensive_correlated import (
     Concept,
     ExtensiveFormCorrelatedEquilibrium,
     Program,
+    as_concept,
 )
 from regretkit.games import ExtensiveFormGame
 from regretkit.games._game import as_profile, as_strategies, check_player, game_repr_html
@@ -64,7 +65,7 @@ class MediatorGame:
 
     game: ExtensiveFormGame
     objective: Objective = "welfare"
-    concept: Concept = field(default="efce", kw_only=True)
+    concept: Concept = field(default="efce", converter=as_concept, kw_only=True)
     penalty: float = field(kw_only=True)
     memory_limit: float | None = field(default=None, kw_only=True)
     domains: tuple[StrategySet, ...] = field(init=False)

@@ -1,7 +1,9 @@
 """Expected payoffs and local best responses, estimated by playing the game."""
 
+import logging
 import math
-from collections.abc import Hashable, Sequence
+import time
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import count
 from statistics import NormalDist
 from typing import TypeAlias, TypeVar, final
@@ -40,6 +42,11 @@ from regretkit.sets import DecisionTree
 
 Action = TypeVar("Action", bound=Hashable)
 Bounds: TypeAlias = tuple[float, float]
+
+_log = logging.getLogger("regretkit")
+
+_REPORT_AFTER = 10.0
+"""Seconds of a local best response until the first report."""
 
 _AT_ONCE = 1 << 16
 """Number of games played in one batch."""
@@ -453,6 +460,9 @@ def sampled_local_best_response(
     information set for all later games, and so has one strategy, whose value is at most that of a
     best response: the lower end of an interval around the estimate is a lower bound of it.
 
+    With many possible histories it takes long; after ten seconds the logger ``regretkit`` reports
+    how far it is. Fewer ``rollouts`` take less, for a lower bound.
+
     Parameters
     ----------
     game
@@ -493,9 +503,20 @@ def sampled_local_best_response(
     if continuation is not None:
         later[player] = behaviors([continuation] * len(played))[player]
     response = _Response(root, player, played, later, rollouts, generator)
-    drawn = np.array([[response.play()] for _ in range(samples)])
+    drawn = np.array([[response.play()] for _ in _reported(samples)])
     known = payoff_bounds(game)
     return estimates(drawn, known and known[player : player + 1], bounds)[0]
+
+
+def _reported(samples: int) -> Iterator[int]:
+    """Yield numbers, and report those so far where they take long."""
+    began, due = time.monotonic(), _REPORT_AFTER
+    for played in range(samples):
+        yield played
+        if (elapsed := time.monotonic() - began) > due:
+            due = 2.0 * elapsed
+            text = "local best response: %d of %d samples after %.0f seconds"
+            _log.warning(text, played + 1, samples, elapsed)
 
 
 @final

@@ -6,6 +6,7 @@ from typing import final
 from attrs import define, field
 
 from regretkit._regret_tracker import LARGEST, RegretBound, RegretTracker
+from regretkit._util._errors import REGRETS, Hints
 from regretkit._util._state import Stateful, parts
 from regretkit._util._validate import positive, quote, truth
 from regretkit.circuits import PhiRegret
@@ -14,7 +15,7 @@ from regretkit.minimizer import RegretMinimizer
 
 @final
 @define(eq=False, repr=False)
-class RegretLedger:
+class RegretLedger(Hints):
     """Tracks the exact regret of a minimizer and of all its parts, from now on.
 
     It keeps sums and no history. Every circuit states a bound about its regret, given that of its
@@ -53,6 +54,8 @@ class RegretLedger:
     Farina, Kroer and Sandholm (2019), "Regret circuits: composability of regret minimizers",
     ICML, PMLR 97.
     """
+
+    _hints = REGRETS
 
     subject: object
     strict: bool = field(default=False, validator=truth, kw_only=True)

@@ -1,6 +1,7 @@
 """Adapters that make a history of every representation of a game."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -224,24 +225,18 @@ class BatchHistory:
         return self.player() == TERMINAL
 
     def player(self) -> int:
-        return int(self.batch.player()[0])
+        return self._player
 
     def chance_outcomes(self) -> Sequence[tuple[Any, float]]:
-        actions = self._legal()
+        actions = self._legal
         drawn = self.batch.probability(np.zeros(actions.size, dtype=np.int64), actions)
         return list(zip(self.actions(), floats(drawn, "probability()").tolist(), strict=True))
 
     def actions(self) -> tuple[Any, ...]:
-        if self.root is None:
-            return tuple(self._legal().tolist())
-        moves = [(self.player(), action) for action in self._legal().tolist()]
-        for move in moves:
-            if move not in self._known:
-                self._known[move] = self.root.action_name(*move)
-        return tuple(self._known[move] for move in moves)
+        return self._actions
 
     def child(self, action: Any) -> "BatchHistory":
-        number = action if self.root is None else self._legal()[self.actions().index(action)]
+        number = action if self.root is None else self._legal[self._actions.index(action)]
         return BatchHistory(self.root, self.batch.child(_FIRST, np.array([number])), self._known)
 
     def information_set(self) -> Any:
@@ -252,5 +247,20 @@ class BatchHistory:
         payoffs: list[float] = floats(self.batch.payoffs(_FIRST), "payoffs()")[0].tolist()
         return payoffs
 
+    @cached_property
+    def _player(self) -> int:
+        return int(self.batch.player()[0])
+
+    @cached_property
     def _legal(self) -> Indices:
         return np.flatnonzero(np.asarray(self.batch.actions(_FIRST))[0])
+
+    @cached_property
+    def _actions(self) -> tuple[Any, ...]:
+        if self.root is None:
+            return tuple(self._legal.tolist())
+        moves = [(self._player, action) for action in self._legal.tolist()]
+        for move in moves:
+            if move not in self._known:
+                self._known[move] = self.root.action_name(*move)
+        return tuple(self._known[move] for move in moves)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -68,15 +69,28 @@ def check_game(game: Game) -> None:
     if hasattr(game, "information_set") and hasattr(game, "payoffs") and hasattr(game, "child"):
         hint = f"pass an object, {game.__name__}(), and " if isinstance(game, type) else ""
         raise TypeError(
-            f"game must be a Game, got its rules, {quote(game)}; {hint}build its tree with "
-            "ExtensiveFormGame.from_history or from_batch; solve, sampled_value and "
-            "sampled_local_best_response need none"
+            f"game must be a Game, got its rules, {quote(game)}; {hint}{tree_advice(game)}; solve, "
+            "sampled_value and sampled_local_best_response need none"
         )
     if isinstance(game, type) or not all(hasattr(game, name) for name in wanted):
         raise TypeError(
             f"game must be a Game, with domains, utility and value, got {quote(game)}; "
             "pass one such as games.load('kuhn_poker')"
         )
+
+
+def tree_advice(rules: Any) -> str:
+    """Return how to build the tree of a game that is given by its rules, or that none fits."""
+    from regretkit.games._adapters import as_history  # not at the top: they are made of games
+    from regretkit.games._growth import quick_estimate
+    from regretkit.games._memory_budget import MemoryBudget, count_text
+
+    histories = 0
+    with suppress(Exception):  # of rules that are wrong, or of their class
+        histories = quick_estimate(as_history(rules))
+    if histories > MemoryBudget(walked=True).largest:
+        return f"its tree of about {count_text(histories)} histories does not fit into memory"
+    return "build its tree with ExtensiveFormGame.from_history or from_batch"
 
 
 def game_repr_html(game: Any) -> str:

@@ -60,6 +60,7 @@ class Growth:
         self._most = min(most, self._largest)
         self._start = time.monotonic()
         self._report_after = _REPORT_AFTER
+        self._of_all = ""
 
     def check(self, histories: int, depth: int) -> None:
         """Raise an error if the game is too large already, or will be; report it from time to time.
@@ -79,12 +80,12 @@ class Growth:
         if elapsed > self._seconds:
             problem = f"the game has {size} after {elapsed:.3g} seconds, and it is not built yet"
             raise advised(TimeoutError, problem, "pass a larger time_limit or a smaller game")
-        if elapsed > self._report_after:
-            self._report_after = 2.0 * elapsed
-            _log.warning("building a game: %s after %.0f seconds", size, elapsed)
         if elapsed > _LOOK_AFTER and self._root is not None:
             root, self._root = self._root(), None
             self._check_estimate(histories, root)
+        if elapsed > self._report_after:
+            self._report_after = 2.0 * elapsed
+            _log.warning("building a game: %s%s after %.0f seconds", size, self._of_all, elapsed)
 
     def _check_estimate(self, histories: int, root: History) -> None:
         """Refuse a game of which samples show that it is too large.
@@ -97,6 +98,7 @@ class Growth:
         generator = random.Random(1)
         while evidence < _CERTAIN:
             if len(sizes) == _SAMPLES or time.monotonic() > until:
+                self._of_all = f" of about {count_text(_mean(sizes))} in all"
                 return
             sizes.append(estimated_size(root, generator, 2.0 * _CERTAIN * self._most, until))
             evidence *= (1.0 + sizes[-1] / self._most) / 2.0
@@ -119,6 +121,19 @@ def _as_seconds(limit: float | None) -> float:
     if not limit > 0:
         raise ValueError(must_be("time_limit", "a number of seconds above 0", limit))
     return float(limit)
+
+
+def quick_estimate(root: History) -> int:
+    """Return about how many histories a game has, with two digits, in a moment."""
+    generator, until, sizes = random.Random(1), time.monotonic() + _SECONDS / 2, list[float]()
+    while len(sizes) < _SAMPLES and (not sizes or time.monotonic() < until):
+        sizes.append(estimated_size(root, generator))
+    return _mean(sizes)
+
+
+def _mean(sizes: Sequence[float]) -> int:
+    """Return the mean with two digits."""
+    return int(float(f"{sum(sizes) / max(len(sizes), 1):.2g}"))
 
 
 def estimated_size(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regretkit._util import _validate
+from regretkit._util._errors import TABLES, Hints
 from regretkit._util._files import rows_to_dataframe, write_csv
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import quote
@@ -44,7 +45,7 @@ Key: TypeAlias = int | str | tuple[int, str | int]
 
 
 @final
-class Profile(tuple[Vector, ...]):
+class Profile(Hints, tuple[Vector, ...]):
     """One strategy for each player: a tuple of vectors with the players' strategy sets.
 
     ``profile[0]`` is player 0's vector. ``profile["Kb"]`` is the distribution over actions at the
@@ -63,6 +64,8 @@ class Profile(tuple[Vector, ...]):
       J    p 0.5000  b 0.5000
       ...
     """
+
+    _hints = TABLES
 
     domains: tuple[StrategySet, ...]
     _game: Game | Mapping[str, str | None] | None

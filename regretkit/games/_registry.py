@@ -290,8 +290,11 @@ def call_text(factory: Callable[..., Game], **arguments: Any) -> str:
 def _parsed(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     """Return the name, the positional and the keyword arguments of a call."""
     if not isinstance(text, str):
+        hint = "; it is a game already" if hasattr(text, "domains") else ""
+        if hasattr(text, "new_initial_state"):
+            hint = "; from_openspiel(game) reads a game of OpenSpiel"
         raise TypeError(
-            f"a game is named by a string such as 'kuhn_poker(deck=5)', got {quote(text)}"
+            f"a game is named by a string such as 'kuhn_poker(deck=5)', got {quote(text)}{hint}"
         )
     try:
         call = ast.parse(text.strip(), mode="eval").body

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 import numpy as np
 from attrs import define, field
 
+from regretkit._util._errors import TABLES, Hints
 from regretkit._util._typing import Vector
 from regretkit._util._validate import number, quote
 from regretkit.games._adapters import InformationSet
@@ -121,7 +122,7 @@ class VisitedStrategy:
 
 
 @final
-class VisitedProfile(tuple[VisitedStrategy, ...]):
+class VisitedProfile(Hints, tuple[VisitedStrategy, ...]):
     """One strategy for each player, at the information sets that were visited.
 
     ``LazyMCCFR.average`` returns it. ``StrategyAgent`` plays it, ``sampled_value`` and the other
@@ -140,6 +141,8 @@ class VisitedProfile(tuple[VisitedStrategy, ...]):
     player 0
       ...
     """
+
+    _hints = TABLES
 
     @property
     def profile(self) -> Profile:

@@ -90,6 +90,12 @@ class SimplexRule(RegretMinimizer):
                 f"{cls.__name__} is a dataclass, which knows no fields of a SimplexRule; put "
                 "@attrs.define(eq=False) before the class in place of @dataclass"
             )
+        if named and not arguments and "simplices" not in named:
+            given = ", ".join([cls.__name__, *(f"{n}={quote(v)}" for n, v in named.items())])
+            raise TypeError(
+                f"{cls.__name__} needs to know where to play: pass a number of actions first, or "
+                f"functools.partial({given}) where a rule is wanted"
+            )
         return cast(Self, super().__new__(cls, *arguments, **named))
 
     _how_to_place = "call super().__init__(simplices)"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, final
 import numpy as np
 from attrs import Attribute, define, field
 
+from regretkit._util._errors import TABLES, Hints
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._state import NOT_STATE, Stateful
 from regretkit._util._validate import at_least_one, positive, quote
@@ -393,7 +394,7 @@ class StopWhenConverged(Stateful):
 
 @final
 @define(eq=False)
-class Recorder(Stateful):
+class Recorder(Hints, Stateful):
     """Write down numbers about a run as it goes.
 
     Parameters
@@ -437,6 +438,8 @@ class Recorder(Stateful):
     >>> [sorted(row) for row in record.to_rows()]
     [['gap', 'iteration', 'value'], ['gap', 'iteration', 'value']]
     """
+
+    _hints = TABLES
 
     measures: Mapping[str, Measure] = field(
         default=cast(Any, ("nash_conv", "seconds")), converter=as_measures

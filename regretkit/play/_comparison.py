@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 from attrs import define, field, frozen
 
+from regretkit._util._errors import TABLES, Hints
 from regretkit._util._files import FilePath, rows_to_csv, rows_to_dataframe
 from regretkit._util._validate import must_be, quote, whole_number
 from regretkit.games import Game
@@ -59,7 +60,7 @@ class ComparedRun:
 
 @final
 @define(eq=False)
-class Comparison:
+class Comparison(Hints):
     """The runs of ``compare``: as a table, as curves, and in short when it is printed.
 
     Parameters
@@ -80,6 +81,8 @@ class Comparison:
     kuhn_poker  cfr               100  ...       0.0...
     kuhn_poker  cfr+              100  ...       0.00...  *
     """
+
+    _hints = TABLES
 
     runs: list[ComparedRun] = field(factory=list)
     interrupted: bool = False
@@ -331,7 +334,7 @@ def _start(
     if not has_rules_alone(game):
         algorithm.start(game, engine=engine)
         return
-    refuse_tree(target_gap=target_gap, engine="" if engine == "auto" else engine)
+    refuse_tree(game, target_gap=target_gap, engine="" if engine == "auto" else engine)
     start_by_rules(game, algorithm)
     for name in _with_seconds(SAMPLED_GAP if measures is None else measures).values():
         if isinstance(name, str) and name in MEASURES and name not in (SAMPLED_GAP, "seconds"):

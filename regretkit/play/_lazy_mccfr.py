@@ -5,12 +5,12 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, cast, final
+from typing import Any, Self, cast, final
 
 import numpy as np
 from attrs import define, field
 
-from regretkit._util._errors import STRATEGIES, absent
+from regretkit._util._errors import STRATEGIES, Hints
 from regretkit._util._files import FilePath
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
@@ -64,7 +64,7 @@ _CERTAIN = 10.0
 
 @final
 @define(eq=False, repr=False)
-class LazyMCCFR:
+class LazyMCCFR(Hints):
     """Play a game against oneself by its rules, without a tree.
 
     An information set is created when a sample first visits it, so that memory grows with what was
@@ -135,6 +135,8 @@ class LazyMCCFR:
     Lanctot, Waugh, Zinkevich and Bowling (2009), "Monte Carlo sampling for regret minimization in
     extensive games", NIPS.
     """
+
+    _hints = _GAPS | STRATEGIES
 
     game: History = field(converter=as_history)
     rule: LocalRule | tuple[LocalRule, ...]
@@ -454,11 +456,6 @@ class LazyMCCFR:
                 f"{saved.path} does not fit this run: {shorten(str(error))}"
             ) from error
         return run
-
-    if not TYPE_CHECKING:  # which would take any name for an attribute
-
-        def __getattr__(self, name):
-            raise absent(self, name, _GAPS | STRATEGIES)
 
     def __repr__(self) -> str:
         met = " + ".join(map(str, self.information_sets))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 import numpy as np
 from attrs import define, field
 
+from regretkit._util._errors import TABLES, Hints
 from regretkit._util._files import FilePath, rows_to_dataframe, write_csv
 from regretkit._util._state import Stateful
 from regretkit._util._typing import Vector
@@ -71,7 +72,7 @@ def _places(value: Iterable[Place] | None) -> tuple[Place, ...] | None:
 
 @final
 @define(eq=False)
-class TrajectoryRecorder(Stateful):
+class TrajectoryRecorder(Hints, Stateful):
     """Write down what is played at information sets, as it moves over time.
 
     At each call, for each action there: its probability in the current strategy and in the
@@ -109,6 +110,8 @@ class TrajectoryRecorder(Stateful):
     >>> print(record.to_rows()[0])  # doctest: +ELLIPSIS
     {'iteration': 100, 'player': 0, 'information_set': 0, 'label': 'J', 'action': 'p', ...}
     """
+
+    _hints = TABLES
 
     information_sets: Sequence[Place] | None = field(default=None, converter=_places)
     iterations: list[int] = field(factory=list, init=False, repr=False)

@@ -4,13 +4,13 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Self, Unpack, cast, final
+from typing import Self, Unpack, cast, final
 
 import numpy as np
 from attrs import define, field
 from typing_extensions import override
 
-from regretkit._util._errors import STRATEGIES, absent
+from regretkit._util._errors import STRATEGIES, Hints
 from regretkit._util._files import FilePath
 from regretkit._util._state import NOT_STATE, Stateful, generators, parts
 from regretkit._util._typing import Vector
@@ -54,7 +54,7 @@ from regretkit.sets import DecisionTree, StrategySet
 
 @final
 @define(eq=False)
-class SelfPlay(Stateful):
+class SelfPlay(Hints, Stateful):
     """A game played by minimizers, and the average of what they play.
 
     In iteration t every player has a strategy x_t; the averages add it with weight w_t; then the
@@ -120,6 +120,8 @@ class SelfPlay(Stateful):
     >>> game.value(run.average).round(3)
     array([-0.056,  0.056])
     """
+
+    _hints = STRATEGIES
 
     game: Game
     minimizers: Sequence[RegretMinimizer]
@@ -406,11 +408,6 @@ class SelfPlay(Stateful):
             When nothing was played yet.
         """
         return exploitability(self.game, self.average)
-
-    if not TYPE_CHECKING:  # which would take any name for an attribute
-
-        def __getattr__(self, name):
-            raise absent(self, name, STRATEGIES)
 
     def _repr_html_(self) -> str:
         from regretkit.display._html import run_html

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 import numpy as np
 
-from regretkit._util._validate import quote, whole_number
+from regretkit._util._validate import above_zero, quote, whole_number
 from regretkit.estimators import Estimator, ExactUtility
 from regretkit.evaluation import ExactSolution, finish, solve_zero_sum
 from regretkit.evaluation._linear_programs import check_constant_sum
@@ -17,7 +17,7 @@ from regretkit.games import (
     ImperfectRecallGame,
     NormalFormGame,
 )
-from regretkit.games._game import check_game
+from regretkit.games._game import check_game, tree_advice
 from regretkit.play._algorithms import ALGORITHMS, Algorithm, AlgorithmLike, named, without_tree
 from regretkit.play._callbacks import (
     AtGeometricSteps,
@@ -194,8 +194,9 @@ def solve(
     run: SelfPlay | LazyMCCFR
     if by_rules:
         engine = "" if engine == "auto" else engine
-        refuse_tree(target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
-        run = start_by_rules(cast(Rules, game), chosen, **options)
+        game = cast(Rules, game)
+        refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
+        run = start_by_rules(game, chosen, **options)
     else:
         imperfect = game if isinstance(game, ImperfectRecallGame) and imperfect_recall else None
         game = cast(Game, game if imperfect is None else imperfect.refinement)
@@ -257,13 +258,13 @@ def start_by_rules(
     )
 
 
-def refuse_tree(**given: object) -> None:
+def refuse_tree(game: Rules, **given: object) -> None:
     """Refuse what needs a tree."""
     for name, value in given.items():
         if value:
             raise ValueError(
                 f"{name} needs the game's tree, and there are only its rules, got {quote(value)}; "
-                "leave it out, or build the tree with ExtensiveFormGame.from_history or from_batch"
+                f"leave it out; {tree_advice(game)}"
             )
 
 
@@ -332,6 +333,9 @@ def _limits(
         )
     if iterations is not None:
         whole_number(iterations, "iterations", least=0)
+    for name, limit in (("target_gap", target_gap), ("time_limit", time_limit)):
+        if limit is not None:
+            above_zero(limit, name)
     limits: list[Callback] = []
     if target_gap is not None:
         limits.append(AtGeometricSteps(StopAtGap(target_gap), ratio=1.05))

@@ -601,6 +601,11 @@ def test_exact_reports_correlated_equilibria_of_trees_if_asked_to(report, game, 
     assert sum(came[concept]["payoffs"]) == pytest.approx(value, abs=1e-9)
 
 
+def test_exact_says_how_to_ask_for_correlated_equilibria_of_trees(run):
+    code, out, _ = run("exact", "sheriff(items=1, bribe=1, rounds=1)")
+    assert (code, "--concept efce reports" in out) == (0, True)
+
+
 def test_exact_reports_dominated_actions(report):
     came = report("exact", "prisoners_dilemma")
 

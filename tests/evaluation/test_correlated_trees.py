@@ -389,7 +389,7 @@ def test_what_begin_returns_is_called_after_every_iteration():
     ("deviations", "error", "message"),
     [
         ("efce", TypeError, "deviations must be a sequence of 'efcce', .*, got 'efce'"),
-        (["EFCE"], ValueError, "each of deviations must be one of .*, got 'EFCE'.*did you mean"),
+        (["EFCI"], ValueError, "each of deviations must be one of .*, got 'efci'.*did you mean"),
         ([3], TypeError, r"deviations must be a sequence of .*, got \[3\]"),
         (None, TypeError, "deviations must be a sequence of .*, got None"),
     ],

@@ -1,5 +1,6 @@
 """Local best responses: never above best responses, and what naive recursion finds."""
 
+import re
 from collections import defaultdict
 
 import numpy as np
@@ -8,6 +9,7 @@ from naive_games import chance, decision, end, expected_value, moves, random_gam
 
 from regretkit import ExtensiveFormGame, games, solve
 from regretkit.evaluation import (
+    _monte_carlo,
     best_response,
     local_best_response,
     nash_conv,
@@ -208,3 +210,10 @@ def test_rollouts_must_be_some():
         sampled_local_best_response(
             dudo_history(), 0, [uniform_behavior] * 2, 3, np.random.default_rng(0), rollouts=0
         )
+
+
+def test_a_long_response_is_reported_at_doubled_times(monkeypatch, caplog):
+    monkeypatch.setattr(_monte_carlo, "_REPORT_AFTER", 0.001)
+    sampled_local_best_response(games.kuhn_poker(), 0, [uniform_behavior] * 2, 1_000, 1)
+    assert 1 <= len(caplog.messages) <= 12
+    assert re.match("local best response: .* of 1000 samples after ", caplog.messages[0])

@@ -365,7 +365,9 @@ def test_two_dice_each_fit_into_a_graph_but_into_no_tree():
 
 def test_a_game_must_come_to_an_end():
     circle = Node(acting=0, label="round and round")
-    circle.children["again"], circle.children["out"] = circle, end(1.0)
+    back = Node(acting=0, label="and back")
+    circle.children["again"], circle.children["out"] = back, end(1.0)
+    back.children["again"] = circle
     with pytest.raises(ValueError, match="on a cycle"):
         GameDAG.from_history(circle, state=id)
 

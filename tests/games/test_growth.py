@@ -177,6 +177,15 @@ def test_a_long_build_is_reported_at_doubled_times(monkeypatch, caplog):
     assert "moves after" in caplog.messages[0]
 
 
+def test_a_report_says_how_large_the_game_will_be(monkeypatch, caplog):
+    for when in ("_LOOK_AFTER", "_REPORT_AFTER"):
+        monkeypatch.setattr(_growth, when, -1.0)
+    _growth.Growth(
+        MemoryBudget(), root=lambda: games.as_history(games.load_rules("liars_dice"))
+    ).check(7, 2)
+    assert "7 histories of up to 2 moves of about 290,000 in all after" in caplog.text
+
+
 def sizes(root, samples=200):
     return [estimated_size(root, random.Random(seed)) for seed in range(samples)]
 

@@ -10,20 +10,24 @@ from attrs import define
 import regretkit as rk
 from regretkit import play
 from regretkit.evaluation import (
+    MediatorGame,
+    RegretLedger,
     best_correlated_equilibrium,
     best_extensive_form_correlated_equilibrium,
     certify,
     sampled_value,
     solve_zero_sum,
 )
-from regretkit.games import Profile
+from regretkit.games import GameDAG, Profile
 
 A = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
 KUHN = rk.load("kuhn_poker")
 KUHN_3 = rk.games.kuhn_poker(players=3)
 PENNIES = rk.games.matching_pennies()
 RUN = rk.solve(KUHN, "cfr", 2)
-BY_RULES = rk.solve(rk.games.load_rules("kuhn_poker"), "cfr", 2, seed=1)
+RULES = rk.games.load_rules("kuhn_poker")
+BY_RULES = rk.solve(RULES, "cfr", 2, seed=1)
+DICE = rk.games.load_rules("liars_dice(dice=2)")
 ZEROS = np.zeros(3)
 
 
@@ -70,6 +74,12 @@ class SharedArray(rk.SimplexRule):
 
     def _learn(self, utility, strategy):
         self.regrets += self.simplices.regret(utility, strategy)
+
+
+@define(eq=False)
+class Powered(rk.SimplexRule):
+    power: float
+    _propose = _learn = None
 
 
 class OneSimplex(rk.RegretMinimizer):
@@ -171,6 +181,23 @@ class Coin:
         return [0.0]
 
 
+class Itself(Coin):
+    """Its child is changed in place."""
+
+    def chance_outcomes(self):
+        return [(f"{self.side}heads", 1.0)]
+
+    def is_terminal(self):
+        return len(self.side) > 9
+
+    def child(self, action):
+        self.side += action
+        return self
+
+    def state(self):
+        return self.side
+
+
 class Over:
     def is_terminal(self):
         return True
@@ -187,7 +214,41 @@ def trees(rule):
     return [rk.CFR(tree, rule) for tree in KUHN.domains]
 
 
+def recorded():
+    record = play.Recorder()
+    rk.solve(KUHN, "cfr", 1, callbacks=[record])
+    return record
+
+
 CURES = [
+    (lambda: rk.solve(KUHN, "cfr", time_limit=-1), "time_limit must be a finite number above 0"),
+    (lambda: rk.solve(KUHN, "cfr", target_gap=0), "target_gap must be a finite number above 0"),
+    (lambda: rk.exploitability(RULES, []), "build its tree with ExtensiveFormGame.from_history"),
+    (lambda: rk.exploitability(DICE, []), "histories does not fit into memory; solve"),
+    (lambda: rk.solve(DICE, exact=True), "histories does not fit into memory; solve"),
+    (lambda: rk.solve(DICE, target_gap=1.0), "leave it out; its tree of about"),
+    (
+        lambda: rk.solve(MediatorGame(KUHN, penalty=1.0), "efce", 1),
+        "of a MediatorGame, play 'pdcfr+",
+    ),
+    (lambda: rk.circuits.TriggerDeviations(KUHN), "pass game.domains[0]"),
+    (lambda: rk.circuits.LinearDeviations(KUHN), "pass game.domains[0]"),
+    (lambda: rk.circuits.EFR(KUHN), "pass game.domains[0]"),
+    (lambda: rk.RegretMatching(3).update(ZEROS), "learns by observe_utility(utility)"),
+    (lambda: rk.RegretMatching(3).observe(ZEROS), "learns by observe_utility(utility)"),
+    (lambda: rk.RegretMatching(3).get_strategy(), "returned by next_strategy()"),
+    (lambda: rk.RegretMatching(3).average_strategy, "Average"),
+    (lambda: rk.RegretMatching(3).regret, "RegretLedger(minimizer) tracks"),
+    (lambda: RegretLedger(rk.RegretMatching(3)).regret, "external(minimizer)"),
+    (lambda: RegretLedger(rk.RegretMatching(3)).chek, "did you mean 'check'?"),
+    (lambda: Powered(power=2.0), "functools.partial(Powered, power=2.0)"),
+    (lambda: rk.load(KUHN), "it is a game already"),
+    *(
+        (lambda table=table, name=name: getattr(table(), name), "a pandas table is to_dataframe()")
+        for table in (lambda: RUN.average, recorded, lambda: rk.compare(PENNIES, "cfr", 1))
+        for name in ("to_pandas", "to_df", "dataframe")
+    ),
+    (lambda: GameDAG.from_history(Itself()), "must be a new history, got the one that it was"),
     (lambda: rk.CFR(KUHN, rk.RegretMatching), "pass game.domains[0], or let solve(game, rule)"),
     (lambda: rk.CFR("kuhn_poker", rk.RegretMatching), "load('kuhn_poker').domains[0]"),
     (lambda: rk.SelfPlay(KUHN, rk.RegretMatching), "let solve(game, RegretMatching) make them"),
@@ -415,9 +476,18 @@ def test_names_of_algorithms_may_have_capitals():
     assert rk.solve(KUHN, "CFR+", iterations=1).iteration == 1
 
 
+def test_names_of_deviations_may_have_capitals():
+    found = best_extensive_form_correlated_equilibrium(KUHN, concept="EFCE")
+    assert found.value == best_extensive_form_correlated_equilibrium(KUHN).value
+    assert rk.CorrelatedPlay(KUHN, deviations=["EFCE"]).deviations == ("efce",)
+    assert MediatorGame(KUHN, concept="NFCCE", penalty=1.0).concept == "nfcce"
+
+
 def test_games_of_openspiel_are_loaded_by_name():
-    pytest.importorskip("pyspiel")
+    pyspiel = pytest.importorskip("pyspiel")
     assert rk.load("openspiel:kuhn_poker(players=3)").players == 3
+    with pytest.raises(TypeError, match=r"from_openspiel\(game\) reads a game of OpenSpiel"):
+        rk.load(pyspiel.load_game("kuhn_poker"))
 
 
 def test_a_seed_stands_for_a_generator():

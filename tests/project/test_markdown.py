@@ -52,6 +52,12 @@ def run(page: Path) -> None:
 
 
 @each_page
+def test_the_links_of_a_page_lead_to_files(page):
+    linked = re.findall(r"\]\((?!https?:)([^)#\s]+)", FENCED.sub("", page.read_text()))
+    assert [link for link in linked if not (page.parent / link).exists()] == []
+
+
+@each_page
 def test_the_python_of_a_page_runs(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     # A page needs no optional package, not even where one happens to be installed.

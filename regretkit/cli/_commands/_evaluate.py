@@ -212,6 +212,8 @@ def exact(
             _normal_form(solved, report, lines)
         if concept:
             _extensive_form(solved, concept, report, lines)
+        elif not zero_sum and not normal:
+            lines.append("--concept efce reports the correlated equilibrium of largest welfare")
     if profile is not None:
         write_strategy(profile, out)
         lines += [] if out is None else [f"strategy written to {out}"]

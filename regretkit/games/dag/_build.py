@@ -20,6 +20,7 @@ from regretkit.games.tree._history import (
     History,
     HistoryBatch,
     actions_of,
+    no_new_history,
     outcomes_of,
     payoffs_of,
 )
@@ -144,7 +145,12 @@ class HistoryLevel:
         return _Observed(key, player, history.information_set(), tuple(actions_of(history)))
 
     def children(self, moves: list[tuple[int, Hashable]]) -> "HistoryLevel":
-        return HistoryLevel([self.histories[h].child(action) for h, action in moves], self.key)
+        children = []
+        for h, action in moves:
+            children.append(self.histories[h].child(action))
+            if children[-1] is self.histories[h]:
+                raise no_new_history(action, f"in state {quote(self.key(self.histories[h]))}")
+        return HistoryLevel(children, self.key)
 
     def actions(self, observed: _Observed) -> tuple[Hashable, ...]:
         actions: tuple[Hashable, ...] = observed.actions

@@ -16,6 +16,7 @@ from regretkit.games.tree._history import (
     Action,
     History,
     actions_of,
+    no_new_history,
     outcomes_of,
     path_text,
 )
@@ -123,10 +124,7 @@ class _Walker:
         for action in actions:
             child = history.child(action)
             if child is history:
-                raise ValueError(
-                    f"child({quote(action)}) must be a new history, got the one that it was asked "
-                    f"of {self.path(len(self._player) - 1)}; change a copy, as of copy.deepcopy"
-                )
+                raise no_new_history(action, self.path(len(self._player) - 1))
             # The protocol check is slow, and not needed for a type that passed it.
             if type(child) is not type(history) and not isinstance(child, History):
                 raise TypeError(

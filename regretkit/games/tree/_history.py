@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from regretkit._util._typing import Indices, Vector
-from regretkit._util._validate import floats, must_be, ordered, shorten
+from regretkit._util._validate import floats, must_be, ordered, quote, shorten
 
 CHANCE = -1
 """The player number of chance."""
@@ -207,6 +207,14 @@ def outcomes_of(history: History[Action]) -> Sequence[tuple[Action, float]]:
         )
     ordered(outcomes, "chance_outcomes()")
     return outcomes
+
+
+def no_new_history(action: object, where: str) -> ValueError:
+    """Return the error about a history that is its own child."""
+    return ValueError(
+        f"child({quote(action)}) must be a new history, got the one that it was asked of {where}; "
+        "change a copy, as of copy.deepcopy"
+    )
 
 
 def check_length(moves: int) -> None:
