@@ -460,8 +460,7 @@ def sampled_local_best_response(
     information set for all later games, and so has one strategy, whose value is at most that of a
     best response: the lower end of an interval around the estimate is a lower bound of it.
 
-    With many possible histories it takes long; after ten seconds the logger ``regretkit`` reports
-    how far it is. Fewer ``rollouts`` take less, for a lower bound.
+    The logger ``regretkit`` reports how far it is; fewer ``rollouts`` take less time.
 
     Parameters
     ----------
@@ -515,8 +514,8 @@ def _reported(samples: int) -> Iterator[int]:
         yield played
         if (elapsed := time.monotonic() - began) > due:
             due = 2.0 * elapsed
-            text = "local best response: %d of %d samples after %.0f seconds"
-            _log.warning(text, played + 1, samples, elapsed)
+            so_far = f"{played + 1} of {samples} samples after {elapsed:.0f} seconds"
+            _log.warning("local best response: %s", so_far)
 
 
 @final
