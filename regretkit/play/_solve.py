@@ -193,8 +193,7 @@ def solve(
     options: Any = {"estimator": estimator, "seed": 0 if seed is None else seed, "horizon": horizon}
     run: SelfPlay | LazyMCCFR
     if by_rules:
-        engine = "" if engine == "auto" else engine
-        game = cast(Rules, game)
+        game, engine = cast(Rules, game), "" if engine == "auto" else engine
         refuse_tree(game, target_gap=target_gap, engine=engine, imperfect_recall=imperfect_recall)
         run = start_by_rules(game, chosen, **options)
     else:
