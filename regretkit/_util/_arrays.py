@@ -6,12 +6,14 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Indices, UInt32Array, Vector
 
 AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 RESOLUTION = 2.0**-44
 """A sum of at most this share of the magnitudes that were added is rounding, and counts as zero."""
+
+_LARGEST_INDEX = np.iinfo(np.uint32).max
 
 _PIECE = 1 << 15
 """As many numbers as stay in a processor's cache while pass after pass goes over them."""
@@ -91,6 +93,15 @@ def expand_ranges(begin: Indices, lengths: Indices) -> Indices:
     """Return the numbers ``begin, begin + 1, ...`` of each group of these lengths."""
     ends = np.cumsum(lengths)
     return np.repeat(begin - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+
+
+def as_uint32(indices: Indices) -> UInt32Array:
+    """Return indices as unsigned 32-bit integers."""
+    if indices.size and int(indices.max()) > _LARGEST_INDEX:
+        raise MemoryError(
+            f"the game needs the index {indices.max()}, and the largest is {_LARGEST_INDEX}"
+        )
+    return np.ascontiguousarray(indices, dtype=np.uint32)
 
 
 def depths(parent: Indices) -> Indices:

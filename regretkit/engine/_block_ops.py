@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._util._arrays import RESOLUTION
+from regretkit._util._arrays import RESOLUTION, as_uint32
 from regretkit._util._typing import UInt32Array, Vector, as_int64
-from regretkit.engine._layout import as_uint32
 from regretkit.games._payoff_rows import offsets
 from regretkit.sets import Simplices
 from regretkit.sets._simplices import BlockOps

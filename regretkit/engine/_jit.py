@@ -18,8 +18,9 @@ from regretkit.engine import _block_ops
 from regretkit.engine._block_ops import BlockFunctions
 from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoffs
 from regretkit.engine._machine_code import CannotCompileError, MachineCode, ObjectCode
+from regretkit.engine._settled import SettledPayoffs
 from regretkit.engine._specialize import Specialization, digest
-from regretkit.engine.kernels import _iteration, _payoffs, _sampled
+from regretkit.engine.kernels import _iteration, _payoffs, _sampled, _settled
 from regretkit.estimators.flat._traversal import (
     Choose,
     even_search_start,
@@ -37,6 +38,7 @@ _UTILITY: Specialization = {
     SparsePayoffs: _payoffs.sparse_utility,
     TerminalPayoffs: _payoffs.terminal_utility,
     DensePayoffs: _payoffs.dense_utility,
+    SettledPayoffs: _settled.settled_utility,
 }
 
 

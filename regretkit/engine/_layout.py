@@ -6,14 +6,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import RESOLUTION
+from regretkit._util._arrays import RESOLUTION, as_uint32
 from regretkit._util._typing import Indices, UInt32Array, Vector
 from regretkit._util._validate import quote
+from regretkit.engine._settled import SettledPayoffs, settled_payoffs
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
 from regretkit.games._payoff_rows import PayoffRows, SparseRows, offsets
+from regretkit.games.public import PublicGame
 from regretkit.sets import DecisionTree, Simplices, StrategySet
-
-_LARGEST_INDEX = np.iinfo(np.uint32).max
 
 
 class FlatTrees(NamedTuple):
@@ -78,15 +78,6 @@ def children_by_sequence(parent: Indices, sequences: int) -> tuple[UInt32Array, 
     order = np.argsort(parent[::-1], kind="stable")
     begin = offsets(np.bincount(parent, minlength=sequences))
     return as_uint32(begin), as_uint32(parent.size - 1 - order)
-
-
-def as_uint32(indices: Indices) -> UInt32Array:
-    """Return indices as unsigned 32-bit integers."""
-    if indices.size and int(indices.max()) > _LARGEST_INDEX:
-        raise MemoryError(
-            f"the game needs the index {indices.max()}, and the largest is {_LARGEST_INDEX}"
-        )
-    return np.ascontiguousarray(indices, dtype=np.uint32)
 
 
 class Iterates(NamedTuple):
@@ -178,13 +169,15 @@ class DensePayoffs(NamedTuple):
     """For each player, the largest utility that may be rounding of terms that cancel."""
 
 
-Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs
+Payoffs: TypeAlias = SparsePayoffs | TerminalPayoffs | DensePayoffs | SettledPayoffs
 
 
 def payoffs_kind(game: Game) -> type[Payoffs]:
     """Return how the payoffs of a game are laid out."""
     if isinstance(game, NormalFormGame):
         return DensePayoffs
+    if isinstance(game, PublicGame):
+        return SettledPayoffs
     return SparsePayoffs if len(game.domains) == 2 else TerminalPayoffs
 
 
@@ -192,6 +185,8 @@ def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
     """Return the payoffs of a game whose sequences are numbered as in ``trees``."""
     if isinstance(game, NormalFormGame):
         return dense_payoffs(game)
+    if isinstance(game, PublicGame):
+        return settled_payoffs(game, trees.sequence_offsets, _negligible(game))
     if not isinstance(game, ExtensiveFormGame):
         raise TypeError(f"{quote(game)} has no payoffs that could be laid out")
     if game.players == 2:
@@ -207,9 +202,9 @@ def shared_sums(payoffs: Payoffs) -> int:
     return int(payoffs.sum_offsets[-1]) if isinstance(payoffs, SparsePayoffs) else 0
 
 
-def _negligible(game: ExtensiveFormGame | NormalFormGame) -> Vector:
+def _negligible(game: ExtensiveFormGame | NormalFormGame | PublicGame) -> Vector:
     # The magnitudes that are added, probabilities times payoffs, are at most the largest payoff.
-    payoffs = game.payoffs if isinstance(game, NormalFormGame) else game.tree.payoffs.T
+    payoffs = game.tree.payoffs.T if isinstance(game, ExtensiveFormGame) else game.payoffs
     largest = [np.abs(paid).max(initial=0.0) for paid in payoffs]
     return 1.001 * RESOLUTION * np.array(largest)
 

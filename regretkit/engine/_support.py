@@ -16,6 +16,7 @@ from regretkit.circuits import CFR, Product
 from regretkit.estimators import ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
+from regretkit.games.public import PublicGame
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._orders import UpdateSchedule
 from regretkit.play._self_play import SelfPlay
@@ -48,8 +49,8 @@ def unsupported_run(run: SelfPlay) -> str | None:
             return f"{quote(estimator.baseline)} sweeps the whole game"
         if estimator.generator in generators(run.order):
             return f"{quote(run.order)} and {quote(estimator)} draw from one generator, in turn"
-    elif not isinstance(game, NormalFormGame | ExtensiveFormGame):
-        return f"{quote(game)} is neither a normal-form nor an extensive-form game"
+    elif not isinstance(game, NormalFormGame | ExtensiveFormGame | PublicGame):
+        return f"{quote(game)} is neither a normal-form nor an extensive-form nor a public game"
     elif not isinstance(estimator, ExactUtility):
         return f"{quote(estimator)} does not sweep the whole game"
     if run.order.schedule(run.players, 0) is None:

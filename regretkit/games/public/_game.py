@@ -5,12 +5,18 @@ from typing import final
 
 import numpy as np
 from attrs import define, evolve, field
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from regretkit._util._typing import Vector
 from regretkit._util._validate import check_kind, floats, quote
 from regretkit.games._extensive_form import ExtensiveFormGame
-from regretkit.games._game import as_profile, as_strategies, check_player, game_repr_html
+from regretkit.games._game import (
+    as_profile,
+    as_strategies,
+    check_player,
+    constant,
+    game_repr_html,
+)
 from regretkit.games.public._deal import Deal
 from regretkit.games.public._layout import Layout
 from regretkit.games.public._settling import Settling
@@ -19,6 +25,7 @@ from regretkit.games.public._tree import (
     Chance,
     Compare,
     Decision,
+    Free,
     Node,
     Outcome,
     Path,
@@ -108,20 +115,27 @@ class PublicGame:
         return 2
 
     @property
-    def constant_sum(self) -> float | None:
-        """The sum of both payoffs if it is the same at all terminals, else None."""
-        sums = []
-        for node in self.tree.terminals.tolist():
-            terminal = self.tree.nodes[node]
+    def payoffs(self) -> NDArray[np.float64]:
+        """What terminals may pay to each player, shape ``(2, entries)``."""
+        met = self.deal.pairs() > 0.0 if any(isinstance(t, Table) for t in self.tree.nodes) else ()
+        paid: list[ArrayLike] = []
+        for terminal in self.tree.nodes:
             if isinstance(terminal, Compare):
-                sums += [sum(terminal.win), sum(terminal.lose), sum(terminal.tie)]
+                paid.append(np.transpose([terminal.win, terminal.lose, terminal.tie]))
             elif isinstance(terminal, Table):
-                total = terminal.payoffs.sum(axis=0)[self.deal.pairs() > 0.0]
-                sums += [float(total.min(initial=0.0)), float(total.max(initial=0.0))]
-            else:
-                sums.append(sum(terminal.payoff))
-        size = max(abs(total) for total in sums)
-        return sums[0] if max(sums) - min(sums) <= 1e-12 * size else None
+                paid.append(terminal.payoffs[:, met])
+            elif isinstance(terminal, Free):
+                paid.append(np.transpose([terminal.payoff]))
+        return np.concatenate(paid, axis=1)
+
+    @property
+    def constant_sum(self) -> float | None:
+        """The sum of both payoffs if it is constant up to 1e-12 of the largest payoff, else None.
+
+        A rake makes it None.
+        """
+        payoffs = self.payoffs
+        return constant(payoffs.sum(axis=0), payoffs)
 
     def utility(
         self, player: int, profile: Sequence[Vector], payoff_of: int | None = None

@@ -58,6 +58,8 @@ class Layout:
     """For each of them the number of its first decision point, and last the number of all."""
     sequences: tuple[Indices, Indices] = field(init=False)
     """The sequence of each type after each last decision, 0 if none, ``(numbers, types)``."""
+    steps: tuple[Indices, Indices] = field(init=False)
+    """That of the first type alive, the distance to the next one's, and the context there."""
     domains: tuple[DecisionTree, DecisionTree] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -83,22 +85,28 @@ class Layout:
         players = [self._player(player, actions[decisions[player]]) for player in (0, 1)]
         self.first_point = players[0][0], players[1][0]
         self.sequences = players[0][1], players[1][1]
-        self.domains = players[0][2], players[1][2]
+        self.steps = players[0][2], players[1][2]
+        self.domains = players[0][3], players[1][3]
 
-    def _player(self, player: int, actions: Indices) -> tuple[Indices, Indices, DecisionTree]:
-        """Return a player's first decision points, sequences and domain."""
+    def _player(
+        self, player: int, actions: Indices
+    ) -> tuple[Indices, Indices, Indices, DecisionTree]:
+        """Return a player's first decision points, sequences, their steps, and domain."""
         nodes = self.decisions[player]
         contexts = [self.contexts[i] for i in self.context[nodes]]
         alive = np.array([context.alive[player].size for context in contexts], dtype=np.int64)
         first_point = np.concatenate([[0], np.cumsum(alive)])
         first = 1 + np.concatenate([[0], np.cumsum(alive * actions)])
         sequences = np.zeros((1 + actions.sum(), self.deal.sizes[player]), dtype=np.int64)
+        steps = np.zeros((len(sequences), 3), dtype=np.int64)
         parents, number = [np.empty(0, dtype=np.int64)], 1
         for node, context, begin, count in zip(nodes, contexts, first, actions, strict=False):
             place = context.places[player]
             parents.append(sequences[self.last[player, node], context.alive[player]])
             rows = begin + place * count + np.arange(count)[:, np.newaxis]
             sequences[number : number + count] = np.where(place >= 0, rows, 0)
+            steps[number : number + count, 0] = begin + np.arange(count)
+            steps[number : number + count, 1:] = count, self.context[node]
             number += count
         domain = DecisionTree(
             np.concatenate(parents),
@@ -106,7 +114,7 @@ class Layout:
             labels=LazySequence(int(alive.sum()), partial(self.label, player)),
             actions=LazySequence(int(alive.sum()), partial(self._actions, player)),
         )
-        return first_point, sequences, domain
+        return first_point, sequences, steps, domain
 
     def _at(self, player: int, point: int) -> tuple[int, int]:
         """Return the node and the type of a decision point."""
@@ -126,11 +134,12 @@ class Layout:
 
 def _contexts(tree: PublicTree, deal: Deal) -> tuple[list[Context], Indices]:
     """Return the contexts that occur, and that of each node."""
-    reach = deal.meeting(0).sums(deal.weights[1][np.newaxis]).free[0]
-    total = float(deal.weights[0] @ reach)
+    # By a power of two, which rounds nothing, so that sums of weights do not overflow
+    first, second = (weights * 2.0 ** -np.ceil(np.log2(weights.sum())) for weights in deal.weights)
+    total = float(first @ deal.meeting(0).sums(second[np.newaxis]).free[0])
     if not total > 0.0:
         raise ValueError("deal has no types that can meet; give some types other cards or weights")
-    contexts = [_context(deal, 1 / total, deal.weights)]
+    contexts = [_context(deal, 1 / total, (first, second))]
     context = np.zeros(tree.player.size, dtype=np.int64)
     # Outcomes of equal factors share a context, however many lines of play they follow.
     known: dict[tuple[int, object], int] = {}

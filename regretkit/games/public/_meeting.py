@@ -19,6 +19,8 @@ class Sums(NamedTuple):
     """Over weaker types less over stronger ones."""
     tie: NDArray[np.float64]
     """Over types of equal strength."""
+    total: Vector
+    """Over all types, shape ``(columns,)``."""
 
 
 @final
@@ -99,12 +101,9 @@ class Meeting:
         )
         twin = at[:, self.twin]
         bound = RESOLUTION * total[:, -1:]
-        return Sums(
-            *(
-                np.where(np.abs(sums) <= bound, 0.0, sums)
-                for sums in (whole + twin, low + high - whole, high - low + twin)
-            )
-        )
+        found = whole + twin, low + high - whole, high - low + twin
+        free, more, tie = (np.where(np.abs(sums) <= bound, 0.0, sums) for sums in found)
+        return Sums(free, more, tie, total[:, -1])
 
     @staticmethod
     def _remaining(

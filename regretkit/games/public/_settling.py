@@ -7,7 +7,7 @@ import numpy as np
 from attrs import define, field, frozen
 from numpy.typing import NDArray
 
-from regretkit._util._arrays import RESOLUTION
+from regretkit._util._arrays import RESOLUTION, segment_sum
 from regretkit._util._typing import Indices, Vector
 from regretkit.games.public._layout import Layout
 from regretkit.games.public._tree import Compare, Free, Table
@@ -64,8 +64,9 @@ class Settling:
         for group in self.groups:
             paid, bound = self.paid(group, strategy, payer)
             earned = np.add.reduceat(paid, group.begin, axis=0)
-            bound = np.add.reduceat(bound, group.begin)[:, np.newaxis]
-            earned[np.abs(earned) <= RESOLUTION * bound] = 0.0
+            segment = np.repeat(np.arange(len(earned)), np.diff(group.begin, append=len(paid)))
+            bound = RESOLUTION * segment_sum(segment, bound, len(earned))
+            earned[np.abs(earned) <= bound[:, np.newaxis]] = 0.0
             first = group.terminals[group.begin]
             priors = [layout.contexts[i].priors[player] for i in layout.context[first]]
             np.add.at(
@@ -86,7 +87,7 @@ class Settling:
             by_table, total = self._by_table(group.table, reach, payer)
             return free * by_table[group.column], np.abs(free[:, 0]) * total[group.column]
         sums = layout.deal.meeting(self.player, group.order).sums(reach)
-        total = np.abs(group.factors[payer]).sum(axis=0) * reach.sum(axis=1)[group.column]
+        total = np.abs(group.factors[payer]).sum(axis=0) * sums.total[group.column]
         paid = free * sums.free[group.column]
         if group.order is not None:
             paid += more * sums.more[group.column]
@@ -116,7 +117,7 @@ class Settling:
         payoffs = table.payoffs[payer] * self.layout.deal.pairs()
         by_other = payoffs if self.player else payoffs.T
         sums = np.array([(by_other * row[:, np.newaxis]).sum(axis=0) for row in reach])
-        total = np.abs(payoffs).max() * reach.sum(axis=1)
+        total = np.abs(payoffs).max() * reach.cumsum(axis=1)[:, -1]
         sums[np.abs(sums) <= RESOLUTION * total[:, np.newaxis]] = 0.0
         return sums, total
 

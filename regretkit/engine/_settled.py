@@ -1,0 +1,205 @@
+"""Payoffs of public games in arrays laid out for machine code."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regretkit._util._arrays import as_uint32
+from regretkit._util._typing import Indices, UInt32Array, Vector
+from regretkit.games.public import PublicGame
+from regretkit.games.public._layout import Layout
+from regretkit.games.public._settling import Group
+
+LANES = 8
+"""Columns of the opponent's reach that are summed at once."""
+
+
+class SettledPayoffs(NamedTuple):
+    """What the terminals of a public game pay, in groups of one order of types.
+
+    ``Group`` says what columns are. Here those in which types are compared come first, and each of
+    the two kinds is filled up to a multiple of ``LANES``. A segment has the terminals of a group
+    with the same last decision of the player, in one context.
+    """
+
+    groups: UInt32Array
+    """For each group where its levels, its own and the opponent's types, its columns, those that
+    are not compared, its segments and its table begin; shape ``(groups + 1, 7)``."""
+    group_offsets: UInt32Array
+    """First group of each player, and the number of all of them."""
+    pays_ties: UInt32Array
+    """For each group, whether ties pay anything but the mean of win and lose."""
+    table: Vector
+    """What the player's types are paid against each of the opponent's, for groups with a table."""
+    levels: UInt32Array
+    """For each strength where the types of the player and of the opponent begin that are stronger,
+    counted from the group's first; shape ``(levels, 2)``."""
+    own: UInt32Array
+    """The player's types by strength, for each group."""
+    other: UInt32Array
+    """The opponent's."""
+    columns: UInt32Array
+    """For each column the opponent's sequence of its first type, the distance from one type to the
+    next, and where places and priors of its types begin; shape ``(columns, 4)``."""
+    segments: UInt32Array
+    """The same for the player's types, and where the terminals begin; ``(segments + 1, 5)``."""
+    column_of_terminal: UInt32Array
+    """The column of each terminal, counted from the group's first."""
+    factors: Vector
+    """What is paid for ``free``, ``more`` and ``tie``, and the sum of their magnitudes; shape
+    ``(terminals, 4)``."""
+    types: UInt32Array
+    """Number of types of each player."""
+    read_cards: UInt32Array
+    """The two cards of each type of player 0, then player 1; a card without types if it has fewer;
+    shape ``(types, 2)``."""
+    added_cards: UInt32Array
+    """The same, with a card that no type reads."""
+    twins: UInt32Array
+    """The opponent's type of the same cards, or one past the last, for each type."""
+    places: UInt32Array
+    """For each context and player, where each type stands among those alive, else 0."""
+    priors: Vector
+    """The weight of each type there, 0 for others."""
+    negligible: Vector
+    """For each player, the largest utility that may be rounding of terms that cancel."""
+    reach: Vector
+    """Workspace for the reach of the opponent's types, in lanes,"""
+    by_card: Vector
+    """for its sums by card, in lanes,"""
+    below: Vector
+    """for sums below and up to each type, in lanes; shape ``(2, types * LANES)``,"""
+    sums: Vector
+    """for ``free``, ``more`` and ``tie`` of a group, shape ``(3, columns * types)``,"""
+    total: Vector
+    """for the total of each column,"""
+    earned: Vector
+    """and for what each type earns in a segment."""
+
+
+class _Part(NamedTuple):
+    """One group of a player, with columns, levels and types counted from its own first."""
+
+    pays_ties: bool
+    table: Vector
+    levels: Indices
+    own: Indices
+    other: Indices
+    columns: Indices
+    free: int
+    """The first column in which types are not compared."""
+    segments: Indices
+    column_of_terminal: Indices
+    factors: NDArray[np.float64]
+
+
+def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) -> SettledPayoffs:
+    """Return the payoffs of a public game whose players' sequences begin at ``first``."""
+    layout, deal = game.layout, game.deal
+    by_player = [game._settling(player).groups for player in (0, 1)]
+    parts = [
+        _part(layout, player, group, first.astype(np.int64))
+        for player, groups in enumerate(by_player)
+        for group in groups
+    ]
+    begin = np.zeros((len(parts) + 1, 7), dtype=np.int64)
+    terminals = 0
+    segments: list[Indices] = []
+    for i, part in enumerate(parts):
+        sizes = (
+            *(len(part.levels), part.own.size, part.other.size, len(part.columns)),
+            *(0, len(part.segments), part.table.size),
+        )
+        begin[i + 1] = begin[i] + sizes
+        begin[i, 4] = begin[i, 3] + part.free
+        segments.append(part.segments + np.array([0, 0, 0, 0, terminals]))
+        terminals += part.column_of_terminal.size
+    segments.append(np.array([[0, 0, 0, 0, terminals]]))
+    most, columns = max(deal.sizes), max(len(part.columns) for part in parts)
+    cards = 1 + max(held.max(initial=-1) for held in deal.cards)
+    places = [np.maximum(places, 0) for context in layout.contexts for places in context.places]
+    priors = [prior for context in layout.contexts for prior in context.priors]
+    return SettledPayoffs(
+        groups=as_uint32(begin),
+        group_offsets=as_uint32(np.cumsum([0, *map(len, by_player)])),
+        pays_ties=as_uint32(np.array([part.pays_ties for part in parts], dtype=np.int64)),
+        table=np.concatenate([part.table for part in parts]),
+        levels=as_uint32(np.concatenate([part.levels for part in parts])),
+        own=as_uint32(np.concatenate([part.own for part in parts])),
+        other=as_uint32(np.concatenate([part.other for part in parts])),
+        columns=as_uint32(np.concatenate([part.columns for part in parts])),
+        segments=as_uint32(np.concatenate(segments)),
+        column_of_terminal=as_uint32(np.concatenate([part.column_of_terminal for part in parts])),
+        factors=np.concatenate([part.factors for part in parts]),
+        types=as_uint32(np.array(deal.sizes)),
+        read_cards=_two_cards(deal.cards, cards),
+        added_cards=_two_cards(deal.cards, cards + 1),
+        twins=as_uint32(np.concatenate([deal.meeting(player).twin for player in (0, 1)])),
+        places=as_uint32(np.concatenate([*places, np.zeros(most, dtype=np.int64)])),
+        priors=np.concatenate([*priors, np.zeros(most)]),
+        negligible=negligible,
+        reach=np.zeros((most + 1) * LANES),
+        by_card=np.zeros((cards + 2) * LANES),
+        below=np.zeros((2, most * LANES)),
+        sums=np.zeros((3, columns * most)),
+        total=np.zeros(columns),
+        earned=np.zeros(most),
+    )
+
+
+def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
+    deal, other = layout.deal, 1 - player
+    own_strength, other_strength = (np.zeros(deal.sizes[i]) for i in (player, other))
+    if group.order is not None:
+        strengths = deal.strengths[group.order]
+        own_strength, other_strength = strengths[player], strengths[other]
+    both = np.unique(np.concatenate([own_strength, other_strength]))
+    ends = [
+        np.searchsorted(np.sort(strength), both, side="right")
+        for strength in (own_strength, other_strength)
+    ]
+    factors = group.factors[player].T
+    table = np.empty(0)
+    if group.table is not None:
+        payoffs = group.table.payoffs[player] * deal.pairs()
+        table = np.ravel(payoffs.T if player else payoffs)
+    # Columns that are compared, filled up, and then the others
+    compared = np.zeros(group.last.size, dtype=bool)
+    compared[group.column[factors[:, 1:].any(axis=1)]] = True
+    free = -(-int(compared.sum()) // LANES) * LANES
+    position = np.where(compared, np.cumsum(compared), free + np.cumsum(~compared)) - 1
+    width = free + -(-int((~compared).sum()) // LANES) * LANES
+    columns = np.zeros((width, 4), dtype=np.int64)
+    columns[:, 3] = len(layout.contexts) * sum(deal.sizes)  # zeros
+    columns[position] = _steps(layout, other, group.last, group.context, first)
+    ahead = group.terminals[group.begin]
+    segments = _steps(layout, player, layout.last[player, ahead], layout.context[ahead], first)
+    return _Part(
+        pays_ties=bool(factors[:, 2].any()),
+        table=table,
+        levels=np.column_stack(ends),
+        own=np.argsort(own_strength, kind="stable"),
+        other=deal.meeting(player, group.order).order,
+        columns=columns,
+        free=free,
+        segments=np.column_stack([segments, group.begin]),
+        column_of_terminal=position[group.column],
+        factors=np.column_stack([factors, np.abs(group.factors[player]).sum(axis=0)]),
+    )
+
+
+def _steps(
+    layout: Layout, player: int, last: Indices, context: Indices, first: Indices
+) -> NDArray[np.int64]:
+    """Return the first sequence, its distance to the next, and begins of places and priors."""
+    steps, (ahead, behind) = layout.steps[player][last], layout.deal.sizes
+    begin = np.stack([steps[:, 2], context]) * (ahead + behind) + (ahead if player else 0)
+    return np.column_stack([first[player] + steps[:, 0], steps[:, 1], *begin])
+
+
+def _two_cards(cards: Sequence[Indices], absent: int) -> UInt32Array:
+    held = np.concatenate(cards)
+    missing = np.full((len(held), 2 - held.shape[1]), absent)
+    return as_uint32(np.column_stack([held, missing]))
