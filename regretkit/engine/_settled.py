@@ -1,7 +1,7 @@
 """Payoffs of public games in arrays laid out for machine code."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,35 +104,26 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
         for player, groups in enumerate(by_player)
         for group in groups
     ]
-    begin = np.zeros((len(parts) + 1, 7), dtype=np.int64)
-    terminals = 0
-    segments: list[Indices] = []
-    for i, part in enumerate(parts):
-        sizes = (
-            *(len(part.levels), part.own.size, part.other.size, len(part.columns)),
-            *(0, len(part.segments), part.table.size),
-        )
-        begin[i + 1] = begin[i] + sizes
-        begin[i, 4] = begin[i, 3] + part.free
-        segments.append(part.segments + np.array([0, 0, 0, 0, terminals]))
-        terminals += part.column_of_terminal.size
-    segments.append(np.array([[0, 0, 0, 0, terminals]]))
     most, columns = max(deal.sizes), max(len(part.columns) for part in parts)
     cards = 1 + max(held.max(initial=-1) for held in deal.cards)
     places = [np.maximum(places, 0) for context in layout.contexts for places in context.places]
     priors = [prior for context in layout.contexts for prior in context.priors]
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
     return SettledPayoffs(
-        groups=as_uint32(begin),
+        groups=as_uint32(_begins(parts)),
         group_offsets=as_uint32(np.cumsum([0, *map(len, by_player)])),
         pays_ties=as_uint32(np.array([part.pays_ties for part in parts], dtype=np.int64)),
-        table=np.concatenate([part.table for part in parts]),
-        levels=as_uint32(np.concatenate([part.levels for part in parts])),
-        own=as_uint32(np.concatenate([part.own for part in parts])),
-        other=as_uint32(np.concatenate([part.other for part in parts])),
-        columns=as_uint32(np.concatenate([part.columns for part in parts])),
-        segments=as_uint32(np.concatenate(segments)),
-        column_of_terminal=as_uint32(np.concatenate([part.column_of_terminal for part in parts])),
-        factors=np.concatenate([part.factors for part in parts]),
+        table=joined("table"),
+        levels=as_uint32(joined("levels")),
+        own=as_uint32(joined("own")),
+        other=as_uint32(joined("other")),
+        columns=as_uint32(joined("columns")),
+        segments=as_uint32(_segments(parts)),
+        column_of_terminal=as_uint32(joined("column_of_terminal")),
+        factors=joined("factors"),
         types=as_uint32(np.array(deal.sizes)),
         read_cards=_two_cards(deal.cards, cards),
         added_cards=_two_cards(deal.cards, cards + 1),
@@ -147,6 +138,27 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
         total=np.zeros(columns),
         earned=np.zeros(most),
     )
+
+
+def _begins(parts: Sequence[_Part]) -> Indices:
+    """Return where the levels, types and so on of each group begin, and where the last ones end."""
+    sizes = [
+        [len(part.levels), part.own.size, part.other.size, len(part.columns)]
+        + [0, len(part.segments), part.table.size]
+        for part in parts
+    ]
+    begins = np.concatenate([np.zeros((1, 7), dtype=np.int64), np.cumsum(sizes, axis=0)])
+    begins[:-1, 4] = begins[:-1, 3] + [part.free for part in parts]
+    return begins
+
+
+def _segments(parts: Sequence[_Part]) -> Indices:
+    """Return the segments of all groups, with the terminals of all numbered in order."""
+    begin = np.cumsum([0, *(part.column_of_terminal.size for part in parts)])
+    ahead = np.repeat(begin[:-1], [len(part.segments) for part in parts])
+    segments = np.concatenate([part.segments for part in parts])
+    segments[:, 4] += ahead
+    return np.concatenate([segments, [[0, 0, 0, 0, begin[-1]]]])
 
 
 def _part(layout: Layout, player: int, group: Group, first: Indices) -> _Part:
