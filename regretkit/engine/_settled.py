@@ -143,8 +143,10 @@ def settled_payoffs(game: PublicGame, first: UInt32Array, negligible: Vector) ->
 def _begins(parts: Sequence[_Part]) -> Indices:
     """Return where the levels, types and so on of each group begin, and where the last ones end."""
     sizes = [
-        [len(part.levels), part.own.size, part.other.size, len(part.columns)]
-        + [0, len(part.segments), part.table.size]
+        (
+            *(len(part.levels), part.own.size, part.other.size, len(part.columns)),
+            *(0, len(part.segments), part.table.size),
+        )
         for part in parts
     ]
     begins = np.concatenate([np.zeros((1, 7), dtype=np.int64), np.cumsum(sizes, axis=0)])
