@@ -25,6 +25,7 @@ from regretkit._util._state import NOT_STATE
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import did_you_mean, must_be, quote
 from regretkit.circuits._base import (
+    LocalDeviations,
     LocalRule,
     TreeCircuit,
     check_tree,
@@ -304,6 +305,7 @@ class _Layout:
         self.tree, sizes, first = domain, domain.sizes, domain.simplices.first
         memory = _Memory(domain, deviations.memory)
         self._parent, self._factor, choices = memory.parent, memory.factor, memory.choices
+        self._after = memory.after
 
         # Of each deviation: its decision point, its weight, and which action it replaces by which
         local, after = deviations.local, deviations.after or deviations.local
@@ -395,6 +397,13 @@ class _Layout:
                 parent=memory.parent[new],
                 factor=memory.factor[new],
             )
+
+    def local_deviations(self) -> LocalDeviations:
+        """Return the deviations in the order of the rule's coordinates."""
+        source = np.concatenate([np.full(self._target.size, -1), self._from])[self._map]
+        target = np.concatenate([self._target, self._to])[self._map]
+        factor = np.where(self._after >= 0, self._factor, -1)
+        return LocalDeviations(self._weight, source, target, self._parent, factor)
 
     def replace(self, function: Callable[[Simplices], Simplices]) -> None:
         """Replace simplices by equal ones, such as those with operations in machine code."""

@@ -13,7 +13,7 @@ from regretkit._regret_tracker import RegretTracker
 from regretkit._util._arrays import expand_ranges, segment_sum, zero_cancelled
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import must_be
-from regretkit.circuits._base import check_tree
+from regretkit.circuits._base import LocalDeviations, check_tree
 from regretkit.circuits._maps import DeviationSet
 from regretkit.circuits._stationary import _stationary
 from regretkit.sets import DecisionTree, StrategySet
@@ -125,6 +125,20 @@ class TriggerDeviations(DeviationSet):
             elif size > 2:
                 by_size.append((actions, own))
         return _Flow(level, copies, targets[copies], other, tuple(by_size))
+
+    def _local_deviations(self) -> LocalDeviations:
+        """Return the deviations of which each coordinate gives the probability."""
+        tree, own = self.tree, np.flatnonzero(self._earning >= self.tree.simplices.dimension)
+        source = np.full(self.mixtures.simplices.dimension, -1)
+        source[self.triggers + own] = self._pairs[0]
+        before = np.append(0, np.repeat(tree.parent_sequence, tree.sizes))
+        weight, target = np.zeros_like(source), np.full_like(source, -1)
+        weight[self.triggers :] = self._source
+        weight[self.triggers + own] = before[self._source[own]]
+        target[self.triggers :] = self._sequence - 1
+        factor = np.full(tree.dimension, -1)
+        factor[weight] = weight - 1
+        return LocalDeviations(weight, source, target, before, factor)
 
     @property
     @override

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from typing_extensions import override
 
-from regretkit._util._typing import Indices, Vector
+from regretkit._util._typing import Indices, UInt32Array, Vector
+from regretkit.engine._deviations import lay_out_deviations, negligible_gains
 from regretkit.engine._layout import (
     NO_SINGLETONS,
     FlatTrees,
@@ -36,6 +37,8 @@ from regretkit.engine._player_buffers import (
 from regretkit.engine._support import (
     all_ignore_singletons,
     is_long,
+    learner_domain,
+    local_deviations,
     numba_missing,
     placed_rules,
     schedule_of,
@@ -111,7 +114,8 @@ def code_for(run: SelfPlay, kernels: KernelSet, *, exact: bool = False) -> "Iter
     if isinstance(sampler, TraversalEstimator):
         with_baseline = sampler.baseline is not None
         return compile_sampled_iterations(kernels, sampler._choose(), with_baseline)
-    return compile_iterations(kernels, payoffs_kind(run.game), exact=exact)
+    deviating = any(local_deviations(minimizer) is not None for minimizer in run.minimizers)
+    return compile_iterations(kernels, payoffs_kind(run.game), exact=exact, deviating=deviating)
 
 
 _SECONDS_PER_CALL = 0.1
@@ -139,11 +143,17 @@ class KernelExecutor(Executor):
     _code: Any
     _iterates: Iterates
 
-    def __init__(self, run: SelfPlay, trees: FlatTrees, exact: bool = False) -> None:
+    def __init__(
+        self, run: SelfPlay, trees: FlatTrees, learners: UInt32Array, exact: bool = False
+    ) -> None:
         self._run, self._trees, self._batch = run, trees, _MIN_ITERATIONS
+        self._learners = learners
+        """The number of the tree on which the rules of each player play."""
         self._players = [
-            PlayerBuffers(minimizer, player, trees, exact)
-            for player, minimizer in enumerate(run.minimizers)
+            PlayerBuffers(minimizer, player, trees, exact, learner)
+            for player, (minimizer, learner) in enumerate(
+                zip(run.minimizers, learners.tolist(), strict=True)
+            )
         ]
         self._kernels, self._state = place_rules(self._players, trees)
         rules = [rule for player in self._players for rule in player.rules]
@@ -171,7 +181,8 @@ class KernelExecutor(Executor):
     def _initialize(self) -> None:
         """Compute all strategies from the state of the rules."""
         parameters = initial_parameters(self._players)
-        self._code.initialize(parameters, self._trees, self._iterates, self._state)
+        arrays = self._learners, self._trees, self._iterates, self._state
+        self._code.initialize(parameters, *arrays)
 
     def _upcoming(self, count: int) -> tuple[UpdateSchedule, Vector, Vector]:
         """Return the turns, parameters and weights of the next iterations."""
@@ -223,14 +234,20 @@ class CompiledExecutor(KernelExecutor):
     """Runs iterations over the whole game."""
 
     def __init__(self, run: SelfPlay, exact: bool) -> None:
-        trees, singletons = flatten_trees(run.game.domains), NO_SINGLETONS
-        payoffs = lay_out_payoffs(run.game, trees)
-        if isinstance(payoffs, SparsePayoffs) and all_ignore_singletons(run) and not exact:
+        found = [local_deviations(minimizer) for minimizer in run.minimizers]
+        deviating = {p: learner_domain(run.minimizers[p]) for p, these in enumerate(found) if these}
+        trees = flatten_trees([*run.game.domains, *deviating.values()])
+        payoffs, singletons = lay_out_payoffs(run.game, trees), NO_SINGLETONS
+        deviations = lay_out_deviations(found, trees)
+        if deviating:
+            payoffs = payoffs._replace(negligible=negligible_gains(payoffs.negligible, deviating))
+        elif isinstance(payoffs, SparsePayoffs) and all_ignore_singletons(run) and not exact:
             trees, payoffs, singletons = without_singletons(trees, payoffs)
-        super().__init__(run, trees, exact)
+        super().__init__(run, trees, deviations.learners, exact)
         self._iterates = zero_iterates(trees, shared_sums(payoffs))
         self._iterates.behavior[singletons.move] = 1.0  # no kernel writes it
-        self._arrays = Arrays(payoffs, trees, singletons, self._iterates, self._state)
+        iterates = self._iterates
+        self._arrays = Arrays(payoffs, trees, singletons, iterates, self._state, deviations)
         self._totals = [self._iterates.total[player.sequences] for player in self._players]
         self._code = code_for(run, self._kernels, exact=exact)
         self._compile()
@@ -247,7 +264,9 @@ class CompiledExecutor(KernelExecutor):
             self._check(self._iterates.behavior)
             for player in self._players:
                 player.keep_strategy(self._iterates.behavior, self._iterates.strategy)
-                player.store(self._iterates)
+            self._initialize_fixed_points()
+            for player in self._players:
+                player.store(self._iterates, self._arrays.deviations)
         started_at = self._run.iteration
         try:
             self._play_batches(iterations, interrupted)
@@ -267,6 +286,16 @@ class CompiledExecutor(KernelExecutor):
             self._count(turns.players)
 
     @override
+    def _initialize(self) -> None:
+        super()._initialize()
+        self._initialize_fixed_points()
+
+    def _initialize_fixed_points(self) -> None:
+        """Compute what players that learn over deviations play, from the mixtures of these."""
+        if self._code.initialize_fixed_points is not None:
+            self._code.initialize_fixed_points(self._arrays)
+
+    @override
     def _call(self, turns: UpdateSchedule, parameters: Vector, weights: Vector) -> None:
         self._code.iterate(turns.simultaneous, turns.players, parameters, weights, self._arrays)
 
@@ -278,7 +307,7 @@ class CompiledExecutor(KernelExecutor):
         played = self._iterates.last_strategy
         with self._breaking():
             for player in self._players:
-                player.store(self._iterates)
+                player.store(self._iterates, self._arrays.deviations)
             self._run.last_profile = [frozen_copy(played[p.sequences]) for p in self._players]
 
 
@@ -292,7 +321,7 @@ class SampledExecutor(KernelExecutor):
 
     def __init__(self, run: SelfPlay, sampler: TraversalEstimator) -> None:
         trees = flatten_trees(run.game.domains)
-        super().__init__(run, trees)
+        super().__init__(run, trees, np.arange(trees.players, dtype=np.uint32))
         self._sampler, self._flat = sampler, sampler.flat_game(run.game)
         behavior = np.concatenate([np.zeros(trees.sequence_offsets[-1]), self._flat.tree.chances])
         self._iterates = zero_iterates(trees, 0)._replace(behavior=behavior)

@@ -20,7 +20,7 @@ from regretkit.engine._layout import DensePayoffs, SparsePayoffs, TerminalPayoff
 from regretkit.engine._machine_code import CannotCompileError, MachineCode, ObjectCode
 from regretkit.engine._settled import SettledPayoffs
 from regretkit.engine._specialize import Specialization, digest
-from regretkit.engine.kernels import _iteration, _payoffs, _sampled, _settled
+from regretkit.engine.kernels import _deviations, _iteration, _payoffs, _sampled, _settled
 from regretkit.estimators.flat._traversal import (
     Choose,
     even_search_start,
@@ -46,11 +46,12 @@ _UTILITY: Specialization = {
 
 
 class IterationCode(NamedTuple):
-    """Iterations of a kernel, as machine code; ``settle_all_sums`` of sampled ones only."""
+    """Iterations of a kernel, as machine code; the last two only where they are needed."""
 
     initialize: Any
     iterate: Any
     settle_all_sums: Any = None
+    initialize_fixed_points: Any = None
 
 
 class PartCode(NamedTuple):
@@ -60,16 +61,27 @@ class PartCode(NamedTuple):
     forward: Any
 
 
-def compile_iterations(kernel: Functions, payoffs: type, *, exact: bool = False) -> IterationCode:
-    """Return the machine code of iterations for a kernel and a kind of payoffs."""
-    specialization = specialize(kernel, payoffs, exact=exact)
-    return IterationCode(
+def compile_iterations(
+    kernel: Functions, payoffs: type, *, exact: bool = False, deviating: bool = False
+) -> IterationCode:
+    """Return the machine code of iterations for a kernel and a kind of payoffs.
+
+    With ``deviating`` players may learn over deviations.
+    """
+    specialization = specialize(kernel, payoffs, exact=exact, deviating=deviating)
+    code = IterationCode(
         compile_cached(_iteration.initialize, specialization),
         compile_cached(_iteration.iterate, specialization),
     )
+    if not deviating:
+        return code
+    fixed = compile_cached(_deviations.initialize_fixed_points, {})
+    return code._replace(initialize_fixed_points=fixed)
 
 
-def specialize(kernel: Functions, payoffs: type, *, exact: bool = False) -> Specialization:
+def specialize(
+    kernel: Functions, payoffs: type, *, exact: bool = False, deviating: bool = False
+) -> Specialization:
     """Return the replacements of all placeholders for a kernel and a kind of payoffs."""
     replaced: Specialization = {
         _iteration.propose: kernel.propose,
@@ -79,6 +91,9 @@ def specialize(kernel: Functions, payoffs: type, *, exact: bool = False) -> Spec
     }
     if exact:
         replaced[_iteration.backward_pass] = _iteration.exact_backward_pass
+    if deviating:
+        replaced[_iteration.update] = _deviations.update_by_deviations
+        replaced[_iteration.advance] = _deviations.advance_by_deviations
     return replaced
 
 

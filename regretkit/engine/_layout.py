@@ -192,7 +192,7 @@ def lay_out_payoffs(game: Game, trees: FlatTrees) -> Payoffs:
     if game.players == 2:
         rows = [game._payoff_rows(player, player) for player in range(2)]
         return sparse_payoffs(rows, trees, _negligible(game))
-    sequences = game.sequences + trees.sequence_offsets[:-1, None]
+    sequences = game.sequences + trees.sequence_offsets[: game.players, None]
     size = int(trees.sequence_offsets[-1])
     return terminal_payoffs(sequences, game.payoffs, size, _negligible(game))
 
@@ -250,7 +250,7 @@ def sparse_payoffs(
     """Return the payoff rows of two players in sliced ELLPACK."""
     first = trees.sequence_offsets.astype(np.int64)
     total = int(first[-1])
-    row = np.empty(total, dtype=np.int64)
+    row = np.zeros(total, dtype=np.int64)
     parts, sums = [], []
     rows, groups = [0], [0]
     for player in range(2):

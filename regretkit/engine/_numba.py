@@ -29,13 +29,13 @@ from regretkit.engine._machine_code import (
     ObjectCode,
 )
 from regretkit.engine._specialize import Specialization, specialized
-from regretkit.engine.kernels import _iteration
+from regretkit.engine.kernels import _deviations, _iteration
 from regretkit.trace import _combine
 
 cgutils: Any = core_cgutils  # whose functions have no types
 populate_array: Any = arrayobj.populate_array
 
-_RARE = {_iteration.zero_cancelled_sum}
+_RARE = {_iteration.zero_cancelled_sum, _deviations.set_stationary}
 """Functions that are called so rarely that they are not inlined."""
 
 

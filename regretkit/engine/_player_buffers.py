@@ -1,7 +1,7 @@
 """Minimizers and averages whose arrays are views of those of a compiled run."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from regretkit._util._state import is_ours, with_parts
 from regretkit._util._typing import Indices, Vector
 from regretkit._util._validate import ATOL, format_array, quote
 from regretkit.averaging import Average
-from regretkit.circuits import CFR
+from regretkit.circuits import CFR, EFR, PhiRegret, TriggerDeviations
+from regretkit.engine._deviations import NO_DEVIATIONS, DeviationArrays
 from regretkit.engine._layout import FlatTrees, Iterates
-from regretkit.engine._support import placed_rules
+from regretkit.engine._support import learner_of, placed_rules
 from regretkit.engine.kernels._iteration import State
 from regretkit.minimizer import RegretMinimizer
 from regretkit.play._engines import CannotStartError
@@ -170,16 +171,25 @@ class PlayerBuffers:
     """One player of a compiled run: its minimizer, its rules, and its slices of the arrays."""
 
     def __init__(
-        self, minimizer: RegretMinimizer, player: int, trees: FlatTrees, exact: bool
+        self,
+        minimizer: RegretMinimizer,
+        player: int,
+        trees: FlatTrees,
+        exact: bool,
+        learner: int | None = None,
     ) -> None:
         self.minimizer, self.player, self._exact = minimizer, player, exact
         self._learned = False
         self._stored: Vector | None = None
         begin, end = trees.sequence_offsets[player : player + 2].tolist()
-        self.actions = slice(begin + 1, end)
         # Strategies on simplices do not have the empty sequence, which precedes the actions.
-        self.sequences = slice(begin + (not isinstance(minimizer, CFR)), end)
-        self.infosets = slice(*trees.infoset_offsets[player : player + 2].tolist())
+        self.sequences = slice(begin + (minimizer.dimension < end - begin), end)
+        self.own_actions = slice(begin + 1, end)
+        self.learner, tree = learner_of(minimizer), player if learner is None else learner
+        begin, end = trees.sequence_offsets[tree : tree + 2].tolist()
+        self.actions, self.learned_sequences = slice(begin + 1, end), slice(begin, end)
+        """Of the tree on which its rules play, its own unless it learns over deviations."""
+        self.infosets = slice(*trees.infoset_offsets[tree : tree + 2].tolist())
         placed = placed_rules(minimizer)
         self.rules = []
         for rule, points, own in placed:
@@ -205,7 +215,8 @@ class PlayerBuffers:
 
     def same_code(self) -> bool:
         """Return whether the rules still have the functions that were compiled."""
-        return all(rule.same_code(self._exact) for rule in self.rules)
+        same = learner_of(self.minimizer) is self.learner
+        return same and all(rule.same_code(self._exact) for rule in self.rules)
 
     def keep_strategy(self, behavior: Vector, strategy: Vector) -> None:
         """Play what was proposed already, though a hyperparameter may have changed since."""
@@ -215,23 +226,36 @@ class PlayerBuffers:
             return
         for actions, played in kept:
             behavior[actions] = played
-        minimizer, own = self.minimizer, behavior[self.actions]
+        minimizer, own = self.minimizer, behavior[self.own_actions]
         in_full = minimizer.tree.sequence_form(own) if isinstance(minimizer, CFR) else own
         strategy[self.sequences] = in_full
 
-    def store(self, iterates: Iterates) -> None:
+    def store(self, iterates: Iterates, deviations: DeviationArrays = NO_DEVIATIONS) -> None:
         """Give the minimizer its next strategy, and the utilities of its last update."""
         for rule in self.rules:
             rule.store(iterates.behavior)
         for part in self._around:
             part._strategy = None
-        minimizer = self.minimizer
-        if isinstance(minimizer, CFR):
-            minimizer._strategy = frozen_copy(iterates.strategy[self.sequences])
+        minimizer, learner = self.minimizer, self.learner
+        if isinstance(learner, CFR):
+            learner._strategy = frozen_copy(iterates.strategy[self.learned_sequences])
             if self._learned:
-                minimizer._utilities = frozen_copy(iterates.utility[self.actions])
+                learner._utilities = frozen_copy(iterates.utility[self.actions])
+        if minimizer is not learner or isinstance(minimizer, EFR):
+            minimizer._strategy = frozen_copy(iterates.strategy[self.sequences])
+            self._store_played(iterates.behavior, deviations.last_behavior)
         self._learned = False
         self._stored = minimizer._strategy
+
+    def _store_played(self, behavior: Vector, last: Vector) -> None:
+        """Give a minimizer over deviations what it keeps of its next and of its last strategy."""
+        minimizer, last = self.minimizer, last[self.own_actions].copy()
+        if isinstance(minimizer, EFR):
+            minimizer._behavior = behavior[self.own_actions].copy()
+            minimizer._weights = minimizer._layout.weights(minimizer._behavior)
+            minimizer._last = last if self._learned else minimizer._last
+        elif isinstance(minimizer, PhiRegret) and self._learned:
+            minimizer._last = cast(TriggerDeviations, minimizer.maps).tree.sequence_form(last)
 
     def forget_utilities(self) -> None:
         """Leave the minimizer without utilities of a last update."""

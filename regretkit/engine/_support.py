@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy as np
 from regretkit._util._state import generators, with_parts
 from regretkit._util._typing import Indices
 from regretkit._util._validate import LARGEST, quote
-from regretkit.circuits import CFR, Product
+from regretkit.circuits import CFR, EFR, PhiRegret, Product, TriggerDeviations, stationary
+from regretkit.circuits._base import LocalDeviations
 from regretkit.estimators import ExactUtility, LearnedBaseline
 from regretkit.estimators._mccfr import TraversalEstimator
 from regretkit.games import ExtensiveFormGame, Game, NormalFormGame
@@ -86,12 +87,14 @@ class PlacedRule(NamedTuple):
 
 def unsupported_rules(run: SelfPlay) -> str | None:
     """Return why the minimizers of a run cannot be compiled, None if they can."""
+    sampled = isinstance(run.estimator, TraversalEstimator)
     for player, minimizer in enumerate(run.minimizers):
+        if sampled and local_deviations(minimizer) is not None:
+            return f"minimizers[{player}]: {quote(minimizer)} learns over deviations, not samples"
         reason = unsupported_minimizer(minimizer, run.game.domains[player])
         if reason is not None:
             return f"minimizers[{player}]: {reason}"
         for rule in compiled_parts(minimizer):
-            sampled = isinstance(run.estimator, TraversalEstimator)
             if sampled and not find_kernel(rule).traits.invariant_to_zero_utility:
                 return (
                     f"minimizers[{player}]: {quote(rule)} changes where no sample is drawn: "
@@ -120,9 +123,39 @@ def compiled_parts(minimizer: RegretMinimizer) -> list[RegretMinimizer]:
     return [rule for rule, *_ in placed_rules(minimizer)]
 
 
+def local_deviations(minimizer: RegretMinimizer) -> LocalDeviations | None:
+    """Return the deviations over which a minimizer learns, None where it learns over actions."""
+    if isinstance(minimizer, EFR):
+        return minimizer._layout.local_deviations()
+    if learner_of(minimizer) is minimizer:
+        return None
+    return cast(TriggerDeviations, cast(PhiRegret, minimizer).maps)._local_deviations()
+
+
+def learner_of(minimizer: RegretMinimizer) -> RegretMinimizer:
+    """Return what plays the mixtures of trigger deviations; a minimizer itself without."""
+    by_triggers = (
+        isinstance(minimizer, PhiRegret)
+        and isinstance(minimizer.maps, TriggerDeviations)
+        and isinstance(minimizer.minimizer, CFR)
+        and minimizer.fixed_point is stationary
+    )
+    return cast(PhiRegret, minimizer).minimizer if by_triggers else minimizer
+
+
+def learner_domain(minimizer: RegretMinimizer) -> StrategySet:
+    """Return the set that has a coordinate for each deviation over which a minimizer learns."""
+    learner = learner_of(minimizer)
+    return learner.rule.domain if isinstance(learner, EFR) else learner.domain
+
+
 def placed_rules(minimizer: RegretMinimizer) -> list[PlacedRule]:
-    """Return the rules that play a minimizer's decision points, and which ones each plays."""
-    rule = minimizer.rule if isinstance(minimizer, CFR) else minimizer
+    """Return the rules that play a minimizer's decision points, and which ones each plays.
+
+    Of one that learns over deviations, those of its learner.
+    """
+    learner = learner_of(minimizer)
+    rule = learner.rule if isinstance(learner, CFR | EFR) else learner
     if isinstance(rule, Product) and isinstance(rule.domain, Simplices):
         layout = zip(rule.parts, rule._layout.blocks, rule._layout.coordinates, strict=True)
         return [

@@ -134,7 +134,8 @@ def iterated(rule, forest, payoffs, order, count=6, forced=NO_SINGLETONS, code=m
     numbers = np.repeat(numbers[:, None], forest.players, axis=1)
     weights = np.stack([np.full(count, 0.75), np.arange(1.0, count + 1)], axis=1)
     initialize, iterate = code(kernel, payoffs)
-    initialize(numbers[0], forest, table, state)
+    learners = np.arange(forest.players, dtype=np.uint32)
+    initialize(numbers[0], learners, forest, table, state)
     arrays = _iteration.Arrays(payoffs, forest, forced, table, state)
     iterate(turns.simultaneous, turns.players, numbers[1:], weights, arrays)
     size = forest.sequence_offsets[-1]

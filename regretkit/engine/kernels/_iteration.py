@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from regretkit._util._arrays import RESOLUTION
 from regretkit._util._typing import Indices, UInt32Array, Vector, as_int64
+from regretkit.engine._deviations import NO_DEVIATIONS, DeviationArrays
 from regretkit.engine._layout import FlatTrees, Iterates, Payoffs, SingletonMoves
 
 State = tuple[Vector, ...]
@@ -21,6 +22,7 @@ class Arrays(NamedTuple):
     singletons: SingletonMoves
     iterates: Iterates
     state: State
+    deviations: DeviationArrays = NO_DEVIATIONS
 
 
 # Placeholders
@@ -91,26 +93,48 @@ def iterate(
             if step == 0:
                 compute_utility(player, is_exact(), arrays.payoffs, trees, iterates)
             elif step == 1:
-                backward_pass(player, parameters[min(t, parameters.shape[0] - 1), player], arrays)
+                update(player, parameters[min(t, parameters.shape[0] - 1), player], arrays)
             else:
-                forward_pass(player, decay, weight, trees, iterates)
+                advance(player, decay, weight, arrays)
         if turns[t, -1] < 0:
             accumulate_idle(turns[t], decay, weight, trees, iterates)
     copy_to_singletons(arrays.singletons, iterates)
 
 
-def initialize(parameters: Vector, trees: FlatTrees, iterates: Iterates, state: State) -> None:
-    """Compute every b and x from the state of the rules."""
-    for player in range(trees.infoset_offsets.size - 1):
-        iterates.strategy[trees.sequence_offsets[player]] = 1.0
+def update(player: int, parameters: Vector, arrays: Arrays) -> None:
+    """Update a player's rule at all decision points; another function where it has deviations."""
+    backward_pass(player, parameters, arrays)
+
+
+def advance(player: int, decay: float, weight: float, arrays: Arrays) -> None:
+    """Add a player's x to its average, and compute the next one; likewise."""
+    forward_pass(player, decay, weight, arrays.trees, arrays.iterates)
+
+
+def initialize(
+    parameters: Vector, learners: UInt32Array, trees: FlatTrees, iterates: Iterates, state: State
+) -> None:
+    """Compute every b and x from the state of the rules, each at a tree of ``learners``."""
+    for player in range(learners.size):
+        learner = as_int64(learners[player])
         for j in range(
-            as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
+            as_int64(trees.infoset_offsets[learner]), as_int64(trees.infoset_offsets[learner + 1])
         ):
             first, last = as_int64(trees.first[j]), as_int64(trees.last[j])
             propose(j, first, last, iterates.behavior, state, parameters[player])
-            reach = iterates.strategy[trees.parent[j]]
-            for a in range(first, last):
-                iterates.strategy[a] = iterates.behavior[a] * reach
+        set_sequence_form(learner, trees, iterates)
+
+
+def set_sequence_form(player: int, trees: FlatTrees, iterates: Iterates) -> None:
+    """Compute x from b."""
+    strategy, behavior = iterates.strategy, iterates.behavior
+    strategy[trees.sequence_offsets[player]] = 1.0
+    for j in range(
+        as_int64(trees.infoset_offsets[player]), as_int64(trees.infoset_offsets[player + 1])
+    ):
+        reach = strategy[trees.parent[j]]
+        for a in range(as_int64(trees.first[j]), as_int64(trees.last[j])):
+            strategy[a] = behavior[a] * reach
 
 
 def save_last(iterates: Iterates) -> None:

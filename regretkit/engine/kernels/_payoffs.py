@@ -238,8 +238,9 @@ def dense_utility(
 def dense_magnitude(a: int, player: int, payoffs: DensePayoffs, strategy: Vector) -> float:
     """Return the magnitudes in an action's utility, outcome by outcome."""
     sizes, players = payoffs.sizes, payoffs.sizes.size
-    outcomes, root = 1, 0
+    outcomes, root, end = 1, 0, 0
     for opponent in range(players):
+        end += 1 + as_int64(sizes[opponent])
         outcomes *= as_int64(sizes[opponent]) if opponent != player else 1
         root += 1 + as_int64(sizes[opponent]) if opponent < player else 0
     if a == root:
@@ -247,14 +248,14 @@ def dense_magnitude(a: int, player: int, payoffs: DensePayoffs, strategy: Vector
     begin = outcomes * (player * as_int64(sizes[player]) + a - root - 1)
     magnitude = 0.0
     for outcome in range(outcomes):
-        term, digits, end = abs(payoffs.payoff[begin + outcome]), outcome, strategy.size
+        term, digits, after = abs(payoffs.payoff[begin + outcome]), outcome, end
         for step in range(players):
             opponent = players - 1 - step
             size = as_int64(sizes[opponent])
             if opponent != player:
-                term *= strategy[end - size + digits % size]
+                term *= strategy[after - size + digits % size]
                 digits //= size
-            end -= 1 + size
+            after -= 1 + size
         magnitude += term
     return magnitude
 
