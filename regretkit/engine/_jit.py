@@ -89,7 +89,7 @@ def specialize(
         _iteration.compute_utility: _UTILITY[payoffs],
         _iteration.is_exact: _true if exact else _false,
     }
-    if exact:
+    if exact or deviating:  # a continuation as the strategy's own gains sums that cancel
         replaced[_iteration.backward_pass] = _iteration.exact_backward_pass
     if deviating:
         replaced[_iteration.update] = _deviations.update_by_deviations

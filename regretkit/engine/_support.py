@@ -90,7 +90,8 @@ def unsupported_rules(run: SelfPlay) -> str | None:
     sampled = isinstance(run.estimator, TraversalEstimator)
     for player, minimizer in enumerate(run.minimizers):
         if sampled and local_deviations(minimizer) is not None:
-            return f"minimizers[{player}]: {quote(minimizer)} learns over deviations, not samples"
+            needs = "learns over deviations, which in machine code takes exact utilities"
+            return f"minimizers[{player}]: {quote(minimizer)} {needs}"
         reason = unsupported_minimizer(minimizer, run.game.domains[player])
         if reason is not None:
             return f"minimizers[{player}]: {reason}"
