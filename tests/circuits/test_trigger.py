@@ -18,6 +18,9 @@ from regretkit.play import named
 
 TWO = rk.DecisionTree([0], [2])
 COARSE = pytest.mark.parametrize("coarse", [False, True])
+ENGINE = pytest.mark.parametrize(
+    "engine", ["numpy", pytest.param("compiled-exact", marks=pytest.mark.deep)]
+)
 
 
 def way(tree, sequence):
@@ -208,31 +211,33 @@ def test_regret_against_the_triggers_is_that_over_coefficients(name, coarse):
         assert gained == pytest.approx(bound.regret, abs=1e-9)
 
 
+@ENGINE
 @pytest.mark.parametrize(
     "game", ["kuhn_poker", "goofspiel(3, returns='total_points')", "sheriff(3, 3, 2)", "chicken"]
 )
-def test_play_is_that_of_the_formulas_in_sixty_digits(game):
+def test_play_is_that_of_the_formulas_in_sixty_digits(game, engine):
     game = rk.load(game)
     if isinstance(game, rk.games.NormalFormGame):
         game = rk.games.ExtensiveFormGame.from_history(rk.games.as_history(game))
-    run = named("efce").start(game, engine="numpy")
+    run = named("efce").start(game, engine=engine)
     for played in naive_trigger.trajectory(game, 12):
         for strategy, precise in zip(run.run(1).last_profile, played, strict=True):
             np.testing.assert_allclose(strategy, precise, atol=1e-14)
 
 
+@ENGINE
 @COARSE
 @pytest.mark.parametrize(
     "game", ["kuhn_poker", "kuhn_poker(players=3)", "sheriff(3, 3, 2)", "goofspiel(4)"]
 )
-def test_payoffs_in_other_units_are_played_alike(game, coarse):
+def test_payoffs_in_other_units_are_played_alike(game, coarse, engine):
     # Triggers tie where the strategy is pure, coarse ones always: rounding must not break a tie.
     # In Goofspiel it would, with coarse triggers whose gains are written as sums that cancel.
     game, played = rk.load(game), []
     for unit in (1.0, 1 / 3, 4.0):
         scaled = copy.copy(game)
         scaled.payoffs, scaled._rows = game.payoffs * unit, {}
-        run = named("efcce" if coarse else "efce").start(scaled, engine="numpy")
+        run = named("efcce" if coarse else "efce").start(scaled, engine=engine)
         played.append([np.concatenate(run.run(1).last_profile) for _ in range(100)])
     np.testing.assert_allclose(played[1], played[0], atol=1e-11)
     np.testing.assert_array_equal(played[2], played[0])

@@ -1,6 +1,6 @@
 """Players that learn over deviations: machine code, its functions as plain Python, and NumPy.
 
-Payoffs are random, so that rounding decides no tie, but for the tests of ties.
+Payoffs are random, so that rounding decides no tie; test_trigger.py has games with ties.
 """
 
 from functools import partial
@@ -24,8 +24,7 @@ from regretkit.engine import _jit
 from regretkit.engine._specialize import specialized
 from regretkit.engine.kernels._deviations import set_stationary
 from regretkit.estimators import ExternalSampling
-from regretkit.evaluation import CorrelatedPlay
-from regretkit.play import Alternating, Linear, Simultaneous, named
+from regretkit.play import Alternating, Linear, Simultaneous
 
 deep = pytest.mark.deep  # nearly all the time goes into compiling
 
@@ -180,25 +179,6 @@ def test_samples_are_refused():
     estimator = ExternalSampling(np.random.default_rng(0))
     with pytest.raises(ValueError, match="takes exact utilities"):
         SelfPlay(game, players, estimator=estimator, engine="compiled")
-
-
-# Ties, as in test_trigger.py
-
-
-@deep
-@pytest.mark.parametrize("algorithm", ["efce", "efcce"])
-@pytest.mark.parametrize("name", ["kuhn_poker", "kuhn_poker(players=3)", "sheriff(3, 3, 2)"])
-def test_gaps_do_not_depend_on_the_unit_of_payoffs(name, algorithm):
-    gaps = []
-    for unit in (1.0, 3.0):
-        game = rk.load(name)
-        game = rk.ExtensiveFormGame(game.domains, game.sequences, game.payoffs / unit)
-        run, play = named(algorithm).start(game, engine="compiled-exact"), None
-        play = CorrelatedPlay(game, ["efce", "efcce"])
-        for _ in range(100):
-            play.add(run.run(1).last_profile)
-        gaps.append([unit * play.efce_gap(), unit * play.efcce_gap()])
-    np.testing.assert_allclose(*gaps, rtol=0.0, atol=1e-9)
 
 
 # Stationary distributions
