@@ -139,7 +139,7 @@ def test_a_run_that_is_resumed_is_bitwise_identical(learner):
     whole, half, resumed = (started(game, "compiled", learner) for _ in range(3))
     resumed.load_state_dict(half.run(4).state_dict())
     assert_alike(resumed.run(5), whole.run(9), 0.0, 0.0)
-    # and so are minimizers that go on in NumPy from here
+    # and so are minimizers that continue in NumPy
     utilities = [np.sin(np.arange(tree.dimension)) for tree in game.domains]
     for player, twin, utility in zip(whole.minimizers, resumed.minimizers, utilities, strict=True):
         for minimizer in (player, twin):

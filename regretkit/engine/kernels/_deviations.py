@@ -206,7 +206,7 @@ def keep_closed_classes(size: int, rates: Vector, scales: Vector, same: Vector) 
 
 
 def eliminate(k: int, size: int, rates: Vector, scales: Vector) -> None:
-    """Eliminate a state: what passed through it goes on to where it would have sent it."""
+    """Eliminate a state: what passed through it is sent on to where it would have gone."""
     leaving, scale = 0.0, 0.0
     for j in range(k):
         leaving, scale = scaled_sum(
